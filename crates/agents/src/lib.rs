@@ -1,0 +1,1 @@
+//! Drivers for coding agents and the shim that owns a worker's process and output.

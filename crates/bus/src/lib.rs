@@ -1,0 +1,1 @@
+//! Addressed, durable, acknowledged messages between agents and people.

@@ -1,0 +1,1 @@
+//! Files in, findings out: the gates an agent's change is held to.

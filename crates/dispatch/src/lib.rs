@@ -1,0 +1,1 @@
+//! Runs work: schedules tasks, makes worktrees, starts workers, holds them to gates, merges.

@@ -1,0 +1,1 @@
+//! The tree-sitter languages, compiled once.

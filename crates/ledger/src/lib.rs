@@ -1,0 +1,1 @@
+//! Signed statements about what happened: DSSE envelopes, Merkle heads, verification.

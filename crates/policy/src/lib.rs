@@ -1,0 +1,1 @@
+//! The decision point: Rego rules in, a decision out.

@@ -1,0 +1,1 @@
+//! The event log and its projections: commit, read, tail, verify, on SQLite and in memory.
