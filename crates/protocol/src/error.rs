@@ -1,1 +1,252 @@
-//! (being written)
+//! Every failure that a user can see has a code here and a page in `docs/errors/`.
+
+use serde::{Deserialize, Serialize};
+
+/// What a failure means to the process that ends with it (DESIGN decision 15).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exit {
+    /// 1: the work failed.
+    Failed = 1,
+    /// 2: the call was wrong.
+    Usage = 2,
+    /// 3: a gate refused.
+    Gate = 3,
+    /// 4: a person is needed.
+    Person = 4,
+    /// 5: an agent is missing.
+    Agent = 5,
+}
+
+impl Exit {
+    /// The exit code when several failures meet: 4, 5, 3, 1, then 2.
+    #[must_use]
+    pub fn of_many(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let rank = |exit: &Self| match exit {
+            Self::Person => 0,
+            Self::Agent => 1,
+            Self::Gate => 2,
+            Self::Failed => 3,
+            Self::Usage => 4,
+        };
+        all.into_iter().min_by_key(rank)
+    }
+}
+
+/// A row of the table of codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code {
+    /// `area.kebab-words`.
+    pub code: &'static str,
+    /// What it means to an exit code.
+    pub exit: Exit,
+    /// One line for lists; the page says more.
+    pub title: &'static str,
+    /// Spellings that the seed documents use for it.
+    pub aliases: &'static [&'static str],
+}
+
+macro_rules! codes {
+    ($($code:literal $exit:ident $title:literal $([$($alias:literal),*])?;)*) => {
+        /// All codes, sorted.
+        pub const TABLE: &[Code] = &[$(Code { code: $code, exit: Exit::$exit, title: $title, aliases: &[$($($alias),*)?] }),*];
+    };
+}
+
+codes! {
+    "agent.ambiguous" Person "several agents could do it and none was named";
+    "agent.isolation-unavailable" Agent "constrained work can't be enforced here";
+    "agent.missing" Agent "the agent's program is not on PATH";
+    "agent.protocol" Failed "the agent broke its own protocol";
+    "agent.spawn" Failed "the agent's process could not be started";
+    "agent.timeout" Failed "the agent was silent or at work for too long";
+    "agent.unknown" Agent "no agent of this name is configured";
+    "agent.unmanaged" Usage "a worker may not start a daemon or a run";
+    "auth.bad-token" Usage "the token is missing or wrong";
+    "auth.foreign-host" Usage "the request names another host";
+    "auth.foreign-origin" Usage "the request comes from another origin";
+    "bus.already-acked" Usage "the message was acknowledged before";
+    "bus.inbox-full" Failed "the recipient's inbox is full";
+    "bus.name-taken" Usage "another agent has this name";
+    "bus.not-yours" Usage "the message is addressed to somebody else";
+    "bus.payload-too-large" Usage "the payload is over the limit";
+    "bus.unknown-message" Usage "there is no such message";
+    "bus.unknown-recipient" Usage "no agent of this name is registered";
+    "check.bad-base" Usage "the base revision does not exist";
+    "check.failed" Gate "a check found something new";
+    "check.outside-root" Usage "the path lies outside the work tree";
+    "check.unreadable" Failed "a file could not be read";
+    "config.bad-value" Usage "a setting has a value that can't be used";
+    "config.syntax" Usage "a settings file does not parse";
+    "config.untrusted" Person "commands that came with this repository are off until you trust them";
+    "daemon.not-running" Failed "no daemon runs for this repository";
+    "daemon.other-version" Failed "the daemon is of another version";
+    "daemon.running" Failed "a daemon already runs for this repository";
+    "daemon.unreachable" Failed "the daemon does not answer";
+    "dispatch.already-running" Failed "this plan already runs";
+    "dispatch.dirty" Person "files that the merge would touch have changes of yours";
+    "dispatch.merge-conflict" Failed "the merge would conflict";
+    "dispatch.no-change" Failed "the worker changed nothing";
+    "dispatch.not-finished" Usage "the run is not finished";
+    "dispatch.unknown-run" Usage "there is no such run";
+    "dispatch.unknown-task" Usage "the run has no such task";
+    "dispatch.worktree" Failed "a work tree could not be made";
+    "gate.refused" Gate "a gate refused the change";
+    "git.bare" Usage "the repository has no work tree";
+    "git.detached" Usage "HEAD is detached";
+    "git.failed" Failed "git failed";
+    "git.missing" Failed "git is missing or too old";
+    "git.no-commits" Usage "the repository has no commit yet";
+    "git.not-a-repository" Usage "this folder is not in a git repository";
+    "internal.bug" Failed "something happened that should not be possible";
+    "io.denied" Failed "a file could not be read or written";
+    "io.disk-full" Failed "the disk is full";
+    "need.settled" Usage "the question was answered before";
+    "need.unknown" Usage "there is no such question";
+    "plan.cycle" Usage "tasks depend on each other in a circle";
+    "plan.duplicate-task" Usage "two tasks have one id";
+    "plan.empty" Usage "the plan has no tasks";
+    "plan.no-agent" Agent "no agent is named for a task";
+    "plan.schema" Usage "a field of the plan has the wrong shape";
+    "plan.syntax" Usage "the plan does not parse";
+    "plan.unknown-dependency" Usage "a task depends on one that does not exist";
+    "plan.unsafe-id" Usage "an id can't be used as a name";
+    "plan.unsafe-path" Usage "a path leaves the repository";
+    "policy.denied" Person "the policy does not allow it";
+    "policy.invalid" Failed "the policy does not load";
+    "request.bad-args" Usage "an argument is missing or has the wrong shape";
+    "request.conflict" Failed "the key was used before with other arguments";
+    "request.malformed" Usage "the line is not JSON-RPC";
+    "request.too-large" Usage "the body is over the limit";
+    "request.unknown-verb" Usage "there is no such verb";
+    "store.busy" Failed "the writer's queue is full";
+    "store.conflict" Failed "somebody else changed it first";
+    "store.corrupt" Failed "the record does not verify";
+    "store.fatal" Failed "the disk refused a write; the daemon must be started again";
+    "store.locked" Failed "another process owns the store";
+    "store.network-file-system" Failed "the state folder lies on a network file system";
+    "store.too-large" Usage "an event is over the limit";
+    "worker.lost" Failed "the worker ended without a word";
+}
+
+/// Looks a code up by its name or by a seed's spelling.
+#[must_use]
+pub fn find(code: &str) -> Option<&'static Code> {
+    TABLE.iter().find(|row| row.code == code || row.aliases.contains(&code))
+}
+
+/// The codes nearest to a misspelt one, at most three.
+#[must_use]
+pub fn near(code: &str) -> Vec<&'static str> {
+    near_matches(code, TABLE.iter().map(|row| row.code))
+}
+
+/// The candidates nearest to a misspelt word, at most three, best first.
+pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let folded = crate::id::fold(word);
+    let mut scored: Vec<_> = candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&folded, &crate::id::fold(candidate)), candidate))
+        .filter(|(score, _)| *score > 0.75)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}
+
+/// A failure as every face shows it: `{code, what, where, hint, cause[]}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, thiserror::Error)]
+#[error("{what} [{code}]")]
+pub struct Failure {
+    /// A code of [`TABLE`].
+    pub code: String,
+    /// What failed, and on what.
+    pub what: String,
+    /// File, line, id or address, when there is one.
+    #[serde(rename = "where", default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// What to do, preferably one command.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+    /// What lies behind it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cause: Vec<String>,
+}
+
+impl Failure {
+    /// Makes a failure; debug builds refuse a code that is not in the table.
+    #[must_use]
+    pub fn new(code: &'static str, what: impl Into<String>) -> Self {
+        debug_assert!(find(code).is_some(), "{code} is not in the table of codes");
+        Self { code: code.to_owned(), what: what.into(), place: String::new(), hint: String::new(), cause: Vec::new() }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = place.into();
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Adds the causes of an error, outermost first.
+    #[must_use]
+    pub fn because(mut self, error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            self.cause.push(error.to_string());
+            next = error.source();
+        }
+        self
+    }
+
+    /// The exit code that belongs to it.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        find(&self.code).map_or(Exit::Failed, |row| row.exit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_unique_and_of_one_form() {
+        for pair in TABLE.windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} before {}", pair[0].code, pair[1].code);
+        }
+        for row in TABLE {
+            let (area, words) = row.code.split_once('.').expect("area.words");
+            assert!(area.chars().all(|c| c.is_ascii_lowercase()), "{}", row.code);
+            assert!(words.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn a_person_comes_before_a_missing_agent_before_a_gate() {
+        assert_eq!(Exit::of_many([Exit::Failed, Exit::Gate, Exit::Person]), Some(Exit::Person));
+        assert_eq!(Exit::of_many([Exit::Failed, Exit::Gate, Exit::Agent]), Some(Exit::Agent));
+        assert_eq!(Exit::of_many([Exit::Failed, Exit::Gate]), Some(Exit::Gate));
+        assert_eq!(Exit::of_many([]), None);
+    }
+
+    #[test]
+    fn names_codes_near_a_misspelt_one() {
+        assert!(near("plan.cycel").contains(&"plan.cycle"));
+        assert!(near("zzzzzz").is_empty());
+    }
+
+    #[test]
+    fn shows_as_one_object_without_empty_fields() {
+        let failure = Failure::new("plan.empty", "plan.json has no tasks").at("plan.json");
+
+        let json = serde_json::to_string(&failure).unwrap();
+
+        assert_eq!(json, r#"{"code":"plan.empty","what":"plan.json has no tasks","where":"plan.json"}"#);
+    }
+}

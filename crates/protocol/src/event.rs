@@ -1,1 +1,109 @@
-//! (being written)
+//! What happened: the event log's unit. Facts are small, chained and never dropped; a body holds text only.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::id::Digest;
+use crate::time::Millis;
+
+/// Position of an event in the log: dense, from 1.
+pub type Lsn = u64;
+
+/// Largest facts of one event, in bytes of compact JSON (DESIGN decision 2).
+pub const MAX_FACTS_BYTES: usize = 1024;
+
+/// Largest body of one event, in bytes of UTF-8; larger text belongs in a spool or a file.
+pub const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// An event that somebody asks to be appended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewEvent {
+    /// What happened, in the past tense: `message_sent`.
+    pub kind: String,
+    /// Version of the facts' shape; an upcaster lifts older ones when they are read.
+    pub v: u16,
+    /// What it happened to: `run/run_7f3a`, `agent/coder`, `message/msg_01`. Revisions count per subject.
+    pub subject: String,
+    /// Who caused it: an agent's name, `worker/…`, `daemon`.
+    pub actor: String,
+    /// Everything that state is rebuilt from, at most [`MAX_FACTS_BYTES`].
+    pub facts: Value,
+    /// Text that may be dropped later: a payload, a prompt, an output tail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+}
+
+impl NewEvent {
+    /// Makes an event of version 1 without a body.
+    #[must_use]
+    pub fn new(kind: impl Into<String>, subject: impl Into<String>, actor: impl Into<String>, facts: Value) -> Self {
+        Self { kind: kind.into(), v: 1, subject: subject.into(), actor: actor.into(), facts, body: None }
+    }
+
+    /// Makes an event from a typed fact (an enum tagged by `kind` and `facts`).
+    ///
+    /// # Errors
+    /// When the fact doesn't serialise to that shape: a defect of its type.
+    pub fn of<F: Serialize>(
+        fact: &F,
+        subject: impl Into<String>,
+        actor: impl Into<String>,
+    ) -> Result<Self, serde_json::Error> {
+        let tagged: Tagged = serde_json::from_value(serde_json::to_value(fact)?)?;
+        Ok(Self::new(tagged.kind, subject, actor, tagged.facts))
+    }
+
+    /// Adds the text.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<String>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+}
+
+/// The shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
+#[derive(Serialize, Deserialize)]
+struct Tagged {
+    kind: String,
+    #[serde(default)]
+    facts: Value,
+}
+
+/// An event as the log holds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Event {
+    /// Position in the log.
+    pub lsn: Lsn,
+    /// When the store committed it.
+    pub ts: Millis,
+    /// What happened, in the past tense.
+    pub kind: String,
+    /// Version of the facts' shape.
+    pub v: u16,
+    /// What it happened to.
+    pub subject: String,
+    /// Revision of the subject after this event, from 1.
+    pub rev: u64,
+    /// Who caused it.
+    pub actor: String,
+    /// What state is rebuilt from.
+    pub facts: Value,
+    /// The text, unless there was none or it has been dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// Salted hash of the body; zero where there never was one.
+    pub body_hash: Digest,
+    /// Hash of the event before.
+    pub prev_hash: Digest,
+    /// Hash over all of the above but the body's text.
+    pub hash: Digest,
+}
+
+impl Event {
+    /// Reads the typed fact, or nothing when the event is of another family.
+    #[must_use]
+    pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
+        let tagged = serde_json::json!({ "kind": self.kind, "facts": self.facts });
+        serde_json::from_value(tagged).ok()
+    }
+}

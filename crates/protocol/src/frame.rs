@@ -1,1 +1,265 @@
-//! (being written)
+//! What a worker's shim and the daemon say to each other: versioned frames, numbered by the shim, answered by acks.
+//!
+//! The shim writes every frame to its spool before it sends it and keeps it until the daemon has acked it, so a daemon
+//! that was down misses nothing. Frames are deduplicated by (worker, epoch, seq).
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{AgentName, MessageId, RunId, WorkerId};
+use crate::time::Millis;
+
+/// Version of the frames; the daemon takes this one and the one before.
+pub const FRAME_VERSION: u16 = 1;
+
+/// Longest frame in bytes on the wire and in the spool; a longer line is counted as malformed and skipped.
+pub const MAX_FRAME_BYTES: usize = 256 * 1024;
+
+/// One report of a shim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Frame {
+    /// [`FRAME_VERSION`] of the sender.
+    pub v: u16,
+    /// Whose worker.
+    pub worker: WorkerId,
+    /// Incarnation of the shim, 1 at first.
+    pub epoch: u32,
+    /// Number within the epoch, dense from 1.
+    pub seq: u64,
+    /// When the shim saw it, by its clock.
+    pub ts: Millis,
+    /// What happened.
+    pub event: WorkerEvent,
+}
+
+/// What happens in a worker. Text volume stays in the spool: these are turns, tools, permissions, costs and states.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WorkerEvent {
+    /// The agent's process runs.
+    AgentStarted {
+        /// Its process id, which is also its process group.
+        pid: u32,
+        /// What was started, without the environment.
+        argv: Vec<String>,
+    },
+    /// The driver has a session in which it can prompt.
+    SessionOpened {
+        /// The agent's own id of the session, for a later resume.
+        session: String,
+    },
+    /// A prompt was handed to the agent: whatever it carried is now before the agent's eyes.
+    TurnStarted {
+        /// Number of the turn, from 1.
+        turn: u32,
+        /// Messages that the prompt showed, which is the evidence that they were injected.
+        mail: Vec<MessageId>,
+    },
+    /// The agent began or finished using a tool.
+    ToolCalled {
+        /// The agent's id of the call.
+        call: String,
+        /// What the agent calls it, at most 200 characters.
+        title: String,
+        /// `read`, `edit`, `execute`, … in ACP's words.
+        tool_kind: String,
+        /// `pending`, `in_progress`, `completed` or `failed`.
+        status: String,
+        /// Files it touches, as far as the agent says, at most 20.
+        paths: Vec<String>,
+    },
+    /// The agent asks before it does something; it waits.
+    PermissionAsked {
+        /// The shim's id of the question, to be named in the answer.
+        ask: String,
+        /// What it wants to do, at most 200 characters.
+        title: String,
+        /// What can be chosen.
+        options: Vec<PermissionOption>,
+        /// The command or the diff, cut at 4 KiB.
+        detail: String,
+    },
+    /// The question was answered (by a person, a rule or a time-out).
+    PermissionSettled {
+        /// Which question.
+        ask: String,
+        /// The chosen option, or nothing when it was cancelled.
+        option: Option<String>,
+    },
+    /// What the agent has used since the last report of this kind.
+    CostReported {
+        /// Millionths of a US dollar; nothing when the agent names no price.
+        micro_usd: Option<u64>,
+        /// Tokens read, cached ones included.
+        input_tokens: u64,
+        /// Tokens written.
+        output_tokens: u64,
+    },
+    /// The turn is over. It says what the agent claims, never that the work is done.
+    TurnEnded {
+        /// Number of the turn.
+        turn: u32,
+        /// `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, or the exec driver's `exit`.
+        stop: String,
+        /// End of what the agent said, at most 2 KiB.
+        text: String,
+    },
+    /// The agent's process is gone and its group is reaped.
+    AgentExited {
+        /// Exit code, if it ended by itself.
+        code: Option<i32>,
+        /// Signal number, if one ended it.
+        signal: Option<i32>,
+        /// End of its standard error, at most 2 KiB.
+        stderr: String,
+    },
+    /// The shim could not do its part: the program is missing, the handshake failed, a limit was passed.
+    Faulted {
+        /// Code of the error table.
+        code: String,
+        /// What happened, for a person.
+        what: String,
+    },
+    /// The last frame: the spool is sealed and the shim ends.
+    Sealed {
+        /// Bytes of raw output kept.
+        bytes: u64,
+        /// Bytes dropped by the cap.
+        dropped: u64,
+        /// SHA-256 of the sealed spool, in hex.
+        digest: String,
+    },
+}
+
+/// One answer that the agent offers to its own question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PermissionOption {
+    /// The agent's word for it, to be sent back.
+    pub id: String,
+    /// What a person reads.
+    pub name: String,
+    /// `allow_once`, `allow_always`, `reject_once` or `reject_always`.
+    pub kind: String,
+}
+
+/// What the daemon tells a shim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ShimCommand {
+    /// All frames up to and including this one are in the log.
+    Ack {
+        /// Highest number.
+        seq: u64,
+    },
+    /// Say this to the agent when its turn is over; a running tool call is never cancelled for it.
+    Prompt {
+        /// The text.
+        text: String,
+        /// Messages that the text shows.
+        mail: Vec<MessageId>,
+    },
+    /// The answer to a question.
+    Permit {
+        /// Which question.
+        ask: String,
+        /// The chosen option, or nothing to cancel.
+        option: Option<String>,
+    },
+    /// No more prompts will come: end after the turn that runs.
+    Finish,
+    /// End the agent: cancel, then terminate its group, then kill it.
+    Stop {
+        /// Milliseconds between terminate and kill.
+        grace_ms: u64,
+    },
+}
+
+/// Everything a shim is told at its start; the daemon writes it as a 0600 file in the worker's folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerSpec {
+    /// [`FRAME_VERSION`] of the daemon.
+    pub v: u16,
+    /// Its id.
+    pub worker: WorkerId,
+    /// The run it works for.
+    pub run: RunId,
+    /// The task it works on.
+    pub task: String,
+    /// Who it is on the bus.
+    pub agent: AgentName,
+    /// Which attempt of the task, from 1.
+    pub attempt: u32,
+    /// How to drive it.
+    pub driver: DriverSpec,
+    /// Its work tree.
+    pub cwd: String,
+    /// Folder of its spool, its lock and its frames.
+    pub folder: String,
+    /// The daemon's Unix socket.
+    pub socket: String,
+    /// Proof towards the daemon; the log holds only its digest.
+    pub token: String,
+    /// Environment of the agent, complete: nothing else is inherited.
+    pub env: Vec<(String, String)>,
+    /// The first prompt; unused by `exec`.
+    pub prompt: String,
+    /// Messages that the first prompt shows.
+    pub mail: Vec<MessageId>,
+    /// MCP server over stdio that the agent is offered: name, then argv.
+    pub mcp: Option<McpCommand>,
+    /// Limits.
+    pub limits: WorkerLimits,
+}
+
+/// The MCP server that a worker's agent is told to start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpCommand {
+    /// Name under which the agent sees it.
+    pub name: String,
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Its environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// The driver and the program it drives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "driver", rename_all = "snake_case")]
+pub enum DriverSpec {
+    /// An agent that speaks the Agent Client Protocol, version 1, on its standard input and output.
+    Acp {
+        /// Program and arguments.
+        argv: Vec<String>,
+    },
+    /// Any command: it works in the tree and exits.
+    Exec {
+        /// Program and arguments; no shell stands between.
+        argv: Vec<String>,
+    },
+}
+
+/// Limits of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerLimits {
+    /// Longest life of the worker, in milliseconds.
+    pub wall_ms: u64,
+    /// Longest silence of the agent inside a turn, in milliseconds.
+    pub idle_ms: u64,
+    /// Raw output kept in the spool, in bytes.
+    pub spool_bytes: u64,
+    /// How long a shim goes on without a daemon, in milliseconds (DESIGN decision 9: ten minutes).
+    pub orphan_grace_ms: u64,
+    /// How long a question to a person may stay open before it is refused, in milliseconds.
+    pub permission_ms: u64,
+}
+
+impl Default for WorkerLimits {
+    fn default() -> Self {
+        Self {
+            wall_ms: 60 * 60_000,
+            idle_ms: 20 * 60_000,
+            spool_bytes: 64 << 20,
+            orphan_grace_ms: 10 * 60_000,
+            permission_ms: 30 * 60_000,
+        }
+    }
+}

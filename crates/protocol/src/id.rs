@@ -1,1 +1,268 @@
-//! (being written)
+//! Identifiers: one macro makes them, each with a readable prefix and one rule for what it may hold.
+
+use std::fmt;
+
+/// Longest id or name in bytes; every id becomes a file name somewhere, so it must stay short.
+pub const MAX_ID_BYTES: usize = 64;
+
+/// Why a text is not an id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// The text is empty.
+    #[error("an empty text is not a valid {0}")]
+    Empty(&'static str),
+    /// The text is longer than [`MAX_ID_BYTES`].
+    #[error("a {0} has at most 64 bytes")]
+    TooLong(&'static str),
+    /// A character that is unsafe in file names or ambiguous in a command line.
+    #[error("{what} may hold letters, digits, '-', '_', '.' and spaces inside, not {found:?}")]
+    BadCharacter {
+        /// The kind of id.
+        what: &'static str,
+        /// The offending character.
+        found: char,
+    },
+    /// `.` or `..`, a leading `-` or `.`, or a space at an end.
+    #[error("{0} must begin and end with a letter, a digit or '_'")]
+    BadEnds(&'static str),
+}
+
+/// Checks the one rule that all ids share: safe as a file name on every system, and never an option or a path.
+///
+/// # Errors
+/// The rule that is broken.
+pub fn check(what: &'static str, text: &str) -> Result<(), IdError> {
+    if text.is_empty() {
+        return Err(IdError::Empty(what));
+    }
+    if text.len() > MAX_ID_BYTES {
+        return Err(IdError::TooLong(what));
+    }
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    if let Some(found) = text.chars().find(|c| !allowed(*c)) {
+        return Err(IdError::BadCharacter { what, found });
+    }
+    let end = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    if !end(text.chars().next()) || !end(text.chars().next_back()) || text.contains("..") {
+        return Err(IdError::BadEnds(what));
+    }
+    Ok(())
+}
+
+/// Declares an id type: `id!(RunId, "run", "One execution of a plan.")`.
+#[macro_export]
+macro_rules! id {
+    ($name:ident, $prefix:literal, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(
+            Debug,
+            Clone,
+            PartialEq,
+            Eq,
+            PartialOrd,
+            Ord,
+            Hash,
+            serde::Serialize,
+            serde::Deserialize,
+            schemars::JsonSchema,
+        )]
+        #[serde(try_from = "String", into = "String")]
+        #[schemars(with = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The readable prefix of this kind of id; empty for names that people choose.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Takes a text that follows the rule of [`check`]($crate::id::check).
+            ///
+            /// # Errors
+            /// The rule that is broken.
+            pub fn new(text: impl Into<String>) -> Result<Self, $crate::id::IdError> {
+                let text = text.into();
+                $crate::id::check(stringify!($name), &text)?;
+                Ok(Self(text))
+            }
+
+            /// Makes an id from 64 random bits, which the caller brings: `run_7f3a90c1d2e4b5a6`.
+            #[must_use]
+            pub fn from_bits(bits: u64) -> Self {
+                if Self::PREFIX.is_empty() {
+                    return Self(format!("{bits:016x}"));
+                }
+                Self(format!("{}_{bits:016x}", Self::PREFIX))
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::id::IdError;
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0
+            }
+        }
+    };
+}
+
+id!(AgentName, "", "The name of an agent or a person; `Coder` and `coder` are the same agent.");
+id!(MessageId, "msg", "One message.");
+id!(RunId, "run", "One execution of a plan, a unit of it, or an inline job.");
+id!(WorkerId, "wrk", "One agent process in one run, under its shim.");
+id!(NeedId, "need", "One question to a person.");
+
+impl AgentName {
+    /// The form under which names meet: lower case, runs of spaces and `_` as one `-`.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        fold(self.as_str())
+    }
+}
+
+/// Folds a name so that spellings that differ in case, spaces or `_` meet (`Coder 1` and `coder_1`).
+#[must_use]
+pub fn fold(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.trim().chars() {
+        if c.is_whitespace() || c == '_' || c == '-' {
+            if !out.ends_with('-') {
+                out.push('-');
+            }
+        } else {
+            out.extend(c.to_lowercase());
+        }
+    }
+    out
+}
+
+/// A SHA-256 digest, shown as `sha256:…` in 64 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// The digest before the first event of a chain.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// Hashes parts with each part's length before it, so that no two lists of parts collide.
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        use sha2::Digest as _;
+        let mut hasher = sha2::Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// Hashes bytes as they are: the plain SHA-256 that other tools print.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        use sha2::Digest as _;
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// The 64 hex digits without the prefix.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        use std::fmt::Write as _;
+        self.0.iter().fold(String::with_capacity(64), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
+
+    /// Reads 64 hex digits, with or without the `sha256:` prefix.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let hex = text.strip_prefix("sha256:").unwrap_or(text);
+        if hex.len() != 64 || !hex.is_ascii() {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}…", &self.hex()[..12])
+    }
+}
+
+impl serde::Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("expected sha256: and 64 hex digits"))
+    }
+}
+
+impl schemars::JsonSchema for Digest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_names_that_could_be_paths_or_options() {
+        for bad in ["", "..", "a/b", "a\\b", "-x", ".hidden", "a..b", "nul\0", " a", "a ", &"x".repeat(65)] {
+            assert!(AgentName::new(bad).is_err(), "{bad:?}");
+        }
+        for good in ["coder", "Coder 1", "claude-3.5", "ü_agent", "1.2"] {
+            assert!(AgentName::new(good).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_name_meet() {
+        assert_eq!(fold("Coder 1"), fold("coder__1"));
+        assert_eq!(fold("Coder-1"), "coder-1");
+    }
+
+    #[test]
+    fn digests_survive_a_round_trip_and_parts_do_not_collide() {
+        let digest = Digest::of_parts(&[b"ab", b"c"]);
+
+        assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
+        assert_ne!(digest, Digest::of_parts(&[b"a", b"bc"]));
+        assert_eq!(Digest::parse("sha256:zz"), None);
+    }
+}
