@@ -1,1 +1,176 @@
-//! (being written)
+//! Verbs: everything that can be asked. One name each, in the struct, the file, the MCP tool, the HTTP route and
+//! `switchboard call`. The doc comments are what agents and people read as descriptions.
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+pub mod bus;
+pub mod need;
+pub mod run;
+pub mod system;
+
+/// What a verb does to the record, and so how its answer is made durable (DESIGN decision 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Reads only.
+    Read,
+    /// Answered after the write-ahead log has it: a power cut may take the tail.
+    Written,
+    /// Answered after fdatasync.
+    Synced,
+}
+
+/// A verb's contract: its name, what goes in and what comes out.
+pub trait Verb {
+    /// Its one name, in snake case.
+    const NAME: &'static str;
+    /// What it does to the record.
+    const EFFECT: Effect;
+    /// Whether agents see it among their tools at first sight.
+    const IS_TOOL: bool;
+    /// One or two sentences for agents and people.
+    const ABOUT: &'static str;
+    /// What goes in.
+    type Request: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+    /// What comes out.
+    type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
+}
+
+/// Declares a verb: a request struct, a reply struct, and the row that ties them.
+macro_rules! verb {
+    (
+        $(#[doc = $about:literal])+
+        $verb:ident = $name:literal, $effect:ident, tool: $tool:literal,
+        $request:ty => $reply:ty
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Copy)]
+        pub struct $verb;
+
+        impl $crate::verb::Verb for $verb {
+            const NAME: &'static str = $name;
+            const EFFECT: $crate::verb::Effect = $crate::verb::Effect::$effect;
+            const IS_TOOL: bool = $tool;
+            const ABOUT: &'static str = concat!($($about),+).trim_ascii_start();
+            type Request = $request;
+            type Reply = $reply;
+        }
+    };
+}
+pub(crate) use verb;
+
+/// A row of the table of verbs: what every face needs to offer it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// The verb's name.
+    pub name: &'static str,
+    /// Description.
+    pub about: &'static str,
+    /// Effect.
+    pub effect: Effect,
+    /// Whether it is among the default tools.
+    pub is_tool: bool,
+    /// JSON schema of the request.
+    pub request: serde_json::Value,
+    /// JSON schema of the reply.
+    pub reply: serde_json::Value,
+}
+
+impl Row {
+    /// The row of a verb.
+    #[must_use]
+    pub fn of<V: Verb>() -> Self {
+        Self {
+            name: V::NAME,
+            about: V::ABOUT,
+            effect: V::EFFECT,
+            is_tool: V::IS_TOOL,
+            request: schema::<V::Request>(),
+            reply: schema::<V::Reply>(),
+        }
+    }
+}
+
+fn schema<T: JsonSchema>() -> serde_json::Value {
+    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = value.as_object_mut() {
+        object.remove("title");
+    }
+    value
+}
+
+/// Calls a macro with every verb's type: `for_each_verb!(m)` is `m!(A B …)`. The one list that all tables are made from.
+#[macro_export]
+macro_rules! for_each_verb {
+    ($m:ident) => {
+        $m! {
+            $crate::verb::bus::AckMessage
+            $crate::verb::bus::CheckInbox
+            $crate::verb::bus::GetTeamRoster
+            $crate::verb::bus::ListMessages
+            $crate::verb::bus::RegisterAgent
+            $crate::verb::bus::SendMessage
+            $crate::verb::bus::SetAgentStatus
+            $crate::verb::need::Answer
+            $crate::verb::need::Approve
+            $crate::verb::need::Deny
+            $crate::verb::need::ListNeeds
+            $crate::verb::run::GetRun
+            $crate::verb::run::MergeRun
+            $crate::verb::run::ResumeRun
+            $crate::verb::run::RetryTask
+            $crate::verb::run::ShowTask
+            $crate::verb::run::StartRun
+            $crate::verb::run::StopRun
+            $crate::verb::system::ExportLog
+            $crate::verb::system::GetStatus
+            $crate::verb::system::ReadEvents
+            $crate::verb::system::Shutdown
+            $crate::verb::system::SignHead
+            $crate::verb::system::VerifyLog
+        }
+    };
+}
+
+/// Every verb's row, by name.
+#[must_use]
+pub fn table() -> Vec<Row> {
+    macro_rules! rows {
+        ($($verb:path)*) => { vec![$(Row::of::<$verb>()),*] };
+    }
+    let mut rows = for_each_verb!(rows);
+    rows.sort_by_key(|row| row.name);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_snake_case_and_described() {
+        let rows = table();
+        for pair in rows.windows(2) {
+            assert_ne!(pair[0].name, pair[1].name);
+        }
+        for row in &rows {
+            assert!(row.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", row.name);
+            assert!(row.about.len() > 20, "{} has no description", row.name);
+            assert_eq!(row.request["type"], "object", "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn the_default_tools_are_few_and_small() {
+        let tools: Vec<_> = table().into_iter().filter(|row| row.is_tool).collect();
+        let bytes: usize =
+            tools.iter().map(|row| row.name.len() + row.about.len() + row.request.to_string().len()).sum();
+
+        assert!(tools.len() <= 14, "{} tools", tools.len());
+        assert!(bytes <= 7_000, "{bytes} bytes");
+    }
+}

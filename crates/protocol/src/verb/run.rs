@@ -1,0 +1,329 @@
+//! Runs: start, look, stop, retry, merge.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::verb;
+use crate::frame::DriverSpec;
+use crate::id::{AgentName, RunId};
+use crate::time::Millis;
+
+/// An agent that the caller has resolved: what to start under which name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentChoice {
+    /// The name that the plan's tasks use.
+    pub name: AgentName,
+    /// How to drive it.
+    pub driver: DriverSpec,
+    /// Whether it is a script that plays an agent.
+    #[serde(default)]
+    pub scripted: bool,
+    /// Names of environment variables that it may inherit from the caller, with their values.
+    #[serde(default)]
+    pub env: Vec<(String, String)>,
+}
+
+/// A plan to run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartRunRequest {
+    /// The plan in the form of plan.json.
+    pub plan: Value,
+    /// Where it came from, for people.
+    #[serde(default)]
+    pub source: String,
+    /// The agents that its tasks name, and the one for those that name none (`*`).
+    #[serde(default)]
+    pub agents: Vec<AgentChoice>,
+    /// Name of the agent for tasks that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_agent: Option<AgentName>,
+    /// At most so many workers at once; the plan's profile or two by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_workers: Option<u32>,
+    /// Folder for work trees; the state folder's `worktrees` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktrees: Option<String>,
+    /// Merge into the user's branch when all tasks are merged.
+    #[serde(default)]
+    pub merge: bool,
+    /// Digest of the plan's commands that the caller trusts (`switchboard trust`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<String>,
+    /// Say what would happen and start nothing.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// The daemon ends with this run when nothing else needs it.
+    #[serde(default)]
+    pub ends_daemon: bool,
+}
+
+/// What was started, or what would be.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct StartRunReply {
+    /// The run; nothing on a dry run.
+    pub run: Option<RunId>,
+    /// The branch that the user's tree stands on.
+    pub target: String,
+    /// The commit that the run starts from.
+    pub base: String,
+    /// The run's own branch.
+    pub branch: String,
+    /// Where its work trees lie.
+    pub worktrees: String,
+    /// Tasks in the order in which they may start, those of one line side by side.
+    pub waves: Vec<Vec<String>>,
+    /// Agents and how they are driven.
+    pub agents: Vec<AgentChoice>,
+    /// Position in the log before the run's first event: follow from here.
+    pub cursor: u64,
+}
+
+verb! {
+    /// Start a plan: agents work on its tasks in work trees of their own, held to gates, merged into the run's branch.
+    StartRun = "start_run", Synced, tool: false,
+    StartRunRequest => StartRunReply
+}
+
+/// Which run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRunRequest {
+    /// Its id or the beginning of it; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+}
+
+/// A gate's word on one attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateReport {
+    /// Its name.
+    pub gate: String,
+    /// `pass`, `fail`, `skip`, `error` or `not_configured`.
+    pub verdict: String,
+    /// Why, in one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}
+
+/// A task of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskReport {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub description: String,
+    /// Who does it.
+    pub agent: String,
+    /// Whether that is a script.
+    pub scripted: bool,
+    /// `pending`, `working`, `gating`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
+    pub state: String,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// What the gates said of the last attempt.
+    pub gates: Vec<GateReport>,
+    /// Why attempts were refused, oldest first.
+    pub refusals: Vec<String>,
+    /// The commit that was merged into the run's branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Files that it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Ids of tasks it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends: Vec<String>,
+    /// Its work tree, while it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub worktree: String,
+    /// Millionths of a US dollar; nothing when no agent named a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
+}
+
+/// A run in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSummary {
+    /// Its id.
+    pub run: RunId,
+    /// The plan's title.
+    pub title: String,
+    /// `running`, `finished`, `failed`, `stopped`.
+    pub state: String,
+    /// The run's branch.
+    pub branch: String,
+    /// The user's branch that it was started from.
+    pub target: String,
+    /// The commit that it started from.
+    pub base: String,
+    /// Tasks in all.
+    pub tasks: u64,
+    /// Merged ones.
+    pub merged: u64,
+    /// Blocked ones and those that wait for them in vain.
+    pub blocked: u64,
+    /// Whether its branch has been merged into the user's.
+    pub is_merged: bool,
+    /// When it started.
+    pub started_at: Millis,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Millis>,
+}
+
+/// A run in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GetRunReply {
+    /// In a line.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// Its tasks in plan order.
+    pub list: Vec<TaskReport>,
+    /// Messages sent while it ran.
+    pub messages_sent: u64,
+    /// Of these, acknowledged ones.
+    pub messages_acked: u64,
+}
+
+verb! {
+    /// Show a run: each task with agent, attempts, gate verdicts and merged commit.
+    GetRun = "get_run", Read, tool: true,
+    GetRunRequest => GetRunReply
+}
+
+/// Which task.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowTaskRequest {
+    /// `RUN/TASK`, or `TASK` of the newest run.
+    pub task: String,
+    /// Send the diff along.
+    #[serde(default)]
+    pub diff: bool,
+    /// Send the end of the worker's raw output along.
+    #[serde(default)]
+    pub output: bool,
+}
+
+/// The task.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ShowTaskReply {
+    /// Its run.
+    pub run: RunId,
+    /// The task.
+    pub task: TaskReport,
+    /// What the task changes against the commit it started from, at most 1 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// End of the raw output, at most 256 KiB: untrusted text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Folder of the last worker: raw output and frames.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+}
+
+verb! {
+    /// Show one task of a run, with its diff or its worker's output if asked for.
+    ShowTask = "show_task", Read, tool: false,
+    ShowTaskRequest => ShowTaskReply
+}
+
+/// What to stop.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopRunRequest {
+    /// `RUN` or `RUN/TASK`.
+    pub what: String,
+}
+
+/// A change that takes effect on the next step of the run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunReply {
+    /// The run.
+    pub run: RunId,
+    /// Its state now.
+    pub state: String,
+}
+
+verb! {
+    /// Stop a run or one task of it; work that was not merged stays in its branch.
+    StopRun = "stop_run", Synced, tool: false,
+    StopRunRequest => RunReply
+}
+
+/// What to try again.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryTaskRequest {
+    /// `RUN/TASK`, or `RUN` for all of its blocked tasks.
+    pub what: String,
+}
+
+verb! {
+    /// Try a blocked or stopped task again with fresh attempts.
+    RetryTask = "retry_task", Synced, tool: false,
+    RetryTaskRequest => RunReply
+}
+
+/// Which run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeRunRequest {
+    /// Its id or the beginning of it; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The daemon ends with this run when nothing else needs it.
+    #[serde(default)]
+    pub ends_daemon: bool,
+}
+
+/// Where to follow.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ResumeRunReply {
+    /// The run.
+    pub run: RunId,
+    /// Its state.
+    pub state: String,
+    /// Position in the log: follow from here.
+    pub cursor: u64,
+}
+
+verb! {
+    /// Go on with a run that a stop or a crash interrupted.
+    ResumeRun = "resume_run", Synced, tool: false,
+    ResumeRunRequest => ResumeRunReply
+}
+
+/// Which run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MergeRunRequest {
+    /// Its id or the beginning of it; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+}
+
+/// The user's branch has the run's work.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct MergeRunReply {
+    /// The run.
+    pub run: RunId,
+    /// The branch that moved.
+    pub target: String,
+    /// From this commit.
+    pub from: String,
+    /// To this one.
+    pub to: String,
+    /// Files that changed.
+    pub files: Vec<String>,
+}
+
+verb! {
+    /// Merge a run's branch into the branch it was started from; it completes or changes nothing.
+    MergeRun = "merge_run", Synced, tool: false,
+    MergeRunRequest => MergeRunReply
+}

@@ -1,0 +1,186 @@
+//! The daemon and its record.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::run::RunSummary;
+use super::verb;
+use crate::event::Event;
+use crate::id::Digest;
+use crate::time::Millis;
+
+/// Nothing to say.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetStatusRequest {}
+
+/// How everything is, what needs you first.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct GetStatusReply {
+    /// The daemon's version.
+    pub version: String,
+    /// Its process id.
+    pub pid: u32,
+    /// When it became ready.
+    pub started_at: Millis,
+    /// Root of the repository.
+    pub root: String,
+    /// State folder.
+    pub state_folder: String,
+    /// Where the loopback HTTP server listens.
+    pub http: String,
+    /// Last event.
+    pub lsn: u64,
+    /// Open questions to a person.
+    pub needs: u64,
+    /// Registered agents.
+    pub agents: u64,
+    /// Unacknowledged messages.
+    pub unread: u64,
+    /// Runs, newest first, at most 20.
+    pub runs: Vec<RunSummary>,
+}
+
+verb! {
+    /// Show how everything is: open questions, runs and their tasks, agents, mail.
+    GetStatus = "get_status", Read, tool: true,
+    GetStatusRequest => GetStatusReply
+}
+
+/// Which events.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadEventsRequest {
+    /// Events after this position.
+    #[serde(default)]
+    pub after: u64,
+    /// Only of these kinds; all when empty.
+    #[serde(default)]
+    pub kinds: Vec<String>,
+    /// Only of subjects that begin with this.
+    #[serde(default)]
+    pub subject: String,
+    /// At most so many, 100 by default, 1000 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Wait so many milliseconds for a first event when there is none yet; 30,000 at most.
+    #[serde(default)]
+    pub wait_ms: u64,
+    /// Send bodies along.
+    #[serde(default)]
+    pub with_bodies: bool,
+}
+
+/// Events, oldest first.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReadEventsReply {
+    /// The events.
+    pub events: Vec<Event>,
+    /// Pass this as `after` to read on: all up to here was looked at.
+    pub cursor: u64,
+    /// Last position of the log.
+    pub head: u64,
+}
+
+verb! {
+    /// Read the event log from a position, waiting a little for the next event if asked to.
+    ReadEvents = "read_events", Read, tool: false,
+    ReadEventsRequest => ReadEventsReply
+}
+
+/// Nothing to say.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyLogRequest {}
+
+/// What the verification found.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyLogReply {
+    /// Whether everything fits.
+    pub is_intact: bool,
+    /// `hash chain verified`, or what is wrong and with which event.
+    pub summary: String,
+    /// Events looked at.
+    pub events: u64,
+    /// Hash of the last one.
+    pub head: Digest,
+    /// Details of what is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+}
+
+verb! {
+    /// Verify the record: every event's hash, every body, and the state that follows from them.
+    VerifyLog = "verify_log", Read, tool: false,
+    VerifyLogRequest => VerifyLogReply
+}
+
+/// Where to.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExportLogRequest {
+    /// Absolute path of a file that does not exist yet.
+    pub path: String,
+}
+
+/// The export.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ExportLogReply {
+    /// Where it lies: JSON lines.
+    pub path: String,
+    /// Events in it.
+    pub events: u64,
+    /// Hash of the last one.
+    pub head: Digest,
+}
+
+verb! {
+    /// Write the whole record as JSON lines, which `switchboard verify FILE` checks without a daemon.
+    ExportLog = "export_log", Read, tool: false,
+    ExportLogRequest => ExportLogReply
+}
+
+/// Nothing to say.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SignHeadRequest {}
+
+/// The signed head.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SignHeadReply {
+    /// DSSE envelope around the statement of the log's length, its last hash and its Merkle root.
+    pub envelope: Value,
+    /// The public key in hex, to be kept where the machine can't change it.
+    pub public_key: String,
+}
+
+verb! {
+    /// Sign the record's head: its length, last hash and Merkle root.
+    SignHead = "sign_head", Read, tool: false,
+    SignHeadRequest => SignHeadReply
+}
+
+/// How to end.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShutdownRequest {
+    /// Leave the workers at work for the next daemon (`restart`) instead of stopping them (`down`).
+    #[serde(default)]
+    pub keep_workers: bool,
+}
+
+/// The daemon ends after this answer.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ShutdownReply {
+    /// Its process id, so that the caller can see it go.
+    pub pid: u32,
+    /// Workers that were left at work.
+    pub workers: u64,
+}
+
+verb! {
+    /// End the daemon, stopping its workers unless told to leave them.
+    Shutdown = "shutdown", Read, tool: false,
+    ShutdownRequest => ShutdownReply
+}
