@@ -1,0 +1,26 @@
+//! For whoever puts mail before an agent: what waits, and the evidence that it was seen.
+
+use protocol::event::NewEvent;
+use protocol::id::{AgentName, MessageId};
+use protocol::message::{DeliveryState, Message};
+use store::Store;
+
+use crate::Error;
+use crate::check_inbox::{inbox, injections, of_row};
+
+/// Messages that are not known to have been before the recipient's eyes, oldest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec<Message>, Error> {
+    let query = inbox(recipient, false).lt("state", DeliveryState::Injected.rank()).asc("seq").limit(limit);
+    store.read(&query)?.iter().map(|row| of_row(store, row)).collect()
+}
+
+/// The events that record that messages were before an agent's eyes, for whoever commits the evidence.
+///
+/// # Errors
+/// When the fact does not serialise.
+pub fn injected(ids: &[MessageId], recipient: &AgentName, evidence: &str, actor: &str) -> Result<Vec<NewEvent>, Error> {
+    injections(ids, recipient, evidence, actor)
+}

@@ -1,0 +1,39 @@
+//! Why the bus refuses.
+
+use protocol::error::Failure;
+
+/// A refusal, or a failure of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The bus or a guard says no; nothing has changed.
+    #[error("{0}")]
+    Refused(Failure),
+    /// The store could not answer.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// A row of the projection does not hold what the projector writes.
+    #[error("the projection holds {what} that can't be read: {text:?}")]
+    BadRow {
+        /// Which field.
+        what: &'static str,
+        /// What stands there.
+        text: String,
+    },
+    /// A fact does not serialise: a defect of its type.
+    #[error("an event does not serialise")]
+    Fact(#[from] serde_json::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(failure) => failure,
+            Error::Store(error) => error.into(),
+            Error::BadRow { .. } | Error::Fact(_) => Self::new("internal.bug", error.to_string()),
+        }
+    }
+}
+
+pub(crate) fn refuse<T>(failure: Failure) -> Result<T, Error> {
+    Err(Error::Refused(failure))
+}

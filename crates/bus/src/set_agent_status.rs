@@ -1,0 +1,40 @@
+//! `set_agent_status`: one word and a sentence.
+
+use protocol::agent::AgentEvent;
+use protocol::error::Failure;
+use protocol::event::NewEvent;
+use protocol::verb::bus::{SetAgentStatusReply, SetAgentStatusRequest};
+use store::{Batch, Durability, Store};
+
+use crate::error::refuse;
+use crate::{Asker, Error, roster};
+
+/// Longest status word in bytes.
+const MAX_STATUS_BYTES: usize = 40;
+/// Longest sentence in bytes.
+const MAX_MESSAGE_BYTES: usize = 300;
+
+/// Records how an agent is.
+///
+/// # Errors
+/// A refusal (an unknown agent, somebody else's status, a text that is too long) or the store's failure.
+pub async fn set_agent_status(store: &Store, asker: &Asker, request: SetAgentStatusRequest) -> Result<SetAgentStatusReply, Error> {
+    let name = request.name.unwrap_or_else(|| asker.name.clone());
+    if name.folded() != asker.name.folded() && !asker.is_person {
+        return refuse(Failure::new("bus.not-yours", format!("only {name} or a person sets the status of {name}")));
+    }
+    if request.status.is_empty() || request.status.len() > MAX_STATUS_BYTES || request.message.len() > MAX_MESSAGE_BYTES {
+        let what = format!("a status has 1 to {MAX_STATUS_BYTES} bytes and its message at most {MAX_MESSAGE_BYTES}");
+        return refuse(Failure::new("request.bad-args", what));
+    }
+    if roster::agent(store, &name)?.is_none() {
+        return refuse(crate::send_message::unknown(store, &name)?);
+    }
+    let fact = AgentEvent::AgentStatusSet { name: name.clone(), status: request.status, message: request.message };
+    let event = NewEvent::of(&fact, format!("agent/{}", name.folded()), asker.name.as_str())?;
+    let mut batch = Batch::new(Durability::Written).event(event);
+    batch.idempotency.clone_from(&asker.idempotency);
+    store.commit(batch).await?;
+    let agent = roster::agent(store, &name)?;
+    agent.map(|agent| SetAgentStatusReply { agent }).ok_or(Error::BadRow { what: "no agent", text: name.to_string() })
+}
