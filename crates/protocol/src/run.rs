@@ -1,1 +1,245 @@
-//! (being written)
+//! A run: one execution of a plan. What happens to its tasks, and what is to be done next, as plain data;
+//! the rules are in `pipeline::run`.
+//!
+//! [`RunEvent`]s are facts of the event log (subject `run/…`); [`Effect`]s are what the dispatcher carries out.
+
+mod effect;
+mod event;
+mod prepared;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::WorkerId;
+use crate::plan::TaskId;
+
+pub use effect::{Effect, EffectKey, StartFrom, StopCause};
+pub use event::{RunEvent, TEXT_BUDGET};
+pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
+
+/// Attempts that a task gets before it is blocked (`reference/swarm.md` §4.2).
+pub const MAX_ATTEMPTS: u32 = 5;
+
+/// Workers that a task may lose before it is blocked; losses don't count as attempts.
+pub const MAX_LOSSES: u32 = 3;
+
+/// Workers at once where neither flag nor plan says so (DESIGN decision 10).
+pub const DEFAULT_WORKERS: u32 = 2;
+
+/// Most workers at once.
+pub const MAX_WORKERS: u32 = 64;
+
+/// How an agent's turn ended. What the agent claims; the tree and the gates decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnOutcome {
+    /// It says that it is done.
+    Finished,
+    /// It gave up, or its command failed.
+    Failed,
+    /// It was told to stop, by a person or because the daemon was gone for too long.
+    Stopped,
+    /// It won't do it.
+    Refused,
+    /// It was stopped at the task's time limit.
+    TimedOut,
+}
+
+/// A gate's verdict on one change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateVerdict {
+    /// It found nothing.
+    Pass,
+    /// It found something that doesn't refuse the change.
+    Warn,
+    /// It refuses the change.
+    Fail,
+    /// It could not judge; a required gate then refuses, as it has not passed.
+    Error,
+    /// Nobody said how to run it: it neither passes nor refuses, and is shown.
+    NotConfigured,
+}
+
+impl GateVerdict {
+    /// Whether a change with this verdict of a required gate may not be merged.
+    #[must_use]
+    pub fn refuses(self) -> bool {
+        match self {
+            Self::Fail | Self::Error => true,
+            Self::Pass | Self::Warn | Self::NotConfigured => false,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOutcome {
+    /// Every task is merged.
+    Succeeded,
+    /// Some task is blocked, or can't start because of one that is.
+    Failed,
+    /// Some task was stopped, and none is blocked.
+    Stopped,
+}
+
+/// The state of one task in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum TaskState {
+    /// Waits for tasks that it depends on.
+    Pending,
+    /// May start when a worker is free and nobody else writes its files.
+    Ready,
+    /// A worker is about to run.
+    Starting {
+        /// Who.
+        worker: WorkerId,
+    },
+    /// A worker runs.
+    Working {
+        /// Who.
+        worker: WorkerId,
+    },
+    /// The worker says it is done; its change is being captured.
+    Capturing {
+        /// Who.
+        worker: WorkerId,
+    },
+    /// The change is a commit; no gate has judged it yet.
+    Captured {
+        /// The change.
+        change: Change,
+    },
+    /// Some gates have judged it.
+    Gating {
+        /// The change.
+        change: Change,
+    },
+    /// No gate refuses it; it waits for its turn to be merged.
+    Passed {
+        /// The change.
+        change: Change,
+    },
+    /// It is being merged.
+    Merging {
+        /// The change.
+        change: Change,
+        /// Head of the run's branch when that began.
+        onto: String,
+    },
+    /// It is in the run's branch.
+    Merged {
+        /// The commit in the run's branch.
+        commit: String,
+    },
+    /// It can't go on without a person.
+    Blocked {
+        /// Why.
+        reason: String,
+    },
+    /// It can't start: a task that it needs was blocked or stopped.
+    DepFailed {
+        /// Which one.
+        root: TaskId,
+    },
+    /// It was stopped.
+    Stopped,
+}
+
+impl TaskState {
+    /// Whether nothing more happens to the task unless a person asks for it.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        match self {
+            Self::Merged { .. } | Self::Blocked { .. } | Self::DepFailed { .. } | Self::Stopped => true,
+            Self::Pending
+            | Self::Ready
+            | Self::Starting { .. }
+            | Self::Working { .. }
+            | Self::Capturing { .. }
+            | Self::Captured { .. }
+            | Self::Gating { .. }
+            | Self::Passed { .. }
+            | Self::Merging { .. } => false,
+        }
+    }
+}
+
+/// A captured change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// The commit, one on top of the task's base.
+    pub commit: String,
+    /// Its tree.
+    pub tree: String,
+    /// How many files it changes.
+    pub files: u32,
+}
+
+/// What a gate said about the present attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateReport {
+    /// Which gate.
+    pub gate: String,
+    /// Whether the task requires it.
+    pub required: bool,
+    /// Its verdict.
+    pub verdict: GateVerdict,
+    /// Why.
+    pub reasons: Vec<String>,
+}
+
+/// Why an attempt was refused; the next one is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Who refused it, and for what.
+    #[serde(flatten)]
+    pub cause: RefusalCause,
+    /// The details, one thing each.
+    pub reasons: Vec<String>,
+}
+
+/// What refused an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum RefusalCause {
+    /// The agent gave up, or its command failed.
+    AgentFailed,
+    /// The agent would not do it.
+    AgentRefused,
+    /// The attempt took longer than the task's limit.
+    TimedOut,
+    /// The agent said it was done, and had changed nothing.
+    NothingChanged,
+    /// A required gate refused the change, or could not judge it.
+    Gate {
+        /// Which gate.
+        gate: String,
+    },
+    /// The change did not fit onto the run's branch; the reasons are the files.
+    MergeConflict,
+}
+
+/// One task as status, report and page show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskView {
+    /// Which task.
+    pub task: TaskId,
+    /// Its state.
+    #[serde(flatten)]
+    pub state: TaskState,
+    /// The present attempt, from 1.
+    pub attempt: u32,
+    /// Workers lost since the last retry by a person.
+    pub losses: u32,
+    /// Whether somebody asked to stop it.
+    pub stopping: bool,
+    /// What the gates said about the present attempt, required ones first.
+    pub gates: Vec<GateReport>,
+    /// Why earlier attempts were refused, oldest first.
+    pub refusals: Vec<Refusal>,
+}

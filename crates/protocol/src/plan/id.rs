@@ -1,0 +1,125 @@
+//! The id of a task and its order.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::MAX_TASK_ID_BYTES;
+
+/// The id of a task, `1.2`: unique in its plan, ordered by its numbers (1.2 before 1.10).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct TaskId(String);
+
+/// Why a text is not a task id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a task id is at most 64 letters, digits, '.', '_' and '-', begins with a letter or digit, holds no '..' and doesn't end in '.' or '.lock'"
+)]
+pub struct BadTaskId;
+
+impl TaskId {
+    /// Takes a text that is safe as a folder and in a branch name.
+    ///
+    /// # Errors
+    /// When it isn't: see [`BadTaskId`].
+    pub fn new(text: impl Into<String>) -> Result<Self, BadTaskId> {
+        let text = text.into();
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let safe = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.len() <= MAX_TASK_ID_BYTES
+            && text.chars().all(allowed)
+            && !text.contains("..")
+            && !text.ends_with('.')
+            && !text.ends_with(".lock");
+        if safe { Ok(Self(text)) } else { Err(BadTaskId) }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = BadTaskId;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::new(text)
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(id: TaskId) -> Self {
+        id.0
+    }
+}
+
+impl PartialOrd for TaskId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for TaskId {
+    /// [`natural_order`], then the text, so that `1.1` and `1.1.0` stay two ids.
+    fn cmp(&self, other: &Self) -> Ordering {
+        natural_order(&self.0, &other.0).then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+/// Compares ids part by part as numbers: `1.2` before `1.10`; a missing part, or one that is no number, counts as 0.
+#[must_use]
+pub fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a.split('.'), b.split('.'));
+    loop {
+        let (left, right) = (a.next(), b.next());
+        if left.is_none() && right.is_none() {
+            return Ordering::Equal;
+        }
+        let order = part_number(left).cmp(&part_number(right));
+        if order.is_ne() {
+            return order;
+        }
+    }
+}
+
+fn part_number(part: Option<&str>) -> u64 {
+    let digits = part.unwrap_or_default().bytes().take_while(u8::is_ascii_digit);
+    digits.fold(0, |n: u64, digit| n.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_ids_by_their_numbers() {
+        let mut ids: Vec<_> = ["2.1", "1.10", "1.2", "1.1.0", "1.1"].map(|id| TaskId::new(id).unwrap()).into();
+
+        ids.sort();
+
+        let ids: Vec<_> = ids.iter().map(TaskId::as_str).collect();
+        assert_eq!(ids, ["1.1", "1.1.0", "1.2", "1.10", "2.1"]);
+        assert_eq!(natural_order("1.1", "1.1.0"), Ordering::Equal);
+    }
+
+    #[test]
+    fn refuses_ids_that_could_be_paths_or_options_or_bad_branches() {
+        for bad in ["", "..", "a/b", "a\\b", "-x", ".a", "a..b", "a\0", "a b", "1.", "x.lock", &"x".repeat(65)] {
+            assert!(TaskId::new(bad).is_err(), "{bad:?}");
+        }
+        for good in ["1.2", "retro-1", "T_7", "a.b-c"] {
+            assert!(TaskId::new(good).is_ok(), "{good:?}");
+        }
+    }
+}

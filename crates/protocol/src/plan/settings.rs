@@ -1,0 +1,105 @@
+//! What a plan says to Switchboard beyond the swarm document's format: the `x-switchboard` objects.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Extra;
+
+/// A command: an argument list that is run as it is, or one line for `sh -c`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CommandLine {
+    /// Program and arguments.
+    Argv(Vec<String>),
+    /// A line for the shell.
+    Shell(String),
+}
+
+impl CommandLine {
+    /// The argument list to spawn; a shell line goes to `sh -c`.
+    #[must_use]
+    pub fn argv(&self) -> Vec<String> {
+        match self {
+            Self::Argv(argv) => argv.clone(),
+            Self::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+        }
+    }
+}
+
+/// What a plan says to Switchboard in `x-switchboard`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PlanSettings {
+    /// Gates that every task must pass, unless its phase or the task itself names others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<Vec<String>>,
+    /// Command of the test gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<CommandLine>,
+    /// Command of the build gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build: Option<CommandLine>,
+    /// Who works where neither phase nor task says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Most workers at once, 1 to 64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_workers: Option<u32>,
+    /// Longest time of one attempt, in minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_minutes: Option<u32>,
+    /// Fields that this version doesn't know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What a phase says to Switchboard in `x-switchboard`: defaults of its tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PhaseSettings {
+    /// Gates that its tasks must pass, in place of the plan's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<Vec<String>>,
+    /// Command of the test gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<CommandLine>,
+    /// Who works where the task doesn't say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Fields that this version doesn't know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What a task says to Switchboard in `x-switchboard`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TaskSettings {
+    /// Who does it: a configured agent's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What the `exec` driver runs. It comes with the repository, so it needs trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
+    /// The group of tasks in its phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slice: Option<String>,
+    /// Command of the test gate for this task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<CommandLine>,
+    /// Gates that it must pass, in place of the phase's and the plan's; an empty list means none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<Vec<String>>,
+    /// Globs that it may write; nothing said means anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Vec<String>>,
+    /// Longest time of one attempt, in minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_minutes: Option<u32>,
+    /// Who is named as author of its commit, `Name <address>`; else the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Fields that this version doesn't know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}

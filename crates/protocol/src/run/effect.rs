@@ -1,0 +1,131 @@
+//! What is to be done next in a run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Refusal, RunOutcome};
+use crate::id::WorkerId;
+use crate::plan::TaskId;
+
+/// What a worker starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum StartFrom {
+    /// A fresh tree at the head of the run's branch.
+    RunHead,
+    /// The tree of the refused change, on the task's base; the worker amends it.
+    Change {
+        /// The refused commit.
+        commit: String,
+    },
+    /// A fresh tree at the head of the run's branch with the refused change put on top as far as it fits.
+    Rebased {
+        /// The refused commit.
+        commit: String,
+    },
+    /// The attempt's tree as a lost worker left it.
+    Worktree,
+}
+
+/// Why a worker is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopCause {
+    /// Somebody asked for it.
+    Requested,
+    /// The task's time limit has passed; end its turn as [`TurnOutcome::TimedOut`].
+    TimedOut,
+}
+
+/// Something to be done. The same effect is named again until an event answers it, so whoever carries effects out runs
+/// one per [`Effect::key`] at a time; an intent is committed before the world is touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Commit `WorkerIntended`, then start a worker. Answered by `WorkerStarted` or `WorkerLost`.
+    StartWorker {
+        /// For which task.
+        task: TaskId,
+        /// For which attempt.
+        attempt: u32,
+        /// How many workers the task had before, lost ones included.
+        starts: u32,
+        /// What its tree begins as.
+        from: StartFrom,
+        /// Why the attempts before were refused, oldest first.
+        refusals: Vec<Refusal>,
+    },
+    /// Make the worker's change one commit. Answered by `ChangeCaptured` or `NothingChanged`.
+    Capture {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Who worked.
+        worker: WorkerId,
+    },
+    /// Have the change judged. Answered by one `GateReported` per gate.
+    RunGates {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The captured commit.
+        commit: String,
+        /// Required gates that have not reported yet.
+        gates: Vec<String>,
+    },
+    /// Commit `MergeIntended`, then merge into the run's branch. Answered by `TaskMerged` or `MergeConflicted`.
+    Merge {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The captured commit.
+        commit: String,
+    },
+    /// Stop a worker. Answered by `TurnEnded` or `WorkerLost`.
+    StopWorker {
+        /// Of which task.
+        task: TaskId,
+        /// Who.
+        worker: WorkerId,
+        /// Why.
+        cause: StopCause,
+    },
+    /// Commit `RunFinished`.
+    Finish {
+        /// How it ended.
+        outcome: RunOutcome,
+    },
+}
+
+/// What makes two effects the same piece of work.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectKey {
+    kind: u8,
+    task: Option<TaskId>,
+    attempt: u32,
+    worker: Option<String>,
+}
+
+impl Effect {
+    /// The key under which at most one of these is under way.
+    #[must_use]
+    pub fn key(&self) -> EffectKey {
+        let key = |kind, task: Option<&TaskId>, attempt, worker: Option<&WorkerId>| EffectKey {
+            kind,
+            task: task.cloned(),
+            attempt,
+            worker: worker.map(|w| w.as_str().to_owned()),
+        };
+        match self {
+            Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
+            Self::Capture { task, attempt, worker } => key(1, Some(task), *attempt, Some(worker)),
+            Self::RunGates { task, attempt, .. } => key(2, Some(task), *attempt, None),
+            Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),
+            Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker)),
+            Self::Finish { .. } => key(5, None, 0, None),
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What happens in a run, and how it is made to fit into the log.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{GateVerdict, RunOutcome, TurnOutcome};
+use crate::event::MAX_FACTS_BYTES;
+use crate::id::WorkerId;
+use crate::plan::TaskId;
+
+/// Something that happened in a run. Folding all of them in order gives its state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+pub enum RunEvent {
+    /// The run exists. Its tasks follow; nothing starts before the last of them is known.
+    RunStarted {
+        /// The plan's title.
+        title: String,
+        /// The ledger hash of the plan, SHA-256 in hex.
+        plan_hash: String,
+        /// The commit that the run's branch begins at.
+        base: String,
+        /// How many tasks will be added.
+        tasks: u32,
+        /// Most workers at once; 1 means one whole task at a time, its gates and merge included.
+        max_workers: u32,
+    },
+    /// A task belongs to the run. Tasks come after all they depend on.
+    TaskAdded {
+        /// Which.
+        task: TaskId,
+        /// Tasks of this run that must be merged first.
+        depends: Vec<TaskId>,
+        /// Files, folders and globs that it declares to write.
+        writes: Vec<String>,
+        /// Gates that its change must pass.
+        gates: Vec<String>,
+        /// Longest time of one attempt in milliseconds, if there is a limit.
+        timeout_ms: Option<i64>,
+    },
+    /// More of a task's lists, where they don't fit into one event; comes directly after its `TaskAdded`.
+    TaskExtended {
+        /// Which.
+        task: TaskId,
+        /// More dependencies.
+        depends: Vec<TaskId>,
+        /// More declared writes.
+        writes: Vec<String>,
+        /// More gates.
+        gates: Vec<String>,
+    },
+    /// A worker is about to be started: written before it is.
+    WorkerIntended {
+        /// For which task.
+        task: TaskId,
+        /// For which attempt, from 1.
+        attempt: u32,
+        /// The worker that will be.
+        worker: WorkerId,
+    },
+    /// The worker runs.
+    WorkerStarted {
+        /// For which task.
+        task: TaskId,
+        /// Who.
+        worker: WorkerId,
+    },
+    /// The worker is gone without having ended its turn, or never came to be. Not an attempt of the agent.
+    WorkerLost {
+        /// Of which task.
+        task: TaskId,
+        /// Who.
+        worker: WorkerId,
+        /// What is known about it.
+        reason: String,
+    },
+    /// The agent says its turn is over, or was made to end it.
+    TurnEnded {
+        /// Of which task.
+        task: TaskId,
+        /// Who.
+        worker: WorkerId,
+        /// How.
+        outcome: TurnOutcome,
+        /// What the agent or the driver said about it.
+        reason: String,
+    },
+    /// What the worker left in its tree is one commit now, on top of the task's base.
+    ChangeCaptured {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The commit.
+        commit: String,
+        /// Its tree.
+        tree: String,
+        /// Changed files; may be cut to fit ([`RunEvent::fitted`]).
+        files: Vec<String>,
+        /// How many files there are in truth.
+        files_total: u32,
+    },
+    /// The worker left its tree as it was.
+    NothingChanged {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+    },
+    /// A gate has judged the captured change.
+    GateReported {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Which gate.
+        gate: String,
+        /// Its verdict.
+        verdict: GateVerdict,
+        /// Why, for the next prompt and for people; holds no secret; may be cut to fit.
+        reasons: Vec<String>,
+    },
+    /// The change is about to be merged into the run's branch: written before it is.
+    MergeIntended {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The captured commit.
+        commit: String,
+        /// Head of the run's branch.
+        onto: String,
+    },
+    /// The change is in the run's branch.
+    TaskMerged {
+        /// Which task.
+        task: TaskId,
+        /// The commit that the run's branch now ends with.
+        commit: String,
+    },
+    /// The change doesn't fit onto the run's branch, which is as it was before.
+    MergeConflicted {
+        /// Which task.
+        task: TaskId,
+        /// Files in conflict; may be cut to fit.
+        files: Vec<String>,
+    },
+    /// A task can't go on: follows from the fifth refused attempt or the third lost worker, or was decided elsewhere.
+    TaskBlocked {
+        /// Which task.
+        task: TaskId,
+        /// Why.
+        reason: String,
+    },
+    /// A task can't start because one that it needs, perhaps through others, was blocked or stopped.
+    TaskDepFailed {
+        /// Which task.
+        task: TaskId,
+        /// The task at the root of it.
+        root: TaskId,
+    },
+    /// Somebody wants a task stopped.
+    TaskStopRequested {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Somebody wants all of the run stopped.
+    RunStopRequested,
+    /// A person wants a blocked or stopped task tried again, with all attempts anew.
+    TaskRetryRequested {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Nothing is left to do.
+    RunFinished {
+        /// How it ended.
+        outcome: RunOutcome,
+    },
+}
+
+impl RunEvent {
+    /// The task that the event is about, if it is about one.
+    #[must_use]
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::RunStarted { .. } | Self::RunStopRequested | Self::RunFinished { .. } => None,
+            Self::TaskAdded { task, .. }
+            | Self::TaskExtended { task, .. }
+            | Self::WorkerIntended { task, .. }
+            | Self::WorkerStarted { task, .. }
+            | Self::WorkerLost { task, .. }
+            | Self::TurnEnded { task, .. }
+            | Self::ChangeCaptured { task, .. }
+            | Self::NothingChanged { task, .. }
+            | Self::GateReported { task, .. }
+            | Self::MergeIntended { task, .. }
+            | Self::TaskMerged { task, .. }
+            | Self::MergeConflicted { task, .. }
+            | Self::TaskBlocked { task, .. }
+            | Self::TaskDepFailed { task, .. }
+            | Self::TaskStopRequested { task }
+            | Self::TaskRetryRequested { task } => Some(task),
+        }
+    }
+
+    /// The event with its free text cut so that its facts fit into the log ([`MAX_FACTS_BYTES`]). Whole entries are dropped
+    /// from the end of lists and replaced by their number; the full text belongs in the event's body and in the evidence.
+    #[must_use]
+    pub fn fitted(mut self) -> Self {
+        match &mut self {
+            Self::ChangeCaptured { files, .. } | Self::MergeConflicted { files, .. } => fit_list(files),
+            Self::GateReported { reasons, .. } => fit_list(reasons),
+            Self::WorkerLost { reason, .. } | Self::TurnEnded { reason, .. } | Self::TaskBlocked { reason, .. } => {
+                *reason = cut(reason, TEXT_BUDGET);
+            }
+            Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
+            Self::TaskAdded { .. }
+            | Self::TaskExtended { .. }
+            | Self::WorkerIntended { .. }
+            | Self::WorkerStarted { .. }
+            | Self::NothingChanged { .. }
+            | Self::MergeIntended { .. }
+            | Self::TaskMerged { .. }
+            | Self::TaskDepFailed { .. }
+            | Self::TaskStopRequested { .. }
+            | Self::RunStopRequested
+            | Self::TaskRetryRequested { .. }
+            | Self::RunFinished { .. } => {}
+        }
+        self
+    }
+}
+
+/// Bytes of JSON that free text may take in one event; the rest is for ids, hashes and names.
+pub const TEXT_BUDGET: usize = MAX_FACTS_BYTES - 400;
+
+fn fit_list(list: &mut Vec<String>) {
+    const ENTRY: usize = TEXT_BUDGET / 2;
+    const MORE: usize = 24;
+    let mut used = 0;
+    let mut kept = 0;
+    for entry in list.iter_mut() {
+        *entry = cut(entry, ENTRY);
+        used += json_len(entry) + 1;
+        if used > TEXT_BUDGET - MORE {
+            break;
+        }
+        kept += 1;
+    }
+    let dropped = list.len() - kept;
+    if dropped > 0 {
+        list.truncate(kept);
+        list.push(format!("… and {dropped} more"));
+    }
+}
+
+/// Cuts a text at a character boundary so that its JSON has at most `budget` bytes.
+fn cut(text: &str, budget: usize) -> String {
+    if json_len(text) <= budget {
+        return text.to_owned();
+    }
+    let mut used = 2 + '…'.len_utf8();
+    let mut out = String::new();
+    for c in text.chars() {
+        used += json_char_len(c);
+        if used > budget {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
+    out
+}
+
+fn json_len(text: &str) -> usize {
+    2 + text.chars().map(json_char_len).sum::<usize>()
+}
+
+fn json_char_len(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => c.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts_len(event: &RunEvent) -> usize {
+        serde_json::to_value(event).unwrap()["facts"].to_string().len()
+    }
+
+    #[test]
+    fn events_have_the_shape_of_facts() {
+        let event = RunEvent::TaskStopRequested { task: TaskId::new("1.2").unwrap() };
+
+        let json = serde_json::to_string(&event).unwrap();
+
+        assert_eq!(json, r#"{"kind":"task_stop_requested","facts":{"task":"1.2"}}"#);
+        assert_eq!(serde_json::from_str::<RunEvent>(&json).unwrap(), event);
+        assert_eq!(serde_json::to_string(&RunEvent::RunStopRequested).unwrap(), r#"{"kind":"run_stop_requested"}"#);
+    }
+
+    #[test]
+    fn long_texts_are_cut_to_fit_into_one_event() {
+        let task = TaskId::new("9".repeat(64)).unwrap();
+        let reasons = (0..1000).map(|n| format!("{n} \"\u{1}{}", "ü".repeat(600))).collect();
+        let gate = "g".repeat(64);
+
+        let event = RunEvent::GateReported { task, attempt: 5, gate, verdict: GateVerdict::Fail, reasons }.fitted();
+
+        assert!(facts_len(&event) <= MAX_FACTS_BYTES, "{}", facts_len(&event));
+        let RunEvent::GateReported { reasons, .. } = event else { panic!("another event") };
+        assert!(reasons[0].ends_with('…') && reasons.last().unwrap().ends_with("more"));
+    }
+
+    #[test]
+    fn short_texts_are_left_alone() {
+        let task = TaskId::new("1.1").unwrap();
+        let event = RunEvent::MergeConflicted { task, files: vec!["a".to_owned(), "b".to_owned()] };
+
+        assert_eq!(event.clone().fitted(), event);
+    }
+}
