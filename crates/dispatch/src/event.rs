@@ -15,6 +15,8 @@ pub enum DispatchEvent {
         run: RunId,
         /// The plan's title, cut.
         title: String,
+        /// The ledger hash of the plan.
+        plan_hash: String,
         /// Where the plan came from.
         source: String,
         /// The user's branch.

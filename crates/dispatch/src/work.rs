@@ -29,6 +29,7 @@ static TABLES: [Table; 3] = [
             text("id"),
             int("seq"),
             text("title"),
+            text("plan_hash"),
             text("source"),
             text("target"),
             text("base"),
@@ -165,11 +166,12 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
 
 fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
     match fact {
-        DispatchEvent::RunConfigured { run, title, source, target, base, branch, worktrees, default_agent, merge, tasks } => {
+        DispatchEvent::RunConfigured { run, title, plan_hash, source, target, base, branch, worktrees, default_agent, merge, tasks } => {
             let row = Row::new()
                 .with("id", run.as_str())
                 .with("seq", event.lsn)
                 .with("title", title)
+                .with("plan_hash", plan_hash)
                 .with("source", source)
                 .with("target", target)
                 .with("base", base)
@@ -177,6 +179,7 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
                 .with("worktrees", worktrees)
                 .with("default_agent", default_agent.map_or(Cell::Null, |name| name.as_str().into()))
                 .with("merge", merge)
+                .with("merging_to", "")
                 .with("state", "running")
                 .with("tasks", tasks)
                 .with("merged", 0_i64)
@@ -208,11 +211,11 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
             vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
         }
         DispatchEvent::RunMerged { run, .. } => {
-            let set = vec![("merging_from", Cell::Null), ("merging_to", Cell::Null), ("is_merged", 1_i64.into())];
+            let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 1_i64.into())];
             vec![patch(RUNS, run.as_str(), set)]
         }
         DispatchEvent::RunMergeAbandoned { run, .. } => {
-            vec![patch(RUNS, run.as_str(), vec![("merging_from", Cell::Null), ("merging_to", Cell::Null)])]
+            vec![patch(RUNS, run.as_str(), vec![("merging_from", Cell::Null), ("merging_to", "".into())])]
         }
     }
 }
