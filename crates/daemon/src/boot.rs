@@ -124,7 +124,7 @@ fn load_policy(place: &Place) -> Result<Policy, Error> {
     let bundle =
         Bundle::from_folder(&place.settings.join("policy")).and_then(|bundle| bundle.with_project(&place.root));
     let policy = bundle.and_then(|bundle| Policy::load(&bundle));
-    Ok(policy.map_err(|error| error.failure())?)
+    Ok(policy.map_err(|error| error.to_failure())?)
 }
 
 fn dispatch_config(place: &Place) -> Result<Config, Error> {

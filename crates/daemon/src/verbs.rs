@@ -120,17 +120,17 @@ fn known(verb: &str) -> Option<&'static str> {
 
 impl Verbs {
     fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
-        let (kind, run) = match &caller.kind {
-            CallerKind::Person => (policy::CallerKind::Person, ""),
-            CallerKind::Worker { run, .. } => (policy::CallerKind::Worker, run.as_str()),
-            CallerKind::Agent => (policy::CallerKind::Agent, ""),
+        let (kind, run, task) = match &caller.kind {
+            CallerKind::Person => (policy::CallerKind::Person, "", ""),
+            CallerKind::Worker { run, task, .. } => (policy::CallerKind::Worker, run.as_str(), task.as_str()),
+            CallerKind::Agent => (policy::CallerKind::Agent, "", ""),
         };
         let about = policy::name_in(args).unwrap_or(caller.name.as_str());
         let about = AgentName::new(about).ok().map(|name| bus::agent(&self.store, &name)).transpose()?.flatten();
         let effect = face::effect_of(verb).ok_or_else(|| face::unknown_verb(verb))?;
         let name = caller.name.as_str();
         let caller =
-            policy::Caller { name, kind, is_verified: caller.is_verified, isolation: policy::Isolation::Full, run };
+            policy::Caller { name, kind, is_verified: caller.is_verified, isolation: policy::Isolation::Full, run, task };
         let input = policy::Input::new((verb, effect), caller, args, about.map(|agent| agent.kind), self.store.now());
         self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
     }

@@ -90,8 +90,9 @@ impl Serving {
 }
 
 fn answered(reply: CheckReply) -> Result<Vec<CheckReport>, Error> {
-    match reply.failure {
-        Some(failure) => Err(child_failed(format!("{} [{}]", failure.what, failure.code))),
-        None => Ok(reply.reports),
+    match reply.failures.into_iter().next() {
+        // With reports, the failure is about a part: its gate has no report and can't pass.
+        Some(failure) if reply.reports.is_empty() => Err(child_failed(format!("{} [{}]", failure.what, failure.code))),
+        Some(_) | None => Ok(reply.reports),
     }
 }

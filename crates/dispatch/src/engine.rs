@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::run::RunState;
+use process::git::Oid;
 use protocol::error::Failure;
 use protocol::event::NewEvent;
 use protocol::id::{RunId, WorkerId};
@@ -37,8 +38,6 @@ pub(crate) enum Msg {
     Done(EffectKey, Outcome),
     /// Somebody wants to see the tasks.
     View(oneshot::Sender<Vec<TaskView>>),
-    /// The daemon goes down: stop without touching the run.
-    Leave,
 }
 
 /// Events to be recorded in one commit.
@@ -132,6 +131,10 @@ impl Engine {
 
     /// Runs until the run has ended or the daemon goes down.
     pub(crate) async fn run(mut self) {
+        if let Err(error) = self.ensure_branch().await {
+            tracing::error!(run = %self.plan.run, %error, "the run's branch can't be made");
+            return self.inner.engine_ended(&self.plan.run);
+        }
         self.adopt();
         let stop = self.inner.stop.clone();
         loop {
@@ -150,10 +153,20 @@ impl Engine {
                     }
                 }
                 Some(Msg::View(answer)) => drop(answer.send(self.state.tasks().collect())),
-                Some(Msg::Leave) | None => break,
+                None => break,
             }
         }
         self.inner.engine_ended(&self.plan.run);
+    }
+
+    /// The run's branch is made after the run is recorded, so a crash may have come between the two.
+    async fn ensure_branch(&self) -> Result<(), Error> {
+        let (repo, name, base) = (self.inner.config.repo.clone(), self.plan.branch.clone(), self.plan.base.clone());
+        let made = self.inner.blocking(move || match repo.branch(&name)? {
+            Some(_) => Ok(()),
+            None => Ok(repo.update_branch(&name, &Oid::parse(&base)?, None)?),
+        });
+        made.await
     }
 
     /// Takes up what the last daemon left between intent and outcome: watches workers, goes on with a merge.

@@ -165,6 +165,7 @@ pub(crate) async fn tidy(ctx: &Ctx) {
     let merged = views.into_iter().filter(|view| matches!(view.state, TaskState::Merged { .. }));
     let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), ctx.plan.task_branch(&view.task))).collect();
     let (repo, base, run) = (ctx.repo(), ctx.plan.worktrees.clone(), ctx.plan.run.clone());
+    let agents = crate::plan::agents_file(&ctx.inner.config, &ctx.plan.run);
     let done = ctx.inner.blocking(move || {
         for (path, branch) in trees {
             repo.worktree_remove(&path, &base)?;
@@ -172,6 +173,7 @@ pub(crate) async fn tidy(ctx: &Ctx) {
                 repo.delete_branch(&branch, &tip)?;
             }
         }
+        crate::files::remove_if_there(&agents)?;
         let folder = base.join(run.as_str());
         match std::fs::remove_dir(&folder) {
             Ok(()) => Ok(()),
