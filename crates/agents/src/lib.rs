@@ -1,1 +1,34 @@
 //! Drivers for coding agents and the shim that owns a worker's process and output.
+//!
+//! Start with [`driver::Driver`], the contract of every driver; [`shim::run`] is the process that the daemon starts for a worker and
+//! that outlives it. [`script`] is an agent without a model, for demonstrations and tests; [`catalog`] knows the real ones.
+
+pub mod catalog;
+mod confine;
+pub mod driver;
+mod error;
+pub mod script;
+pub mod shim;
+
+pub use error::Error;
+
+/// What this crate's calls return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// At most the last `bytes` bytes of a text, beginning at a whole character.
+fn ending(text: &str, bytes: usize) -> &str {
+    let mut from = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
+/// At most the first `bytes` bytes of a text, ending at a whole character.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let mut to = text.len().min(bytes);
+    while !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    &text[..to]
+}

@@ -1,0 +1,155 @@
+//! The agents that are known by name: how each is started, what it costs, and which variables it may inherit.
+
+use protocol::frame::DriverSpec;
+
+/// The name of the scripted agent.
+pub const SCRIPTED: &str = "scripted";
+
+/// A known agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// The name by which a user asks for it.
+    pub name: &'static str,
+    /// Shown name.
+    pub title: &'static str,
+    /// Program to look up on `PATH`, and its arguments.
+    pub argv: &'static [&'static str],
+    /// A run with it spends somebody's money; such an agent is never chosen without being named.
+    pub spends: bool,
+    /// How to install it.
+    pub install: &'static str,
+    /// Variables that it may inherit besides the plain ones: its keys and its settings.
+    pub env: &'static [&'static str],
+}
+
+/// All of them, by name. What each speaks was tried with the versions in `reference/agents-and-ux.md` §3.
+pub const ALL: &[Known] = &[
+    Known {
+        name: "claude",
+        title: "Claude Code",
+        argv: &["claude-agent-acp"],
+        spends: true,
+        install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        env: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_MODEL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_VERTEX",
+            "CLAUDE_CONFIG_DIR",
+            "HTTPS_PROXY",
+            "IS_SANDBOX",
+            "NO_PROXY",
+        ],
+    },
+    Known {
+        name: "codex",
+        title: "Codex",
+        argv: &["codex-acp"],
+        spends: true,
+        install: "npm install -g @zed-industries/codex-acp",
+        env: &["CODEX_API_KEY", "CODEX_HOME", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
+    },
+    Known {
+        name: "gemini",
+        title: "Gemini CLI",
+        argv: &["gemini", "--acp"],
+        spends: true,
+        install: "npm install -g @google/gemini-cli",
+        env: &[
+            "GEMINI_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_API_KEY",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+        ],
+    },
+    Known {
+        name: "opencode",
+        title: "OpenCode",
+        argv: &["opencode", "acp"],
+        spends: true,
+        install: "npm install -g opencode-ai",
+        env: &[
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+            "OPENAI_API_KEY",
+            "OPENCODE_CONFIG",
+            "OPENCODE_CONFIG_CONTENT",
+            "OPENCODE_CONFIG_DIR",
+            "OPENCODE_DISABLE_AUTOUPDATE",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD",
+            "OPENCODE_DISABLE_MODELS_FETCH",
+        ],
+    },
+    Known {
+        name: "qwen",
+        title: "Qwen Code",
+        argv: &["qwen", "--acp"],
+        spends: true,
+        install: "npm install -g @qwen-code/qwen-code",
+        env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+    },
+];
+
+// === impl Known ===
+
+impl Known {
+    /// How to drive it.
+    #[must_use]
+    pub fn driver(&self) -> DriverSpec {
+        DriverSpec::Acp { argv: self.argv.iter().map(|arg| (*arg).to_owned()).collect() }
+    }
+
+    /// Is its program on `PATH`?
+    #[must_use]
+    pub fn is_installed(&self) -> bool {
+        self.argv.first().is_some_and(|program| process::spawn::which(program).is_some())
+    }
+}
+
+/// The agent of a name, however it is capitalised.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Known> {
+    ALL.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+}
+
+/// The agents whose names are nearest to a misspelt one, at most three, best first.
+#[must_use]
+pub fn near(name: &str) -> Vec<&'static str> {
+    protocol::error::near_matches(name, ALL.iter().map(|known| known.name).chain([SCRIPTED]))
+}
+
+/// How to drive the scripted agent: our own binary plays the script.
+#[must_use]
+pub fn scripted(binary: &str, script: &str) -> DriverSpec {
+    DriverSpec::Acp { argv: [binary, "script-agent", script].map(str::to_owned).to_vec() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_found_in_any_case() {
+        assert!(ALL.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert_eq!(find("Claude").map(|known| known.argv[0]), Some("claude-agent-acp"));
+        assert_eq!(find("nobody"), None);
+        assert_eq!(near("cluade").first(), Some(&"claude"));
+    }
+
+    #[test]
+    fn whatever_calls_a_model_counts_as_spending() {
+        assert!(ALL.iter().all(|known| known.spends));
+    }
+}

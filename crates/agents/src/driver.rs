@@ -1,0 +1,152 @@
+//! The contract between the shim and whatever drives an agent, and the events that a driver gives.
+
+mod acp;
+mod exec;
+mod lines;
+mod pipe;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use acp::Acp;
+pub use exec::Exec;
+pub use lines::{Lines, MAX_LINE_BYTES};
+pub use pipe::Stream;
+
+use process::env::Env;
+use process::fingerprint::Fingerprint;
+use process::spawn::Terminated;
+use protocol::frame::{McpCommand, PermissionOption};
+
+use crate::Result;
+
+/// What a driver is told to start.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The work tree.
+    pub cwd: PathBuf,
+    /// The whole environment.
+    pub env: Env,
+    /// MCP server that the agent is offered.
+    pub mcp: Option<McpCommand>,
+}
+
+/// What happens in an agent, in one vocabulary for all drivers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentEvent {
+    /// It can be prompted now.
+    Opened {
+        /// The agent's own id of the session, where it has one.
+        session: Option<String>,
+    },
+    /// The prompt has been written to the agent, to the last byte.
+    TurnStarted,
+    /// It began or finished using a tool.
+    ToolCalled {
+        /// The agent's id of the call.
+        call: String,
+        /// At most 200 characters.
+        title: String,
+        /// In ACP's words.
+        kind: String,
+        /// `pending`, `in_progress`, `completed` or `failed`.
+        status: String,
+        /// Relative to the work tree where they lie in it, at most 20.
+        paths: Vec<String>,
+    },
+    /// It waits for an answer.
+    Asked {
+        /// The driver's id of the question.
+        ask: String,
+        /// At most 200 characters.
+        title: String,
+        /// What can be chosen.
+        options: Vec<PermissionOption>,
+        /// At most 4 KiB.
+        detail: String,
+    },
+    /// What it has used since the last such event.
+    CostReported {
+        /// Millionths of a US dollar, where it names a price.
+        micro_usd: Option<u64>,
+        /// Tokens read.
+        input_tokens: u64,
+        /// Tokens written.
+        output_tokens: u64,
+    },
+    /// The turn is over.
+    TurnEnded {
+        /// As in [`protocol::frame::WorkerEvent::TurnEnded`].
+        stop: String,
+        /// End of what it said, at most 2 KiB.
+        text: String,
+    },
+    /// Output as it came, for the spool; it also shows that the agent lives.
+    Raw {
+        /// From where.
+        stream: Stream,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// It can't be driven any further; it should be ended.
+    Broken {
+        /// A code of the table.
+        code: &'static str,
+        /// What happened.
+        what: String,
+    },
+    /// Its process has ended and all of its output has been given.
+    Exited,
+}
+
+/// A running agent.
+///
+/// The contract, which one test suite holds every driver to:
+/// - [`Driver::next`] gives `Opened` once, then for every accepted prompt `TurnStarted` and later `TurnEnded`, in this order and never two turns at
+///   once; `Exited` is the last event and comes whatever happens. It may be dropped half-way without losing an event.
+/// - [`Driver::prompt`] is refused unless the agent is open and no turn runs. Nothing of a prompt is sent before it is accepted.
+/// - A turn that is over is over: later words of the agent open none.
+/// - Whatever the agent writes, memory stays bounded, and a line that can't be read is counted and skipped.
+/// - [`Driver::end`] leaves no process of the agent's group behind.
+pub trait Driver: Sized {
+    /// A prompt of this driver can show mail to the agent.
+    const SHOWS_MAIL: bool;
+
+    /// Starts the agent's process.
+    ///
+    /// # Errors
+    /// The program is missing or can't be started.
+    fn start(start: &Start) -> Result<Self>;
+
+    /// The agent's process.
+    fn pid(&self) -> u32;
+
+    /// The agent's process, beyond doubt; nothing once it is reaped.
+    fn fingerprint(&self) -> Option<Fingerprint>;
+
+    /// Waits for the next event.
+    fn next(&mut self) -> impl Future<Output = AgentEvent>;
+
+    /// Hands a prompt to the agent and so begins a turn; says whether it was accepted.
+    fn prompt(&mut self, text: &str) -> bool;
+
+    /// Answers a question; nothing, or an option that was not offered, cancels it. Says whether the question was open.
+    fn permit(&mut self, ask: &str, option: Option<&str>) -> bool;
+
+    /// Asks the agent to end its turn and cancels open questions. `TurnEnded` may follow, or never.
+    fn cancel(&mut self);
+
+    /// Tells the agent that no more prompts will come; a good one then exits.
+    fn close(&mut self);
+
+    /// Ends the agent's group: SIGTERM, `grace`, SIGKILL. `next` then gives what is left, up to `Exited`.
+    fn end(&mut self, grace: Duration) -> impl Future<Output = Terminated>;
+
+    /// After `Exited`: the exit state, once the group is reaped, and the end of standard error, at most 2 KiB.
+    fn finish(&mut self) -> impl Future<Output = (Terminated, String)>;
+
+    /// Lines that could not be read.
+    fn malformed(&self) -> u64;
+}

@@ -1,0 +1,394 @@
+//! The Agent Client Protocol, version 1: JSON-RPC lines over standard input and output.
+//!
+//! Own types for the few methods used; everything an agent sends is read leniently and bounded (quirks:
+//! `reference/agents-and-ux.md` §3).
+
+mod files;
+mod updates;
+mod wire;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use process::clock::Deadline;
+use process::fingerprint::Fingerprint;
+use process::spawn::Terminated;
+use protocol::frame::McpCommand;
+use serde_json::{Value, json};
+
+use super::pipe::{Heard, Pipe, Stream};
+use super::{AgentEvent, Driver, Lines, Start};
+use crate::Result;
+use updates::Usage;
+use wire::Incoming;
+
+/// How long an agent may take to open a session: one of them, offline, needs 85 s (`reference/agents-and-ux.md` §0.8).
+const HANDSHAKE: Duration = Duration::from_secs(120);
+
+/// Questions that may be open at once; a further one is cancelled.
+const MAX_ASKS: usize = 32;
+
+/// Kept of what the agent said in a turn.
+const TEXT_KEPT: usize = 2 << 10;
+
+/// An agent that speaks ACP.
+#[derive(Debug)]
+pub struct Acp {
+    pipe: Pipe,
+    lines: Lines,
+    unread: u64,
+    cwd: PathBuf,
+    mcp: Option<McpCommand>,
+    next_id: u64,
+    phase: Phase,
+    opened_by: Deadline,
+    session: String,
+    asks: HashMap<String, Ask>,
+    asked: u64,
+    calls: updates::Calls,
+    usage: Usage,
+    text: String,
+    ready: VecDeque<AgentEvent>,
+}
+
+/// A question of the agent that we have not answered.
+#[derive(Debug)]
+struct Ask {
+    id: Value,
+    options: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// `initialize` with this id is on its way.
+    Initializing(u64),
+    /// `session/new` with this id is on its way.
+    Opening(u64),
+    Idle,
+    Turn {
+        id: u64,
+        is_cancelled: bool,
+    },
+    Broken,
+}
+
+impl Driver for Acp {
+    const SHOWS_MAIL: bool = true;
+
+    fn start(start: &Start) -> Result<Self> {
+        let mut acp = Self {
+            pipe: Pipe::start(start)?,
+            lines: Lines::default(),
+            unread: 0,
+            cwd: start.cwd.clone(),
+            mcp: start.mcp.clone(),
+            next_id: 0,
+            phase: Phase::Broken,
+            opened_by: Deadline::after(HANDSHAKE),
+            session: String::new(),
+            asks: HashMap::new(),
+            asked: 0,
+            calls: updates::Calls::default(),
+            usage: Usage::default(),
+            text: String::new(),
+            ready: VecDeque::new(),
+        };
+        let id = acp.request("initialize", wire::initialize());
+        acp.phase = Phase::Initializing(id);
+        Ok(acp)
+    }
+
+    fn pid(&self) -> u32 {
+        self.pipe.pid()
+    }
+
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        self.pipe.fingerprint()
+    }
+
+    async fn next(&mut self) -> AgentEvent {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return event;
+            }
+            let heard = if matches!(self.phase, Phase::Initializing(_) | Phase::Opening(_)) {
+                match tokio::time::timeout(self.opened_by.left(), self.pipe.hear()).await {
+                    Ok(heard) => heard,
+                    Err(_) => {
+                        let limit = HANDSHAKE.as_secs();
+                        self.break_off("agent.timeout", format!("the agent opened no session within {limit} s"));
+                        continue;
+                    }
+                }
+            } else {
+                self.pipe.hear().await
+            };
+            self.take(heard);
+        }
+    }
+
+    fn prompt(&mut self, text: &str) -> bool {
+        if self.phase != Phase::Idle {
+            return false;
+        }
+        self.text.clear();
+        let prompt = json!([{ "type": "text", "text": text }]);
+        let id = self.request("session/prompt", json!({ "sessionId": self.session, "prompt": prompt }));
+        if self.phase == Phase::Idle {
+            self.phase = Phase::Turn { id, is_cancelled: false };
+        }
+        true
+    }
+
+    fn permit(&mut self, ask: &str, option: Option<&str>) -> bool {
+        let Some(open) = self.asks.remove(ask) else { return false };
+        let chosen = option.filter(|option| open.options.iter().any(|offered| offered == option));
+        let outcome = match chosen {
+            Some(option) => json!({ "outcome": "selected", "optionId": option }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        self.answer(&open.id, Ok(json!({ "outcome": outcome })));
+        true
+    }
+
+    fn cancel(&mut self) {
+        let Phase::Turn { id, is_cancelled: false } = self.phase else { return };
+        self.phase = Phase::Turn { id, is_cancelled: true };
+        let params = json!({ "sessionId": self.session });
+        self.send(0, &json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }));
+        for ask in self.asks.keys().cloned().collect::<Vec<_>>() {
+            self.permit(&ask, None);
+        }
+    }
+
+    fn close(&mut self) {
+        self.pipe.close();
+    }
+
+    async fn end(&mut self, grace: Duration) -> Terminated {
+        self.pipe.end(grace).await
+    }
+
+    async fn finish(&mut self) -> (Terminated, String) {
+        self.pipe.finish().await
+    }
+
+    fn malformed(&self) -> u64 {
+        self.unread + self.lines.skipped()
+    }
+}
+
+// === impl Acp ===
+
+impl Acp {
+    fn take(&mut self, heard: Heard) {
+        match heard {
+            Heard::Bytes(Stream::Out, bytes) => {
+                let lines = self.lines.push(&bytes);
+                self.ready.push_back(AgentEvent::Raw { stream: Stream::Out, bytes });
+                for line in lines {
+                    self.read(&line);
+                }
+            }
+            Heard::Bytes(stream, bytes) => self.ready.push_back(AgentEvent::Raw { stream, bytes }),
+            Heard::Written(number) => {
+                if matches!(self.phase, Phase::Turn { id, .. } if id == number) {
+                    self.ready.push_back(AgentEvent::TurnStarted);
+                }
+            }
+            Heard::Exited => {
+                if let Some(line) = self.lines.rest() {
+                    self.read(&line);
+                }
+                self.exited();
+            }
+        }
+    }
+
+    fn exited(&mut self) {
+        match self.phase {
+            Phase::Turn { is_cancelled, .. } => self.end_turn(if is_cancelled { "cancelled" } else { "error" }, None),
+            Phase::Initializing(_) | Phase::Opening(_) => {
+                self.break_off("agent.protocol", "the agent ended before it opened a session".to_owned());
+            }
+            Phase::Idle | Phase::Broken => {}
+        }
+        self.phase = Phase::Broken;
+        self.ready.push_back(AgentEvent::Exited);
+    }
+
+    /// Reads one line. What is no JSON-RPC (a banner, a stray print) is counted and skipped.
+    fn read(&mut self, line: &[u8]) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let read = serde_json::from_slice(line)
+            .or_else(|error| match std::str::from_utf8(line) {
+                Ok(_) => Err(error),
+                Err(_) => serde_json::from_str(&String::from_utf8_lossy(line)),
+            })
+            .and_then(serde_json::from_value::<Incoming>);
+        match read {
+            Ok(Incoming { method: Some(method), id: Some(id), params, .. }) => self.asked(&method, id, &params),
+            Ok(Incoming { method: Some(method), id: None, params, .. }) => self.told(&method, &params),
+            Ok(Incoming { method: None, id: Some(id), result, error, .. }) => {
+                let answer = match (result, error) {
+                    (_, Some(error)) => Err(error),
+                    (result, None) => Ok(result.unwrap_or(Value::Null)),
+                };
+                self.answered(&id, answer);
+            }
+            Ok(Incoming { method: None, id: None, .. }) | Err(_) => self.unread += 1,
+        }
+    }
+
+    fn told(&mut self, method: &str, params: &Value) {
+        if method != "session/update" || !matches!(self.phase, Phase::Turn { .. } | Phase::Idle) {
+            return;
+        }
+        let update = &params["update"];
+        if self.has_turn()
+            && let Some(text) = updates::said(update)
+        {
+            self.text.push_str(text);
+            if self.text.len() > 4 * TEXT_KEPT {
+                self.text = crate::ending(&self.text, TEXT_KEPT).to_owned();
+            }
+        }
+        self.ready.extend(self.calls.read(update, &self.cwd));
+        self.ready.extend(self.usage.update(update));
+    }
+
+    fn asked(&mut self, method: &str, id: Value, params: &Value) {
+        let answer = match method {
+            "session/request_permission" => return self.ask(id, params),
+            "fs/read_text_file" => files::read(&self.cwd, params),
+            "fs/write_text_file" => files::write(&self.cwd, params),
+            _ => Err(wire::Fault::new(
+                wire::METHOD_NOT_FOUND,
+                format!("{} is not offered", crate::beginning(method, 80)),
+            )),
+        };
+        self.answer(&id, answer);
+    }
+
+    fn ask(&mut self, id: Value, params: &Value) {
+        let options = updates::options(params);
+        let cancelled = matches!(self.phase, Phase::Turn { is_cancelled: true, .. }) || !self.has_turn();
+        if cancelled || options.is_empty() || self.asks.len() >= MAX_ASKS {
+            return self.answer(&id, Ok(json!({ "outcome": { "outcome": "cancelled" } })));
+        }
+        self.asked += 1;
+        let ask = format!("ask-{}", self.asked);
+        let (title, detail) = updates::question(&params["toolCall"], &self.calls);
+        self.asks.insert(ask.clone(), Ask { id, options: options.iter().map(|option| option.id.clone()).collect() });
+        self.ready.push_back(AgentEvent::Asked { ask, title, options, detail });
+    }
+
+    /// Some agents send our numbers back as text.
+    fn answered(&mut self, id: &Value, answer: Result<Value, wire::Fault>) {
+        let Some(id) = id.as_u64().or_else(|| id.as_str()?.parse().ok()) else { return };
+        match self.phase {
+            Phase::Initializing(expected) if id == expected => self.initialized(answer),
+            Phase::Opening(expected) if id == expected => self.opened(answer),
+            Phase::Turn { id: expected, is_cancelled } if id == expected => self.turn_answered(answer, is_cancelled),
+            Phase::Initializing(_) | Phase::Opening(_) | Phase::Turn { .. } | Phase::Idle | Phase::Broken => {}
+        }
+    }
+
+    fn initialized(&mut self, answer: Result<Value, wire::Fault>) {
+        match answer {
+            Ok(answer) if answer["protocolVersion"] == wire::VERSION => {
+                let id = self.request("session/new", wire::new_session(&self.cwd, self.mcp.as_ref()));
+                self.phase = Phase::Opening(id);
+            }
+            Ok(answer) => {
+                let found = crate::beginning(&answer["protocolVersion"].to_string(), 40).to_owned();
+                self.break_off("agent.protocol", format!("the agent speaks version {found} of ACP, not 1"));
+            }
+            Err(fault) => self.break_off("agent.protocol", format!("the agent refused to begin: {fault}")),
+        }
+    }
+
+    fn opened(&mut self, answer: Result<Value, wire::Fault>) {
+        let session = match &answer {
+            Ok(answer) => answer["sessionId"].as_str().filter(|id| !id.is_empty() && id.len() <= 1024),
+            Err(_) => None,
+        };
+        match (session, answer.as_ref().err()) {
+            (Some(session), _) => {
+                self.session = session.to_owned();
+                self.phase = Phase::Idle;
+                self.ready.push_back(AgentEvent::Opened { session: Some(session.to_owned()) });
+            }
+            (None, Some(fault)) if fault.code == wire::AUTH_REQUIRED => {
+                self.break_off("agent.protocol", format!("the agent wants you to log in first: {fault}"));
+            }
+            (None, Some(fault)) => self.break_off("agent.protocol", format!("the agent opened no session: {fault}")),
+            (None, None) => self.break_off("agent.protocol", "the agent named no session".to_owned()),
+        }
+    }
+
+    /// An error after a cancel is how one agent says that it was cancelled.
+    fn turn_answered(&mut self, answer: Result<Value, wire::Fault>, is_cancelled: bool) {
+        match answer {
+            Ok(result) => {
+                self.ready.extend(self.usage.result(&result));
+                let stop = crate::beginning(result["stopReason"].as_str().unwrap_or("end_turn"), 40).to_owned();
+                self.end_turn(&stop, None);
+            }
+            Err(_) if is_cancelled => self.end_turn("cancelled", None),
+            Err(fault) => self.end_turn("error", Some(fault.to_string())),
+        }
+    }
+
+    fn end_turn(&mut self, stop: &str, text: Option<String>) {
+        let text = text.unwrap_or_else(|| std::mem::take(&mut self.text));
+        let text = crate::ending(&text, TEXT_KEPT).to_owned();
+        for ask in self.asks.keys().cloned().collect::<Vec<_>>() {
+            self.permit(&ask, None);
+        }
+        if self.phase != Phase::Broken {
+            self.phase = Phase::Idle;
+        }
+        self.ready.push_back(AgentEvent::TurnEnded { stop: stop.to_owned(), text });
+    }
+
+    fn has_turn(&self) -> bool {
+        matches!(self.phase, Phase::Turn { .. })
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> u64 {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(id, &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    fn answer(&mut self, id: &Value, answer: Result<Value, wire::Fault>) {
+        let message = match answer {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(fault) => {
+                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": fault.code, "message": fault.message } })
+            }
+        };
+        self.send(0, &message);
+    }
+
+    fn send(&mut self, number: u64, message: &Value) {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        if !self.pipe.send(number, line) && self.phase != Phase::Broken {
+            self.break_off("agent.protocol", "the agent does not read what it is sent".to_owned());
+        }
+    }
+
+    fn break_off(&mut self, code: &'static str, what: String) {
+        if self.has_turn() {
+            self.end_turn("error", None);
+        }
+        self.phase = Phase::Broken;
+        self.ready.push_back(AgentEvent::Broken { code, what });
+    }
+}

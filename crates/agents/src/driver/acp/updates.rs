@@ -1,0 +1,285 @@
+//! Reads what an agent reports: words, tool calls, questions, use. Everything is cut to size; nothing is believed to be there.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use protocol::frame::PermissionOption;
+use serde_json::Value;
+
+use crate::beginning;
+use crate::driver::AgentEvent;
+
+/// Longest title.
+const TITLE: usize = 200;
+
+/// Longest detail of a question.
+const DETAIL: usize = 4 << 10;
+
+/// Most paths of a tool call.
+const PATHS: usize = 20;
+
+/// Most options of a question.
+const OPTIONS: usize = 16;
+
+/// Tool calls that are remembered; beyond them the memory begins anew.
+const CALLS: usize = 1024;
+
+/// What is known of the agent's tool calls: updates leave out what has not changed.
+#[derive(Debug, Default)]
+pub(super) struct Calls(HashMap<String, Call>);
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Call {
+    title: String,
+    kind: String,
+    status: String,
+    paths: Vec<String>,
+}
+
+/// What the agent has used so far, in its own counting.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    micro_usd: u64,
+    input: u64,
+    output: u64,
+}
+
+/// The words of an update, if it has any.
+pub(super) fn said(update: &Value) -> Option<&str> {
+    (update["sessionUpdate"] == "agent_message_chunk").then(|| update["content"]["text"].as_str()).flatten()
+}
+
+// === impl Calls ===
+
+impl Calls {
+    /// The event of an update of a tool call; nothing when it says nothing new about its state.
+    pub(super) fn read(&mut self, update: &Value, cwd: &Path) -> Option<AgentEvent> {
+        if update["sessionUpdate"] != "tool_call" && update["sessionUpdate"] != "tool_call_update" {
+            return None;
+        }
+        let id = beginning(update["toolCallId"].as_str()?, 100).to_owned();
+        if self.0.len() >= CALLS && !self.0.contains_key(&id) {
+            self.0.clear();
+        }
+        let before = self.0.get(&id).cloned();
+        let mut call = before.clone().unwrap_or_default();
+        let text = |field: &str, size| update[field].as_str().map(|text| beginning(text, size).to_owned());
+        call.title = text("title", TITLE).unwrap_or(call.title);
+        call.kind = text("kind", 20).unwrap_or(call.kind);
+        call.status = text("status", 20).unwrap_or(call.status);
+        for path in paths(update, cwd) {
+            if call.paths.len() < PATHS && !call.paths.contains(&path) {
+                call.paths.push(path);
+            }
+        }
+        if call.kind.is_empty() {
+            call.kind = "other".to_owned();
+        }
+        if call.status.is_empty() {
+            call.status = "pending".to_owned();
+        }
+        let is_news = before.is_none_or(|before| before.status != call.status);
+        self.0.insert(id.clone(), call.clone());
+        let Call { title, kind, status, paths } = call;
+        is_news.then_some(AgentEvent::ToolCalled { call: id, title, kind, status, paths })
+    }
+
+    fn title(&self, id: &str) -> Option<&str> {
+        self.0.get(id).map(|call| call.title.as_str())
+    }
+}
+
+fn paths(update: &Value, cwd: &Path) -> Vec<String> {
+    let listed = |field: &str| update[field].as_array().cloned().unwrap_or_default().into_iter().take(PATHS);
+    let all = listed("locations").chain(listed("content"));
+    all.filter_map(|entry| {
+        let path = Path::new(entry["path"].as_str()?);
+        let path = path.strip_prefix(cwd).unwrap_or(path);
+        Some(beginning(&path.to_string_lossy(), 300).to_owned())
+    })
+    .collect()
+}
+
+/// What an agent offers to choose from; options without an id are left out.
+pub(super) fn options(params: &Value) -> Vec<PermissionOption> {
+    let offered = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let read = |option: &Value| {
+        let id = option["optionId"].as_str().filter(|id| !id.is_empty() && id.len() <= 200)?;
+        Some(PermissionOption {
+            id: id.to_owned(),
+            name: beginning(option["name"].as_str().unwrap_or(id), TITLE).to_owned(),
+            kind: beginning(option["kind"].as_str().unwrap_or_default(), 20).to_owned(),
+        })
+    };
+    offered.iter().filter_map(read).take(OPTIONS).collect()
+}
+
+/// Title and detail of a question: the command, the diff, or whatever the tool is given.
+pub(super) fn question(call: &Value, calls: &Calls) -> (String, String) {
+    let known = call["toolCallId"].as_str().and_then(|id| calls.title(id));
+    let title = call["title"].as_str().or(known).filter(|title| !title.is_empty()).unwrap_or("use a tool");
+    let input = &call["rawInput"];
+    let mut detail = match &input["command"] {
+        Value::String(command) => command.clone(),
+        Value::Array(parts) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    };
+    for entry in call["content"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        if entry["type"] == "diff" && detail.len() < DETAIL {
+            let part = |field: &str| beginning(entry[field].as_str().unwrap_or_default(), DETAIL);
+            let (path, old, new) = (part("path"), part("oldText"), part("newText"));
+            detail.push_str(&format!("{path}\n"));
+            for (mark, text) in [('-', old), ('+', new)] {
+                text.lines().for_each(|line| detail.push_str(&format!("{mark}{line}\n")));
+            }
+        }
+    }
+    if detail.is_empty() && !input.is_null() {
+        detail = input.to_string();
+    }
+    (beginning(title, TITLE).to_owned(), beginning(&detail, DETAIL).to_owned())
+}
+
+// === impl Usage ===
+
+impl Usage {
+    /// A `usage_update`: its price is the session's so far.
+    pub(super) fn update(&mut self, update: &Value) -> Option<AgentEvent> {
+        if update["sessionUpdate"] == "usage_update" {
+            let cost = &update["cost"];
+            let amount = cost["amount"].as_f64().filter(|_| cost["currency"].as_str().is_none_or(|c| c == "USD"))?;
+            let micro_usd = micro(amount)?;
+            let since = micro_usd.saturating_sub(self.micro_usd);
+            self.micro_usd = self.micro_usd.max(micro_usd);
+            return (since > 0).then_some(AgentEvent::CostReported {
+                micro_usd: Some(since),
+                input_tokens: 0,
+                output_tokens: 0,
+            });
+        }
+        self.tokens(&update["_meta"]["usage"])
+    }
+
+    /// The answer to a prompt, in the spellings of the five known agents.
+    pub(super) fn result(&mut self, result: &Value) -> Option<AgentEvent> {
+        let places = [&result["usage"], &result["_meta"]["usage"], &result["_meta"]["quota"]["token_count"]];
+        places.into_iter().find_map(|place| self.tokens(place))
+    }
+
+    /// Counts that rise over the session are taken as totals, counts that fall as those of one turn.
+    fn tokens(&mut self, usage: &Value) -> Option<AgentEvent> {
+        let number = |names: &[&str]| names.iter().find_map(|name| usage[*name].as_u64());
+        let input = number(&["inputTokens", "input_tokens"])?;
+        let cached = number(&["cachedReadTokens", "cachedTokens", "cached_read_tokens"]).unwrap_or(0);
+        let output = number(&["outputTokens", "output_tokens"]).unwrap_or(0);
+        let input = input.saturating_add(cached);
+        let is_total = input >= self.input && output >= self.output;
+        let (input_tokens, output_tokens) =
+            if is_total { (input - self.input, output - self.output) } else { (input, output) };
+        (self.input, self.output) = (input, output);
+        let is_some = input_tokens + output_tokens > 0;
+        is_some.then_some(AgentEvent::CostReported { micro_usd: None, input_tokens, output_tokens })
+    }
+}
+
+/// Dollars as whole millionths; a nonsensical amount is none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked before")]
+fn micro(dollars: f64) -> Option<u64> {
+    let micro = (dollars * 1e6).round();
+    (0.0..1e15).contains(&micro).then_some(micro as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn update(json: Value) -> Value {
+        json
+    }
+
+    #[test]
+    fn a_tool_call_is_told_when_its_state_changes_and_remembers_what_updates_leave_out() {
+        let mut calls = Calls::default();
+        let cwd = Path::new("/w");
+        let first =
+            update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Write a", "kind": "edit",
+            "locations": [{ "path": "/w/a.rs" }, { "path": "/etc/x" }] }));
+        let same = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "content": [] });
+        let done = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" });
+
+        let told = [&first, &same, &done].map(|update| calls.read(update, cwd));
+
+        let [Some(AgentEvent::ToolCalled { status, paths, .. }), None, Some(last)] = told else { panic!("{told:?}") };
+        assert_eq!((status.as_str(), paths), ("pending", vec!["a.rs".to_owned(), "/etc/x".to_owned()]));
+        let AgentEvent::ToolCalled { title, kind, status, .. } = last else { panic!() };
+        assert_eq!((title.as_str(), kind.as_str(), status.as_str()), ("Write a", "edit", "completed"));
+    }
+
+    #[test]
+    fn prices_are_totals_and_told_as_differences_in_whole_millionths() {
+        let mut usage = Usage::default();
+        let priced =
+            |amount: f64| json!({ "sessionUpdate": "usage_update", "cost": { "amount": amount, "currency": "USD" } });
+
+        let told: Vec<_> = [0.0222, 0.0222, 0.0333, -1.0, 1e300, 0.0333]
+            .map(|a| usage.update(&priced(a)))
+            .into_iter()
+            .flatten()
+            .collect();
+
+        let micros: Vec<_> = told
+            .iter()
+            .filter_map(|event| match event {
+                AgentEvent::CostReported { micro_usd, .. } => *micro_usd,
+                _ => None,
+            })
+            .collect();
+        assert_eq!(micros, [22_200, 11_100]);
+        assert_eq!(
+            usage.update(&json!({ "sessionUpdate": "usage_update", "cost": { "amount": 1, "currency": "EUR" } })),
+            None
+        );
+    }
+
+    #[test]
+    fn tokens_are_counted_once_whether_an_agent_gives_totals_or_turns() {
+        let spent = |results: &[Value]| {
+            let mut usage = Usage::default();
+            results
+                .iter()
+                .filter_map(|result| usage.result(result))
+                .map(|event| match event {
+                    AgentEvent::CostReported { input_tokens, output_tokens, .. } => input_tokens + output_tokens,
+                    _ => 0,
+                })
+                .sum::<u64>()
+        };
+        let totals = [
+            json!({ "usage": { "inputTokens": 100, "outputTokens": 10 } }),
+            json!({ "usage": { "inputTokens": 250, "outputTokens": 30 } }),
+        ];
+        let turns = [
+            json!({ "_meta": { "quota": { "token_count": { "input_tokens": 100, "output_tokens": 10 } } } }),
+            json!({ "_meta": { "usage": { "inputTokens": 40, "outputTokens": 5 } } }),
+        ];
+
+        assert_eq!(spent(&totals), 280);
+        assert_eq!(spent(&turns), 155);
+        assert_eq!(spent(&[json!({}), json!({ "usage": "none" })]), 0);
+    }
+
+    #[test]
+    fn a_question_shows_the_command_or_the_diff_cut_to_size() {
+        let calls = Calls::default();
+        let command = json!({ "title": "Run", "rawInput": { "command": ["rm", "-rf", "x"] } });
+        let diff = json!({ "content": [{ "type": "diff", "path": "a", "oldText": "1\n", "newText": "2\n" }] });
+        let huge = json!({ "title": "ü".repeat(500), "rawInput": { "x": "ü".repeat(9000) } });
+
+        assert_eq!(question(&command, &calls), ("Run".to_owned(), "rm -rf x".to_owned()));
+        assert_eq!(question(&diff, &calls), ("use a tool".to_owned(), "a\n-1\n+2\n".to_owned()));
+        let (title, detail) = question(&huge, &calls);
+        assert!(title.len() <= 200 && detail.len() <= 4096);
+    }
+}

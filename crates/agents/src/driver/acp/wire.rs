@@ -1,0 +1,72 @@
+//! What goes over the line.
+
+use std::fmt;
+use std::path::Path;
+
+use protocol::frame::McpCommand;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The version of the protocol.
+pub(super) const VERSION: u64 = 1;
+
+/// JSON-RPC: the method is not offered.
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
+
+/// JSON-RPC: the arguments can't be used.
+pub(super) const INVALID_PARAMS: i64 = -32602;
+
+/// ACP: log in first.
+pub(super) const AUTH_REQUIRED: i64 = -32000;
+
+/// Any message of an agent.
+#[derive(Debug, Deserialize)]
+pub(super) struct Incoming {
+    pub(super) id: Option<Value>,
+    pub(super) method: Option<String>,
+    #[serde(default)]
+    pub(super) params: Value,
+    pub(super) result: Option<Value>,
+    pub(super) error: Option<Fault>,
+}
+
+/// An error on the line.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Fault {
+    #[serde(default)]
+    pub(super) code: i64,
+    #[serde(default)]
+    pub(super) message: String,
+}
+
+// === impl Fault ===
+
+impl Fault {
+    pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", crate::beginning(&self.message, 500), self.code)
+    }
+}
+
+/// We read and write no files for an agent and keep no terminals; agents have their own means.
+pub(super) fn initialize() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+        "clientInfo": { "name": "switchboard", "title": "Switchboard", "version": env!("CARGO_PKG_VERSION") },
+    })
+}
+
+pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>) -> Value {
+    let server = |mcp: &McpCommand| {
+        let env: Vec<_> = mcp.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        let (command, args) = mcp.argv.split_first()?;
+        Some(json!({ "name": mcp.name, "command": command, "args": args, "env": env }))
+    };
+    json!({ "cwd": cwd, "mcpServers": mcp.and_then(server).into_iter().collect::<Vec<_>>() })
+}

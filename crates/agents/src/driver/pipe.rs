@@ -1,0 +1,167 @@
+//! An agent's process with its three streams: two tasks read, one writes, all end with the process.
+
+use std::time::Duration;
+
+use process::clock::Deadline;
+use process::fingerprint::Fingerprint;
+use process::spawn::{Capture, Child, Signal, Spawn, Terminated};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Start;
+use crate::Result;
+
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+
+/// Chunks that wait to be heard; a reader waits when there are more, and so does the agent.
+const WAITING: usize = 32;
+
+/// Messages that wait to be written.
+const OUTGOING: usize = 256;
+
+/// How long output may pause, and go on at all, after the process has ended: something that left its group may hold it open.
+const DRAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(2));
+
+/// Kept of standard error for the exit report.
+const STDERR_KEPT: usize = 4 << 10;
+
+/// Which stream bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// What a pipe gives.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Bytes(Stream, Vec<u8>),
+    /// The message with this number is written, to the last byte.
+    Written(u64),
+    Exited,
+}
+
+#[derive(Debug)]
+pub(super) struct Pipe {
+    child: Child,
+    heard: mpsc::Receiver<Heard>,
+    outgoing: Option<mpsc::Sender<(u64, Vec<u8>)>>,
+    stderr: Capture,
+    /// Set when the process has ended: no output is waited for after it.
+    drained_by: Option<Deadline>,
+    /// The owner's end of the tasks: dropped, they stop.
+    _tasks: JoinSet<()>,
+}
+
+// === impl Pipe ===
+
+impl Pipe {
+    pub(super) fn start(start: &Start) -> Result<Self> {
+        let spawn = Spawn::new(start.argv.iter().cloned()).cwd(&start.cwd).env_only(start.env.clone()).ends_with_us();
+        let mut child = spawn.piped()?;
+        let (sender, heard) = mpsc::channel(WAITING);
+        let (outgoing, messages) = mpsc::channel(OUTGOING);
+        let mut tasks = JoinSet::new();
+        if let Some(stdout) = child.stdout.take() {
+            tasks.spawn(read(Stream::Out, stdout, sender.clone()));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            tasks.spawn(read(Stream::Err, stderr, sender.clone()));
+        }
+        if let Some(stdin) = child.stdin.take() {
+            tasks.spawn(write(stdin, messages, sender));
+        }
+        let stderr = Capture::new(STDERR_KEPT);
+        Ok(Self { child, heard, outgoing: Some(outgoing), stderr, drained_by: None, _tasks: tasks })
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.pid()
+    }
+
+    pub(super) fn fingerprint(&self) -> Option<Fingerprint> {
+        self.child.fingerprint()
+    }
+
+    /// Queues a message; refuses when the agent has not read the last few hundred, or its input is closed.
+    pub(super) fn send(&self, number: u64, message: Vec<u8>) -> bool {
+        self.outgoing.as_ref().is_some_and(|outgoing| outgoing.try_send((number, message)).is_ok())
+    }
+
+    /// Closes the agent's standard input, once everything queued is written.
+    pub(super) fn close(&mut self) {
+        self.outgoing = None;
+    }
+
+    /// Waits for the next thing. Safe to drop half-way.
+    pub(super) async fn hear(&mut self) -> Heard {
+        let limit = match self.drained_by {
+            Some(limit) => limit,
+            None => {
+                tokio::select! {
+                    biased;
+                    heard = self.heard.recv() => if let Some(heard) = heard { return self.note(heard) },
+                    () = self.child.ended() => {}
+                }
+                self.child.ended().await;
+                self.child.signal(Signal::KILL);
+                self.close();
+                *self.drained_by.insert(Deadline::after(DRAIN.1))
+            }
+        };
+        match tokio::time::timeout(DRAIN.0.min(limit.left()), self.heard.recv()).await {
+            Ok(Some(heard)) => self.note(heard),
+            Ok(None) | Err(_) => Heard::Exited,
+        }
+    }
+
+    pub(super) async fn end(&mut self, grace: Duration) -> Terminated {
+        self.child.terminate(grace).await
+    }
+
+    pub(super) async fn finish(&mut self) -> (Terminated, String) {
+        (self.child.wait().await, self.stderr.ending(2 << 10))
+    }
+
+    fn note(&mut self, heard: Heard) -> Heard {
+        if let Heard::Bytes(Stream::Err, bytes) = &heard {
+            self.stderr.push(bytes);
+        }
+        heard
+    }
+}
+
+/// Ends when the stream does, or nobody hears any more.
+async fn read(stream: Stream, mut from: impl AsyncRead + Unpin, to: mpsc::Sender<Heard>) {
+    let mut buffer = vec![0; CHUNK];
+    while let Ok(n @ 1..) = from.read(&mut buffer).await {
+        if to.send(Heard::Bytes(stream, buffer[..n].to_vec())).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Ends when the input is closed by us, or by the agent.
+async fn write(
+    mut into: impl tokio::io::AsyncWrite + Unpin,
+    mut messages: mpsc::Receiver<(u64, Vec<u8>)>,
+    to: mpsc::Sender<Heard>,
+) {
+    while let Some((number, message)) = messages.recv().await {
+        let written = async {
+            into.write_all(&message).await?;
+            into.flush().await
+        };
+        if let Err(error) = written.await {
+            tracing::debug!(%error, "the agent reads no more");
+            return;
+        }
+        if to.send(Heard::Written(number)).await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Everything that can go wrong here, each with its code of the table.
+
+use protocol::error::Failure;
+
+/// A failure of a driver, the shim or the scripted agent.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A spawn or a file of ours failed.
+    #[error(transparent)]
+    Process(#[from] process::Error),
+    /// The agent can't be driven.
+    #[error("{what}")]
+    Agent {
+        /// A code of the table, `agent.…`.
+        code: &'static str,
+        /// What happened.
+        what: String,
+    },
+    /// The worker's spec can't be used.
+    #[error("the spec of the worker can't be used: {why}")]
+    Spec {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The script can't be used.
+    #[error("the script can't be used: {why}")]
+    Script {
+        /// What is wrong with it, with its line where it has one.
+        why: String,
+    },
+    /// A file could not be handled.
+    #[error("could not {what}")]
+    Io {
+        /// Verb and object.
+        what: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+// === impl Error ===
+
+impl Error {
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    /// The code of the table that belongs to it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Process(error) => error.code(),
+            Self::Agent { code, .. } => code,
+            Self::Spec { .. } => "agent.spawn",
+            Self::Script { .. } => "config.syntax",
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => "io.disk-full",
+            Self::Io { .. } => "io.denied",
+        }
+    }
+
+    /// The failure that every face shows, with its causes.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        match self {
+            Self::Process(error) => error.failure(),
+            Self::Agent { .. } | Self::Spec { .. } | Self::Script { .. } | Self::Io { .. } => {
+                let failure = Failure::new(self.code(), self.to_string());
+                std::error::Error::source(self).map_or(failure.clone(), |source| failure.because(source))
+            }
+        }
+    }
+}
