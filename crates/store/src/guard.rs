@@ -132,7 +132,10 @@ impl Guard {
 
 /// A pure function of rows that refuses or doesn't. It runs on the writer's thread: short, without input or output.
 #[derive(Clone)]
-pub struct Rule(pub Arc<dyn Fn(&[Row]) -> Result<(), Failure> + Send + Sync>);
+pub struct Rule(pub Arc<Holds>);
+
+/// What a [`Rule`] is made of.
+pub type Holds = dyn Fn(&[Row]) -> Result<(), Failure> + Send + Sync;
 
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,7 +30,7 @@ pub use cell::{Cell, Key, Row};
 pub use clock::{Clock, ManualClock};
 pub use error::Error;
 pub use export::{verify_export, verify_export_with};
-pub use guard::{Guard, Rule};
+pub use guard::{Guard, Holds, Rule};
 pub use log::{Finding, Place};
 pub use query::{Condition, Direction, Filter, Op, Query};
 pub use store::{Checkpoint, CheckpointStats, Config, Head, Scan, Store};

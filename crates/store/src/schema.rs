@@ -20,8 +20,11 @@ const MAX_IN: usize = 1000;
 pub(crate) struct Schema {
     projections: Vec<Box<dyn Projection>>,
     tables: BTreeMap<&'static str, Declared>,
-    lifts: HashMap<(&'static str, u16), fn(Value) -> Value>,
+    lifts: HashMap<(&'static str, u16), Lift>,
 }
+
+/// See [`crate::Upcaster::lift`].
+type Lift = fn(Value) -> Value;
 
 /// A table and the projection that owns it.
 #[derive(Clone, Copy)]

@@ -200,6 +200,7 @@ fn settle(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str)
 fn verify(connection: &Connection, core: &Core, all: bool, chain: &mut Chain<'_>) -> Result<(Tip, u64), Error> {
     if all {
         check_file(connection, chain)?;
+        check_own_rows(connection, core, chain)?;
     }
     let followed = Session { connection, schema: &core.schema }.scan(0, true, &mut |record, body| {
         chain.follow(&record, body.as_ref());
@@ -226,4 +227,31 @@ fn check_file(connection: &Connection, chain: &mut Chain<'_>) -> Result<(), Erro
         }
     }
     Ok(())
+}
+
+/// Reads every row that only a checksum protects.
+fn check_own_rows(connection: &Connection, core: &Core, chain: &mut Chain<'_>) -> Result<(), Error> {
+    let session = Session { connection, schema: &core.schema };
+    let mut rows = names(connection, "SELECT 'meta', name, '' FROM meta")?;
+    rows.extend(names(connection, "SELECT 'cursors', name, '' FROM cursors")?);
+    rows.extend(names(connection, "SELECT 'idempotency', caller, key FROM idempotency")?);
+    for [table, name, key] in rows {
+        let read = match table.as_str() {
+            "meta" => file::meta(connection, &name).map(|_| ()),
+            "cursors" => session.read_cursor(&name).map(|_| ()),
+            _ => session.read_remembered(&name, &key).map(|_| ()),
+        };
+        match read {
+            Ok(()) => {}
+            Err(Error::Corrupt { what, .. }) => chain.found(Place::Table(table), what),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn names(connection: &Connection, sql: &str) -> Result<Vec<[String; 3]>, Error> {
+    let mut statement = connection.prepare(sql).map_err(sql::db)?;
+    let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).map_err(sql::db)?;
+    rows.collect::<Result<_, _>>().map_err(sql::db)
 }

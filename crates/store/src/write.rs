@@ -129,7 +129,12 @@ fn check<T: Tx>(tx: &mut T, rules: &Rules<'_>, now: Millis, batch: &Prepared) ->
 
 fn repeated<T: Tx>(tx: &mut T, now: Millis, call: &Call) -> Result<Option<Answer>, Error> {
     let name = &call.name;
-    let Some(before) = tx.remembered(&name.caller, &name.key)? else { return Ok(None) };
+    let before = match tx.remembered(&name.caller, &name.key) {
+        Ok(Some(before)) => before,
+        Ok(None) => return Ok(None),
+        Err(damaged @ Error::Corrupt { .. }) => return Ok(Some(Err(damaged))),
+        Err(broken) => return Err(broken),
+    };
     if now.since(before.ts) >= REMEMBERED_FOR {
         return Ok(None);
     }

@@ -10,7 +10,7 @@ use protocol::id::Digest;
 use protocol::time::Millis;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
-use super::sql::{self, OWN_TABLES, db, digest, number};
+use super::sql::{self, OWN_TABLES, db, digest, number, sum};
 use super::tx::Session;
 use crate::Error;
 use crate::log::Chain;
@@ -121,11 +121,13 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
     getrandom::fill(&mut bits)
         .map_err(|error| Error::io("the system gave no random bytes", std::io::Error::other(error)))?;
     let chain_id = format!("chain_{:016x}", u64::from_le_bytes(bits));
-    let sql = format!(
-        "BEGIN IMMEDIATE; {OWN_TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};
-         INSERT INTO meta VALUES ('chain_id', '{chain_id}'), ('epoch', '0'); COMMIT;"
+    let begin = format!(
+        "BEGIN IMMEDIATE; {OWN_TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
     );
-    connection.execute_batch(&sql).map_err(db)
+    connection.execute_batch(&begin).map_err(db)?;
+    set_meta(connection, "chain_id", &chain_id)?;
+    set_meta(connection, "epoch", "0")?;
+    connection.execute_batch("COMMIT").map_err(db)
 }
 
 /// Whoever opens the store begins an epoch; what an earlier owner decided is stale from here on.
@@ -140,14 +142,21 @@ fn begin_epoch(connection: &Connection) -> Result<(String, u64), Error> {
 
 /// A value of the meta table.
 pub(super) fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Error> {
-    let sql = "SELECT value FROM meta WHERE name = ?1";
-    connection.prepare_cached(sql).map_err(db)?.query_row([name], |row| row.get(0)).optional().map_err(db)
+    let sql = "SELECT value, sum FROM meta WHERE name = ?1";
+    let mut statement = connection.prepare_cached(sql).map_err(db)?;
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
+    let Some((value, found)) = statement.query_row([name], read).optional().map_err(db)? else { return Ok(None) };
+    if sum(&[name.as_bytes(), value.as_bytes()]) != found {
+        return Err(sql::damaged("meta", name));
+    }
+    Ok(Some(value))
 }
 
 /// Sets a value of the meta table.
 pub(super) fn set_meta(connection: &Connection, name: &str, value: &str) -> Result<(), Error> {
-    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
-    connection.prepare_cached(sql).map_err(db)?.execute(params![name, value]).map_err(db)?;
+    let sql = "INSERT OR REPLACE INTO meta (name, value, sum) VALUES (?1, ?2, ?3)";
+    let sum = sum(&[name.as_bytes(), value.as_bytes()]);
+    connection.prepare_cached(sql).map_err(db)?.execute(params![name, value, sum]).map_err(db)?;
     Ok(())
 }
 
@@ -195,10 +204,10 @@ pub(super) fn head(connection: &Connection) -> Result<Tip, Error> {
 
 /// Names the file where an error only knows that it is damaged.
 pub(super) fn at(path: &Path, error: Error) -> Error {
-    match error {
-        Error::Corrupt { what, place } if place == "the database file" => {
-            Error::Corrupt { place: path.display().to_string(), what }
-        }
-        other => other,
+    if let Error::Corrupt { place, what } = &error
+        && place == "the database file"
+    {
+        return Error::Corrupt { place: path.display().to_string(), what: what.clone() };
     }
+    error
 }

@@ -14,9 +14,10 @@ use crate::{Cell, Error, Query, Row, Table, Ty};
 pub(super) const RECORD: &str =
     "e.lsn, e.ts, e.kind, e.v, e.subject, e.rev, e.actor, e.facts, e.body_hash, e.prev_hash, e.hash";
 
-/// The store's own tables. `STRICT` makes a flipped type byte an error of the integrity check.
+/// The store's own tables. `STRICT` makes a flipped type byte an error of the integrity check; events and bodies have
+/// their hashes, declared tables can be rebuilt, and the rest has a checksum in each row, because SQLite has none.
 pub(super) const OWN_TABLES: &str = "
-    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE events (
         lsn INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, v INTEGER NOT NULL, subject TEXT NOT NULL,
         rev INTEGER NOT NULL, actor TEXT NOT NULL, facts TEXT NOT NULL, body_hash BLOB NOT NULL,
@@ -25,10 +26,11 @@ pub(super) const OWN_TABLES: &str = "
     CREATE TABLE bodies (lsn INTEGER PRIMARY KEY, salt BLOB NOT NULL, text TEXT NOT NULL) STRICT;
     CREATE TABLE idempotency (
         caller TEXT NOT NULL, key TEXT NOT NULL, verb TEXT NOT NULL, args BLOB NOT NULL, reply TEXT NOT NULL,
-        first INTEGER NOT NULL, last INTEGER NOT NULL, ts INTEGER NOT NULL, PRIMARY KEY (caller, key))
+        first INTEGER NOT NULL, last INTEGER NOT NULL, ts INTEGER NOT NULL, sum INTEGER NOT NULL,
+        PRIMARY KEY (caller, key))
         STRICT, WITHOUT ROWID;
     CREATE INDEX idempotency_by_time ON idempotency (ts);
-    CREATE TABLE cursors (name TEXT PRIMARY KEY, lsn INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE cursors (name TEXT PRIMARY KEY, lsn INTEGER NOT NULL, sum INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE projections (name TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
@@ -43,14 +45,29 @@ pub(super) fn db(error: rusqlite::Error) -> Error {
         }
         Some(ErrorCode::OutOfMemory) => Error::Fatal("out of memory".to_owned()),
         Some(_) => Error::Database(error.to_string()),
-        None => match error {
+        None if matches!(
+            error,
             rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::Utf8Error(..) => Error::Corrupt { place: place(), what: error.to_string() },
-            other => Error::Database(other.to_string()),
-        },
+                | rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::Utf8Error(..)
+        ) =>
+        {
+            Error::Corrupt { place: place(), what: error.to_string() }
+        }
+        None => Error::Database(error.to_string()),
     }
+}
+
+/// The checksum of a row that no hash covers: 8 bytes of a SHA-256.
+pub(super) fn sum(parts: &[&[u8]]) -> i64 {
+    let Digest(bytes) = Digest::of_parts(parts);
+    i64::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]])
+}
+
+/// The error for a row whose checksum doesn't fit.
+pub(super) fn damaged(table: &str, row: &str) -> Error {
+    Error::Corrupt { place: format!("table {table}"), what: format!("the row {row:?} doesn't match its checksum") }
 }
 
 /// An lsn, revision or count as SQLite stores it.

@@ -51,9 +51,39 @@ impl Session<'_> {
     }
 
     pub(super) fn read_cursor(&self, name: &str) -> Result<Lsn, Error> {
-        let mut statement = self.connection.prepare_cached("SELECT lsn FROM cursors WHERE name = ?1").map_err(db)?;
-        let lsn = statement.query_row([name], |row| number(row, 0)).optional().map_err(db)?;
-        Ok(lsn.unwrap_or(0))
+        let sql = "SELECT lsn, sum FROM cursors WHERE name = ?1";
+        let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
+        let read = |row: &rusqlite::Row<'_>| Ok((number(row, 0)?, row.get::<_, i64>(1)?));
+        let Some((lsn, found)) = statement.query_row([name], read).optional().map_err(db)? else { return Ok(0) };
+        if cursor_sum(name, lsn) != found {
+            return Err(sql::damaged("cursors", name));
+        }
+        Ok(lsn)
+    }
+
+    pub(super) fn read_remembered(&self, caller: &str, key: &str) -> Result<Option<Remembered>, Error> {
+        let sql = "SELECT verb, args, reply, first, last, ts, sum FROM idempotency WHERE caller = ?1 AND key = ?2";
+        let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
+        let read = |row: &rusqlite::Row<'_>| {
+            let call = Remembered {
+                caller: caller.to_owned(),
+                key: key.to_owned(),
+                verb: row.get(0)?,
+                args: digest(row, 1)?,
+                reply: row.get(2)?,
+                first: number(row, 3)?,
+                last: number(row, 4)?,
+                ts: Millis(row.get(5)?),
+            };
+            Ok((call, row.get::<_, i64>(6)?))
+        };
+        let Some((call, found)) = statement.query_row([caller, key], read).optional().map_err(db)? else {
+            return Ok(None);
+        };
+        if call_sum(&call) != found {
+            return Err(sql::damaged("idempotency", key));
+        }
+        Ok(Some(call))
     }
 
     /// Shows the events after `from` in order; one statement, so one state of the log.
@@ -133,28 +163,14 @@ impl Tx for Session<'_> {
     }
 
     fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error> {
-        let sql = "SELECT verb, args, reply, first, last, ts FROM idempotency WHERE caller = ?1 AND key = ?2";
-        let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(Remembered {
-                caller: caller.to_owned(),
-                key: key.to_owned(),
-                verb: row.get(0)?,
-                args: digest(row, 1)?,
-                reply: row.get(2)?,
-                first: number(row, 3)?,
-                last: number(row, 4)?,
-                ts: Millis(row.get(5)?),
-            })
-        };
-        statement.query_row([caller, key], read).optional().map_err(db)
+        self.read_remembered(caller, key)
     }
 
     fn remember(&mut self, call: &Remembered) -> Result<(), Error> {
-        let sql = "INSERT OR REPLACE INTO idempotency (caller, key, verb, args, reply, first, last, ts)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let sql = "INSERT OR REPLACE INTO idempotency (caller, key, verb, args, reply, first, last, ts, sum)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let Remembered { caller, key, verb, args, reply, first, last, ts } = call;
-        self.run(sql, params![caller, key, verb, args.0, reply, int(*first), int(*last), ts.0])
+        self.run(sql, params![caller, key, verb, args.0, reply, int(*first), int(*last), ts.0, call_sum(call)])
     }
 
     fn append(&mut self, record: Record, body: Option<&Body>) -> Result<(), Error> {
@@ -180,12 +196,23 @@ impl Tx for Session<'_> {
     }
 
     fn advance(&mut self, cursor: &str, lsn: Lsn) -> Result<(), Error> {
-        let sql = "INSERT INTO cursors (name, lsn) VALUES (?1, ?2)
-                   ON CONFLICT (name) DO UPDATE SET lsn = max(lsn, excluded.lsn)";
-        self.run(sql, params![cursor, int(lsn)])
+        let lsn = lsn.max(self.read_cursor(cursor)?);
+        let sql = "INSERT OR REPLACE INTO cursors (name, lsn, sum) VALUES (?1, ?2, ?3)";
+        self.run(sql, params![cursor, int(lsn), cursor_sum(cursor, lsn)])
     }
 
     fn drop_body(&mut self, lsn: Lsn) -> Result<(), Error> {
         self.run("DELETE FROM bodies WHERE lsn = ?1", sql::at(lsn))
     }
+}
+
+fn cursor_sum(name: &str, lsn: Lsn) -> i64 {
+    sql::sum(&[name.as_bytes(), &lsn.to_le_bytes()])
+}
+
+fn call_sum(call: &Remembered) -> i64 {
+    let Remembered { caller, key, verb, args, reply, first, last, ts } = call;
+    let numbers = [first.to_le_bytes(), last.to_le_bytes(), ts.0.to_le_bytes()].concat();
+    let texts = [caller, key, verb, reply].map(String::as_bytes);
+    sql::sum(&[texts[0], texts[1], texts[2], texts[3], &args.0, &numbers])
 }
