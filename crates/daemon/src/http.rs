@@ -28,22 +28,39 @@ mod guard;
 mod problem;
 mod verb;
 
-/// Largest request body in bytes: what a line on the Unix socket may have, too.
-pub const MAX_BODY_BYTES: usize = protocol::wire::MAX_LINE_BYTES;
-/// Connections at once; more wait in the kernel's queue.
-pub const MAX_CONNECTIONS: usize = 128;
-/// A client has so long to send a request's headers, and between requests on one connection.
-pub const HEADER_LIMIT: Duration = Duration::from_secs(15);
-/// A client has so long to send a request's body.
-pub const BODY_LIMIT: Duration = Duration::from_secs(30);
-/// Answers under way have so long when the daemon ends.
-pub const GRACE: Duration = Duration::from_secs(5);
+/// What clients may take of this daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest request body in bytes; by default what a line on the Unix socket may have, 4 MiB.
+    pub body_bytes: usize,
+    /// Connections at once, 128 by default; more wait in the kernel's queue.
+    pub connections: usize,
+    /// How long a client may take to send a request's head, and between requests on one connection; 15 s by default.
+    pub head: Duration,
+    /// How long a client may take to send a request's body; 30 s by default.
+    pub body: Duration,
+    /// How long answers under way may take when the daemon ends; 5 s by default.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: protocol::wire::MAX_LINE_BYTES,
+            connections: 128,
+            head: Duration::from_secs(15),
+            body: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
 
 /// A bound listener on 127.0.0.1 that nobody is served on yet.
 #[derive(Debug)]
 pub struct Http {
     listener: TcpListener,
     address: SocketAddr,
+    limits: Limits,
 }
 
 impl Http {
@@ -54,7 +71,14 @@ impl Http {
     pub async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, limits: Limits::default() })
+    }
+
+    /// Takes other limits than the default ones.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Where it listens.
@@ -63,20 +87,23 @@ impl Http {
         self.address
     }
 
-    /// Serves until `stop` is cancelled, then lets answers under way finish within [`GRACE`].
+    /// Serves until `stop` is cancelled, then lets answers under way finish within [`Limits::grace`].
     pub async fn serve(self, invoke: Arc<dyn Invoke>, stop: CancellationToken) {
-        let router = router(invoke, self.address.port(), &stop);
-        connection::serve(self.listener, router, stop).await;
+        let ended = CancellationToken::new();
+        let _ends_mcp = ended.clone().drop_guard();
+        let router = router(invoke, self.address.port(), self.limits, ended);
+        connection::serve(self.listener, router, self.limits, stop).await;
     }
 }
 
 /// All routes, with the guard before each of them and before what is no route.
-fn router(invoke: Arc<dyn Invoke>, port: u16, stop: &CancellationToken) -> Router {
-    let gate = guard::Gate { invoke: Arc::clone(&invoke), port };
+fn router(invoke: Arc<dyn Invoke>, port: u16, limits: Limits, ended: CancellationToken) -> Router {
+    let gate = guard::Gate { invoke: Arc::clone(&invoke), port, limits };
+    let mcp = mcp_service(Arc::clone(&invoke), limits, ended);
     Router::new()
         .route("/health", get(health))
         .route("/v1/{verb}", post(verb::call))
-        .route_service("/mcp", mcp_service(Arc::clone(&invoke), stop))
+        .route_service("/mcp", mcp)
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::disable()) // the guard has read the body within a limit of its own
@@ -85,16 +112,18 @@ fn router(invoke: Arc<dyn Invoke>, port: u16, stop: &CancellationToken) -> Route
 }
 
 /// MCP without sessions in both eras: a client that opens with `initialize` gets no session id and needs none, so nothing
-/// is kept between requests and nothing can leak. GET and DELETE are 405, as the specification allows.
+/// is kept between requests and nothing can leak. GET and DELETE are 405, as the specification allows. `ended` cuts off
+/// what is under way, so it comes after the grace.
 fn mcp_service(
     invoke: Arc<dyn Invoke>,
-    stop: &CancellationToken,
+    limits: Limits,
+    ended: CancellationToken,
 ) -> StreamableHttpService<mcp::Server, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_max_request_body_bytes(MAX_BODY_BYTES)
-        .with_cancellation_token(stop.child_token());
+        .with_max_request_body_bytes(limits.body_bytes)
+        .with_cancellation_token(ended);
     let server = mcp::Server::for_http(invoke);
     StreamableHttpService::new(move || Ok(server.clone()), Arc::new(NeverSessionManager::default()), config)
 }

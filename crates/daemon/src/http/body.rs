@@ -9,35 +9,36 @@ use rmcp::model::ErrorCode;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use super::{BODY_LIMIT, MAX_BODY_BYTES};
+use super::Limits;
 use crate::mcp;
 
 /// What is read of a body over the limit before it is refused: closing on a client that still writes would take the
 /// answer from it.
-const MAX_DRAINED_BYTES: usize = 4 * MAX_BODY_BYTES;
+const MAX_DRAINED_BYTES: usize = 16 << 20;
 
 /// Reads the body.
 ///
 /// # Errors
-/// `request.too-large` over [`MAX_BODY_BYTES`], `request.malformed` when it breaks off or takes longer than [`BODY_LIMIT`].
-pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
-    let reading = tokio::time::timeout(BODY_LIMIT, read_bounded(headers, body));
+/// `request.too-large` over [`Limits::body_bytes`], `request.malformed` when it breaks off or takes longer than
+/// [`Limits::body`].
+pub(super) async fn read(headers: &HeaderMap, body: Body, limits: Limits) -> Result<Bytes, Failure> {
+    let reading = tokio::time::timeout(limits.body, read_bounded(headers, body, limits.body_bytes));
     reading.await.unwrap_or_else(|_| {
-        let what = format!("the body did not arrive within {} s", BODY_LIMIT.as_secs());
+        let what = format!("the body did not arrive within {:?}", limits.body);
         Err(Failure::new("request.malformed", what))
     })
 }
 
-async fn read_bounded(headers: &HeaderMap, mut body: Body) -> Result<Bytes, Failure> {
-    if announced(headers).is_some_and(|length| length > MAX_BODY_BYTES) {
+async fn read_bounded(headers: &HeaderMap, mut body: Body, limit: usize) -> Result<Bytes, Failure> {
+    if announced(headers).is_some_and(|length| length > limit) {
         drain(&mut body).await;
-        return Err(too_large());
+        return Err(too_large(limit));
     }
-    match Limited::new(&mut body, MAX_BODY_BYTES).collect().await {
+    match Limited::new(&mut body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
             drain(&mut body).await;
-            Err(too_large())
+            Err(too_large(limit))
         }
         Err(error) => Err(Failure::new("request.malformed", "the body broke off").because(error.as_ref())),
     }
@@ -57,8 +58,8 @@ async fn drain(body: &mut Body) {
     }
 }
 
-fn too_large() -> Failure {
-    Failure::new("request.too-large", format!("the body is larger than {MAX_BODY_BYTES} bytes"))
+fn too_large(limit: usize) -> Failure {
+    Failure::new("request.too-large", format!("the body is larger than {limit} bytes"))
 }
 
 /// Refuses an MCP body that is not JSON the way JSON-RPC says.

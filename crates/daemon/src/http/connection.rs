@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{GRACE, HEADER_LIMIT, MAX_CONNECTIONS};
+use super::Limits;
 
 /// Largest head of a request in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
@@ -25,20 +25,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 const WRITE_LIMIT_MS: u32 = 60_000;
 
 /// Accepts and serves until `stop`, then waits for what is under way.
-pub(super) async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     while let Some((stream, place)) = next(&listener, &places, &stop).await {
         while connections.try_join_next().is_some() {}
         let (router, stop) = (router.clone(), stop.clone());
         connections.spawn(async move {
-            serve_one(stream, router, stop).await;
+            serve_one(stream, router, limits, stop).await;
             drop(place);
         });
     }
     drop(listener);
     let all_done = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(GRACE, all_done).await.is_err() {
+    if tokio::time::timeout(limits.grace, all_done).await.is_err() {
         tracing::warn!("HTTP answers under way were cut off at the end");
     }
 }
@@ -67,13 +67,13 @@ async fn next(
     }
 }
 
-async fn serve_one(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn serve_one(stream: TcpStream, router: Router, limits: Limits, stop: CancellationToken) {
     if let Err(error) = prepare(&stream) {
         tracing::debug!(%error, "an HTTP connection took no options");
     }
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_LIMIT)
+        .header_read_timeout(limits.head)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));

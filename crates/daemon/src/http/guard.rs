@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use protocol::error::Failure;
 
-use super::body;
 use super::problem::Problem;
+use super::{Limits, body};
 use crate::face::{Caller, HTTP, Invoke};
 
 /// Header with the name under which a caller wants to be recorded.
@@ -22,6 +22,7 @@ pub(super) const NAME_HEADER: &str = "switchboard-agent";
 pub(super) struct Gate {
     pub(super) invoke: Arc<dyn Invoke>,
     pub(super) port: u16,
+    pub(super) limits: Limits,
 }
 
 /// Lets a request through with its [`Caller`] and its whole body, or answers it.
@@ -33,7 +34,7 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     if parts.method != Method::POST {
         return next.run(Request::from_parts(parts, Body::empty())).await;
     }
-    let bytes = match body::read(&parts.headers, body).await {
+    let bytes = match body::read(&parts.headers, body, gate.limits).await {
         Ok(bytes) => bytes,
         Err(failure) => return Problem(failure).into_response(),
     };

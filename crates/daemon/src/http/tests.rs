@@ -1,7 +1,5 @@
 //! Real sockets, requests written by hand.
 
-use std::sync::atomic::Ordering;
-
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -9,6 +7,8 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::face::tests::{Echo, TOKEN};
+
+const MAX_BODY_BYTES: usize = protocol::wire::MAX_LINE_BYTES;
 
 struct Served {
     echo: Arc<Echo>,
@@ -34,8 +34,12 @@ impl Answer {
 }
 
 async fn served() -> Served {
+    served_within(Limits::default()).await
+}
+
+async fn served_within(limits: Limits) -> Served {
     let echo = Arc::new(Echo::default());
-    let http = Http::bind(0).await.unwrap();
+    let http = Http::bind(0).await.unwrap().with_limits(limits);
     let port = http.address().port();
     let stop = CancellationToken::new();
     let task = tokio::spawn(http.serve(echo.clone(), stop.clone()));
@@ -357,20 +361,72 @@ async fn mcp_answers_broken_json_unknown_versions_and_get() {
 }
 
 #[tokio::test]
-async fn an_answer_under_way_is_given_when_the_daemon_ends() {
+async fn answers_under_way_are_given_when_the_daemon_ends() {
     let served = served().await;
-    let asked = served.ask("POST", "/v1/merge_run", &[], b"{}");
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "merge_run" } });
+    let headers = [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+    let verb = served.ask("POST", "/v1/merge_run", &[], b"{}");
+    let call = call.to_string();
+    let tool = served.ask("POST", "/mcp", &headers, call.as_bytes());
 
     let stopped = async {
-        while served.echo.arrived().is_empty() {
+        while served.echo.arrived().len() < 2 {
             tokio::task::yield_now().await;
         }
         served.stop.cancel();
     };
-    let (answer, ()) = tokio::join!(asked, stopped);
+    let (verb, tool, ()) = tokio::join!(verb, tool, stopped);
 
-    assert_eq!(answer.status, 200);
-    assert!(served.echo.merged.load(Ordering::SeqCst));
+    assert_eq!((verb.status, tool.status), (200, 200));
+    assert!(tool.json()["result"].is_object(), "{}", tool.body);
     served.task.await.unwrap();
     assert!(TcpStream::connect(("127.0.0.1", served.port)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_closes_its_connection() {
+    let served = served_within(Limits { head: Duration::from_millis(20), ..Limits::default() }).await;
+    let mut stream = TcpStream::connect(("127.0.0.1", served.port)).await.unwrap();
+
+    stream.write_all(b"GET /health HTTP/1.1\r\nx: ").await.unwrap();
+    let mut answer = Vec::new();
+    let read = stream.read_to_end(&mut answer).await;
+
+    assert!(read.is_ok(), "the daemon is to close, not to reset: {read:?}");
+    assert!(!String::from_utf8_lossy(&answer).contains("200 OK"));
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_refused() {
+    let served = served_within(Limits { body: Duration::from_millis(20), ..Limits::default() }).await;
+    let head = format!(
+        "POST /v1/get_status HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-length: 10\r\n\r\n{{",
+        served.port
+    );
+
+    let answer = served.send(head.as_bytes()).await;
+
+    assert_eq!((answer.status, answer.code().as_str()), (400, "request.malformed"));
+}
+
+#[tokio::test]
+async fn a_connection_over_the_limit_waits_for_a_place() {
+    let served = served_within(Limits { connections: 1, ..Limits::default() }).await;
+    let first = TcpStream::connect(("127.0.0.1", served.port)).await.unwrap();
+    // The first is known to be served before the second comes.
+    let (mut read, mut write) = first.into_split();
+    write
+        .write_all(format!("GET /health HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", served.port).as_bytes())
+        .await
+        .unwrap();
+    assert!(read.read(&mut [0; 1024]).await.unwrap() > 0);
+
+    let second = served.ask("GET", "/health", &[], b"");
+    let mut second = std::pin::pin!(second);
+    let early = tokio::time::timeout(Duration::from_millis(50), second.as_mut()).await;
+    drop((read, write));
+
+    assert!(early.is_err(), "the second was served beside the first");
+    assert_eq!(second.await.status, 200);
 }

@@ -84,6 +84,17 @@ async fn serves_every_version_that_has_initialize_and_falls_back_for_others() {
 }
 
 #[tokio::test]
+async fn answers_ping_and_lists_before_any_handshake() {
+    let mut peer = connect(&Arc::default());
+
+    let ping = peer.ask("ping", json!(1), json!({})).await;
+    let prompts = peer.ask("prompts/list", json!(2), json!({})).await;
+
+    assert!(ping["result"].is_object(), "{ping}");
+    assert_eq!(prompts["result"]["prompts"], json!([]));
+}
+
+#[tokio::test]
 async fn serves_stateless_clients_that_discover_first() {
     let mut peer = connect(&Arc::default());
 
@@ -197,6 +208,8 @@ async fn a_line_that_is_no_json_rpc_is_answered_and_the_connection_goes_on() {
         assert_eq!(answer["error"]["data"]["code"], "request.malformed");
     }
 
+    peer.write.write_all(b"\"\xff\xfe\"\n").await.unwrap();
+    assert_eq!(peer.hear().await.unwrap()["error"]["code"], -32700);
     let called = peer.ask("tools/call", json!(1), json!({ "name": "get_status" })).await;
     assert_eq!(called["id"], 1);
 }
