@@ -1,1 +1,10 @@
-//! Decisions only: plans, task states, gates, scheduling. No clock, no disk, no network.
+//! Decisions only: plans, task states, gates, scheduling. No clock, no disk, no network, no threads.
+//!
+//! Start with `plan_json` and `plan_md` (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
+//! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
+//! do next).
+
+pub mod paths;
+pub mod prepare;
+pub mod run;
+pub mod settings;

@@ -1,1 +1,430 @@
-//! (being written)
+//! What a check finds, and what is asked of the checking child and answered by it.
+//!
+//! [`CheckRequest`] goes in, [`CheckReply`] comes out; both travel as one JSON object a line. Nothing in here
+//! ever holds a secret: a finding about one names its rule and place, and at most the vendor's public prefix.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Names a check, in the spelling of the swarm document's tools.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckName {
+    /// Code that no longer parses.
+    SyntaxCheck,
+    /// Keys, tokens, passwords and other credentials in files.
+    Secretscan,
+    /// Code that only pretends to be finished.
+    PlaceholderScan,
+    /// TODO, FIXME and their family, in comments.
+    TodoExtract,
+    /// The repository's own linter.
+    Lint,
+    /// The repository's own build command.
+    BuildCheck,
+    /// The repository's own test command.
+    TestRunner,
+    /// Security weaknesses in code.
+    SastScan,
+    /// Complexity, public surface, duplication and tests against thresholds.
+    QualityBudget,
+}
+
+impl CheckName {
+    /// Lists every check, in the order in which reports are given.
+    pub const ALL: [Self; 9] = [
+        Self::SyntaxCheck,
+        Self::Secretscan,
+        Self::PlaceholderScan,
+        Self::TodoExtract,
+        Self::Lint,
+        Self::BuildCheck,
+        Self::TestRunner,
+        Self::SastScan,
+        Self::QualityBudget,
+    ];
+
+    /// Gives the name as it is written in JSON, on the command line and in evidence.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SyntaxCheck => "syntax_check",
+            Self::Secretscan => "secretscan",
+            Self::PlaceholderScan => "placeholder_scan",
+            Self::TodoExtract => "todo_extract",
+            Self::Lint => "lint",
+            Self::BuildCheck => "build_check",
+            Self::TestRunner => "test_runner",
+            Self::SastScan => "sast_scan",
+            Self::QualityBudget => "quality_budget",
+        }
+    }
+}
+
+impl fmt::Display for CheckName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Says that a word names no check.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the name of a check")]
+pub struct UnknownCheck(pub String);
+
+impl FromStr for CheckName {
+    type Err = UnknownCheck;
+
+    /// Reads a name; `-` and `_` are the same.
+    fn from_str(text: &str) -> Result<Self, UnknownCheck> {
+        let wanted = text.replace('-', "_");
+        Self::ALL
+            .into_iter()
+            .find(|name| name.as_str() == wanted)
+            .ok_or_else(|| UnknownCheck(text.chars().take(80).collect()))
+    }
+}
+
+/// Says how bad a finding is.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// A blemish.
+    Low,
+    /// Should be looked at before it is merged.
+    Medium,
+    /// Will hurt.
+    High,
+    /// Must not leave this machine.
+    Critical,
+}
+
+impl Severity {
+    /// Gives the word as it is written in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A place in a file: lines and columns count from 1, columns in characters, the end is exclusive.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Span {
+    /// Line of the first character.
+    pub start_line: u32,
+    /// Column of the first character.
+    pub start_column: u32,
+    /// Line of the last character.
+    pub end_line: u32,
+    /// Column after the last character.
+    pub end_column: u32,
+}
+
+/// One thing a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The check that found it.
+    pub check: CheckName,
+    /// The rule of that check, e.g. `github-pat` or `python-syntax`.
+    pub rule: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one sentence, without the offending value where that is a secret.
+    pub message: String,
+    /// What to do about it, in one sentence.
+    pub remedy: String,
+    /// Number of the weakness in the Common Weakness Enumeration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwe: Option<u32>,
+    /// The file, relative to the root, with `/`.
+    pub path: String,
+    /// The place in that file.
+    pub span: Span,
+    /// 32 hexadecimal digits that stay the same when lines above move.
+    pub fingerprint: String,
+    /// Whether the base did not have it.
+    pub is_new: bool,
+    /// Whether it makes the check fail.
+    pub blocks: bool,
+    /// What may be shown of a secret: the vendor's public prefix and a length, e.g. `ghp_… (40 characters)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked: Option<String>,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckVerdict {
+    /// It looked, and nothing blocks.
+    Pass,
+    /// It looked, and something blocks.
+    Fail,
+    /// There was nothing for it to look at.
+    Skip,
+    /// It could not look.
+    Error,
+}
+
+impl CheckVerdict {
+    /// Gives the word as it is written in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Skip => "skip",
+            Self::Error => "error",
+        }
+    }
+
+    /// Joins the verdicts of several checks: an error outweighs a failure, that a pass, that a skip.
+    #[must_use]
+    pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
+        let weight = |verdict| match verdict {
+            Self::Skip => 0,
+            Self::Pass => 1,
+            Self::Fail => 2,
+            Self::Error => 3,
+        };
+        verdicts
+            .into_iter()
+            .max_by_key(|verdict| weight(*verdict))
+            .unwrap_or(Self::Skip)
+    }
+}
+
+/// A file that a check did not look at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedFile {
+    /// The file, relative to the root where it lies below it.
+    pub path: String,
+    /// The reason, e.g. `binary` or `larger than 5 MB`.
+    pub why: String,
+}
+
+/// What a command given to a check did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRun {
+    /// What the command was for.
+    pub kind: CommandKind,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The folder it ran in, relative to the root.
+    pub cwd: String,
+    /// Its exit code; none where a signal or the time limit ended it, or it never started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// How it ended, in words: `exit 0`, `killed by signal 9`, `stopped after 300 s`, `could not start: …`.
+    pub ending: String,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// Head and tail of its standard output.
+    pub stdout: String,
+    /// Head and tail of its standard error.
+    pub stderr: String,
+    /// How its memory was limited; `not limited` where it was not.
+    pub memory: String,
+}
+
+/// What one check says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckReport {
+    /// The check.
+    pub check: CheckName,
+    /// Its outcome.
+    pub verdict: CheckVerdict,
+    /// The outcome in one sentence.
+    pub summary: String,
+    /// What it found, by path and place; findings that the base had already are in here too and say so.
+    pub findings: Vec<Finding>,
+    /// How many findings were left out because there were too many.
+    #[serde(default)]
+    pub findings_left_out: u64,
+    /// How many files it looked at.
+    pub files_checked: u64,
+    /// The files it did not look at.
+    pub skipped: Vec<SkippedFile>,
+    /// How many skipped files were left out of the list because there were too many.
+    #[serde(default)]
+    pub skipped_left_out: u64,
+    /// The commands it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<CommandRun>,
+    /// How long it took, in milliseconds; checks that share a pass over the files share its time.
+    pub duration_ms: u64,
+}
+
+/// What new findings are told from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Base {
+    /// This revision against the work tree, untracked files included.
+    Rev(String),
+    /// HEAD against the index: what the next commit would hold.
+    Staged,
+    /// The merge base of HEAD and the main branch against the work tree, untracked files included.
+    #[default]
+    MergeBase,
+    /// Nothing: every file is looked at and every finding is new.
+    None,
+}
+
+/// What a command is for.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandKind {
+    /// Builds or type-checks; reported as `build_check`.
+    Build,
+    /// Tests; reported as `test_runner`.
+    Test,
+    /// Lints; reported as `lint`.
+    Lint,
+}
+
+impl CommandKind {
+    /// Gives the check that reports commands of this kind.
+    #[must_use]
+    pub const fn check(self) -> CheckName {
+        match self {
+            Self::Build => CheckName::BuildCheck,
+            Self::Test => CheckName::TestRunner,
+            Self::Lint => CheckName::Lint,
+        }
+    }
+}
+
+/// A command that the asker wants run in the root. No shell reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckCommand {
+    /// What it is for.
+    pub kind: CommandKind,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The folder to run it in, relative to the root; the root itself where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// How long it may run, in seconds; 300 where absent, the most is 3600.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit_s: Option<u64>,
+}
+
+/// Asks for checks of one folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckRequest {
+    /// Told back in the reply, to tell replies apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The folder to check, absolute.
+    pub root: String,
+    /// What new findings are told from.
+    #[serde(default)]
+    pub base: Base,
+    /// Files and folders to look at, changed or not; empty means every changed file.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// The checks to run; empty means all that need no command, and those that have one.
+    #[serde(default)]
+    pub only: Vec<CheckName>,
+    /// The commands that may be run; nothing else of the repository is ever executed.
+    #[serde(default)]
+    pub commands: Vec<CheckCommand>,
+    /// A file with the fingerprints of accepted findings, relative to the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+}
+
+/// Says why nothing could be checked at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckFailure {
+    /// A code of the error table, e.g. `checks.unknown-base`.
+    pub code: String,
+    /// What failed, and on what.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// Answers a [`CheckRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckReply {
+    /// The id of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The joined outcome of all reports; `error` where there is a failure.
+    pub verdict: CheckVerdict,
+    /// What the findings were told from, in words: a commit, `HEAD`, or `nothing`.
+    pub base: String,
+    /// One report for each check that was asked for.
+    pub reports: Vec<CheckReport>,
+    /// Why nothing could be checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<CheckFailure>,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_name_reads_back_from_its_spelling_and_its_json() {
+        for name in CheckName::ALL {
+            assert_eq!(name.as_str().parse(), Ok(name));
+            assert_eq!(
+                serde_json::to_string(&name).unwrap(),
+                format!("\"{}\"", name.as_str())
+            );
+        }
+    }
+
+    #[test]
+    fn a_request_needs_only_a_root() {
+        let request: CheckRequest = serde_json::from_str(r#"{"root":"/w"}"#).unwrap();
+
+        assert_eq!(request.base, Base::MergeBase);
+        assert!(request.paths.is_empty() && request.only.is_empty() && request.commands.is_empty());
+    }
+
+    #[test]
+    fn the_base_is_a_word_or_a_revision() {
+        let read = |text| serde_json::from_str::<Base>(text).unwrap();
+
+        assert_eq!(read(r#""staged""#), Base::Staged);
+        assert_eq!(read(r#"{"rev":"HEAD~1"}"#), Base::Rev("HEAD~1".into()));
+    }
+
+    #[test]
+    fn an_error_outweighs_a_failure_and_nothing_is_a_skip() {
+        use CheckVerdict::{Error, Fail, Pass, Skip};
+
+        assert_eq!(CheckVerdict::all([Pass, Error, Fail]), Error);
+        assert_eq!(CheckVerdict::all([Skip, Pass]), Pass);
+        assert_eq!(CheckVerdict::all([]), Skip);
+    }
+}

@@ -1,1 +1,21 @@
 //! The event log and its projections: commit, read, tail, verify, on SQLite and in memory.
+//!
+//! Start at [`Store`]. A [`Batch`] of events goes in under guards and expected revisions, as one transaction; the
+//! [`Projection`]s of the parts turn each event into row changes inside it; [`Query`] reads the rows, [`Store::events`]
+//! the log. DESIGN decisions 1-3 are kept here, and nothing outside this crate knows SQL.
+
+mod batch;
+mod cell;
+mod clock;
+mod error;
+mod guard;
+mod query;
+mod table;
+
+pub use batch::{Batch, Committed, Durability, Idempotency};
+pub use cell::{Cell, Key, Row};
+pub use clock::{Clock, ManualClock};
+pub use error::Error;
+pub use guard::{Guard, Rule};
+pub use query::{Condition, Direction, Filter, Op, Query};
+pub use table::{Change, Column, Projection, Table, Ty, Upcaster};

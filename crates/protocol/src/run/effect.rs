@@ -23,8 +23,6 @@ pub enum StartFrom {
         /// The refused commit.
         commit: String,
     },
-    /// The attempt's tree as a lost worker left it.
-    Worktree,
 }
 
 /// Why a worker is stopped.
@@ -52,10 +50,13 @@ pub enum Effect {
         starts: u32,
         /// What its tree begins as.
         from: StartFrom,
+        /// Whether a worker of the same attempt was lost: if its tree is still there, what it left is kept.
+        resume: bool,
         /// Why the attempts before were refused, oldest first.
         refusals: Vec<Refusal>,
     },
-    /// Make the worker's change one commit. Answered by `ChangeCaptured` or `NothingChanged`.
+    /// Make the worker's change one commit. Answered by `ChangeCaptured`, or by `NothingChanged` when its tree
+    /// is the one that the attempt began with.
     Capture {
         /// Of which task.
         task: TaskId,

@@ -20,8 +20,8 @@ pub enum RunEvent {
         plan_hash: String,
         /// The commit that the run's branch begins at.
         base: String,
-        /// How many tasks will be added.
-        tasks: u32,
+        /// How many `TaskAdded` and `TaskExtended` will follow.
+        parts: u32,
         /// Most workers at once; 1 means one whole task at a time, its gates and merge included.
         max_workers: u32,
     },
@@ -42,6 +42,8 @@ pub enum RunEvent {
     TaskExtended {
         /// Which.
         task: TaskId,
+        /// Number of this part, from 2; `TaskAdded` is the first.
+        part: u32,
         /// More dependencies.
         depends: Vec<TaskId>,
         /// More declared writes.
@@ -135,6 +137,8 @@ pub enum RunEvent {
     TaskMerged {
         /// Which task.
         task: TaskId,
+        /// Which attempt.
+        attempt: u32,
         /// The commit that the run's branch now ends with.
         commit: String,
     },
@@ -142,6 +146,8 @@ pub enum RunEvent {
     MergeConflicted {
         /// Which task.
         task: TaskId,
+        /// Which attempt.
+        attempt: u32,
         /// Files in conflict; may be cut to fit.
         files: Vec<String>,
     },
@@ -149,6 +155,8 @@ pub enum RunEvent {
     TaskBlocked {
         /// Which task.
         task: TaskId,
+        /// At which attempt.
+        attempt: u32,
         /// Why.
         reason: String,
     },
@@ -319,7 +327,7 @@ mod tests {
     #[test]
     fn short_texts_are_left_alone() {
         let task = TaskId::new("1.1").unwrap();
-        let event = RunEvent::MergeConflicted { task, files: vec!["a".to_owned(), "b".to_owned()] };
+        let event = RunEvent::MergeConflicted { task, attempt: 1, files: vec!["a".to_owned(), "b".to_owned()] };
 
         assert_eq!(event.clone().fitted(), event);
     }

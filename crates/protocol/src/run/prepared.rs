@@ -14,14 +14,14 @@ pub struct Prepared {
     pub eligible: Vec<TaskId>,
     /// Pairs that nothing orders but that write the same files: they will not run at the same time.
     pub conflicts: Vec<Conflict>,
-    /// How many more such pairs there are than are listed.
-    pub conflicts_omitted: u32,
     /// Tasks that the run will not do, with the reason.
     pub skipped: Vec<Skipped>,
     /// Tasks that could start at once but have to wait for a worker or for a file.
     pub deferred: Vec<Skipped>,
     /// Who would run at the same time if every task took equally long.
     pub waves: Vec<Vec<TaskId>>,
+    /// Whether `conflicts` or `waves` end early because there are too many.
+    pub cut: bool,
 }
 
 /// Two tasks that write the same files.

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::verb;
 use crate::frame::DriverSpec;
@@ -29,8 +28,8 @@ pub struct AgentChoice {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartRunRequest {
-    /// The plan in the form of plan.json.
-    pub plan: Value,
+    /// The text of a plan.json or a plan.md.
+    pub plan: String,
     /// Where it came from, for people.
     #[serde(default)]
     pub source: String,
@@ -49,9 +48,6 @@ pub struct StartRunRequest {
     /// Merge into the user's branch when all tasks are merged.
     #[serde(default)]
     pub merge: bool,
-    /// Digest of the plan's commands that the caller trusts (`switchboard trust`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trusted: Option<String>,
     /// Say what would happen and start nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -75,8 +71,13 @@ pub struct StartRunReply {
     pub worktrees: String,
     /// Tasks in the order in which they may start, those of one line side by side.
     pub waves: Vec<Vec<String>>,
-    /// Agents and how they are driven.
+    /// Agents and how they are driven, without the values of variables.
     pub agents: Vec<AgentChoice>,
+    /// Tasks that are left out or deferred, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// At most so many workers at once.
+    pub max_workers: u32,
     /// Position in the log before the run's first event: follow from here.
     pub cursor: u64,
 }

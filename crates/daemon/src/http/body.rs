@@ -1,0 +1,73 @@
+//! Bodies: read whole, within a size and a time.
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use protocol::error::Failure;
+use rmcp::model::ErrorCode;
+use serde::de::IgnoredAny;
+use serde_json::json;
+
+use super::{BODY_LIMIT, MAX_BODY_BYTES};
+use crate::mcp;
+
+/// What is read of a body over the limit before it is refused: closing on a client that still writes would take the
+/// answer from it.
+const MAX_DRAINED_BYTES: usize = 4 * MAX_BODY_BYTES;
+
+/// Reads the body.
+///
+/// # Errors
+/// `request.too-large` over [`MAX_BODY_BYTES`], `request.malformed` when it breaks off or takes longer than [`BODY_LIMIT`].
+pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
+    let reading = tokio::time::timeout(BODY_LIMIT, read_bounded(headers, body));
+    reading.await.unwrap_or_else(|_| {
+        let what = format!("the body did not arrive within {} s", BODY_LIMIT.as_secs());
+        Err(Failure::new("request.malformed", what))
+    })
+}
+
+async fn read_bounded(headers: &HeaderMap, mut body: Body) -> Result<Bytes, Failure> {
+    if announced(headers).is_some_and(|length| length > MAX_BODY_BYTES) {
+        drain(&mut body).await;
+        return Err(too_large());
+    }
+    match Limited::new(&mut body, MAX_BODY_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            drain(&mut body).await;
+            Err(too_large())
+        }
+        Err(error) => Err(Failure::new("request.malformed", "the body broke off").because(error.as_ref())),
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+async fn drain(body: &mut Body) {
+    let mut drained = 0;
+    while drained < MAX_DRAINED_BYTES {
+        match body.frame().await {
+            Some(Ok(frame)) => drained += frame.data_ref().map_or(0, Bytes::len),
+            Some(Err(_)) | None => return,
+        }
+    }
+}
+
+fn too_large() -> Failure {
+    Failure::new("request.too-large", format!("the body is larger than {MAX_BODY_BYTES} bytes"))
+}
+
+/// Refuses an MCP body that is not JSON the way JSON-RPC says.
+#[expect(clippy::result_large_err, reason = "the answer goes out at once and is not passed up")]
+pub(super) fn check_json_rpc(body: &[u8]) -> Result<(), Response> {
+    serde_json::from_slice::<IgnoredAny>(body).map(drop).map_err(|error| {
+        let what = format!("the body is not JSON: line {}, column {}", error.line(), error.column());
+        let error = mcp::malformed(ErrorCode::PARSE_ERROR, what);
+        let body = axum::Json(json!({ "jsonrpc": "2.0", "id": null, "error": error }));
+        (StatusCode::BAD_REQUEST, body).into_response()
+    })
+}

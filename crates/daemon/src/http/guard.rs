@@ -1,0 +1,180 @@
+//! What stands before every route: Host and Origin (against DNS rebinding and foreign pages), then the token, then the
+//! size of the body. Nothing of the request is believed before.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use protocol::error::Failure;
+
+use super::body;
+use super::problem::Problem;
+use crate::face::{Caller, HTTP, Invoke};
+
+/// Header with the name under which a caller wants to be recorded.
+pub(super) const NAME_HEADER: &str = "switchboard-agent";
+
+/// What the guard needs to know.
+#[derive(Clone)]
+pub(super) struct Gate {
+    pub(super) invoke: Arc<dyn Invoke>,
+    pub(super) port: u16,
+}
+
+/// Lets a request through with its [`Caller`] and its whole body, or answers it.
+pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    if let Err(failure) = gate.admit(&mut request) {
+        return Problem(failure).into_response();
+    }
+    let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return next.run(Request::from_parts(parts, Body::empty())).await;
+    }
+    let bytes = match body::read(&parts.headers, body).await {
+        Ok(bytes) => bytes,
+        Err(failure) => return Problem(failure).into_response(),
+    };
+    if parts.uri.path() == "/mcp"
+        && let Err(answer) = body::check_json_rpc(&bytes)
+    {
+        return answer;
+    }
+    next.run(Request::from_parts(parts, Body::from(bytes))).await
+}
+
+impl Gate {
+    fn admit(&self, request: &mut Request) -> Result<(), Failure> {
+        check_host(request.uri(), request.headers(), self.port)?;
+        check_origin(request.headers(), self.port)?;
+        if request.uri().path() == "/health" {
+            return Ok(());
+        }
+        let caller = self.identify(request.headers())?;
+        request.extensions_mut().insert(caller);
+        Ok(())
+    }
+
+    fn identify(&self, headers: &HeaderMap) -> Result<Caller, Failure> {
+        let missing = || {
+            Failure::new("auth.bad-token", "the request carries no bearer token")
+                .hint("send `Authorization: Bearer …` with the content of .switchboard/auth_token")
+        };
+        let bearer = bearer(headers).ok_or_else(missing)?;
+        let name = match one(headers, NAME_HEADER) {
+            One::Absent => None,
+            One::Value(name) => Some(name),
+            One::Unusable => return Err(Failure::new("request.bad-args", format!("{NAME_HEADER} can't be a name"))),
+        };
+        let caller = self.invoke.identify(Some(bearer), name)?;
+        Ok(Caller { face: HTTP, ..caller })
+    }
+}
+
+/// The token of exactly one `Authorization: Bearer` header.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let One::Value(value) = one(headers, header::AUTHORIZATION.as_str()) else { return None };
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// Refuses a request that names another host than this listener. Two answers to the question are as bad as a wrong one.
+fn check_host(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), Failure> {
+    let refused = || {
+        Failure::new("auth.foreign-host", "the request names another host")
+            .hint(format!("address it to 127.0.0.1:{port}"))
+    };
+    if uri.authority().is_some_and(|authority| !is_ours(authority.as_str(), port)) {
+        return Err(refused());
+    }
+    match one(headers, header::HOST.as_str()) {
+        One::Value(host) if is_ours(host, port) => Ok(()),
+        One::Value(_) | One::Absent | One::Unusable => Err(refused()),
+    }
+}
+
+/// Refuses a request that a page from elsewhere makes. Programs send no Origin.
+fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Failure> {
+    match one(headers, header::ORIGIN.as_str()) {
+        One::Absent => Ok(()),
+        One::Value(origin) if origin.strip_prefix("http://").is_some_and(|host| is_ours(host, port)) => Ok(()),
+        One::Value(_) | One::Unusable => {
+            Err(Failure::new("auth.foreign-origin", "the request comes from another origin")
+                .hint("only pages that this daemon serves may call it"))
+        }
+    }
+}
+
+/// Whether `host:port` is this listener by one of loopback's names.
+fn is_ours(authority: &str, port: u16) -> bool {
+    let Some((host, its_port)) = authority.rsplit_once(':') else { return port == 80 && is_loopback(authority) };
+    its_port.parse() == Ok(port) && is_loopback(host)
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "127.0.0.1" || host == "[::1]" || host.eq_ignore_ascii_case("localhost")
+}
+
+/// A header that may be sent once.
+enum One<'a> {
+    Absent,
+    Value(&'a str),
+    Unusable,
+}
+
+fn one<'a>(headers: &'a HeaderMap, name: &str) -> One<'a> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => One::Absent,
+        (Some(value), None) => value.to_str().map_or(One::Unusable, One::Value),
+        (Some(_), Some(_)) => One::Unusable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_with_our_port_is_ours() {
+        for ours in ["127.0.0.1:4711", "localhost:4711", "LOCALHOST:4711", "[::1]:4711"] {
+            assert!(is_ours(ours, 4711), "{ours}");
+        }
+        for foreign in [
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost",
+            "evil.example:4711",
+            "localhost.evil.example:4711",
+            "127.0.0.1.evil.example:4711",
+            "evil.example@127.0.0.1:4711",
+            "0.0.0.0:4711",
+            "127.0.0.1:4711:4711",
+            "127.0.0.1:04711 ",
+            "::1:4711",
+            "",
+        ] {
+            assert!(!is_ours(foreign, 4711), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_taken_from_exactly_one_bearer_header() {
+        let of = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, axum::http::HeaderValue::from_static(value));
+            }
+            bearer(&headers).map(str::to_owned)
+        };
+
+        assert_eq!(of(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(of(&["bearer  abc"]).as_deref(), Some("abc"));
+        for none in [&[][..], &["Basic abc"], &["Bearer"], &["Bearer  "], &["abc"], &["Bearer a", "Bearer a"]] {
+            assert_eq!(of(none), None, "{none:?}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! JSON-RPC messages as lines. It answers what it can't parse and bounds what a peer can make us hold.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use protocol::wire::MAX_LINE_BYTES;
+use rmcp::RoleServer;
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinHandle;
+
+use super::answer;
+
+/// Requests of one connection that are worked on at once; reading goes on when one is answered.
+const MAX_IN_FLIGHT: usize = 64;
+/// Lines that wait to be written.
+const OUT_QUEUE: usize = 8;
+/// A peer that takes longer to take one line is gone.
+const WRITE_LIMIT: Duration = Duration::from_secs(60);
+/// How long the last lines may take when the connection ends.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+type Message = RxJsonRpcMessage<RoleServer>;
+
+/// A connection of lines of JSON-RPC, server side.
+pub(super) struct LineTransport<R> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    out: Option<mpsc::Sender<Vec<u8>>>,
+    writer: JoinHandle<()>,
+    /// A line of our own that waits for a place in `out`; kept here because `receive` may be dropped while it waits.
+    reply: Option<Vec<u8>>,
+    is_over: bool,
+    slots: Arc<Semaphore>,
+    next_slot: Option<OwnedSemaphorePermit>,
+    in_flight: InFlight,
+}
+
+/// Slots of the requests that wait for their answer.
+#[derive(Clone, Default)]
+struct InFlight(Arc<Mutex<HashMap<RequestId, OwnedSemaphorePermit>>>);
+
+/// What one look at the stream yields.
+#[derive(Debug, PartialEq)]
+enum Read {
+    Line,
+    TooLong,
+    End,
+}
+
+// === impl InFlight ===
+
+impl InFlight {
+    fn begin(&self, id: RequestId, slot: OwnedSemaphorePermit) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, slot);
+    }
+
+    fn end(&self, id: &RequestId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+}
+
+// === impl LineTransport ===
+
+impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
+    pub(super) fn new(read: R, write: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        let (out, lines) = mpsc::channel(OUT_QUEUE);
+        Self {
+            read: BufReader::new(read),
+            line: Vec::new(),
+            out: Some(out),
+            writer: tokio::spawn(write_lines(write, lines)),
+            reply: None,
+            is_over: false,
+            slots: Arc::new(Semaphore::new(MAX_IN_FLIGHT)),
+            next_slot: None,
+            in_flight: InFlight::default(),
+        }
+    }
+
+    /// Reads up to the next line end. Dropping it loses nothing: what was read stays in `line`.
+    async fn read_line(&mut self) -> io::Result<Read> {
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(Read::End);
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.unwrap_or(available.len());
+            if self.line.len() + taken > MAX_LINE_BYTES {
+                return Ok(Read::TooLong);
+            }
+            self.line.extend_from_slice(&available[..taken]);
+            self.read.consume(taken + usize::from(end.is_some()));
+            if end.is_some() {
+                return Ok(Read::Line);
+            }
+        }
+    }
+
+    /// Takes the line that was read: a message, or nothing when it is to be skipped or has been answered.
+    fn take_line(&mut self) -> Option<Message> {
+        let line = std::mem::take(&mut self.line);
+        match parse(&line) {
+            Parsed::Message(message) => Some(*message),
+            Parsed::Skip => None,
+            Parsed::Bad(id, error) => {
+                self.reply = Some(error_line(&id, &error));
+                None
+            }
+        }
+    }
+
+    /// Keeps the books of what is in flight.
+    fn note(&mut self, message: &Message) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                if let Some(slot) = self.next_slot.take() {
+                    self.in_flight.begin(request.id.clone(), slot);
+                }
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let rmcp::model::ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.in_flight.end(id);
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+        }
+    }
+
+    async fn next(&mut self) -> io::Result<Option<Message>> {
+        loop {
+            if self.reply.is_some() {
+                let Some(out) = &self.out else { return Ok(None) };
+                let place = out.reserve().await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+                place.send(self.reply.take().unwrap_or_default());
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            if self.next_slot.is_none() {
+                self.next_slot = Arc::clone(&self.slots).acquire_owned().await.ok();
+            }
+            match self.read_line().await? {
+                Read::End => return Ok(None),
+                Read::TooLong => {
+                    self.is_over = true;
+                    self.reply = Some(error_line(&Value::Null, &answer::too_large(MAX_LINE_BYTES)));
+                }
+                Read::Line => {
+                    if let Some(message) = self.take_line() {
+                        self.note(&message);
+                        return Ok(Some(message));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let (out, in_flight) = (self.out.clone(), self.in_flight.clone());
+        async move {
+            let answered = match &item {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            let mut line = serde_json::to_vec(&item)?;
+            line.push(b'\n');
+            let out = out.ok_or(io::ErrorKind::NotConnected)?;
+            let sent = out.send(line).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
+            if let Some(id) = answered {
+                in_flight.end(&id);
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<Message> {
+        let next = self.next().await;
+        next.unwrap_or_else(|error| {
+            tracing::debug!(%error, "an MCP connection broke");
+            None
+        })
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        drop(self.out.take());
+        if tokio::time::timeout(CLOSE_LIMIT, &mut self.writer).await.is_err() {
+            self.writer.abort();
+        }
+        Ok(())
+    }
+}
+
+/// Owns the writing end, so that a message that is given up half way can't leave half a line. Ends when nobody is left to
+/// send, or the peer takes nothing any more.
+async fn write_lines(mut write: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = lines.recv().await {
+        let written = tokio::time::timeout(WRITE_LIMIT, async {
+            write.write_all(&line).await?;
+            write.flush().await
+        });
+        match written.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return tracing::debug!(%error, "an MCP peer is gone"),
+            Err(_) => return tracing::warn!("an MCP peer takes no answers"),
+        }
+    }
+    if let Err(error) = write.shutdown().await {
+        tracing::debug!(%error, "an MCP peer is gone");
+    }
+}
+
+/// What a line is.
+enum Parsed {
+    Message(Box<Message>),
+    Skip,
+    Bad(Value, ErrorData),
+}
+
+fn parse(line: &[u8]) -> Parsed {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Parsed::Skip;
+    }
+    if let Ok(message) = serde_json::from_slice::<Message>(line) {
+        return Parsed::Message(Box::new(message));
+    }
+    match serde_json::from_slice::<Value>(line) {
+        Err(error) => {
+            let what = format!("the line is not JSON: column {}", error.column());
+            Parsed::Bad(Value::Null, answer::malformed(ErrorCode::PARSE_ERROR, what))
+        }
+        Ok(value) => misshapen(&value),
+    }
+}
+
+/// JSON that is no JSON-RPC message. Notifications that nobody knows are not answered, as the standard says.
+fn misshapen(value: &Value) -> Parsed {
+    let id = value.get("id").filter(|id| id.is_string() || id.is_i64()).cloned();
+    if id.is_none() && value.get("method").is_some_and(Value::is_string) {
+        return Parsed::Skip;
+    }
+    let what = if value.is_array() { "batches are not served" } else { "the line is not a JSON-RPC 2.0 message" };
+    Parsed::Bad(id.unwrap_or_default(), answer::malformed(ErrorCode::INVALID_REQUEST, what))
+}
+
+/// An error as a line. An id that could not be read is null (JSON-RPC 2.0, section 5).
+fn error_line(id: &Value, error: &ErrorData) -> Vec<u8> {
+    let mut line = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string().into_bytes();
+    line.push(b'\n');
+    line
+}

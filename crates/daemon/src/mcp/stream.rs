@@ -1,0 +1,37 @@
+//! MCP over a byte stream, as over stdio: the Unix socket behind `switchboard mcp`.
+
+use std::sync::Arc;
+
+use rmcp::service::serve_directly_with_ct;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use super::line::LineTransport;
+use crate::face::{self, Caller, Invoke};
+
+/// Serves one connection until the peer closes it, sends a line over the limit, stops reading, or `stop` is cancelled;
+/// answers that are under way are sent first.
+///
+/// `bridge` names the peer for idempotency and stays the same over its reconnects: a mutating call without a key of its
+/// own gets `<bridge>/<JSON-RPC id>`. Neither era needs a handshake here, so a bridge that reconnects may go on where it
+/// was without a second `initialize`.
+pub async fn serve_io<R, W>(
+    invoke: Arc<dyn Invoke>,
+    caller: Caller,
+    read: R,
+    write: W,
+    bridge: String,
+    stop: CancellationToken,
+) where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let caller = Caller { face: face::MCP_STDIO, ..caller };
+    let server = Server::for_stream(invoke, caller, bridge);
+    let running = serve_directly_with_ct(server, LineTransport::new(read, write), None, stop.child_token());
+    match running.waiting().await {
+        Ok(reason) => tracing::debug!(?reason, "an MCP connection ended"),
+        Err(error) => tracing::error!(%error, "an MCP connection ended without an answer"),
+    }
+}

@@ -1,0 +1,39 @@
+//! The verbs as MCP tools: made once, in the order of the table, so that clients' prompt caches hit.
+
+use std::sync::{Arc, LazyLock};
+
+use protocol::verb::{self, Effect, Row};
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+
+/// Every verb as a tool, with whether it is among the default ones; by name.
+static TOOLS: LazyLock<Vec<(bool, Tool)>> =
+    LazyLock::new(|| verb::table().into_iter().map(|row| (row.is_tool, tool(row))).collect());
+
+/// The default tools, by name.
+pub(super) fn listed() -> Vec<Tool> {
+    TOOLS.iter().filter(|(is_listed, _)| *is_listed).map(|(_, tool)| tool.clone()).collect()
+}
+
+/// Any verb as a tool, also those that are not listed.
+pub(super) fn find(name: &str) -> Option<Tool> {
+    TOOLS.iter().map(|(_, tool)| tool).find(|tool| tool.name == name).cloned()
+}
+
+fn tool(row: Row) -> Tool {
+    let schema = match row.request {
+        Value::Object(schema) => schema,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    };
+    Tool::new(row.name, row.about, Arc::new(schema)).with_annotations(annotations(row.effect, row.is_tool))
+}
+
+/// Default tools only ever add to the record; of the others nothing is promised.
+fn annotations(effect: Effect, is_default: bool) -> ToolAnnotations {
+    let hints = ToolAnnotations::new().open_world(false);
+    match (effect, is_default) {
+        (Effect::Read, true) => hints.read_only(true),
+        (Effect::Written | Effect::Synced, true) => hints.read_only(false).destructive(false),
+        (_, false) => hints,
+    }
+}

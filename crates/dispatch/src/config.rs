@@ -1,0 +1,45 @@
+//! What the dispatcher is told once, at boot.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::frame::WorkerLimits;
+use protocol::id::Digest;
+
+/// Says whether the user has pinned a digest (`switchboard trust`).
+#[derive(Clone)]
+pub struct Trust(pub Arc<dyn Fn(&Digest) -> bool + Send + Sync>);
+
+impl std::fmt::Debug for Trust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Trust")
+    }
+}
+
+/// Places, limits and the test's crash point.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The user's repository.
+    pub repo: process::git::Repo,
+    /// Whether the user trusts a set of commands that came with a plan, by its digest.
+    pub trusts: Trust,
+    /// State folder of this repository.
+    pub state: PathBuf,
+    /// Default folder for work trees.
+    pub worktrees: PathBuf,
+    /// The daemon's Unix socket.
+    pub socket: PathBuf,
+    /// Our own binary: shims, checks and MCP bridges are it under other names.
+    pub binary: PathBuf,
+    /// Environment that every worker starts from, before its agent's own variables.
+    pub env: Vec<(String, String)>,
+    /// Limits of workers; a plan's task may set a shorter wall time.
+    pub limits: WorkerLimits,
+    /// How long a shim that was never heard of may take to show up. Default: three seconds.
+    pub shim_grace: Duration,
+    /// How long all gates of one change may take. Default: ten minutes.
+    pub gate_limit: Duration,
+    /// A point of [`CRASH_POINTS`](crate::CRASH_POINTS) at which to die; tests only.
+    pub crash_at: Option<String>,
+}

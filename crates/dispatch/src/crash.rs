@@ -1,0 +1,25 @@
+//! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
+
+/// The points, in the order in which a task passes them.
+pub const POINTS: [&str; 12] = [
+    "run-recorded",
+    "worker-intended",
+    "worktree-made",
+    "shim-spawned",
+    "frame-recorded",
+    "turn-ended",
+    "change-committed",
+    "change-captured",
+    "gates-judged",
+    "merge-intended",
+    "merge-done",
+    "run-finished",
+];
+
+/// Ends the process at once when this is the point that was asked for.
+pub(crate) fn point(asked: Option<&str>, here: &'static str) {
+    debug_assert!(POINTS.contains(&here), "{here} is not a named point");
+    if asked == Some(here) {
+        process::die();
+    }
+}

@@ -1,0 +1,104 @@
+//! The gates judge a captured change: the checks in a limited child, the plan's build and test commands with them.
+
+use std::collections::BTreeMap;
+
+use protocol::error::Failure;
+use protocol::finding::{Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind};
+use protocol::plan::TaskId;
+use protocol::run::{GateVerdict, RunEvent};
+
+use super::Ctx;
+use crate::Error;
+
+/// Reasons that a gate gives at most: they go into the next prompt and into the log.
+const REASONS: usize = 8;
+
+pub(crate) async fn run_gates(ctx: &Ctx, id: &TaskId, attempt: u32, commit: &str, gates: &[String]) -> Result<Vec<RunEvent>, Error> {
+    let request = request(ctx, id, commit, gates)?;
+    let asked = !request.only.is_empty();
+    let reports = if asked { ctx.inner.checker.check(&request, ctx.inner.config.gate_limit).await? } else { Vec::new() };
+    ctx.inner.crash("gates-judged");
+    let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
+    let judged: Vec<_> = gates.iter().map(|gate| (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied()))).collect();
+    crate::report::keep_evidence(ctx, id, attempt, &reports)?;
+    let event = |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
+    Ok(judged.into_iter().map(event).collect())
+}
+
+fn request(ctx: &Ctx, id: &TaskId, commit: &str, gates: &[String]) -> Result<CheckRequest, Error> {
+    let (_, settings) = ctx.plan.settings(id)?;
+    let last = ctx.last.as_ref().ok_or_else(|| Error::Missing(format!("the worker of task {id}")))?;
+    let mut request = CheckRequest {
+        id: Some(format!("{id}@{commit}")),
+        root: crate::plan::text(&ctx.plan.worktree(id)),
+        base: Base::Rev(last.base.clone()),
+        ..CheckRequest::default()
+    };
+    for gate in gates {
+        let Ok(name) = gate.parse::<CheckName>() else { continue };
+        match kind(name) {
+            None => request.only.push(name),
+            Some(kind) => {
+                let Some(argv) = crate::plan::command(&settings, gate) else { continue };
+                request.only.push(name);
+                request.commands.push(CheckCommand { kind, argv, cwd: None, time_limit_s: Some(ctx.inner.config.gate_limit.as_secs() / 2) });
+            }
+        }
+    }
+    Ok(request)
+}
+
+/// Checks that are a command of the plan's.
+const fn kind(name: CheckName) -> Option<CommandKind> {
+    match name {
+        CheckName::BuildCheck => Some(CommandKind::Build),
+        CheckName::TestRunner => Some(CommandKind::Test),
+        CheckName::Lint => Some(CommandKind::Lint),
+        CheckName::SyntaxCheck
+        | CheckName::Secretscan
+        | CheckName::PlaceholderScan
+        | CheckName::TodoExtract
+        | CheckName::SastScan
+        | CheckName::QualityBudget => None,
+    }
+}
+
+fn judge(request: &CheckRequest, gate: &str, report: Option<&CheckReport>) -> (GateVerdict, Vec<String>) {
+    let Ok(name) = gate.parse::<CheckName>() else {
+        return (GateVerdict::NotConfigured, vec![format!("no check is called {gate}")]);
+    };
+    if !request.only.contains(&name) {
+        return (GateVerdict::NotConfigured, vec!["the plan names no command for it".to_owned()]);
+    }
+    let Some(report) = report else {
+        return (GateVerdict::Error, vec!["the check did not report".to_owned()]);
+    };
+    match report.verdict {
+        CheckVerdict::Pass => (GateVerdict::Pass, Vec::new()),
+        // Nothing that the check can judge was changed: it has looked and says so.
+        CheckVerdict::Skip => (GateVerdict::Pass, vec![report.summary.clone()]),
+        CheckVerdict::Fail => (GateVerdict::Fail, reasons(report)),
+        CheckVerdict::Error => (GateVerdict::Error, reasons(report)),
+    }
+}
+
+fn reasons(report: &CheckReport) -> Vec<String> {
+    let findings = report.findings.iter().filter(|finding| finding.blocks && finding.is_new);
+    let mut reasons: Vec<_> = findings
+        .take(REASONS)
+        .map(|finding| format!("{}:{} {} ({})", finding.path, finding.span.start_line, finding.message, finding.rule))
+        .collect();
+    for run in &report.runs {
+        let end = |text: &str| crate::event::cut(text.trim_end().get(text.trim_end().len().saturating_sub(400)..).unwrap_or(""), 400);
+        reasons.push(format!("`{}` {}: {} {}", run.argv.join(" "), run.ending, end(&run.stdout), end(&run.stderr)));
+    }
+    if reasons.is_empty() {
+        reasons.push(report.summary.clone());
+    }
+    reasons
+}
+
+/// Turns a failure of the checking child into one that names it.
+pub(crate) fn child_failed(what: impl Into<String>) -> Error {
+    Failure::new("gate.refused", what).hint("run `switchboard doctor`").into()
+}

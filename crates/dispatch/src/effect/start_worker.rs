@@ -1,0 +1,195 @@
+//! A work tree, a shim in it, and an agent under the shim.
+
+use std::path::Path;
+
+use process::git::{Author, Merged, Oid, Repo};
+use protocol::error::Failure;
+use protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
+use protocol::id::{Digest, WorkerId};
+use pipeline::settings::Settings;
+use protocol::plan::{Task, TaskId};
+use protocol::run::{Refusal, RunEvent, StartFrom};
+use protocol::verb::run::AgentChoice;
+use store::Durability;
+
+use super::{Ctx, Outcome, author};
+use crate::context::fresh_worker;
+use crate::engine::{LastWorker, equipped};
+use crate::event::DispatchEvent;
+use crate::{Error, files, plan, prompt, watch};
+
+/// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
+const FIRST_MAIL: usize = 10;
+
+/// Everything that is settled before the intent is recorded.
+struct Equipment {
+    worker: WorkerId,
+    token: String,
+    choice: AgentChoice,
+    task: Task,
+    settings: Settings,
+    base: Oid,
+    /// What the tree begins as; nothing where it stays as it is.
+    content: Option<Oid>,
+}
+
+pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, from: StartFrom, refusals: Vec<Refusal>) -> Outcome {
+    let equipment = match prepare(&ctx, &id, from).await {
+        Ok(equipment) => equipment,
+        Err(error) => return super::blocked(id, attempt, error),
+    };
+    if let Err(error) = intend(&ctx, &id, attempt, &equipment).await {
+        return super::blocked(id, attempt, error);
+    }
+    ctx.inner.crash("worker-intended");
+    let worker = equipment.worker.clone();
+    let last = Some((id.clone(), LastWorker { worker: worker.clone(), base: equipment.base.to_string() }));
+    if let Err(error) = launch(&ctx, &id, attempt, equipment, &refusals).await {
+        let failure = Failure::from(error);
+        let reason = format!("{failure} {}", failure.cause.join(": "));
+        return Outcome { steps: vec![RunEvent::WorkerLost { task: id, worker, reason }], last, is_last: false };
+    }
+    ctx.inner.crash("shim-spawned");
+    tokio::spawn(watch::worker(ctx.inner, ctx.plan, id, worker, ctx.engine));
+    Outcome { last, ..Outcome::default() }
+}
+
+async fn prepare(ctx: &Ctx, id: &TaskId, from: StartFrom) -> Result<Equipment, Error> {
+    let (task, settings) = ctx.plan.settings(id)?;
+    let choice = ctx.plan.choice(id, &settings)?;
+    let token = format!("{:016x}{:016x}", crate::context::random_bits()?, crate::context::random_bits()?);
+    let (repo, branch, last, now) = (ctx.repo(), ctx.plan.branch.clone(), ctx.last.clone(), ctx.inner.store.now());
+    let (base, content) = ctx.inner.blocking(move || ground(&repo, &branch, last, from, &author("Switchboard", now))).await?;
+    Ok(Equipment { worker: fresh_worker()?, token, choice, task, settings, base, content })
+}
+
+/// The commit that the change will stand on, and the commit that the tree begins as.
+fn ground(repo: &Repo, branch: &str, last: Option<LastWorker>, from: StartFrom, author: &Author) -> Result<(Oid, Option<Oid>), Error> {
+    let missing = || Error::Missing(format!("the branch {branch}"));
+    let head = repo.branch(branch)?.ok_or_else(missing)?;
+    match (from, last) {
+        (StartFrom::Change { commit }, Some(last)) => Ok((Oid::parse(&last.base)?, Some(Oid::parse(&commit)?))),
+        (StartFrom::Worktree, Some(last)) => Ok((Oid::parse(&last.base)?, None)),
+        (StartFrom::Rebased { commit }, _) => match repo.merge_tree(&head, &Oid::parse(&commit)?)? {
+            Merged::Clean { tree } => {
+                let content = repo.commit_tree(&tree, &[&head], author, "An earlier attempt on the run's present head")?;
+                Ok((head, Some(content)))
+            }
+            Merged::Conflict { .. } => Ok((head.clone(), Some(head))),
+        },
+        (StartFrom::RunHead, _) | (StartFrom::Change { .. } | StartFrom::Worktree, None) => Ok((head.clone(), Some(head))),
+    }
+}
+
+async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: &Equipment) -> Result<(), Error> {
+    let worker = &equipment.worker;
+    let fact = DispatchEvent::WorkerEquipped {
+        worker: worker.clone(),
+        run: ctx.plan.run.clone(),
+        task: id.to_string(),
+        attempt,
+        agent: equipment.choice.name.clone(),
+        driver: driver_name(&equipment.choice.driver).to_owned(),
+        scripted: equipment.choice.scripted,
+        base: equipment.base.to_string(),
+        worktree: plan::text(&ctx.plan.worktree(id)),
+        token: Digest::of(equipment.token.as_bytes()),
+    };
+    let step = RunEvent::WorkerIntended { task: id.clone(), attempt, worker: worker.clone() };
+    ctx.engine.record(vec![step], vec![equipped(&fact, worker)?], Durability::Synced).await
+}
+
+const fn driver_name(driver: &DriverSpec) -> &'static str {
+    match driver {
+        DriverSpec::Acp { .. } => "acp",
+        DriverSpec::Exec { .. } => "exec",
+    }
+}
+
+async fn launch(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<(), Error> {
+    let (repo, path, branch) = (ctx.repo(), ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let (base, content) = (equipment.base.clone(), equipment.content.clone());
+    ctx.inner.blocking(move || work_tree(&repo, &path, &branch, &base, content.as_ref())).await?;
+    ctx.inner.crash("worktree-made");
+    let spec = spec(ctx, id, attempt, equipment, refusals)?;
+    let binary = ctx.inner.config.binary.clone();
+    ctx.inner.blocking(move || spawn_shim(&binary, &spec)).await
+}
+
+fn work_tree(repo: &Repo, path: &Path, branch: &str, base: &Oid, content: Option<&Oid>) -> Result<(), Error> {
+    if let Some(parent) = path.parent() {
+        files::private_folder(parent)?;
+    }
+    let at = repo.branch(branch)?.unwrap_or_else(|| base.clone());
+    let worktree = repo.worktree_add(path, branch, &at)?;
+    match content {
+        Some(commit) => Ok(worktree.reset(branch, commit, false)?),
+        None => Ok(()),
+    }
+}
+
+fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
+    let Equipment { worker, token, choice, task, settings, .. } = equipment;
+    let is_prompted = matches!(choice.driver, DriverSpec::Acp { .. });
+    let mail = if is_prompted { ctx.inner.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
+    let identity = identity(ctx, id, attempt, &worker, &token, &choice);
+    let mut env = ctx.inner.config.env.clone();
+    env.extend(choice.env.iter().cloned());
+    env.extend(identity.iter().cloned());
+    Ok(WorkerSpec {
+        v: FRAME_VERSION,
+        prompt: prompt::first(&ctx.plan, &task, attempt, refusals, &mail),
+        mail: mail.into_iter().map(|message| message.id).collect(),
+        folder: plan::text(&plan::worker_folder(&ctx.inner.config, &ctx.plan.run, &worker)),
+        worker,
+        run: ctx.plan.run.clone(),
+        task: id.to_string(),
+        agent: choice.name,
+        attempt,
+        driver: choice.driver,
+        cwd: plan::text(&ctx.plan.worktree(id)),
+        socket: plan::text(&ctx.inner.config.socket),
+        token,
+        mcp: is_prompted.then(|| bridge(ctx, identity)),
+        env,
+        limits: limits(ctx, &settings),
+    })
+}
+
+/// Who the worker is, for itself and for what it starts: the token is its authority towards the daemon.
+fn identity(ctx: &Ctx, id: &TaskId, attempt: u32, worker: &WorkerId, token: &str, choice: &AgentChoice) -> Vec<(String, String)> {
+    [
+        ("SWITCHBOARD_WORKER", worker.to_string()),
+        ("SWITCHBOARD_AGENT", choice.name.to_string()),
+        ("SWITCHBOARD_RUN", ctx.plan.run.to_string()),
+        ("SWITCHBOARD_TASK", id.to_string()),
+        ("SWITCHBOARD_ATTEMPT", attempt.to_string()),
+        ("SWITCHBOARD_TOKEN", token.to_owned()),
+        ("SWITCHBOARD_SOCKET", plan::text(&ctx.inner.config.socket)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {
+    let argv = vec![plan::text(&ctx.inner.config.binary), "mcp".to_owned()];
+    McpCommand { name: "switchboard".to_owned(), argv, env: identity }
+}
+
+fn limits(ctx: &Ctx, settings: &Settings) -> protocol::frame::WorkerLimits {
+    let mut limits = ctx.inner.config.limits;
+    if let Some(limit) = settings.timeout_ms {
+        // The engine stops a late attempt itself; the shim's own limit is the net below it.
+        limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
+    }
+    limits
+}
+
+fn spawn_shim(binary: &Path, spec: &WorkerSpec) -> Result<(), Error> {
+    let folder = Path::new(&spec.folder);
+    files::private_folder(folder)?;
+    let path = folder.join("spec.json");
+    let text = serde_json::to_vec(spec).map_err(crate::error::shape("spec.json"))?;
+    files::write_private(&path, &text)?;
+    crate::shim::spawn(binary, &path, folder)
+}

@@ -1,0 +1,30 @@
+//! Ends a worker: asks its shim, and if that is deaf, ends the shim's process group itself.
+
+use std::time::Duration;
+
+use protocol::frame::ShimCommand;
+use protocol::id::WorkerId;
+use protocol::plan::TaskId;
+use protocol::run::StopCause;
+
+use super::{Ctx, Outcome};
+
+/// Between asking an agent to end and ending it (agents-and-ux §0.6: some ignore the first signal).
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(crate) async fn stop_worker(ctx: &Ctx, task: &TaskId, worker: &WorkerId, cause: StopCause) -> Outcome {
+    let grace_ms = u64::try_from(GRACE.as_millis()).unwrap_or(5000);
+    if let Some(link) = ctx.inner.link(worker) {
+        link.stop_cause(cause);
+        if let Err(error) = link.tell(ShimCommand::Stop { grace_ms }).await {
+            tracing::warn!(%task, %worker, %error, "the shim did not take the stop");
+        }
+        tokio::time::sleep(GRACE + Duration::from_secs(2)).await;
+    }
+    let folder = crate::plan::worker_folder(&ctx.inner.config, &ctx.plan.run, worker);
+    if let Some(holder) = crate::shim::alive(&folder) {
+        tracing::warn!(%task, %worker, pid = holder.pid(), "the shim does not end; its group is killed");
+        holder.kill();
+    }
+    Outcome::default()
+}

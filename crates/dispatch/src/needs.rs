@@ -1,0 +1,172 @@
+//! Questions to a person: listed, settled by a verb, refused by the clock. They time out closed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::error::Failure;
+use protocol::event::NewEvent;
+use protocol::frame::{PermissionOption, ShimCommand};
+use protocol::id::{NeedId, RunId, WorkerId};
+use protocol::need::{Need, NeedEvent};
+use protocol::time::Millis;
+use protocol::verb::need::{ListNeedsReply, ListNeedsRequest, SettleReply};
+use store::{Batch, Durability, Guard, Idempotency, Query, Row};
+
+use crate::context::Inner;
+use crate::error::shape;
+use crate::event::cut;
+use crate::work::NEEDS;
+use crate::{Dispatch, Error};
+
+/// How often the clock is looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How a person settles a question.
+#[derive(Debug, Clone)]
+pub enum Settle {
+    /// Allow it, once.
+    Approve,
+    /// Refuse it.
+    Deny,
+    /// Choose this option.
+    Answer(String),
+}
+
+/// The options as the record keeps them: at most six, each word cut.
+pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
+    let short = |option: &PermissionOption| PermissionOption {
+        id: cut(&option.id, 40),
+        name: cut(&option.name, 40),
+        kind: cut(&option.kind, 16),
+    };
+    options.iter().take(6).map(short).collect()
+}
+
+impl Dispatch {
+    /// Lists questions, oldest first.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn list_needs(&self, request: &ListNeedsRequest) -> Result<ListNeedsReply, Error> {
+        let query = Query::table(NEEDS).asc("seq").limit(1000);
+        let query = if request.include_settled { query } else { query.eq("outcome", "") };
+        let needs = self.inner.store.read(&query)?.iter().map(|row| need(&self.inner, row)).collect::<Result<_, _>>()?;
+        Ok(ListNeedsReply { needs })
+    }
+
+    /// Settles a question and tells the worker that waits.
+    ///
+    /// # Errors
+    /// A refusal (unknown, settled before, no such option) or the store's failure.
+    pub async fn settle_need(&self, id: &str, how: Settle, by: &str, call: Option<Idempotency>) -> Result<SettleReply, Error> {
+        let need = find(&self.inner, id)?;
+        let (outcome, option) = choose(&need, how)?;
+        settle(&self.inner, &need.id, outcome, option.clone(), by, call).await?;
+        tell(&self.inner, &need.id, option).await?;
+        Ok(SettleReply { id: need.id, outcome: outcome.to_owned() })
+    }
+}
+
+fn choose(need: &Need, how: Settle) -> Result<(&'static str, Option<String>), Error> {
+    let first = |kinds: [&str; 2]| {
+        let of = |kind: &str| need.options.iter().find(|option| option.kind == kind);
+        kinds.into_iter().find_map(of).map(|option| option.id.clone())
+    };
+    match how {
+        Settle::Approve => match first(["allow_once", "allow_always"]) {
+            Some(option) => Ok(("approved", Some(option))),
+            None => Err(no_option(need, "that allows it")),
+        },
+        Settle::Deny => Ok(("denied", first(["reject_once", "reject_always"]))),
+        Settle::Answer(option) if need.options.iter().any(|offered| offered.id == option) => Ok(("answered", Some(option))),
+        Settle::Answer(option) => Err(no_option(need, &format!("called {}", cut(&option, 40)))),
+    }
+}
+
+fn no_option(need: &Need, which: &str) -> Error {
+    let offered: Vec<_> = need.options.iter().map(|option| option.id.as_str()).collect();
+    let what = format!("{} offers no option {which}", need.id);
+    Failure::new("request.bad-args", what).hint(format!("it offers: {}", offered.join(", "))).into()
+}
+
+async fn settle(inner: &Inner, id: &NeedId, outcome: &str, option: Option<String>, by: &str, call: Option<Idempotency>) -> Result<(), Error> {
+    let fact = NeedEvent::NeedSettled { id: id.clone(), outcome: outcome.to_owned(), option };
+    let event = NewEvent::of(&fact, format!("need/{id}"), by).map_err(shape("an answer"))?;
+    let refusal = Failure::new("need.settled", format!("{id} was settled before"));
+    let guard = Guard::equals(NEEDS, [id.as_str().into()], "outcome", "", refusal);
+    let mut batch = Batch::new(Durability::Synced).event(event).guard(guard);
+    batch.idempotency = call;
+    inner.store.commit(batch).await?;
+    Ok(())
+}
+
+async fn tell(inner: &Inner, id: &NeedId, option: Option<String>) -> Result<(), Error> {
+    let row = inner.store.get(NEEDS, &vec![id.as_str().into()])?.ok_or_else(|| Error::Missing(id.to_string()))?;
+    let worker = WorkerId::new(row.try_text("worker")?).map_err(|_| Error::Missing(format!("the worker of {id}")))?;
+    let Some(link) = inner.link(&worker) else { return Ok(()) };
+    link.tell(ShimCommand::Permit { ask: row.try_text("ask")?.to_owned(), option }).await
+}
+
+/// Settled questions of a worker, to be told again to a shim that comes back; it ignores what it knows.
+pub(crate) fn settled_for(inner: &Inner, worker: &WorkerId) -> Result<Vec<(String, Option<String>)>, Error> {
+    let query = Query::table(NEEDS).eq("worker", worker.as_str()).ne("outcome", "").asc("seq").limit(1000);
+    let rows = inner.store.read(&query)?;
+    rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()
+}
+
+/// Refuses what nobody answered in time, until the daemon ends.
+pub(crate) async fn expire(inner: Arc<Inner>) {
+    loop {
+        tokio::select! {
+            () = inner.stop.cancelled() => return,
+            () = tokio::time::sleep(TICK) => {}
+        }
+        if let Err(error) = expire_once(&inner).await {
+            tracing::error!(%error, "questions could not be expired");
+        }
+    }
+}
+
+async fn expire_once(inner: &Inner) -> Result<(), Error> {
+    let now = inner.store.now();
+    for row in inner.store.read(&Query::table(NEEDS).eq("outcome", "").asc("seq").limit(1000))? {
+        if row.try_int("expires_at")? > now.0 {
+            continue;
+        }
+        let need = need(inner, &row)?;
+        let (_, option) = choose(&need, Settle::Deny)?;
+        settle(inner, &need.id, "expired", option.clone(), "daemon", None).await?;
+        tell(inner, &need.id, option).await?;
+    }
+    Ok(())
+}
+
+fn find(inner: &Inner, id: &str) -> Result<Need, Error> {
+    if let Some(row) = inner.store.get(NEEDS, &vec![id.into()])? {
+        return need(inner, &row);
+    }
+    let rows = inner.store.read(&Query::table(NEEDS).desc("seq").limit(10_000))?;
+    let fits = |row: &&Row| row.get_text("id").is_some_and(|known| known.starts_with(id) || known.trim_start_matches("need_").starts_with(id));
+    let found: Vec<_> = rows.iter().filter(fits).collect();
+    match found.as_slice() {
+        [row] if !id.is_empty() => need(inner, row),
+        [] => Err(Failure::new("need.unknown", format!("there is no question {}", cut(id, 40))).hint("switchboard needs").into()),
+        _ => Err(Failure::new("need.unknown", format!("{} fits several questions", cut(id, 40))).hint("give more of its id").into()),
+    }
+}
+
+fn need(inner: &Inner, row: &Row) -> Result<Need, Error> {
+    let bad = |what: &str| Error::Missing(format!("{what} of a question"));
+    Ok(Need {
+        id: NeedId::new(row.try_text("id")?).map_err(|_| bad("the id"))?,
+        run: RunId::new(row.try_text("run")?).map_err(|_| bad("the run"))?,
+        task: row.try_text("task")?.to_owned(),
+        worker: WorkerId::new(row.try_text("worker")?).map_err(|_| bad("the worker"))?,
+        title: row.try_text("title")?.to_owned(),
+        detail: inner.store.body(row.try_u64("seq")?)?.unwrap_or_default(),
+        options: serde_json::from_str(row.try_text("options")?).map_err(shape("options"))?,
+        asked_at: Millis(row.try_int("asked_at")?),
+        expires_at: Millis(row.try_int("expires_at")?),
+        outcome: row.get_text("outcome").filter(|outcome| !outcome.is_empty()).map(str::to_owned),
+    })
+}

@@ -1,0 +1,138 @@
+//! What a run knows besides its state: the plan, who does what, and where.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use protocol::error::Failure;
+use protocol::frame::DriverSpec;
+use protocol::id::{AgentName, Digest, RunId};
+use protocol::plan::{Plan, Task, TaskId};
+use pipeline::settings::Settings;
+use protocol::verb::run::AgentChoice;
+
+use crate::{Config, Error};
+
+/// Gates that every change is held to unless the plan says otherwise; the last two are shown as not configured where
+/// nobody says how to build and to test.
+pub(crate) const DEFAULT_GATES: [&str; 4] = ["syntax_check", "secretscan", "build_check", "test_runner"];
+
+/// A run's fixed part.
+#[derive(Debug)]
+pub(crate) struct RunPlan {
+    pub(crate) run: RunId,
+    pub(crate) plan: Plan,
+    pub(crate) base: String,
+    pub(crate) branch: String,
+    pub(crate) worktrees: PathBuf,
+    pub(crate) default_agent: Option<AgentName>,
+    pub(crate) agents: BTreeMap<String, AgentChoice>,
+    pub(crate) merge: bool,
+}
+
+// === impl RunPlan ===
+
+impl RunPlan {
+    /// What holds for a task once its own word, its phase's and its plan's are put together.
+    pub(crate) fn settings(&self, id: &TaskId) -> Result<(Task, Settings), Error> {
+        for phase in &self.plan.phases {
+            if let Some(task) = phase.tasks.iter().find(|task| task.id == *id) {
+                return Ok((task.clone(), pipeline::settings::of(&self.plan, phase, task)));
+            }
+        }
+        Err(Error::Missing(format!("task {id}")))
+    }
+
+    /// Who does a task, if anybody says so.
+    pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
+        settings.agent.clone().or_else(|| self.default_agent.as_ref().map(ToString::to_string))
+    }
+
+    /// How to start the agent of a task. A task with a command of its own needs no agent.
+    pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
+        let name = self.agent_name(settings);
+        if let Some(command) = &settings.command {
+            let name = settings.agent.clone().unwrap_or_else(|| "exec".to_owned());
+            let name = AgentName::new(name.clone()).map_err(|error| Failure::new("agent.unknown", error.to_string()).at(name))?;
+            let driver = DriverSpec::Exec { argv: command.argv() };
+            return Ok(AgentChoice { name, driver, scripted: false, env: Vec::new() });
+        }
+        let Some(name) = name else {
+            let what = format!("task {id} names no agent and has no command");
+            return Err(Failure::new("plan.no-agent", what).hint("name one with --agent, or in the task's x-switchboard"));
+        };
+        self.agents.get(&protocol::id::fold(&name)).cloned().ok_or_else(|| {
+            Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
+        })
+    }
+
+    /// The work tree of a task.
+    pub(crate) fn worktree(&self, task: &TaskId) -> PathBuf {
+        self.worktrees.join(self.run.as_str()).join(task.as_str())
+    }
+
+    /// The branch of a task's work tree, which holds its last captured change.
+    pub(crate) fn task_branch(&self, task: &TaskId) -> String {
+        format!("switchboard-task/{}/{task}", self.run)
+    }
+}
+
+/// The command of the build or the test gate, if the plan names one.
+pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
+    let line = match gate {
+        "build_check" => settings.build.as_ref(),
+        "test_runner" => settings.test.as_ref(),
+        _ => None,
+    };
+    line.map(protocol::plan::CommandLine::argv)
+}
+
+/// All commands that a plan brings: what `switchboard trust` shows and pins.
+#[must_use]
+pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    if let Some(settings) = &plan.switchboard {
+        found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
+        found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
+    }
+    for phase in &plan.phases {
+        let test = phase.switchboard.as_ref().and_then(|settings| settings.test.as_ref());
+        found.extend(test.map(|line| (format!("test of phase {}", phase.id), line.argv())));
+    }
+    for task in plan.tasks() {
+        let Some(settings) = &task.switchboard else { continue };
+        found.extend(settings.command.iter().map(|line| (format!("command of task {}", task.id), line.argv())));
+        found.extend(settings.test.iter().map(|line| (format!("test of task {}", task.id), line.argv())));
+    }
+    found
+}
+
+/// The digest that pins a plan's commands.
+#[must_use]
+pub fn commands_digest(commands: &[(String, Vec<String>)]) -> Digest {
+    Digest::of(serde_json::json!(commands).to_string().as_bytes())
+}
+
+/// A run's folder in the state folder.
+pub(crate) fn folder(config: &Config, run: &RunId) -> PathBuf {
+    config.state.join("runs").join(run.as_str())
+}
+
+/// A worker's folder: its spool, journal, lock and spec.
+pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &protocol::id::WorkerId) -> PathBuf {
+    folder(config, run).join("workers").join(worker.as_str())
+}
+
+/// Where a run keeps how its agents are started. It may hold the values of environment variables, so it is a 0600 file
+/// in the user's state folder, never in the log, and goes when the run has ended.
+pub(crate) fn agents_file(config: &Config, run: &RunId) -> PathBuf {
+    folder(config, run).join("agents.json")
+}
+
+/// Where a task's evidence lies.
+pub(crate) fn evidence_file(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
+    folder(config, run).join("evidence").join(task.as_str()).join("evidence.json")
+}
+
+pub(crate) fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

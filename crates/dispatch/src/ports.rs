@@ -1,0 +1,28 @@
+//! What the dispatcher asks of other parts, wired by the daemon: nothing here calls the bus or the checks themselves.
+
+use protocol::event::NewEvent;
+use protocol::id::{AgentName, MessageId};
+use protocol::message::Message;
+
+use crate::Error;
+
+/// The mail room, as far as a worker's turns touch it.
+pub trait Mailroom: Send + Sync + 'static {
+    /// Messages to an agent that are not known to have been before its eyes, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    fn waiting(&self, agent: &AgentName, limit: usize) -> Result<Vec<Message>, Error>;
+
+    /// The events that record that messages were before an agent's eyes.
+    ///
+    /// # Errors
+    /// When a fact does not serialise.
+    fn injected(&self, ids: &[MessageId], agent: &AgentName, evidence: &str) -> Result<Vec<NewEvent>, Error>;
+
+    /// The event that puts a run's agent on the roster.
+    ///
+    /// # Errors
+    /// When a fact does not serialise.
+    fn joined(&self, agent: &AgentName, is_scripted: bool) -> Result<NewEvent, Error>;
+}

@@ -1,0 +1,181 @@
+//! How runs and tasks are shown, and the evidence that is kept of gates.
+
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use protocol::finding::CheckReport;
+use protocol::id::RunId;
+use protocol::plan::TaskId;
+use protocol::run::{GateVerdict, Refusal, RefusalCause, RunEvent, TaskState, TaskView};
+use protocol::time::Millis;
+use protocol::verb::run::{GateReport, RunSummary, TaskReport};
+use store::{Filter, Query, Row};
+
+use crate::Error;
+use crate::context::Inner;
+use crate::effect::Ctx;
+use crate::error::io;
+use crate::plan::RunPlan;
+use crate::work::WORKERS;
+
+/// A run's tasks as they stand: from its engine while it is live, else folded from the log.
+pub(crate) async fn views(inner: &Inner, run: &RunId) -> Result<Vec<TaskView>, Error> {
+    if let Some(engine) = inner.engine(run)
+        && let Ok(views) = engine.view().await
+    {
+        return Ok(views);
+    }
+    Ok(crate::engine::fold_state(&inner.store, run)?.tasks().collect())
+}
+
+pub(crate) fn summary(row: &Row) -> Result<RunSummary, Error> {
+    Ok(RunSummary {
+        run: crate::verb::run_id(row)?,
+        title: row.try_text("title")?.to_owned(),
+        state: row.try_text("state")?.to_owned(),
+        branch: row.try_text("branch")?.to_owned(),
+        target: row.try_text("target")?.to_owned(),
+        base: row.try_text("base")?.to_owned(),
+        tasks: row.try_u64("tasks")?,
+        merged: row.try_u64("merged")?,
+        blocked: row.try_u64("blocked")?,
+        is_merged: row.get_bool("is_merged"),
+        started_at: Millis(row.try_int("started_at")?),
+        ended_at: row.get_int("ended_at").map(Millis),
+    })
+}
+
+pub(crate) fn task(inner: &Inner, plan: &RunPlan, view: &TaskView) -> Result<TaskReport, Error> {
+    let (task, settings) = plan.settings(&view.task)?;
+    let query = Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
+    let workers = inner.store.read(&query)?;
+    let costs: Vec<_> = workers.iter().filter_map(|row| row.get_int("micro_usd")).collect();
+    let last = workers.first();
+    let worktree = plan.worktree(&view.task);
+    Ok(TaskReport {
+        id: view.task.to_string(),
+        description: task.description,
+        agent: last.and_then(|row| row.get_text("agent").map(str::to_owned)).or_else(|| plan.agent_name(&settings)).unwrap_or_default(),
+        scripted: last.is_some_and(|row| row.get_bool("scripted")),
+        state: state_word(&view.state).to_owned(),
+        attempts: if workers.is_empty() { 0 } else { view.attempt },
+        gates: view.gates.iter().map(gate).collect(),
+        refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
+        commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },
+        files: files(inner, &plan.run, &view.task)?,
+        depends: task.depends.iter().map(ToString::to_string).collect(),
+        worktree: if worktree.is_dir() { crate::plan::text(&worktree) } else { String::new() },
+        micro_usd: (!costs.is_empty()).then(|| u64::try_from(costs.iter().sum::<i64>()).unwrap_or(0)),
+    })
+}
+
+fn state_word(state: &TaskState) -> &'static str {
+    match state {
+        TaskState::Pending => "pending",
+        TaskState::Ready => "ready",
+        TaskState::Starting { .. } => "starting",
+        TaskState::Working { .. } => "working",
+        TaskState::Capturing { .. } => "capturing",
+        TaskState::Captured { .. } | TaskState::Gating { .. } => "gating",
+        TaskState::Passed { .. } | TaskState::Merging { .. } => "merging",
+        TaskState::Merged { .. } => "merged",
+        TaskState::Blocked { .. } => "blocked",
+        TaskState::DepFailed { .. } => "dep_failed",
+        TaskState::Stopped => "stopped",
+    }
+}
+
+fn ending(state: &TaskState) -> Option<String> {
+    match state {
+        TaskState::Blocked { reason } => Some(format!("blocked: {reason}")),
+        TaskState::DepFailed { root } => Some(format!("task {root}, which it needs, did not make it")),
+        TaskState::Pending
+        | TaskState::Ready
+        | TaskState::Starting { .. }
+        | TaskState::Working { .. }
+        | TaskState::Capturing { .. }
+        | TaskState::Captured { .. }
+        | TaskState::Gating { .. }
+        | TaskState::Passed { .. }
+        | TaskState::Merging { .. }
+        | TaskState::Merged { .. }
+        | TaskState::Stopped => None,
+    }
+}
+
+fn gate(report: &protocol::run::GateReport) -> GateReport {
+    let verdict = match report.verdict {
+        GateVerdict::Pass => "pass",
+        GateVerdict::Warn => "warn",
+        GateVerdict::Fail => "fail",
+        GateVerdict::Error => "error",
+        GateVerdict::NotConfigured => "not_configured",
+    };
+    GateReport { gate: report.gate.clone(), verdict: verdict.to_owned(), reasons: report.reasons.clone() }
+}
+
+fn refusal(refusal: &Refusal) -> String {
+    let by = match &refusal.cause {
+        RefusalCause::AgentFailed => "the agent failed".to_owned(),
+        RefusalCause::AgentRefused => "the agent declined".to_owned(),
+        RefusalCause::TimedOut => "it took too long".to_owned(),
+        RefusalCause::NothingChanged => "nothing was changed".to_owned(),
+        RefusalCause::Gate { gate } => gate.clone(),
+        RefusalCause::MergeConflict => "merge conflict".to_owned(),
+    };
+    format!("attempt {}: {by}: {}", refusal.attempt, refusal.reasons.join("; "))
+}
+
+/// Files of a task's last captured change.
+fn files(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
+    let filter = Filter::kinds(["change_captured"]).subject(format!("run/{run}"));
+    let mut found = Vec::new();
+    let mut after = 0;
+    loop {
+        let page = inner.store.events(after, &filter, 1000)?;
+        let Some(last) = page.last() else { return Ok(found) };
+        after = last.lsn;
+        for event in &page {
+            if let Some(RunEvent::ChangeCaptured { task: of, files, .. }) = event.fact()
+                && of == *task
+            {
+                found = files;
+            }
+        }
+    }
+}
+
+/// Messages sent and acknowledged between a run's start and its end.
+pub(crate) fn mail_during(inner: &Inner, row: &Row) -> Result<(u64, u64), Error> {
+    let end = row.get_int("ended_at").map_or(i64::MAX, |end| end);
+    let filter = Filter::kinds(["message_sent", "message_acked"]);
+    let (mut sent, mut acked, mut after) = (0, 0, row.try_u64("configured")?);
+    loop {
+        let page = inner.store.events(after, &filter, 1000)?;
+        let Some(last) = page.last() else { return Ok((sent, acked)) };
+        after = last.lsn;
+        for event in page.iter().filter(|event| event.ts.0 <= end) {
+            *(if event.kind == "message_sent" { &mut sent } else { &mut acked }) += 1;
+        }
+    }
+}
+
+/// The end of a worker's raw output.
+pub(crate) fn output(folder: &str, bytes: u64) -> Result<Option<String>, Error> {
+    let path = Path::new(folder).join("output.log");
+    let mut file = match std::fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(&path)(error)),
+    };
+    let length = file.metadata().map_err(io(&path))?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(bytes))).map_err(io(&path))?;
+    let mut text = Vec::new();
+    file.take(bytes).read_to_end(&mut text).map_err(io(&path))?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Keeps what the gates found as evidence in the swarm document's format.
+pub(crate) fn keep_evidence(ctx: &Ctx, id: &TaskId, attempt: u32, reports: &[CheckReport]) -> Result<(), Error> {
+    crate::evidence::keep(&ctx.inner, &ctx.plan, id, attempt, reports)
+}

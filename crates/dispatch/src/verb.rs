@@ -1,0 +1,60 @@
+//! The verbs of running work, a file each.
+
+pub(crate) mod get_run;
+pub(crate) mod merge_run;
+pub(crate) mod resume_run;
+pub(crate) mod retry_task;
+pub(crate) mod show_task;
+pub(crate) mod start_run;
+pub(crate) mod stop_run;
+
+use protocol::error::Failure;
+use protocol::id::RunId;
+use protocol::plan::TaskId;
+use store::{Query, Row};
+
+use crate::Error;
+use crate::context::Inner;
+use crate::event::cut;
+use crate::work::RUNS;
+
+/// The run that somebody names by its id, the beginning of it, or not at all (the newest).
+pub(crate) fn find_run(inner: &Inner, named: Option<&str>) -> Result<Row, Error> {
+    let rows = inner.store.read(&Query::table(RUNS).desc("seq").limit(10_000))?;
+    let Some(named) = named else {
+        return rows.into_iter().next().ok_or_else(|| unknown("there is no run yet"));
+    };
+    let fits = |row: &Row| row.get_text("id").is_some_and(|id| id == named || id.starts_with(named) || id.trim_start_matches("run_").starts_with(named));
+    let mut found: Vec<_> = rows.into_iter().filter(fits).collect();
+    match (found.len(), named.is_empty()) {
+        (1, false) => Ok(found.remove(0)),
+        (0, _) | (_, true) => Err(unknown(&format!("there is no run {}", cut(named, 40)))),
+        _ => Err(unknown(&format!("{} fits several runs: give more of its id", cut(named, 40)))),
+    }
+}
+
+fn unknown(what: &str) -> Error {
+    Failure::new("dispatch.unknown-run", what).hint("`switchboard status` lists runs").into()
+}
+
+pub(crate) fn run_id(row: &Row) -> Result<RunId, Error> {
+    RunId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a run".to_owned()))
+}
+
+/// Splits `RUN/TASK`, or `RUN`, or `TASK` of the newest run.
+pub(crate) fn find_target(inner: &Inner, what: &str) -> Result<(Row, Option<TaskId>), Error> {
+    if let Some((run, task)) = what.split_once('/') {
+        return Ok((find_run(inner, Some(run))?, Some(task_id(task)?)));
+    }
+    match find_run(inner, Some(what)) {
+        Ok(row) => Ok((row, None)),
+        Err(error) => match (task_id(what), find_run(inner, None)) {
+            (Ok(task), Ok(newest)) if what.starts_with(|c: char| c.is_ascii_digit()) => Ok((newest, Some(task))),
+            _ => Err(error),
+        },
+    }
+}
+
+fn task_id(text: &str) -> Result<TaskId, Error> {
+    TaskId::new(text).map_err(|error| Failure::new("dispatch.unknown-task", format!("{}: {error}", cut(text, 40))).into())
+}

@@ -1,0 +1,32 @@
+//! `get_run`: each task with agent, attempts, gate verdicts and merged commit.
+
+use protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
+use store::Query;
+
+use super::{find_run, run_id};
+use crate::work::RUNS;
+use crate::{Dispatch, Error, report};
+
+impl Dispatch {
+    /// Shows a run.
+    ///
+    /// # Errors
+    /// An unknown run, or the store's failure.
+    pub async fn get_run(&self, request: &GetRunRequest) -> Result<GetRunReply, Error> {
+        let row = find_run(&self.inner, request.run.as_deref())?;
+        let run = run_id(&row)?;
+        let views = report::views(&self.inner, &run).await?;
+        let plan = crate::engine::load(&self.inner, &run)?;
+        let (messages_sent, messages_acked) = report::mail_during(&self.inner, &row)?;
+        let list = views.iter().map(|view| report::task(&self.inner, &plan, view)).collect::<Result<_, _>>()?;
+        Ok(GetRunReply { summary: report::summary(&row)?, list, messages_sent, messages_acked })
+    }
+
+    /// The newest runs, at most `limit`.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn runs(&self, limit: u64) -> Result<Vec<RunSummary>, Error> {
+        self.inner.store.read(&Query::table(RUNS).desc("seq").limit(limit))?.iter().map(report::summary).collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! `show_task`: one task, with its diff or its worker's output.
+
+use process::git::Oid;
+use protocol::error::Failure;
+use protocol::id::{RunId, WorkerId};
+use protocol::plan::TaskId;
+use protocol::run::{TaskState, TaskView};
+use protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
+use store::{Query, Row};
+
+use super::{find_target, run_id};
+use crate::context::Inner;
+use crate::work::WORKERS;
+use crate::{Dispatch, Error, plan, report};
+
+/// Bytes kept of each end of a diff.
+const DIFF_BYTES: usize = 512 * 1024;
+
+/// Bytes kept of the end of a worker's output.
+const OUTPUT_BYTES: u64 = 256 * 1024;
+
+impl Dispatch {
+    /// Shows a task.
+    ///
+    /// # Errors
+    /// An unknown run or task, or a failure of the store or of git.
+    pub async fn show_task(&self, request: &ShowTaskRequest) -> Result<ShowTaskReply, Error> {
+        let (row, task) = find_target(&self.inner, &request.task)?;
+        let run = run_id(&row)?;
+        let Some(id) = task else {
+            return Err(Failure::new("request.bad-args", "name a task: RUN/TASK").into());
+        };
+        let views = report::views(&self.inner, &run).await?;
+        let view = views.iter().find(|view| view.task == id);
+        let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {id}")))?;
+        let fixed = crate::engine::load(&self.inner, &run)?;
+        let worker = last_worker(&self.inner, &run, &id)?;
+        let folder = match &worker {
+            Some(row) => worker_folder(&self.inner, &run, row)?,
+            None => String::new(),
+        };
+        let diff = if request.diff { diff(&self.inner, view, worker.as_ref()).await? } else { None };
+        let output = if request.output && !folder.is_empty() { report::output(&folder, OUTPUT_BYTES)? } else { None };
+        Ok(ShowTaskReply { run, task: report::task(&self.inner, &fixed, view)?, diff, output, folder })
+    }
+}
+
+fn last_worker(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
+    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
+    Ok(inner.store.read(&query)?.into_iter().next())
+}
+
+fn worker_folder(inner: &Inner, run: &RunId, row: &Row) -> Result<String, Error> {
+    let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
+    Ok(plan::text(&plan::worker_folder(&inner.config, run, &worker)))
+}
+
+/// What the task changes: the merged commit against the one before, else the captured change against its base.
+async fn diff(inner: &Inner, view: &TaskView, worker: Option<&Row>) -> Result<Option<String>, Error> {
+    let (from, to) = match (&view.state, worker) {
+        (TaskState::Merged { commit }, _) => (format!("{commit}^"), commit.clone()),
+        (
+            TaskState::Captured { change } | TaskState::Gating { change } | TaskState::Passed { change } | TaskState::Merging { change, .. },
+            Some(row),
+        ) => (row.try_text("base")?.to_owned(), change.commit.clone()),
+        (_, Some(row)) => {
+            let worktree = std::path::PathBuf::from(row.try_text("worktree")?);
+            return of_worktree(inner, row.try_text("base")?.to_owned(), worktree).await;
+        }
+        (_, None) => return Ok(None),
+    };
+    let repo = inner.config.repo.clone();
+    let text = inner.blocking(move || {
+        let from = repo.rev_parse(&from)?.ok_or_else(|| Error::Missing(from))?;
+        Ok(repo.diff_text(&from, &Oid::parse(&to)?, DIFF_BYTES)?.text)
+    });
+    text.await.map(Some)
+}
+
+/// What stands in the work tree of a task that is at work or was refused: its branch's tip against its base.
+async fn of_worktree(inner: &Inner, base: String, worktree: std::path::PathBuf) -> Result<Option<String>, Error> {
+    let repo = inner.config.repo.clone();
+    let text = inner.blocking(move || {
+        let listed = repo.worktree_list()?.into_iter().find(|listed| listed.path == worktree);
+        let Some(tip) = listed.and_then(|listed| listed.commit) else { return Ok(None) };
+        Ok(Some(repo.diff_text(&Oid::parse(&base)?, &tip, DIFF_BYTES)?.text))
+    });
+    text.await
+}

@@ -1,0 +1,229 @@
+//! `start_run`: everything that can be refused is refused before anything starts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use pipeline::paths::Pattern;
+use pipeline::prepare::{Opening, opening, prepare};
+use process::git::{Head, Oid};
+use process::spawn::which;
+use protocol::error::Failure;
+use protocol::event::NewEvent;
+use protocol::frame::DriverSpec;
+use protocol::id::RunId;
+use protocol::plan::Plan;
+use protocol::run::Prepared;
+use protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
+use store::{Batch, Durability, Idempotency, Query};
+
+use crate::context::{Inner, random_bits};
+use crate::error::shape;
+use crate::event::{DispatchEvent, cut};
+use crate::plan::{self, DEFAULT_GATES, RunPlan};
+use crate::work::RUNS;
+use crate::{Dispatch, Error, files};
+
+/// Dirty files that a refusal names.
+const NAMED: usize = 10;
+
+/// Where a run starts from.
+struct Ground {
+    target: String,
+    base: Oid,
+}
+
+impl Dispatch {
+    /// Starts a plan, or says what would happen.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the plan, the repository or the agents, before anything has started; or the store's failure.
+    pub async fn start_run(&self, request: StartRunRequest, by: &str, call: Option<Idempotency>) -> Result<StartRunReply, Error> {
+        let inner = &self.inner;
+        let plan = read_plan(&request)?;
+        let repo = inner.config.repo.clone();
+        let ground = inner.blocking(move || ground(&repo)).await?;
+        let run = RunId::from_bits(random_bits()?);
+        let run_plan = run_plan(inner, run, &request, plan, &ground)?;
+        let agents = agents(&run_plan)?;
+        trusted(inner, &run_plan.plan)?;
+        let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
+        let reply = reply(inner, &run_plan, &ground, &prepared, &agents);
+        let (repo, writes) = (inner.config.repo.clone(), writes(&run_plan.plan));
+        inner.blocking(move || clean(&repo, &writes)).await?;
+        if request.dry_run {
+            return Ok(reply);
+        }
+        let _one_at_a_time = inner.starting.lock().await;
+        self.open(&request, run_plan, &ground, &prepared, &agents, Caller { by, call, reply }).await
+    }
+
+    async fn open(
+        &self,
+        request: &StartRunRequest,
+        run_plan: RunPlan,
+        ground: &Ground,
+        prepared: &Prepared,
+        agents: &[AgentChoice],
+        caller: Caller<'_>,
+    ) -> Result<StartRunReply, Error> {
+        let inner = &self.inner;
+        let hash = pipeline::hash::ledger(&run_plan.plan);
+        not_running(inner, &hash)?;
+        files::private_folder(&plan::folder(&inner.config, &run_plan.run))?;
+        let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
+        files::write_private(&plan::agents_file(&inner.config, &run_plan.run), &text)?;
+        let mut batch = Batch::new(Durability::Synced).event(configured(&run_plan, request, ground, &hash, caller.by)?);
+        let gates = DEFAULT_GATES.map(str::to_owned);
+        let opening = opening(&run_plan.plan, prepared, Opening { plan_hash: &hash, base: ground.base.as_str(), gates: &gates });
+        for step in opening {
+            batch = batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
+        }
+        for agent in agents {
+            batch = batch.event(inner.mail.joined(&agent.name, agent.scripted)?);
+        }
+        let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
+        batch.idempotency = caller.call;
+        batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
+        let committed = inner.store.commit(batch).await?;
+        inner.crash("run-recorded");
+        let reply: StartRunReply = serde_json::from_value(committed.reply).map_err(shape("a reply"))?;
+        if let Some(run) = &reply.run
+            && !committed.repeated
+        {
+            inner.start_engine(run)?;
+        }
+        Ok(reply)
+    }
+}
+
+struct Caller<'a> {
+    by: &'a str,
+    call: Option<Idempotency>,
+    reply: StartRunReply,
+}
+
+fn read_plan(request: &StartRunRequest) -> Result<Plan, Error> {
+    let text = request.plan.trim_start();
+    let parsed = if text.starts_with('{') { pipeline::plan_json::parse(&request.plan) } else { pipeline::plan_md::parse(&request.plan) };
+    Ok(parsed.map_err(|error| error.failure(&request.source))?)
+}
+
+fn ground(repo: &process::git::Repo) -> Result<Ground, Error> {
+    match repo.head()? {
+        Head::Branch { name, commit } => Ok(Ground { target: name, base: commit }),
+        Head::Detached(commit) => {
+            let what = format!("HEAD is detached at {}, so there is no branch to merge into", commit.short());
+            Err(Failure::new("git.detached", what).hint("git switch -c NAME").into())
+        }
+        Head::Unborn { name } => {
+            let what = format!("the branch {name} has no commit yet, so there is nothing to work on");
+            Err(Failure::new("git.no-commits", what).hint("git commit --allow-empty -m start").into())
+        }
+    }
+}
+
+fn run_plan(inner: &Inner, run: RunId, request: &StartRunRequest, plan: Plan, ground: &Ground) -> Result<RunPlan, Error> {
+    let worktrees = match &request.worktrees {
+        None => inner.config.worktrees.clone(),
+        Some(folder) if PathBuf::from(folder).is_absolute() => folder.into(),
+        Some(folder) => return Err(Failure::new("config.bad-value", "the folder for work trees must be an absolute path").at(folder).into()),
+    };
+    Ok(RunPlan {
+        branch: format!("switchboard/{run}"),
+        base: ground.base.to_string(),
+        agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
+        default_agent: request.default_agent.clone(),
+        merge: request.merge,
+        run,
+        plan,
+        worktrees,
+    })
+}
+
+/// The agents that the tasks need, each with a program that is there.
+fn agents(run_plan: &RunPlan) -> Result<Vec<AgentChoice>, Error> {
+    let mut needed = BTreeMap::new();
+    for task in run_plan.plan.tasks() {
+        let (_, settings) = run_plan.settings(&task.id)?;
+        let choice = run_plan.choice(&task.id, &settings)?;
+        let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
+        let program = argv.first().cloned().unwrap_or_default();
+        if which(&program).is_none() {
+            let what = format!("task {} needs the program {:?}, which is not there", task.id, cut(&program, 100));
+            return Err(Failure::new("agent.missing", what).hint("install it, or name another agent with --agent").into());
+        }
+        needed.entry(choice.name.folded()).or_insert(choice);
+    }
+    Ok(needed.into_values().collect())
+}
+
+fn trusted(inner: &Inner, plan: &Plan) -> Result<(), Error> {
+    let commands = plan::commands(plan);
+    if commands.is_empty() || (inner.config.trusts.0)(&plan::commands_digest(&commands)) {
+        return Ok(());
+    }
+    let list: Vec<_> = commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&argv.join(" "), 200))).collect();
+    let what = format!("the plan brings {} commands that you have not trusted", commands.len());
+    let mut failure = Failure::new("config.untrusted", what).hint("look at them, then: switchboard trust PLAN");
+    failure.cause = list;
+    Err(failure.into())
+}
+
+fn writes(plan: &Plan) -> Vec<Pattern> {
+    plan.tasks().flat_map(|task| &task.files_touched).filter_map(|path| Pattern::parse(path).ok()).collect()
+}
+
+/// Files that the plan declares must not have changes of the user: the merge would be refused in the end.
+fn clean(repo: &process::git::Repo, writes: &[Pattern]) -> Result<(), Error> {
+    let dirty: Vec<_> = repo.status()?.iter().map(|dirty| plan::text(&dirty.path)).collect();
+    let touched: Vec<_> = dirty.iter().filter(|path| writes.iter().any(|pattern| pattern.covers(path))).collect();
+    if touched.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = touched.iter().take(NAMED).map(|path| path.as_str()).collect();
+    let what = format!("{} files that the plan touches have changes of yours: {}", touched.len(), names.join(", "));
+    Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first").into())
+}
+
+fn not_running(inner: &Inner, hash: &str) -> Result<(), Error> {
+    let rows = inner.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1))?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    let run = row.try_text("id")?;
+    let what = format!("this plan already runs as {run}");
+    Err(Failure::new("dispatch.already-running", what).hint(format!("switchboard run --resume {run}, or switchboard stop {run}")).into())
+}
+
+fn configured(run_plan: &RunPlan, request: &StartRunRequest, ground: &Ground, hash: &str, by: &str) -> Result<NewEvent, Error> {
+    let fact = DispatchEvent::RunConfigured {
+        run: run_plan.run.clone(),
+        title: cut(&run_plan.plan.title, 100),
+        plan_hash: hash.to_owned(),
+        source: cut(&request.source, 150),
+        target: ground.target.clone(),
+        base: ground.base.to_string(),
+        branch: run_plan.branch.clone(),
+        worktrees: plan::text(&run_plan.worktrees),
+        default_agent: run_plan.default_agent.clone(),
+        merge: run_plan.merge,
+        tasks: run_plan.plan.tasks().count() as u64,
+    };
+    let body = serde_json::to_string(&run_plan.plan).map_err(shape("the plan"))?;
+    let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
+    Ok(event.with_body(body))
+}
+
+fn reply(inner: &Inner, run_plan: &RunPlan, ground: &Ground, prepared: &Prepared, agents: &[AgentChoice]) -> StartRunReply {
+    let skipped = prepared.skipped.iter().chain(&prepared.deferred);
+    StartRunReply {
+        run: None,
+        target: ground.target.clone(),
+        base: ground.base.to_string(),
+        branch: run_plan.branch.clone(),
+        worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
+        waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
+        agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
+        notes: skipped.map(|left| format!("{}: {}", left.id, left.detail)).collect(),
+        max_workers: prepared.max_workers,
+        cursor: inner.store.head().lsn,
+    }
+}

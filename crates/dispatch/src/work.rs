@@ -1,0 +1,274 @@
+//! The projection: runs, workers and questions to people, as status, boot and verbs read them.
+
+use protocol::event::Event;
+use protocol::need::NeedEvent;
+use protocol::run::RunEvent;
+use store::{Cell, Change, Column, Projection, Row, Table, Ty};
+
+use crate::event::{DispatchEvent, Report, frame_key};
+
+/// Runs, keyed by id.
+pub(crate) const RUNS: &str = "runs";
+/// Workers, keyed by id.
+pub(crate) const WORKERS: &str = "workers";
+/// Questions to people, keyed by id.
+pub(crate) const NEEDS: &str = "needs";
+
+const fn text(name: &'static str) -> Column {
+    Column { name, ty: Ty::Text }
+}
+
+const fn int(name: &'static str) -> Column {
+    Column { name, ty: Ty::Int }
+}
+
+static TABLES: [Table; 3] = [
+    Table {
+        name: RUNS,
+        columns: &[
+            text("id"),
+            int("seq"),
+            text("title"),
+            text("plan_hash"),
+            text("source"),
+            text("target"),
+            text("base"),
+            text("branch"),
+            text("worktrees"),
+            text("default_agent"),
+            int("merge"),
+            text("state"),
+            int("tasks"),
+            int("merged"),
+            int("blocked"),
+            int("started_at"),
+            int("ended_at"),
+            int("configured"),
+            text("merging_from"),
+            text("merging_to"),
+            int("is_merged"),
+        ],
+        key: &["id"],
+        indexes: &[&["seq"], &["state"]],
+    },
+    Table {
+        name: WORKERS,
+        columns: &[
+            text("id"),
+            int("seq"),
+            text("run"),
+            text("task"),
+            int("attempt"),
+            text("agent"),
+            text("driver"),
+            int("scripted"),
+            text("base"),
+            text("worktree"),
+            text("token"),
+            int("frame"),
+            text("stop"),
+            int("said"),
+            int("exited"),
+            int("micro_usd"),
+            int("input_tokens"),
+            int("output_tokens"),
+        ],
+        key: &["id"],
+        indexes: &[&["run", "task", "seq"], &["token"]],
+    },
+    Table {
+        name: NEEDS,
+        columns: &[
+            text("id"),
+            int("seq"),
+            text("run"),
+            text("task"),
+            text("worker"),
+            text("ask"),
+            text("title"),
+            text("options"),
+            int("asked_at"),
+            int("expires_at"),
+            text("outcome"),
+            text("option"),
+        ],
+        key: &["id"],
+        indexes: &[&["outcome", "seq"], &["worker"]],
+    },
+];
+
+/// The projector of runs, workers and questions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Work;
+
+impl Projection for Work {
+    fn tables(&self) -> &'static [Table] {
+        &TABLES
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn project(&self, event: &Event) -> Vec<Change> {
+        if let Some(run) = event.subject.strip_prefix("run/") {
+            return event.fact::<RunEvent>().map_or_else(
+                || event.fact::<DispatchEvent>().map_or_else(Vec::new, |fact| dispatch(event, fact)),
+                |fact| progress(run, event, &fact),
+            );
+        }
+        if event.subject.starts_with("worker/") {
+            return event.fact::<DispatchEvent>().map_or_else(Vec::new, |fact| dispatch(event, fact));
+        }
+        if event.subject.starts_with("need/") {
+            return event.fact::<NeedEvent>().map_or_else(Vec::new, |fact| need(event, fact));
+        }
+        Vec::new()
+    }
+}
+
+fn patch(table: &'static str, key: &str, set: Vec<(&'static str, Cell)>) -> Change {
+    Change::Patch { table, key: vec![key.into()], set }
+}
+
+fn count(run: &str, column: &'static str, by: i64) -> Change {
+    Change::Add { table: RUNS, key: vec![run.into()], column, by }
+}
+
+fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
+    match fact {
+        RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
+        RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
+        RunEvent::TaskRetryRequested { .. } => {
+            vec![patch(RUNS, run, vec![("state", "running".into()), ("ended_at", Cell::Null)])]
+        }
+        RunEvent::RunFinished { outcome } => {
+            let state = serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned));
+            let set = vec![("state", state.unwrap_or_default().into()), ("ended_at", event.ts.0.into())];
+            vec![patch(RUNS, run, set)]
+        }
+        RunEvent::RunStarted { .. }
+        | RunEvent::TaskAdded { .. }
+        | RunEvent::TaskExtended { .. }
+        | RunEvent::WorkerIntended { .. }
+        | RunEvent::WorkerStarted { .. }
+        | RunEvent::WorkerLost { .. }
+        | RunEvent::TurnEnded { .. }
+        | RunEvent::ChangeCaptured { .. }
+        | RunEvent::NothingChanged { .. }
+        | RunEvent::GateReported { .. }
+        | RunEvent::MergeIntended { .. }
+        | RunEvent::MergeConflicted { .. }
+        | RunEvent::TaskStopRequested { .. }
+        | RunEvent::RunStopRequested => Vec::new(),
+    }
+}
+
+fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
+    match fact {
+        DispatchEvent::RunConfigured { run, title, plan_hash, source, target, base, branch, worktrees, default_agent, merge, tasks } => {
+            let row = Row::new()
+                .with("id", run.as_str())
+                .with("seq", event.lsn)
+                .with("title", title)
+                .with("plan_hash", plan_hash)
+                .with("source", source)
+                .with("target", target)
+                .with("base", base)
+                .with("branch", branch)
+                .with("worktrees", worktrees)
+                .with("default_agent", default_agent.map_or(Cell::Null, |name| name.as_str().into()))
+                .with("merge", merge)
+                .with("merging_to", "")
+                .with("state", "running")
+                .with("tasks", tasks)
+                .with("merged", 0_i64)
+                .with("blocked", 0_i64)
+                .with("started_at", event.ts.0)
+                .with("configured", event.lsn)
+                .with("is_merged", 0_i64);
+            vec![Change::Put { table: RUNS, row }]
+        }
+        DispatchEvent::WorkerEquipped { worker, run, task, attempt, agent, driver, scripted, base, worktree, token } => {
+            let row = Row::new()
+                .with("id", worker.as_str())
+                .with("seq", event.lsn)
+                .with("run", run.as_str())
+                .with("task", task)
+                .with("attempt", i64::from(attempt))
+                .with("agent", agent.as_str())
+                .with("driver", driver)
+                .with("scripted", scripted)
+                .with("base", base)
+                .with("worktree", worktree)
+                .with("token", token.hex())
+                .with("frame", 0_i64)
+                .with("exited", 0_i64);
+            vec![Change::Put { table: WORKERS, row }]
+        }
+        DispatchEvent::WorkerReported { worker, epoch, seq, what } => reported(event, worker.as_str(), frame_key(epoch, seq), &what),
+        DispatchEvent::RunMergeIntended { run, from, to, .. } => {
+            vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
+        }
+        DispatchEvent::RunMerged { run, .. } => {
+            let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 1_i64.into())];
+            vec![patch(RUNS, run.as_str(), set)]
+        }
+        DispatchEvent::RunMergeAbandoned { run, .. } => {
+            vec![patch(RUNS, run.as_str(), vec![("merging_from", Cell::Null), ("merging_to", "".into())])]
+        }
+    }
+}
+
+fn reported(event: &Event, worker: &str, frame: i64, what: &Report) -> Vec<Change> {
+    let mut set: Vec<(&'static str, Cell)> = vec![("frame", frame.into())];
+    let add = |column, by: u64| Change::Add {
+        table: WORKERS,
+        key: vec![worker.into()],
+        column,
+        by: i64::try_from(by).unwrap_or(i64::MAX),
+    };
+    let mut more = Vec::new();
+    match what {
+        Report::TurnEnded { stop, .. } => set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into())]),
+        Report::Faulted { code } => set.extend([("stop", code.as_str().into()), ("said", event.lsn.into())]),
+        Report::AgentExited { .. } => set.push(("exited", 1_i64.into())),
+        Report::CostReported { micro_usd, input_tokens, output_tokens } => {
+            more.extend(micro_usd.map(|by| add("micro_usd", by)));
+            more.extend([add("input_tokens", *input_tokens), add("output_tokens", *output_tokens)]);
+        }
+        Report::AgentStarted { .. }
+        | Report::SessionOpened { .. }
+        | Report::TurnStarted { .. }
+        | Report::ToolCalled { .. }
+        | Report::PermissionAsked { .. }
+        | Report::PermissionSettled { .. }
+        | Report::Sealed { .. } => {}
+    }
+    more.insert(0, patch(WORKERS, worker, set));
+    more
+}
+
+fn need(event: &Event, fact: NeedEvent) -> Vec<Change> {
+    match fact {
+        NeedEvent::NeedAsked { id, run, task, worker, ask, title, options, expires_at } => {
+            let row = Row::new()
+                .with("id", id.as_str())
+                .with("seq", event.lsn)
+                .with("run", run.as_str())
+                .with("task", task)
+                .with("worker", worker.as_str())
+                .with("ask", ask)
+                .with("title", title)
+                .with("options", serde_json::json!(options).to_string())
+                .with("asked_at", event.ts.0)
+                .with("expires_at", expires_at.0)
+                .with("outcome", "");
+            vec![Change::Put { table: NEEDS, row }]
+        }
+        NeedEvent::NeedSettled { id, outcome, option } => {
+            let option = option.map_or(Cell::Null, Cell::from);
+            vec![patch(NEEDS, id.as_str(), vec![("outcome", outcome.into()), ("option", option)])]
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Which owners declare what: finds overlapping declarations without comparing all pairs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Pattern;
+
+/// Declared paths and their owners (numbers of tasks).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PathIndex {
+    literal: BTreeMap<String, Vec<usize>>,
+    globs: Vec<(Pattern, usize)>,
+}
+
+impl PathIndex {
+    pub(crate) fn insert(&mut self, pattern: &Pattern, owner: usize) {
+        if pattern.is_literal() {
+            self.literal.entry(pattern.as_str().to_owned()).or_default().push(owner);
+        } else {
+            self.globs.push((pattern.clone(), owner));
+        }
+    }
+
+    /// Owners of declarations that overlap with any of these, without `owner` itself, ascending.
+    pub(crate) fn rivals(&self, patterns: &[Pattern], owner: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        for pattern in patterns {
+            self.literal_rivals(pattern, &mut found);
+            found.extend(self.globs.iter().filter(|(glob, _)| glob.overlaps(pattern)).map(|(_, owner)| *owner));
+        }
+        found.remove(&owner);
+        found
+    }
+
+    fn literal_rivals(&self, pattern: &Pattern, found: &mut BTreeSet<usize>) {
+        let folder = pattern.folder();
+        for above in ancestors(&folder) {
+            found.extend(self.literal.get(above).into_iter().flatten());
+        }
+        let exact = pattern.is_literal();
+        for (path, owners) in self.below(&folder) {
+            if exact || Pattern::parse(path).is_ok_and(|path| path.overlaps(pattern)) {
+                found.extend(owners);
+            }
+        }
+    }
+
+    fn below(&self, folder: &str) -> Box<dyn Iterator<Item = (&String, &Vec<usize>)> + '_> {
+        if folder.is_empty() {
+            return Box::new(self.literal.iter());
+        }
+        // '0' is the character after '/'.
+        Box::new(self.literal.range(format!("{folder}/")..format!("{folder}0")))
+    }
+}
+
+/// The path itself and all folders above it, the root (an empty text) included.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let cuts = path.match_indices('/').map(|(at, _)| &path[..at]);
+    std::iter::once("").chain(cuts).chain((!path.is_empty()).then_some(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_same_rivals_as_comparing_all_pairs() {
+        let declared = [
+            "src/a.rs",
+            "src",
+            "src/a",
+            "src/ab.rs",
+            "src/*.rs",
+            "**/a.rs",
+            "lib/x/y.rs",
+            "lib/x",
+            "lib/*/y.rs",
+            ".",
+            "src0",
+            "src/a.rs/deep",
+            "*",
+        ];
+        let patterns: Vec<_> = declared.iter().map(|text| Pattern::parse(text).unwrap()).collect();
+        let mut index = PathIndex::default();
+        patterns.iter().enumerate().for_each(|(owner, pattern)| index.insert(pattern, owner));
+
+        for (owner, pattern) in patterns.iter().enumerate() {
+            let expected: BTreeSet<_> =
+                (0..patterns.len()).filter(|other| *other != owner && patterns[*other].overlaps(pattern)).collect();
+            assert_eq!(index.rivals(std::slice::from_ref(pattern), owner), expected, "{}", declared[owner]);
+        }
+    }
+}

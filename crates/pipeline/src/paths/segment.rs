@@ -1,0 +1,119 @@
+//! One part of a declared path, and the meeting of two patterns.
+
+/// A part between slashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// `**`: any number of parts.
+    Any,
+    /// A part with its wildcards.
+    Part { text: String, tokens: Vec<Token> },
+}
+
+/// A character of a part, or a wildcard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    Char(char),
+    One,
+    Many,
+}
+
+impl Segment {
+    pub(super) fn parse(part: &str) -> Self {
+        if part == "**" {
+            return Self::Any;
+        }
+        Self::Part { text: part.to_owned(), tokens: tokens(part) }
+    }
+
+    pub(super) fn is_literal(&self) -> bool {
+        match self {
+            Self::Any => false,
+            Self::Part { tokens, .. } => tokens.iter().all(|token| matches!(token, Token::Char(_))),
+        }
+    }
+}
+
+/// `[…]` counts as any one character and `{…}` as any text, which is more than they mean.
+fn tokens(part: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut chars = part.chars();
+    while let Some(c) = chars.next() {
+        tokens.push(match c {
+            '*' => Token::Many,
+            '?' => Token::One,
+            '[' => bracket(&mut chars, ']', Token::One, c),
+            '{' => bracket(&mut chars, '}', Token::Many, c),
+            c => Token::Char(c),
+        });
+    }
+    tokens
+}
+
+fn bracket(chars: &mut std::str::Chars<'_>, close: char, means: Token, open: char) -> Token {
+    let rest = chars.as_str();
+    let Some(end) = rest.find(close) else { return Token::Char(open) };
+    *chars = rest[end + close.len_utf8()..].chars();
+    means
+}
+
+/// Whether some path fits both patterns, or lies below what fits one of them.
+pub(super) fn meet(a: &[Segment], b: &[Segment]) -> bool {
+    table(a.len(), b.len(), |i, j, next| {
+        if i == a.len() || j == b.len() {
+            return true;
+        }
+        match (&a[i], &b[j]) {
+            (Segment::Any, _) | (_, Segment::Any) => next(i + 1, j) || next(i, j + 1),
+            (Segment::Part { text: s, tokens: x }, Segment::Part { text: t, tokens: y }) => {
+                (s == t || parts_meet(x, y)) && next(i + 1, j + 1)
+            }
+        }
+    })
+}
+
+/// Whether a path fits the pattern, or lies below what fits it.
+pub(super) fn covers(pattern: &[Segment], path: &[&str]) -> bool {
+    table(pattern.len(), path.len(), |i, j, next| {
+        if i == pattern.len() {
+            return true;
+        }
+        match &pattern[i] {
+            Segment::Any => next(i + 1, j) || (j < path.len() && next(i, j + 1)),
+            Segment::Part { text, tokens } => {
+                let fits = |part: &str| text == part || parts_meet(tokens, &literal(part));
+                j < path.len() && fits(path[j]) && next(i + 1, j + 1)
+            }
+        }
+    })
+}
+
+fn literal(part: &str) -> Vec<Token> {
+    part.chars().map(Token::Char).collect()
+}
+
+fn parts_meet(a: &[Token], b: &[Token]) -> bool {
+    table(a.len(), b.len(), |i, j, next| {
+        let many = |tokens: &[Token], at: usize| tokens.get(at) == Some(&Token::Many);
+        match (a.get(i), b.get(j)) {
+            (None, None) => true,
+            _ if many(a, i) => next(i + 1, j) || (j < b.len() && next(i, j + 1)),
+            _ if many(b, j) => next(i, j + 1) || (i < a.len() && next(i + 1, j)),
+            (Some(Token::Char(x)), Some(Token::Char(y))) => x == y && next(i + 1, j + 1),
+            (Some(_), Some(_)) => next(i + 1, j + 1),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    })
+}
+
+/// Fills a table of answers from its end, so that every question about a rest of both sides is asked once.
+fn table(rows: usize, columns: usize, answer: impl Fn(usize, usize, &dyn Fn(usize, usize) -> bool) -> bool) -> bool {
+    let mut answers = vec![false; (rows + 2) * (columns + 2)];
+    for i in (0..=rows).rev() {
+        for j in (0..=columns).rev() {
+            let known = &answers;
+            let value = answer(i, j, &|i, j| known[i * (columns + 2) + j]);
+            answers[i * (columns + 2) + j] = value;
+        }
+    }
+    answers[0]
+}

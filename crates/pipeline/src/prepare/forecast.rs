@@ -1,0 +1,135 @@
+//! Who would run beside whom if every task took equally long.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::plan::TaskId;
+use protocol::run::{Conflict, SkipCode, Skipped};
+
+use super::order::Ancestors;
+use super::{MAX_CONFLICTS, Nodes};
+
+/// Pairs that are looked at before a forecast gives up; about 100 ms.
+const MAX_PAIRS: usize = 1_000_000;
+
+#[derive(Default)]
+pub(super) struct Forecast {
+    pub(super) conflicts: Vec<Conflict>,
+    pub(super) deferred: Vec<Skipped>,
+    pub(super) waves: Vec<Vec<TaskId>>,
+    pub(super) cut: bool,
+}
+
+pub(super) fn forecast(nodes: &Nodes<'_>, max_workers: usize) -> Forecast {
+    let mut forecast = Forecast::default();
+    list_conflicts(nodes, &mut forecast);
+    list_waves(nodes, max_workers, &mut forecast);
+    forecast
+}
+
+fn list_conflicts(nodes: &Nodes<'_>, forecast: &mut Forecast) {
+    let mut ancestors = None;
+    let mut pairs = 0;
+    for at in 0..nodes.len() {
+        let rivals = nodes.rivals(at);
+        pairs += rivals.len();
+        if pairs > MAX_PAIRS {
+            forecast.cut = true;
+            return;
+        }
+        for rival in rivals.range(at..) {
+            if ancestors.get_or_insert_with(|| Ancestors::new(nodes)).are_ordered(at, *rival) {
+                continue;
+            }
+            if forecast.conflicts.len() == MAX_CONFLICTS {
+                forecast.cut = true;
+                return;
+            }
+            let paths = shared(nodes, at, *rival);
+            forecast.conflicts.push(Conflict { a: nodes.id(at).clone(), b: nodes.id(*rival).clone(), paths });
+        }
+    }
+}
+
+/// What both write, as `a` declares it.
+fn shared(nodes: &Nodes<'_>, a: usize, b: usize) -> Vec<String> {
+    let overlapping = nodes.writes[a].iter().filter(|x| nodes.writes[b].iter().any(|y| x.overlaps(y)));
+    overlapping.map(|pattern| pattern.as_str().to_owned()).collect()
+}
+
+fn list_waves(nodes: &Nodes<'_>, max_workers: usize, forecast: &mut Forecast) {
+    let mut unmet: Vec<_> = nodes.depends.iter().map(Vec::len).collect();
+    let mut ready: BTreeSet<_> = (0..nodes.len()).filter(|at| unmet[*at] == 0).collect();
+    let mut pairs = 0;
+    while !ready.is_empty() {
+        let wave = Wave::choose(nodes, &ready, max_workers);
+        pairs += wave.pairs;
+        if forecast.waves.is_empty() {
+            forecast.deferred = wave.deferred(nodes, &ready);
+        }
+        for at in &wave.chosen {
+            ready.remove(at);
+            for dependent in &nodes.dependents[*at] {
+                unmet[*dependent] -= 1;
+                if unmet[*dependent] == 0 {
+                    ready.insert(*dependent);
+                }
+            }
+        }
+        forecast.waves.push(wave.chosen.iter().map(|at| nodes.id(*at).clone()).collect());
+        if pairs > MAX_PAIRS && !ready.is_empty() {
+            forecast.cut = true;
+            return;
+        }
+    }
+}
+
+/// Tasks that run at the same time.
+#[derive(Default)]
+struct Wave {
+    chosen: Vec<usize>,
+    /// Who holds files of a task that is not chosen.
+    holders: BTreeMap<usize, usize>,
+    pairs: usize,
+}
+
+impl Wave {
+    fn choose(nodes: &Nodes<'_>, ready: &BTreeSet<usize>, max_workers: usize) -> Self {
+        let mut wave = Self::default();
+        for at in ready {
+            if wave.chosen.len() == max_workers {
+                break;
+            }
+            wave.pairs += 1;
+            if wave.holders.contains_key(at) {
+                continue;
+            }
+            for rival in nodes.rivals(*at) {
+                wave.holders.entry(rival).or_insert(*at);
+                wave.pairs += 1;
+            }
+            wave.chosen.push(*at);
+        }
+        wave
+    }
+
+    /// Ready tasks that are not chosen, and why.
+    fn deferred(&self, nodes: &Nodes<'_>, ready: &BTreeSet<usize>) -> Vec<Skipped> {
+        let left = ready.iter().filter(|at| !self.chosen.contains(at));
+        left.map(|at| self.deferral(nodes, *at)).collect()
+    }
+
+    fn deferral(&self, nodes: &Nodes<'_>, at: usize) -> Skipped {
+        let id = nodes.id(at).clone();
+        match self.holders.get(&at) {
+            Some(holder) => {
+                let paths = shared(nodes, *holder, at).join(", ");
+                let detail = format!("waits for {}: both write {paths}", nodes.id(*holder));
+                Skipped { id, code: SkipCode::ConflictDeferred, detail }
+            }
+            None => {
+                let detail = "waits for a free worker".to_owned();
+                Skipped { id, code: SkipCode::CapacityDeferred, detail }
+            }
+        }
+    }
+}

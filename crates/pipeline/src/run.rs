@@ -1,0 +1,196 @@
+//! The state machine of a run: [`RunState::step`] folds what happened, [`RunState::decide`] says what is to be done.
+//!
+//! A task goes Pending → Ready → Starting → Working → Capturing → Captured → Gating → Passed → Merging → Merged. A refused
+//! attempt (agent failed, nothing changed, gate, conflict) goes back to Ready until its attempts are used up, then to
+//! Blocked, and all that depend on it to DepFailed. Tasks that write the same files are never between Starting and
+//! Merging at the same time; a task keeps its files between attempts.
+//!
+//! Whoever carries effects out commits the answering event first through `step` on the state and the log alike. An event that
+//! was folded before changes nothing, or is [`Refused`]; it never leads to a second effect.
+
+mod adding;
+mod attempt;
+mod decide;
+mod expect;
+mod queue;
+mod record;
+mod step;
+
+use std::collections::BTreeMap;
+
+use protocol::plan::TaskId;
+use protocol::run::{RunOutcome, TaskView};
+use protocol::time::Millis;
+
+pub use step::Consequences;
+
+use queue::Queue;
+use record::Record;
+
+/// The folded state of one run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunState {
+    header: Option<Header>,
+    /// `TaskAdded` and `TaskExtended` so far.
+    parts: u32,
+    records: Vec<Record>,
+    by_id: BTreeMap<TaskId, usize>,
+    queue: Queue,
+    unsettled: usize,
+    stopping: bool,
+    finished: Option<RunOutcome>,
+}
+
+/// What `RunStarted` said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The plan's title.
+    pub title: String,
+    /// The ledger hash of the plan.
+    pub plan_hash: String,
+    /// The commit that the run's branch begins at.
+    pub base: String,
+    /// How many events bring the tasks.
+    pub parts: u32,
+    /// Most workers at once; 1 means one whole task at a time.
+    pub max_workers: u32,
+}
+
+/// An event that can't have happened in this state. The state is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Refused {
+    /// The kind of reason.
+    pub code: RefusedCode,
+    /// What doesn't fit, in words.
+    pub why: String,
+    /// What to do instead; may be empty.
+    pub hint: String,
+}
+
+/// Why an event is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedCode {
+    /// The run has no such task.
+    UnknownTask,
+    /// The event belongs to an attempt or a worker of the past.
+    Stale,
+    /// The state doesn't allow it.
+    Illegal,
+    /// It would break a limit: workers, files, one merge at a time.
+    Limit,
+}
+
+impl RefusedCode {
+    /// The code of the error table that fits when a person asked for it.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::UnknownTask => "dispatch.unknown-task",
+            Self::Stale | Self::Limit => "store.conflict",
+            Self::Illegal => "request.conflict",
+        }
+    }
+}
+
+impl Refused {
+    fn new(code: RefusedCode, why: impl Into<String>) -> Self {
+        Self { code, why: why.into(), hint: String::new() }
+    }
+
+    fn illegal(why: impl Into<String>) -> Self {
+        Self::new(RefusedCode::Illegal, why)
+    }
+
+    fn stale(why: impl Into<String>) -> Self {
+        Self::new(RefusedCode::Stale, why)
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// How many tasks are in which part of their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Wait for others, for a worker or for files.
+    pub waiting: usize,
+    /// Have a worker.
+    pub working: usize,
+    /// Are captured, judged or merged.
+    pub judged: usize,
+    /// Are in the run's branch.
+    pub merged: usize,
+    /// Are blocked.
+    pub blocked: usize,
+    /// Can't start.
+    pub dep_failed: usize,
+    /// Were stopped.
+    pub stopped: usize,
+}
+
+impl RunState {
+    /// A run of which nothing is known yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What `RunStarted` said, once it has.
+    #[must_use]
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// Whether all tasks are known, so that work may begin.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.header.as_ref().is_some_and(|header| header.parts == self.parts)
+    }
+
+    /// Whether somebody asked to stop the run.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping
+    }
+
+    /// How the run ended, once it has.
+    #[must_use]
+    pub fn outcome(&self) -> Option<RunOutcome> {
+        self.finished
+    }
+
+    /// One task.
+    #[must_use]
+    pub fn task(&self, id: &TaskId) -> Option<TaskView> {
+        self.by_id.get(id).map(|at| self.records[*at].view())
+    }
+
+    /// All tasks in their natural order.
+    pub fn tasks(&self) -> impl Iterator<Item = TaskView> {
+        self.by_id.values().map(|at| self.records[*at].view())
+    }
+
+    /// Tasks between an intent and its outcome (Starting, Merging): at boot, find out what became of each before anything
+    /// else, and say it by `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or repeat the merge.
+    pub fn in_doubt(&self) -> impl Iterator<Item = TaskView> {
+        self.queue.active().map(|at| &self.records[at]).filter(|record| record.is_in_doubt()).map(Record::view)
+    }
+
+    /// When [`decide`](Self::decide) has something new to say though nothing happens: the next time limit of a worker.
+    #[must_use]
+    pub fn next_deadline(&self, now: Millis) -> Option<Millis> {
+        let deadlines = self.queue.active().filter_map(|at| self.records[at].deadline());
+        deadlines.filter(|deadline| *deadline > now).min()
+    }
+
+    /// How many tasks are in which part of their way.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.records.iter().for_each(|record| record.count(&mut counts));
+        counts
+    }
+}

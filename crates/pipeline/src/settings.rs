@@ -1,0 +1,71 @@
+//! What holds for one task once its own word, its phase's and its plan's are put together.
+
+use protocol::plan::{CommandLine, Phase, PhaseSettings, Plan, PlanSettings, Task, TaskSettings};
+use protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
+
+/// Milliseconds in a minute.
+const MINUTE_MS: i64 = 60_000;
+
+/// The settings of one task: its own, else its phase's, else its plan's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// Who does it, if the plan says so.
+    pub agent: Option<String>,
+    /// What the `exec` driver runs.
+    pub command: Option<CommandLine>,
+    /// The group of tasks in its phase.
+    pub slice: Option<String>,
+    /// Command of the test gate.
+    pub test: Option<CommandLine>,
+    /// Command of the build gate.
+    pub build: Option<CommandLine>,
+    /// Gates that it must pass; nothing when the plan doesn't say.
+    pub gates: Option<Vec<String>>,
+    /// Globs that it may write; nothing said means anywhere.
+    pub scope: Option<Vec<String>>,
+    /// Longest time of one attempt in milliseconds.
+    pub timeout_ms: Option<i64>,
+    /// Who is named as author of its commit.
+    pub author: Option<String>,
+}
+
+/// Puts together what holds for a task.
+#[must_use]
+pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
+    let (plan_default, phase_default, task_default) =
+        (PlanSettings::default(), PhaseSettings::default(), TaskSettings::default());
+    let plan = plan.switchboard.as_ref().unwrap_or(&plan_default);
+    let phase = phase.switchboard.as_ref().unwrap_or(&phase_default);
+    let task = task.switchboard.as_ref().unwrap_or(&task_default);
+    let minutes = task.timeout_minutes.or(plan.timeout_minutes);
+    Settings {
+        agent: first([&task.agent, &phase.agent, &plan.agent]),
+        command: task.command.clone(),
+        slice: task.slice.clone(),
+        test: first([&task.test, &phase.test, &plan.test]),
+        build: plan.build.clone(),
+        gates: first([&task.gates, &phase.gates, &plan.gates]),
+        scope: task.scope.clone(),
+        timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
+        author: task.author.clone(),
+    }
+}
+
+fn first<T: Clone>(options: [&Option<T>; 3]) -> Option<T> {
+    options.into_iter().find_map(Clone::clone)
+}
+
+/// Most workers at once: the flag's word, else one where the plan's execution profile forbids more, else the smaller of what
+/// `x-switchboard` and the profile say, else [`DEFAULT_WORKERS`]; always 1 to [`MAX_WORKERS`].
+#[must_use]
+pub fn max_workers(plan: &Plan, flag: Option<u32>) -> u32 {
+    let profile = plan.execution_profile.as_ref();
+    let allowed = match profile {
+        Some(profile) if profile.parallelization_enabled => Some(profile.max_concurrent_tasks),
+        Some(_) => Some(1),
+        None => None,
+    };
+    let named = plan.switchboard.as_ref().and_then(|settings| settings.max_workers);
+    let planned = [named, allowed].into_iter().flatten().min();
+    flag.or(planned).unwrap_or(DEFAULT_WORKERS).clamp(1, MAX_WORKERS)
+}

@@ -1,0 +1,390 @@
+//! A world that carries effects out: slowly, in any order, and not always well.
+
+use std::collections::BTreeSet;
+
+use pipeline::run::{Refused, RunState};
+use protocol::id::WorkerId;
+use protocol::plan::TaskId;
+use protocol::run::{Effect, EffectKey, GateVerdict, RunEvent, RunOutcome, StopCause, TaskState, TurnOutcome};
+use protocol::time::Millis;
+
+use super::checker::{Checker, starting};
+use super::rng::Rng;
+
+/// How the world treats the run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manners {
+    /// Nothing goes wrong.
+    Kind,
+    /// Everything goes wrong now and then.
+    Rough,
+}
+
+/// A piece of work under way outside.
+#[derive(Clone)]
+enum Job {
+    /// An effect that nobody has begun.
+    Todo(Effect),
+    /// A worker that was intended and may come to life.
+    Spawn { task: TaskId, worker: WorkerId },
+    /// A worker at work.
+    Work { task: TaskId, worker: WorkerId },
+    /// Gates that are still running.
+    Judge { task: TaskId, attempt: u32, gates: Vec<String> },
+    /// A merge that was intended.
+    Merge { task: TaskId, attempt: u32 },
+}
+
+pub(crate) struct World {
+    rng: Rng,
+    manners: Manners,
+    now: i64,
+    state: RunState,
+    log: Vec<(RunEvent, Millis)>,
+    checker: Checker,
+    jobs: Vec<Job>,
+    under_way: BTreeSet<EffectKey>,
+    names: usize,
+    retries: usize,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, manners: Manners) -> Self {
+        let mut world = Self {
+            rng: Rng::new(seed),
+            manners,
+            now: 0,
+            state: RunState::new(),
+            log: Vec::new(),
+            checker: Checker::default(),
+            jobs: Vec::new(),
+            under_way: BTreeSet::new(),
+            names: 0,
+            retries: 0,
+        };
+        for event in world.opening() {
+            world.tell(event).expect("the opening is accepted");
+        }
+        world
+    }
+
+    pub(crate) fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    pub(crate) fn log(&self) -> &[(RunEvent, Millis)] {
+        &self.log
+    }
+
+    /// Plays until the run is finished and nobody retries anything.
+    pub(crate) fn play(&mut self) -> RunOutcome {
+        for _ in 0..20_000 {
+            self.look_around();
+            if self.jobs.is_empty() && self.state.outcome().is_some() && !self.try_again() {
+                self.compare_with_replay();
+                return self.state.outcome().expect("it is finished");
+            }
+            self.interfere();
+            self.work();
+        }
+        panic!("the history doesn't end: {:?}", self.state.counts());
+    }
+
+    fn opening(&mut self) -> Vec<RunEvent> {
+        const PATHS: [&str; 9] =
+            ["src/a.rs", "src/b.rs", "src", "src/*.rs", "lib/x.rs", "lib/**", "docs/a.md", "**/*.md", "d.txt"];
+        let tasks = 1 + self.rng.below(24);
+        let density = self.rng.below(400);
+        let id = |n: usize| TaskId::new(format!("{}.{}", 1 + n / 7, 1 + n % 7)).expect("an id");
+        let max_workers = 1 + self.rng.below(5) as u32;
+        let parts = tasks as u32;
+        let mut events = vec![RunEvent::RunStarted {
+            title: "t".to_owned(),
+            plan_hash: "h".to_owned(),
+            base: "b".to_owned(),
+            parts,
+            max_workers,
+        }];
+        for n in 0..tasks {
+            let depends = (0..n).filter(|_| self.rng.chance(density)).map(id).collect();
+            let writes = (0..self.rng.below(3)).map(|_| (*self.rng.pick(&PATHS)).to_owned()).collect();
+            let gates = (0..self.rng.below(4)).map(|gate| format!("gate{gate}")).collect();
+            let timeout_ms = self.goes_wrong(500).then_some(200);
+            events.push(RunEvent::TaskAdded { task: id(n), depends, writes, gates, timeout_ms });
+        }
+        events
+    }
+
+    /// Records an event that has happened, and what follows from it.
+    fn tell(&mut self, event: RunEvent) -> Result<(), Refused> {
+        let now = Millis(self.now);
+        let before = self.state.clone();
+        let consequences = match self.state.step(&event, now) {
+            Ok(consequences) => consequences,
+            Err(refused) => {
+                assert!(self.state == before, "a refused event changes nothing: {event:?}");
+                return Err(refused);
+            }
+        };
+        if self.state == before && is_repeatable(&event) {
+            return Ok(());
+        }
+        self.checker.see(&event);
+        self.log.push((event, now));
+        for consequence in consequences {
+            let folded = self.state.clone();
+            let more = self.state.step(&consequence, now).expect("a consequence can be folded");
+            assert!(more.is_empty() && self.state == folded, "a consequence is folded already: {consequence:?}");
+            self.checker.see(&consequence);
+            self.log.push((consequence, now));
+        }
+        for task in self.state.tasks().filter(|task| task.state.is_settled()) {
+            self.checker.settled(&task.task);
+        }
+        Ok(())
+    }
+
+    /// Asks what is to be done, and takes on what is not under way.
+    fn look_around(&mut self) {
+        let effects = self.state.decide(Millis(self.now));
+        assert_eq!(effects, self.state.decide(Millis(self.now)), "decisions don't depend on anything else");
+        let keys: BTreeSet<_> = effects.iter().map(Effect::key).collect();
+        assert_eq!(keys.len(), effects.len(), "an effect is named once");
+        if !self.state.is_stopping() {
+            let ready = self.state.tasks().filter(|task| task.state == TaskState::Ready);
+            let ready: Vec<_> = ready.map(|task| task.task).collect();
+            self.checker.keeps_workers_busy(&ready, &effects);
+        } else {
+            assert!(effects.iter().all(|effect| starting(effect).is_none()), "a stopping run starts nothing");
+        }
+        for effect in effects {
+            if self.under_way.insert(effect.key()) {
+                self.jobs.push(Job::Todo(effect));
+            }
+        }
+    }
+
+    /// Lets one job go on.
+    fn work(&mut self) {
+        self.now += self.rng.below(30) as i64;
+        if self.jobs.is_empty() {
+            return;
+        }
+        let at = self.rng.below(self.jobs.len());
+        match self.jobs.swap_remove(at) {
+            Job::Todo(effect) => self.begin(effect),
+            Job::Spawn { task, worker } => self.spawn(task, worker),
+            Job::Work { task, worker } => self.end_work(task, worker),
+            Job::Judge { task, attempt, gates } => self.judge(task, attempt, gates),
+            Job::Merge { task, attempt } => self.merge(task, attempt),
+        }
+    }
+
+    fn begin(&mut self, effect: Effect) {
+        let key = effect.key();
+        match effect {
+            Effect::StartWorker { task, attempt, .. } => {
+                let worker = WorkerId::from_bits(self.rng.next());
+                if self.tell(RunEvent::WorkerIntended { task: task.clone(), attempt, worker: worker.clone() }).is_ok() {
+                    self.jobs.push(Job::Spawn { task, worker });
+                }
+            }
+            Effect::Capture { task, attempt, .. } => self.capture(task, attempt),
+            Effect::RunGates { task, attempt, gates, .. } => self.jobs.push(Job::Judge { task, attempt, gates }),
+            Effect::Merge { task, attempt, commit } => {
+                let onto = self.name();
+                if self.tell(RunEvent::MergeIntended { task: task.clone(), attempt, commit, onto }).is_ok() {
+                    self.jobs.push(Job::Merge { task, attempt });
+                }
+            }
+            Effect::StopWorker { task, worker, cause } => self.stop(task, worker, cause),
+            Effect::Finish { outcome } => {
+                // A retry may have come in between.
+                let _refused = self.tell(RunEvent::RunFinished { outcome });
+            }
+        }
+        self.under_way.remove(&key);
+    }
+
+    fn spawn(&mut self, task: TaskId, worker: WorkerId) {
+        if self.goes_wrong(60) {
+            self.surely(RunEvent::WorkerLost { task, worker, reason: "no such program".to_owned() });
+            return;
+        }
+        self.surely(RunEvent::WorkerStarted { task: task.clone(), worker: worker.clone() });
+        self.jobs.push(Job::Work { task, worker });
+    }
+
+    fn end_work(&mut self, task: TaskId, worker: WorkerId) {
+        if self.goes_wrong(60) {
+            self.surely(RunEvent::WorkerLost { task, worker, reason: "killed".to_owned() });
+            return;
+        }
+        let outcome = match self.goes_wrong(200) {
+            false => TurnOutcome::Finished,
+            true => *self.rng.pick(&[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped]),
+        };
+        self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "so it was".to_owned() });
+    }
+
+    /// Stops a worker, if it is still there.
+    fn stop(&mut self, task: TaskId, worker: WorkerId, cause: StopCause) {
+        let theirs = |job: &Job| match job {
+            Job::Spawn { worker: w, .. } | Job::Work { worker: w, .. } => *w == worker,
+            Job::Todo(_) | Job::Judge { .. } | Job::Merge { .. } => false,
+        };
+        let Some(at) = self.jobs.iter().position(theirs) else { return };
+        match self.jobs.swap_remove(at) {
+            Job::Work { .. } if self.rng.chance(800) => {
+                let outcome = match cause {
+                    StopCause::Requested => TurnOutcome::Stopped,
+                    StopCause::TimedOut => TurnOutcome::TimedOut,
+                };
+                self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "stopped".to_owned() });
+            }
+            _ => self.surely(RunEvent::WorkerLost { task, worker, reason: "killed".to_owned() }),
+        }
+    }
+
+    /// The task may have been stopped meanwhile, then what was captured doesn't matter.
+    fn capture(&mut self, task: TaskId, attempt: u32) {
+        let event = match self.goes_wrong(100) {
+            true => RunEvent::NothingChanged { task, attempt },
+            false => RunEvent::ChangeCaptured {
+                task,
+                attempt,
+                commit: self.name(),
+                tree: self.name(),
+                files: vec!["src/a.rs".to_owned()],
+                files_total: 1,
+            },
+        };
+        let _refused = self.tell(event);
+    }
+
+    fn judge(&mut self, task: TaskId, attempt: u32, mut gates: Vec<String>) {
+        if gates.is_empty() {
+            return;
+        }
+        let gate = gates.swap_remove(self.rng.below(gates.len()));
+        let verdict = match self.goes_wrong(250) {
+            true => *self.rng.pick(&[GateVerdict::Fail, GateVerdict::Error]),
+            false => *self.rng.pick(&[GateVerdict::Pass, GateVerdict::Warn, GateVerdict::NotConfigured]),
+        };
+        let reasons = vec!["because".to_owned()];
+        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, verdict, reasons };
+        if self.tell(report).is_ok() {
+            self.jobs.push(Job::Judge { task, attempt, gates });
+        }
+    }
+
+    fn merge(&mut self, task: TaskId, attempt: u32) {
+        if self.goes_wrong(200) {
+            self.surely(RunEvent::MergeConflicted { task, attempt, files: vec!["src/a.rs".to_owned()] });
+            return;
+        }
+        let commit = self.name();
+        self.surely(RunEvent::TaskMerged { task, attempt, commit });
+    }
+
+    // === trouble ===
+
+    /// People who stop things, events that come twice, daemons that are killed.
+    fn interfere(&mut self) {
+        if self.manners == Manners::Kind {
+            return;
+        }
+        if self.rng.chance(8) {
+            let task = self.some_task();
+            self.surely(RunEvent::TaskStopRequested { task });
+        }
+        if self.rng.chance(1) {
+            self.surely(RunEvent::RunStopRequested);
+        }
+        if self.rng.chance(20) && self.retries < 40 {
+            let task = self.some_task();
+            self.retries += usize::from(self.tell(RunEvent::TaskRetryRequested { task }).is_ok());
+        }
+        if self.rng.chance(60) {
+            self.repeat_something();
+        }
+        if self.rng.chance(8) {
+            self.restart();
+        }
+    }
+
+    /// After the end, a person may try again what did not work.
+    fn try_again(&mut self) -> bool {
+        if self.manners == Manners::Kind || self.retries >= 40 || self.rng.chance(500) {
+            return false;
+        }
+        let again = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
+        let Some(task) = self.state.tasks().find(|task| again(&task.state)) else { return false };
+        self.retries += 1;
+        self.surely(RunEvent::TaskRetryRequested { task: task.task });
+        true
+    }
+
+    fn repeat_something(&mut self) {
+        let (event, _) = self.rng.pick(&self.log).clone();
+        // An end that is told again after a retry is the end again, if there is nothing left to do.
+        if !is_repeatable(&event) || matches!(event, RunEvent::RunFinished { .. }) {
+            return;
+        }
+        let before = self.state.clone();
+        let consequences = self.state.step(&event, Millis(self.now)).unwrap_or_default();
+        assert!(consequences.is_empty() && self.state == before, "seen twice, folded twice: {event:?}");
+    }
+
+    /// The daemon is killed: what was under way is forgotten, the state is folded anew, doubts are settled first.
+    fn restart(&mut self) {
+        self.compare_with_replay();
+        self.under_way.clear();
+        let jobs = std::mem::take(&mut self.jobs);
+        for job in jobs {
+            match job {
+                // Workers outlive the daemon; whether one came to life is found out.
+                Job::Spawn { .. } | Job::Work { .. } => self.jobs.push(job),
+                Job::Merge { task, attempt } => self.merge(task, attempt),
+                Job::Todo(_) | Job::Judge { .. } => {}
+            }
+        }
+        let merging = |state: &TaskState| matches!(state, TaskState::Merging { .. });
+        assert!(!self.state.in_doubt().any(|task| merging(&task.state)), "no merge is left in doubt");
+    }
+
+    fn compare_with_replay(&self) {
+        let mut replayed = RunState::new();
+        for (event, at) in &self.log {
+            replayed.step(event, *at).expect("what was accepted once is accepted again");
+        }
+        assert!(replayed == self.state, "replaying the log rebuilds the state");
+    }
+
+    fn surely(&mut self, event: RunEvent) {
+        let shown = format!("{event:?}");
+        self.tell(event).unwrap_or_else(|refused| panic!("{shown}: {refused}"));
+    }
+
+    fn goes_wrong(&mut self, per_mille: usize) -> bool {
+        self.manners == Manners::Rough && self.rng.chance(per_mille)
+    }
+
+    fn some_task(&mut self) -> TaskId {
+        let tasks: Vec<_> = self.state.tasks().map(|task| task.task).collect();
+        self.rng.pick(&tasks).clone()
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("c{}", self.names)
+    }
+}
+
+/// Whether an event tells a fact (and may be delivered twice) rather than a wish (which has its own key).
+fn is_repeatable(event: &RunEvent) -> bool {
+    !matches!(
+        event,
+        RunEvent::TaskStopRequested { .. } | RunEvent::RunStopRequested | RunEvent::TaskRetryRequested { .. }
+    )
+}

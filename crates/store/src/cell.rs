@@ -1,0 +1,193 @@
+//! Values in the tables: cells, keys and rows.
+
+use std::collections::BTreeMap;
+
+use crate::Error;
+
+/// One value in a table. The order is SQLite's: null, then integers, then text by its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// No value.
+    #[default]
+    Null,
+    /// A whole number: a count, a time in milliseconds, an lsn; a truth is 0 or 1.
+    Int(i64),
+    /// UTF-8 text.
+    Text(String),
+}
+
+impl Cell {
+    /// The text, when it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Null | Self::Int(_) => None,
+        }
+    }
+
+    /// The number, when it is one.
+    #[must_use]
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            Self::Null | Self::Text(_) => None,
+        }
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        *self == Self::Null
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<i64> for Cell {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<u64> for Cell {
+    /// Saturates: what is stored as `u64` here (lsn, revision, size) never comes near `i64::MAX`.
+    fn from(number: u64) -> Self {
+        Self::Int(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(number: u32) -> Self {
+        Self::Int(number.into())
+    }
+}
+
+impl From<bool> for Cell {
+    fn from(truth: bool) -> Self {
+        Self::Int(truth.into())
+    }
+}
+
+impl From<protocol::time::Millis> for Cell {
+    fn from(point: protocol::time::Millis) -> Self {
+        Self::Int(point.0)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// The values of a table's key columns, in the order of its declaration.
+pub type Key = Vec<Cell>;
+
+/// One row: every column of its table by name. Columns that were never set are null.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(transparent)]
+pub struct Row(BTreeMap<String, Cell>);
+
+impl Row {
+    /// A row without columns.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds or replaces one column.
+    #[must_use]
+    pub fn with(mut self, column: impl Into<String>, value: impl Into<Cell>) -> Self {
+        self.set(column, value);
+        self
+    }
+
+    /// Adds or replaces one column.
+    pub fn set(&mut self, column: impl Into<String>, value: impl Into<Cell>) {
+        self.0.insert(column.into(), value.into());
+    }
+
+    /// The cell of a column; null when the row has none of that name.
+    #[must_use]
+    pub fn get(&self, column: &str) -> &Cell {
+        self.0.get(column).unwrap_or(&Cell::Null)
+    }
+
+    /// The text of a column; nothing when it is null, a number, or missing.
+    #[must_use]
+    pub fn get_text(&self, column: &str) -> Option<&str> {
+        self.get(column).as_text()
+    }
+
+    /// The number of a column; nothing when it is null, text, or missing.
+    #[must_use]
+    pub fn get_int(&self, column: &str) -> Option<i64> {
+        self.get(column).as_int()
+    }
+
+    /// Whether a column holds a number other than 0.
+    #[must_use]
+    pub fn get_bool(&self, column: &str) -> bool {
+        self.get_int(column).is_some_and(|number| number != 0)
+    }
+
+    /// The text of a column that must have one.
+    ///
+    /// # Errors
+    /// [`Error::Column`] when it is null, a number, or missing: the projector and its reader disagree.
+    pub fn try_text(&self, column: &str) -> Result<&str, Error> {
+        self.get_text(column).ok_or_else(|| Error::Column { column: column.to_owned(), wanted: "text" })
+    }
+
+    /// The number of a column that must have one.
+    ///
+    /// # Errors
+    /// [`Error::Column`] when it is null, text, or missing.
+    pub fn try_int(&self, column: &str) -> Result<i64, Error> {
+        self.get_int(column).ok_or_else(|| Error::Column { column: column.to_owned(), wanted: "a number" })
+    }
+
+    /// The number of a column that must have one and can't be negative: an lsn, a revision, a count.
+    ///
+    /// # Errors
+    /// [`Error::Column`] when it is null, text, negative, or missing.
+    pub fn try_u64(&self, column: &str) -> Result<u64, Error> {
+        let wanted = || Error::Column { column: column.to_owned(), wanted: "a number from 0" };
+        self.get_int(column).and_then(|number| u64::try_from(number).ok()).ok_or_else(wanted)
+    }
+
+    /// All columns, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Cell)> {
+        self.0.iter().map(|(column, cell)| (column.as_str(), cell))
+    }
+}
+
+impl<C: Into<String>> FromIterator<(C, Cell)> for Row {
+    fn from_iter<I: IntoIterator<Item = (C, Cell)>>(cells: I) -> Self {
+        Self(cells.into_iter().map(|(column, cell)| (column.into(), cell)).collect())
+    }
+}
+
+impl<const N: usize> From<[(&'static str, Cell); N]> for Row {
+    fn from(cells: [(&'static str, Cell); N]) -> Self {
+        cells.into_iter().collect()
+    }
+}

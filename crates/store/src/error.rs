@@ -1,0 +1,205 @@
+//! What can go wrong, and the failure that a user sees for it.
+
+use std::path::PathBuf;
+
+use protocol::error::Failure;
+use protocol::event::Lsn;
+
+/// What can go wrong in the store.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The writer's queue is full; nothing was written.
+    #[error("the store's queue is full")]
+    Busy,
+    /// A guard didn't hold; nothing was written.
+    #[error(transparent)]
+    Refused(Box<Failure>),
+    /// A subject has another revision than expected; nothing was written.
+    #[error("{subject} is at revision {found}, not {expected}")]
+    Conflict {
+        /// The subject.
+        subject: String,
+        /// What the batch expected.
+        expected: u64,
+        /// What it is.
+        found: u64,
+    },
+    /// The idempotency key was used with another verb or other arguments; nothing was written.
+    #[error("the key {key:?} was used before for {verb} with other arguments")]
+    KeyReused {
+        /// The key.
+        key: String,
+        /// The verb of the first call.
+        verb: String,
+    },
+    /// The batch was decided in an epoch that is over; nothing was written.
+    #[error("the store is in epoch {current}, the batch is of epoch {given}")]
+    StaleEpoch {
+        /// The batch's epoch.
+        given: u64,
+        /// The store's.
+        current: u64,
+    },
+    /// Facts, a body, a reply or a name is over its limit; nothing was written.
+    #[error("{what} has {size} bytes, at most {limit} are allowed")]
+    TooLarge {
+        /// What is too large, with the event's kind and subject.
+        what: String,
+        /// Its size in bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A cursor lies beyond the head of the log: it belongs to another chain or to a later state of this one.
+    #[error("the cursor {cursor} is ahead of the log, which ends at {head}")]
+    Ahead {
+        /// The cursor.
+        cursor: Lsn,
+        /// The head.
+        head: Lsn,
+    },
+    /// A declaration, a change or a query doesn't fit the tables: a defect of the part that made it.
+    #[error("table {table}: {what}")]
+    Schema {
+        /// The table.
+        table: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// A row lacks what its reader needs: the projector and its reader disagree.
+    #[error("column {column} should hold {wanted}")]
+    Column {
+        /// The column.
+        column: String,
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// Another process owns the store.
+    #[error("{} is owned by {holder}", path.display())]
+    Locked {
+        /// The database.
+        path: PathBuf,
+        /// Process id and address of the owner, as far as it has written them.
+        holder: String,
+    },
+    /// The file doesn't lie on a local disk, where locks and syncs can be relied on.
+    #[error("{} lies on {kind}, a network file system", path.display())]
+    NetworkFileSystem {
+        /// The database.
+        path: PathBuf,
+        /// The file system.
+        kind: String,
+    },
+    /// The record is damaged.
+    #[error("{place}: {what}")]
+    Corrupt {
+        /// The file, or the event by lsn, kind and subject.
+        place: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file was written by a newer version of this program.
+    #[error("{} has format {found}, this version reads up to {known}", path.display())]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest format known here.
+        known: i64,
+    },
+    /// The disk is full; nothing was written, and the store goes on.
+    #[error("the disk is full")]
+    DiskFull,
+    /// A file or folder could not be read or written.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// The cause.
+        #[source]
+        source: std::sync::Arc<std::io::Error>,
+    },
+    /// A write or sync failed, so what is on disk is unknown. The handle is dead: reopen and read what is there.
+    #[error("the store failed and must be reopened: {0}")]
+    Fatal(String),
+    /// The store has been closed.
+    #[error("the store is closed")]
+    Closed,
+    /// The database refused a statement: a defect of this crate.
+    #[error("the database refused: {0}")]
+    Database(String),
+}
+
+impl Error {
+    /// The failure that every face shows.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        if let Self::Refused(failure) = self {
+            return (**failure).clone();
+        }
+        let (code, hint) = self.code();
+        let failure = Failure::new(code, self.to_string()).hint(hint);
+        match self {
+            Self::Corrupt { place, .. } => failure.at(place.clone()),
+            Self::Locked { path, .. } | Self::NetworkFileSystem { path, .. } | Self::Newer { path, .. } => {
+                failure.at(path.display().to_string())
+            }
+            Self::Busy
+            | Self::Refused(_)
+            | Self::Conflict { .. }
+            | Self::KeyReused { .. }
+            | Self::StaleEpoch { .. }
+            | Self::TooLarge { .. }
+            | Self::Ahead { .. }
+            | Self::Schema { .. }
+            | Self::Column { .. }
+            | Self::DiskFull
+            | Self::Io { .. }
+            | Self::Fatal(_)
+            | Self::Closed
+            | Self::Database(_) => failure,
+        }
+    }
+
+    fn code(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Busy => ("store.busy", "try again in a moment"),
+            Self::Refused(_) | Self::Schema { .. } | Self::Column { .. } | Self::Database(_) => {
+                ("internal.bug", "please report it with the daemon's log")
+            }
+            Self::Conflict { .. } | Self::StaleEpoch { .. } => {
+                ("store.conflict", "read the current state and decide again")
+            }
+            Self::KeyReused { .. } => ("request.conflict", "use a new key for a new call"),
+            Self::TooLarge { .. } => ("store.too-large", "put large text into a file and send its path"),
+            Self::Ahead { .. } => ("store.conflict", "start again from the current head"),
+            Self::Locked { .. } => ("store.locked", "use that daemon, or stop it with `switchboard down`"),
+            Self::NetworkFileSystem { .. } => {
+                ("store.network-file-system", "set XDG_STATE_HOME to a folder on a local disk")
+            }
+            Self::Corrupt { .. } => ("store.corrupt", "keep a copy of the folder, then run `switchboard doctor`"),
+            Self::Newer { .. } => ("daemon.other-version", "use the version that wrote it, or a newer one"),
+            Self::DiskFull => ("io.disk-full", "free some space and try again"),
+            Self::Io { .. } => ("io.denied", "check that the folder belongs to you and may be written"),
+            Self::Fatal(_) | Self::Closed => ("store.fatal", "run `switchboard restart`"),
+        }
+    }
+
+    /// Wraps an error of the file system.
+    pub(crate) fn io(what: impl Into<String>, source: std::io::Error) -> Self {
+        Self::Io { what: what.into(), source: std::sync::Arc::new(source) }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(Box::new(failure))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        error.failure()
+    }
+}

@@ -1,0 +1,170 @@
+//! What a part declares: its tables, its pure projector, and how facts of older versions are lifted.
+
+use protocol::event::Event;
+use serde_json::Value;
+
+use crate::{Cell, Key, Row};
+
+/// What a column holds; null is always allowed outside the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ty {
+    /// [`Cell::Int`].
+    Int,
+    /// [`Cell::Text`].
+    Text,
+}
+
+/// One column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// Lower-case letters, digits and `_`, unique in its table.
+    pub name: &'static str,
+    /// What it holds.
+    pub ty: Ty,
+}
+
+impl Column {
+    /// A column of whole numbers.
+    #[must_use]
+    pub const fn int(name: &'static str) -> Self {
+        Self { name, ty: Ty::Int }
+    }
+
+    /// A column of text.
+    #[must_use]
+    pub const fn text(name: &'static str) -> Self {
+        Self { name, ty: Ty::Text }
+    }
+}
+
+/// One table, declared as a constant by the part that owns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table {
+    /// Lower-case letters, digits and `_`, unique among all parts.
+    pub name: &'static str,
+    /// All columns, those of the key too.
+    pub columns: &'static [Column],
+    /// The columns that name a row; never null. Also the order in which rows are read by default.
+    pub key: &'static [&'static str],
+    /// Columns that queries filter and sort by, one list an index.
+    pub indexes: &'static [&'static [&'static str]],
+}
+
+impl Table {
+    /// The column of that name.
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<&'static Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// One change of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Writes the whole row in place of one with the same key; columns that are left out become null.
+    Put {
+        /// The table.
+        table: &'static str,
+        /// The row, its key included.
+        row: Row,
+    },
+    /// Sets some columns (none of the key) of a row; nothing happens when there is no such row.
+    Patch {
+        /// The table.
+        table: &'static str,
+        /// The row's key.
+        key: Key,
+        /// New values by column.
+        set: Vec<(&'static str, Cell)>,
+    },
+    /// Adds to a number, where null and a missing row count as 0; the row is made when it is missing. Saturates.
+    Add {
+        /// The table.
+        table: &'static str,
+        /// The row's key.
+        key: Key,
+        /// A column of numbers.
+        column: &'static str,
+        /// What to add; negative to take away.
+        by: i64,
+    },
+    /// Removes a row; nothing happens when there is none.
+    Delete {
+        /// The table.
+        table: &'static str,
+        /// The row's key.
+        key: Key,
+    },
+}
+
+impl Change {
+    /// A [`Change::Put`].
+    #[must_use]
+    pub fn put(table: &'static str, row: impl Into<Row>) -> Self {
+        Self::Put { table, row: row.into() }
+    }
+
+    /// A [`Change::Patch`].
+    #[must_use]
+    pub fn patch(
+        table: &'static str,
+        key: impl IntoIterator<Item = Cell>,
+        set: impl IntoIterator<Item = (&'static str, Cell)>,
+    ) -> Self {
+        Self::Patch { table, key: key.into_iter().collect(), set: set.into_iter().collect() }
+    }
+
+    /// A [`Change::Add`].
+    #[must_use]
+    pub fn add(table: &'static str, key: impl IntoIterator<Item = Cell>, column: &'static str, by: i64) -> Self {
+        Self::Add { table, key: key.into_iter().collect(), column, by }
+    }
+
+    /// A [`Change::Delete`].
+    #[must_use]
+    pub fn delete(table: &'static str, key: impl IntoIterator<Item = Cell>) -> Self {
+        Self::Delete { table, key: key.into_iter().collect() }
+    }
+
+    /// The table that it changes.
+    #[must_use]
+    pub fn table(&self) -> &'static str {
+        match self {
+            Self::Put { table, .. }
+            | Self::Patch { table, .. }
+            | Self::Add { table, .. }
+            | Self::Delete { table, .. } => table,
+        }
+    }
+}
+
+/// A part's tables and its pure projector. The store runs it inside the transaction that appends the event, and again
+/// over the whole log when the tables must be rebuilt, so it may use nothing but the event.
+pub trait Projection: Send + Sync {
+    /// The tables; no other part's projector may write them.
+    fn tables(&self) -> &'static [Table];
+
+    /// The row changes of one event, applied in order. The event comes without its body, because state never depends
+    /// on what retention may drop, and with its facts lifted to the newest version. Ignores kinds of other parts.
+    fn project(&self, event: &Event) -> Vec<Change>;
+
+    /// Raised whenever `tables` or `project` change: the tables are then rebuilt from the log at the next open.
+    fn version(&self) -> u32;
+
+    /// How facts of this part's older events are lifted; one row for each kind and version that was ever written.
+    fn upcasters(&self) -> &'static [Upcaster] {
+        &[]
+    }
+}
+
+/// Lifts the facts of one kind from one version to the next. The log keeps what was written (its hash covers that);
+/// readers and projectors see the newest form. Tested on a stored fixture of each version.
+#[derive(Debug, Clone, Copy)]
+pub struct Upcaster {
+    /// The event's kind.
+    pub kind: &'static str,
+    /// The version that it reads; the result is of the next one.
+    pub from: u16,
+    /// The lift.
+    pub lift: fn(Value) -> Value,
+}
