@@ -1,5 +1,29 @@
 //! Wires the parts together: boot, verbs, MCP, HTTP. It has no rules of its own.
+//!
+//! [`serve`] is the boot order, top to bottom. A call comes in by a face ([`mcp`], [`http`], [`socket`]), which finds out
+//! who calls; [`verbs`] finds the row, asks the policy and hands on to the part whose verb it is. [`launch`] starts a
+//! daemon for a command that needs one; [`Place`] says where everything of a repository lies.
 
+mod boot;
+mod error;
 pub mod face;
 pub mod http;
+mod head;
+mod launch;
+mod mailroom;
 pub mod mcp;
+mod owner;
+mod place;
+mod project;
+mod socket;
+mod token;
+pub mod trust;
+mod verbs;
+
+pub use boot::{Options, serve};
+pub use error::Error;
+pub use launch::{Launch, launch};
+pub use owner::Owner;
+pub use place::Place;
+pub use project::{FOLDER, ServerInfo};
+pub use token::{read as read_token, rotate as rotate_token};

@@ -1,1 +1,21 @@
 //! The one home of spawning: argv, environment, process group, limits, reaping, and git.
+//!
+//! Start with [`spawn::Spawn`], which every process of ours is started by: blocking and captured ([`spawn::Output`]), as
+//! a piped child ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] stands on it. Around them:
+//! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
+//! [`orphans`] (subreaper and sweep), [`lock`] (one owner per file) and [`journal`] (append-only lines that survive a kill).
+
+pub mod clock;
+pub mod env;
+mod error;
+pub mod fingerprint;
+pub mod git;
+pub mod journal;
+pub mod lock;
+pub mod orphans;
+pub mod spawn;
+
+pub use error::Error;
+
+/// What this crate's calls return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -179,3 +179,14 @@ impl Filter {
         self
     }
 }
+
+// === impl Filter ===
+
+impl Filter {
+    /// Whether an event passes.
+    #[must_use]
+    pub fn wants(&self, kind: &str, subject: &str) -> bool {
+        (self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind))
+            && self.subject_prefix.as_deref().is_none_or(|prefix| subject.starts_with(prefix))
+    }
+}

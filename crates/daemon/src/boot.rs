@@ -1,0 +1,200 @@
+//! The boot order, top to bottom, and the end of the daemon.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dispatch::{Config, Dispatch, Trust, Work};
+use process::env::{Env, var};
+use store::{Clock, Store};
+use tokio::net::UnixListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::io;
+use crate::http::Http;
+use crate::mailroom::Mail;
+use crate::socket::Socket;
+use crate::trust::Pins;
+use crate::verbs::{self, Ask, Verbs};
+use crate::{Error, Place, ServerInfo, owner, project, token};
+
+/// How long `down` waits for workers to end.
+const STOP_WORKERS: Duration = Duration::from_secs(12);
+
+/// How often idleness is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How long after its last run and last call a daemon that belongs to a run ends.
+const AFTER_RUN: Duration = Duration::from_millis(1500);
+
+/// How long a daemon that belongs to a run waits for the run.
+const BEFORE_RUN: Duration = Duration::from_secs(30);
+
+/// How the daemon is to live.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// It belongs to a run and ends with it.
+    pub ends_with_run: bool,
+    /// How long it stays without calls, runs and connected workers. Default: 15 minutes; `None`: for ever.
+    pub idle: Option<Duration>,
+    /// Port of the loopback HTTP server; 0 takes a free one.
+    pub port: u16,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { ends_with_run: false, idle: Some(Duration::from_secs(15 * 60)), port: 0 }
+    }
+}
+
+/// Runs the daemon of a place until it is told to end or has nothing to do.
+///
+/// # Errors
+/// `daemon.running` when there is one already; whatever keeps it from starting.
+pub fn serve(place: Place, options: Options) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build();
+    let runtime = runtime.map_err(io(&place.root))?;
+    let ended = runtime.block_on(run(place, options));
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    ended
+}
+
+async fn run(place: Place, options: Options) -> Result<(), Error> {
+    project::prepare(&place.project)?;
+    let lock = owner::take(&place)?;
+    process::orphans::adopt_orphans()?;
+    let store = open_store(&place)?;
+    let policy = policy::Policy::load(&place.settings, &place.project)?;
+    token::ensure(&place.project)?;
+    let stop = CancellationToken::new();
+    let dispatch = Dispatch::new(store.clone(), dispatch_config(&place)?, Arc::new(Mail(store.clone())), stop.clone());
+    let listener = bind(&place)?;
+    let http = Http::bind(options.port).await.map_err(io(&place.root))?;
+    let started_at = store.now();
+    let info = ServerInfo::new(&place, http.address().port(), started_at);
+    let (asks, inbox) = mpsc::channel(16);
+    let last_call = Mutex::new(tokio::time::Instant::now());
+    let parts = Verbs { store: store.clone(), dispatch: dispatch.clone(), policy, place: place.clone(), info: info.clone(), started_at, asks, last_call };
+    let (verbs, invoke) = verbs::shared(parts);
+    let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
+    let serving = tokio::spawn(socket.serve(listener));
+    let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
+    dispatch.boot().await?;
+    info.write(&place.project)?;
+    tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
+
+    let keep_workers = life(&verbs, &dispatch, options, inbox).await;
+    if !keep_workers {
+        dispatch.stop_workers(STOP_WORKERS).await;
+    }
+    info.retract(&place.project);
+    // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    stop.cancel();
+    for task in [serving, serving_http] {
+        if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
+            tracing::warn!("a listener did not end in time");
+        }
+    }
+    remove_socket(&place);
+    drop(verbs);
+    store.close().map_err(Error::from)?;
+    drop(lock);
+    Ok(())
+}
+
+fn open_store(place: &Place) -> Result<Store, Error> {
+    let config = store::Config::new(place.store());
+    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(Work)])?)
+}
+
+fn dispatch_config(place: &Place) -> Result<Config, Error> {
+    let pins = Pins::at(&place.settings);
+    Ok(Config {
+        repo: place.repo.clone(),
+        trusts: Trust(Arc::new(move |digest| pins.has(digest))),
+        state: place.state.clone(),
+        worktrees: place.state.join("worktrees"),
+        socket: place.socket.clone(),
+        binary: std::env::current_exe().map_err(io(&place.root))?,
+        env: Env::plain().into_pairs(),
+        limits: protocol::frame::WorkerLimits::default(),
+        shim_grace: Duration::from_secs(3),
+        gate_limit: Duration::from_secs(600),
+        crash_at: var("SWITCHBOARD_CRASH_AT"),
+    })
+}
+
+fn bind(place: &Place) -> Result<UnixListener, Error> {
+    remove_socket(place);
+    let listener = UnixListener::bind(&place.socket).map_err(io(&place.socket))?;
+    let only_user = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&place.socket, only_user).map_err(io(&place.socket))?;
+    Ok(listener)
+}
+
+/// The lock is ours, so a socket that is there is a dead daemon's.
+fn remove_socket(place: &Place) {
+    match std::fs::remove_file(&place.socket) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => tracing::warn!(%error, "the socket could not be removed"),
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// Waits until the daemon is to end; says whether workers are left at work.
+async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mpsc::Receiver<Ask>) -> bool {
+    let mut ends_with_run = options.ends_with_run;
+    let mut had_run = false;
+    let mut signals = Signals::new();
+    let born = tokio::time::Instant::now();
+    loop {
+        tokio::select! {
+            ask = asks.recv() => match ask {
+                Some(Ask::Shutdown { keep_workers }) => return keep_workers,
+                Some(Ask::EndWithRun) => ends_with_run = true,
+                None => return true,
+            },
+            () = signals.next() => return false,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        process::orphans::reap();
+        let live = *dispatch.live_runs().borrow() > 0;
+        had_run |= live;
+        let quiet = verbs.last_call.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+        let limit = match (ends_with_run, had_run) {
+            (true, true) => Some(AFTER_RUN),
+            (true, false) => Some(BEFORE_RUN),
+            (false, _) => options.idle,
+        };
+        if !live && limit.is_some_and(|limit| quiet > limit && born.elapsed() > limit) {
+            return true;
+        }
+    }
+}
+
+/// The signals that end the daemon.
+struct Signals {
+    terminate: Option<tokio::signal::unix::Signal>,
+    interrupt: Option<tokio::signal::unix::Signal>,
+}
+
+impl Signals {
+    fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| signal(kind).inspect_err(|error| tracing::warn!(%error, "a signal can't be listened to")).ok();
+        Self { terminate: listen(SignalKind::terminate()), interrupt: listen(SignalKind::interrupt()) }
+    }
+
+    async fn next(&mut self) {
+        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        }
+        tokio::select! {
+            () = one(&mut self.terminate) => {}
+            () = one(&mut self.interrupt) => {}
+        }
+    }
+}

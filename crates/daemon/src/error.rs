@@ -1,0 +1,55 @@
+//! Why the daemon does not start, or a face breaks.
+
+use protocol::error::Failure;
+
+/// What goes wrong outside of verbs.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Something says no.
+    #[error("{0}")]
+    Refused(Box<Failure>),
+    /// The store does not open or does not answer.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// Git or a process could not do its part.
+    #[error(transparent)]
+    Process(#[from] process::Error),
+    /// The dispatcher could not do its part.
+    #[error(transparent)]
+    Dispatch(#[from] dispatch::Error),
+    /// A file or socket of ours could not be used.
+    #[error("{path} could not be used")]
+    Io {
+        /// Which.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(Box::new(failure))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(failure) => *failure,
+            Error::Store(error) => error.failure(),
+            Error::Process(error) => error.failure(),
+            Error::Dispatch(error) => error.into(),
+            Error::Io { ref path, ref source } => {
+                let code = if source.kind() == std::io::ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
+                Self::new(code, error.to_string()).at(path.clone()).because(source)
+            }
+        }
+    }
+}
+
+pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error + use<> {
+    let path = path.display().to_string();
+    move |source| Error::Io { path, source }
+}

@@ -1,0 +1,59 @@
+//! Starts a daemon for a command that needs one, and waits until it is ready.
+
+use std::time::Duration;
+
+use process::clock::Deadline;
+use process::env::{Env, var};
+use process::spawn::Spawn;
+use protocol::error::Failure;
+
+use crate::{Error, Owner, Place, ServerInfo};
+
+/// How long a daemon may take to become ready; it scans a long log first when its last end was not clean.
+const READY: Duration = Duration::from_secs(20);
+
+/// How often its sign is looked for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What the daemon is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Launch {
+    /// It ends when no run is live any more, instead of after idle minutes.
+    pub ends_with_run: bool,
+}
+
+/// Finds the daemon of a place or starts one, and returns what it says of itself.
+///
+/// # Errors
+/// `agent.unmanaged` inside a worker; `daemon.unreachable` with the end of its log when it does not become ready.
+pub fn launch(place: &Place, launch: Launch) -> Result<ServerInfo, Error> {
+    if let Some(info) = running(place)? {
+        return Ok(info);
+    }
+    if var("SWITCHBOARD_WORKER").is_some() {
+        let what = "no daemon runs, and a worker may not start one";
+        return Err(Failure::new("agent.unmanaged", what).hint("start it outside of the worker: switchboard up").into());
+    }
+    let binary = std::env::current_exe().map_err(crate::error::io(&place.root))?;
+    let mut argv = vec![binary.display().to_string(), "up".to_owned(), "--foreground-internal".to_owned()];
+    if launch.ends_with_run {
+        argv.push("--ends-with-run".to_owned());
+    }
+    let log = place.log();
+    Spawn::new(argv).cwd(&place.root).env_only(Env::everything()).own_session().detached(Some(&log))?;
+    let limit = Deadline::after(READY);
+    while !limit.has_passed() {
+        if let Some(info) = running(place)? {
+            return Ok(info);
+        }
+        std::thread::sleep(LOOK);
+    }
+    let what = format!("the daemon did not become ready within {} s", READY.as_secs());
+    Err(Failure::new("daemon.unreachable", what).at(log.display().to_string()).hint("switchboard doctor").into())
+}
+
+/// The daemon of a place if it is ready: it holds the lock and has put its sign out.
+fn running(place: &Place) -> Result<Option<ServerInfo>, Error> {
+    let Some(owner) = Owner::of(place)? else { return Ok(None) };
+    Ok(ServerInfo::read(&place.project).filter(|info| info.pid == owner.pid))
+}

@@ -1,0 +1,36 @@
+//! One daemon a root: the lock says who.
+
+use protocol::error::Failure;
+
+use crate::{Error, Place};
+
+/// The daemon that owns a root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its process id.
+    pub pid: u32,
+}
+
+// === impl Owner ===
+
+impl Owner {
+    /// Finds the daemon of a place, if one runs.
+    ///
+    /// # Errors
+    /// When the lock can't be looked at.
+    pub fn of(place: &Place) -> Result<Option<Self>, Error> {
+        Ok(process::lock::holder(&place.lock())?.map(|holder| Self { pid: holder.pid }))
+    }
+}
+
+/// Takes the root, or says who has it.
+pub(crate) fn take(place: &Place) -> Result<process::lock::Lock, Error> {
+    match process::lock::Lock::take(&place.lock(), &place.socket.display().to_string()) {
+        Err(process::Error::Held { holder, .. }) => {
+            let pid = holder.map_or(0, |holder| holder.pid);
+            let what = format!("a daemon (process {pid}) already runs for {}", place.root.display());
+            Err(Failure::new("daemon.running", what).at(place.socket.display().to_string()).hint("switchboard status").into())
+        }
+        other => Ok(other?),
+    }
+}

@@ -1,0 +1,109 @@
+//! `.switchboard/` in the work tree: where agents and commands find the daemon. Ignored by its own ignore file.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use protocol::time::Millis;
+use serde::{Deserialize, Serialize};
+
+use crate::error::io;
+use crate::{Error, Place};
+
+/// The folder's name.
+pub const FOLDER: &str = ".switchboard";
+
+/// `server_info.json`, as the file protocol has it, with our additions at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerInfo {
+    /// Port of the loopback HTTP server.
+    pub port: u16,
+    /// Always `127.0.0.1`.
+    pub host: String,
+    /// `http`: Streamable HTTP at `mcpEndpoint`.
+    pub transport: String,
+    /// Where MCP is spoken.
+    pub mcp_endpoint: String,
+    /// Where health is shown.
+    pub health_endpoint: String,
+    /// Process id of the daemon.
+    pub pid: u32,
+    /// When it became ready, RFC 3339.
+    pub started_at: String,
+    /// Its Unix socket.
+    pub socket: PathBuf,
+    /// Its version.
+    pub version: String,
+}
+
+// === impl ServerInfo ===
+
+impl ServerInfo {
+    /// What a daemon that is ready says of itself.
+    #[must_use]
+    pub fn new(place: &Place, port: u16, started_at: Millis) -> Self {
+        Self {
+            port,
+            host: "127.0.0.1".to_owned(),
+            transport: "http".to_owned(),
+            mcp_endpoint: "/mcp".to_owned(),
+            health_endpoint: "/health".to_owned(),
+            pid: std::process::id(),
+            started_at: started_at.to_string(),
+            socket: place.socket.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// Reads the file of a work tree, if there is one that can be read.
+    #[must_use]
+    pub fn read(project: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(path(project)).ok()?).ok()
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write(&self, project: &Path) -> Result<(), Error> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| io(&path(project))(error.into()))?;
+        write_private(&path(project), &text)
+    }
+
+    /// Removes the file, if it is this daemon's.
+    pub fn retract(&self, project: &Path) {
+        if Self::read(project).is_some_and(|found| found.pid == self.pid)
+            && let Err(error) = fs::remove_file(path(project))
+        {
+            tracing::warn!(%error, "server_info.json could not be removed");
+        }
+    }
+}
+
+fn path(project: &Path) -> PathBuf {
+    project.join("server_info.json")
+}
+
+/// Makes the folder with the file that keeps git from seeing it.
+///
+/// # Errors
+/// When it can't be made.
+pub(crate) fn prepare(project: &Path) -> Result<(), Error> {
+    crate::place::private_folder(project)?;
+    let ignore = project.join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n").map_err(io(&ignore))?;
+    }
+    Ok(())
+}
+
+/// Writes a file that only the user can read: beside it, then renamed.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let beside = path.with_extension("tmp");
+    let open = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
+    let mut file = open().map_err(io(&beside))?;
+    file.write_all(bytes).map_err(io(&beside))?;
+    fs::rename(&beside, path).map_err(io(path))
+}

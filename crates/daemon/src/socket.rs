@@ -1,0 +1,180 @@
+//! The Unix socket: one JSON value a line; the first says what the connection is for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dispatch::Dispatch;
+use protocol::error::Failure;
+use protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Mutex, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::face::{self, Caller, Invoke};
+use crate::mcp;
+
+/// Connections at once: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
+const MAX_CONNECTIONS: usize = 1024;
+
+/// How long a connection may take to say what it is for.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// Calls of one connection at once.
+const CALLS: usize = 32;
+
+/// What connections are served with.
+#[derive(Clone)]
+pub(crate) struct Socket {
+    pub(crate) invoke: Arc<dyn Invoke>,
+    pub(crate) dispatch: Dispatch,
+    pub(crate) stop: CancellationToken,
+}
+
+// === impl Socket ===
+
+impl Socket {
+    /// Accepts connections until `stop`.
+    pub(crate) async fn serve(self, listener: UnixListener) {
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let accepted = tokio::select! {
+                () = self.stop.cancelled() => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let socket = self.clone();
+                    tokio::spawn(async move {
+                        socket.connection(stream).await;
+                        drop(place);
+                    });
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    async fn connection(&self, stream: UnixStream) {
+        let (read, mut write) = stream.into_split();
+        let mut read = BufReader::new(read);
+        let mut line = Vec::new();
+        let hello = match tokio::time::timeout(HELLO, next_line(&mut read, &mut line)).await {
+            Ok(Ok(true)) => serde_json::from_slice::<Hello>(&line),
+            Ok(Ok(false)) | Err(_) => return,
+            Ok(Err(failure)) => return refuse(&mut write, failure).await,
+        };
+        match hello {
+            Ok(Hello::Calls { v, token, name }) => match self.admit(v, token.as_deref(), name.as_deref()) {
+                Ok(caller) => self.calls(caller, read, write).await,
+                Err(failure) => refuse(&mut write, failure).await,
+            },
+            Ok(Hello::Mcp { v, token, name, bridge }) => match self.admit(v, token.as_deref(), name.as_deref()) {
+                Ok(caller) => mcp::serve_io(Arc::clone(&self.invoke), caller, read, write, bridge, self.stop.clone()).await,
+                Err(failure) => refuse(&mut write, failure).await,
+            },
+            Ok(hello @ Hello::Shim { .. }) => {
+                let served = tokio::select! {
+                    () = self.stop.cancelled() => Ok(()),
+                    served = self.dispatch.attach(&hello, read, write) => served,
+                };
+                if let Err(error) = served {
+                    tracing::warn!(%error, "a shim's connection ended");
+                }
+            }
+            Err(error) => {
+                let failure = Failure::new("request.malformed", format!("the first line is no hello: {error}"));
+                refuse(&mut write, failure).await;
+            }
+        }
+    }
+
+    fn admit(&self, v: u16, token: Option<&str>, name: Option<&str>) -> Result<Caller, Failure> {
+        if v > WIRE_VERSION || v + 1 < WIRE_VERSION {
+            let what = format!("the caller speaks version {v} of the socket's protocol, this daemon {WIRE_VERSION}");
+            return Err(Failure::new("daemon.other-version", what).hint("switchboard restart"));
+        }
+        Ok(Caller { face: face::SOCKET, ..self.invoke.identify(token, name)? })
+    }
+
+    /// Serves calls side by side; each answer carries its call's number.
+    async fn calls(&self, caller: Caller, mut read: BufReader<OwnedReadHalf>, write: OwnedWriteHalf) {
+        let write = Arc::new(Mutex::new(write));
+        let slots = Arc::new(Semaphore::new(CALLS));
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let got = tokio::select! {
+                () = self.stop.cancelled() => return,
+                got = next_line(&mut read, &mut line) => got,
+            };
+            match got {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(failure) => return refuse(&mut *write.lock().await, failure).await,
+            }
+            let call = match serde_json::from_slice::<Call>(&line) {
+                Ok(call) => call,
+                Err(error) => {
+                    let failure = Failure::new("request.malformed", format!("the line is no call: {error}"));
+                    refuse(&mut *write.lock().await, failure).await;
+                    continue;
+                }
+            };
+            let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+            let (invoke, caller, write) = (Arc::clone(&self.invoke), caller.clone(), Arc::clone(&write));
+            tokio::spawn(async move {
+                let answer = answer(&invoke, caller, call).await;
+                send(&mut *write.lock().await, &answer).await;
+                drop(slot);
+            });
+        }
+    }
+}
+
+async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call) -> Answer {
+    let key = call.key.as_deref().map(face::check_key).transpose();
+    let done = match key {
+        Ok(key) => face::run(invoke, caller, &call.verb, call.args, key).await,
+        Err(failure) => Err(failure),
+    };
+    match done {
+        Ok(reply) => Answer { id: call.id, ok: Some(reply), error: None },
+        Err(failure) => Answer { id: call.id, ok: None, error: Some(failure) },
+    }
+}
+
+/// Answers what is no call by number 0, which callers don't use.
+async fn refuse(write: &mut OwnedWriteHalf, failure: Failure) {
+    send(write, &Answer { id: 0, ok: None, error: Some(failure) }).await;
+}
+
+async fn send(write: &mut OwnedWriteHalf, answer: &Answer) {
+    let mut text = match serde_json::to_vec(answer) {
+        Ok(text) => text,
+        Err(error) => return tracing::error!(%error, "an answer does not serialise"),
+    };
+    text.push(b'\n');
+    if let Err(error) = write.write_all(&text).await {
+        tracing::debug!(%error, "the caller is gone");
+    }
+}
+
+/// Reads one line of bounded length; false at the end.
+async fn next_line(read: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> Result<bool, Failure> {
+    let mut limited = read.take(MAX_LINE_BYTES as u64);
+    let got = limited.read_until(b'\n', line).await;
+    match got {
+        Ok(0) => Ok(false),
+        Ok(_) if line.last() == Some(&b'\n') => Ok(true),
+        Ok(read) if read >= MAX_LINE_BYTES => {
+            Err(Failure::new("request.too-large", format!("a line has more than {MAX_LINE_BYTES} bytes")))
+        }
+        Ok(_) | Err(_) => Ok(false),
+    }
+}

@@ -1,0 +1,120 @@
+//! What the user trusts of what came with a repository: digests of command lists, pinned in the user's own folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use protocol::error::Failure;
+use protocol::id::Digest;
+use protocol::plan::Plan;
+use serde::{Deserialize, Serialize};
+
+use crate::error::io;
+use crate::{Error, place, project};
+
+/// A pinned digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// What it was pinned for, for people.
+    pub what: String,
+    /// The commands as they were shown.
+    pub commands: Vec<String>,
+}
+
+/// Commands that a plan brings, as they are shown before they are trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commands {
+    /// What each is for, and its words.
+    pub list: Vec<(String, Vec<String>)>,
+    /// The digest that pins exactly this list.
+    pub digest: Digest,
+}
+
+/// Reads the commands out of a plan's text (plan.json or plan.md).
+///
+/// # Errors
+/// When the plan does not parse; the failure names the place.
+pub fn commands(text: &str, source: &str) -> Result<Commands, Failure> {
+    let plan = parse(text, source)?;
+    let list = dispatch::commands(&plan);
+    let digest = dispatch::commands_digest(&list);
+    Ok(Commands { list, digest })
+}
+
+fn parse(text: &str, source: &str) -> Result<Plan, Failure> {
+    let is_json = text.trim_start().starts_with('{');
+    let parsed = if is_json { pipeline::plan_json::parse(text) } else { pipeline::plan_md::parse(text) };
+    parsed.map_err(|error| error.failure(source))
+}
+
+/// The file of pins in the user's settings folder.
+#[derive(Debug, Clone)]
+pub struct Pins {
+    path: PathBuf,
+}
+
+// === impl Pins ===
+
+impl Pins {
+    /// Names the file; it need not exist.
+    #[must_use]
+    pub fn at(settings: &Path) -> Self {
+        Self { path: settings.join("trust.json") }
+    }
+
+    /// All pins by digest.
+    ///
+    /// # Errors
+    /// `config.syntax` when the file does not parse.
+    pub fn all(&self) -> Result<BTreeMap<String, Pin>, Error> {
+        let text = match fs::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(io(&self.path)(error)),
+        };
+        serde_json::from_slice(&text).map_err(|error| {
+            let failure = Failure::new("config.syntax", format!("the list of what you trust does not parse: {error}"));
+            failure.at(self.path.display().to_string()).into()
+        })
+    }
+
+    /// Whether a digest is pinned; a file that does not parse pins nothing.
+    #[must_use]
+    pub fn has(&self, digest: &Digest) -> bool {
+        self.all().is_ok_and(|pins| pins.contains_key(&digest.to_string()))
+    }
+
+    /// Pins a list of commands.
+    ///
+    /// # Errors
+    /// When the file can't be read or written.
+    pub fn pin(&self, what: &str, commands: &Commands) -> Result<(), Error> {
+        let shown = commands.list.iter().map(|(what, argv)| format!("{what}: {}", argv.join(" "))).collect();
+        let mut pins = self.all()?;
+        pins.insert(commands.digest.to_string(), Pin { what: what.to_owned(), commands: shown });
+        self.write(&pins)
+    }
+
+    /// Takes a pin back; says whether there was one. The beginning of a digest is enough where it is unambiguous.
+    ///
+    /// # Errors
+    /// When the file can't be read or written.
+    pub fn revoke(&self, digest: &str) -> Result<bool, Error> {
+        let mut pins = self.all()?;
+        let wanted = digest.trim_start_matches("sha256:");
+        let fits = |key: &&String| key.trim_start_matches("sha256:").starts_with(wanted);
+        let found: Vec<_> = pins.keys().filter(fits).cloned().collect();
+        let [key] = found.as_slice() else { return Ok(false) };
+        pins.remove(key);
+        self.write(&pins)?;
+        Ok(true)
+    }
+
+    fn write(&self, pins: &BTreeMap<String, Pin>) -> Result<(), Error> {
+        if let Some(folder) = self.path.parent() {
+            place::private_folder(folder)?;
+        }
+        let text = serde_json::to_vec_pretty(pins).map_err(|error| io(&self.path)(error.into()))?;
+        project::write_private(&self.path, &text)
+    }
+}

@@ -1,0 +1,381 @@
+//! The second hop of every call: find the verb, ask the policy, hand on to the part whose verb it is.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dispatch::{Dispatch, Settle};
+use policy::Policy;
+use protocol::error::Failure;
+use protocol::event::Lsn;
+use protocol::id::{AgentName, Digest, MessageId};
+use protocol::time::Millis;
+use protocol::verb::system::{
+    ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply, VerifyLogReply,
+};
+use protocol::verb::{Verb, bus as mail, need, run, system};
+use serde_json::Value;
+use store::{Filter, Idempotency, Store};
+use tokio::sync::mpsc;
+
+use crate::face::{self, Answering, Caller, CallerKind, Invoke};
+use crate::{Place, ServerInfo, token};
+
+/// Events in an answer unless asked otherwise, and at most.
+const EVENTS: (u32, u32) = (100, 1000);
+
+/// Longest wait for an event in milliseconds.
+const MAX_WAIT_MS: u64 = 30_000;
+
+/// What the daemon was asked to do by a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// End, with or without the workers.
+    Shutdown {
+        /// Leave the workers at work.
+        keep_workers: bool,
+    },
+    /// A run wants the daemon to end with it.
+    EndWithRun,
+}
+
+/// Everything that verbs need.
+pub(crate) struct Verbs {
+    pub(crate) store: Store,
+    pub(crate) dispatch: Dispatch,
+    pub(crate) policy: Policy,
+    pub(crate) place: Place,
+    pub(crate) info: ServerInfo,
+    pub(crate) started_at: Millis,
+    pub(crate) asks: mpsc::Sender<Ask>,
+    pub(crate) last_call: Mutex<tokio::time::Instant>,
+}
+
+/// A call on its way.
+struct Call<'a> {
+    verbs: &'a Verbs,
+    caller: Caller,
+    verb: &'static str,
+    key: Option<String>,
+    args: Digest,
+}
+
+// === impl Invoke for Verbs ===
+
+impl Invoke for Verbs {
+    fn invoke(&self, caller: Caller, verb: String, args: Value, key: Option<String>) -> Answering<'_> {
+        *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = tokio::time::Instant::now();
+        Box::pin(async move {
+            let caller = stand(caller);
+            let Some(name) = known(&verb) else { return Err(face::unknown_verb(&verb)) };
+            self.ask_policy(&caller, name, &args)?;
+            let digest = Digest::of(args.to_string().as_bytes());
+            let call = Call { verbs: self, caller, verb: name, key, args: digest };
+            call.run(args).await
+        })
+    }
+
+    fn identify(&self, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {
+        let refused = || Failure::new("auth.bad-token", "the token is missing or wrong").hint("it stands in .switchboard/auth_token");
+        let bearer = bearer.ok_or_else(refused)?;
+        if let Some(worker) = self.dispatch.worker_of(bearer)? {
+            let kind = CallerKind::Worker { run: worker.run, worker: worker.worker, task: worker.task };
+            return Ok(Caller { name: worker.agent, is_verified: true, kind, face: face::SOCKET });
+        }
+        let own = token::read(&self.place.project)?.ok_or_else(refused)?;
+        if !token::same(&own, bearer) {
+            return Err(refused());
+        }
+        let name = AgentName::new(claimed_name.unwrap_or("user"));
+        let name = name.map_err(|error| Failure::new("request.bad-args", error.to_string()))?;
+        Ok(Caller { name, is_verified: true, kind: CallerKind::Person, face: face::SOCKET })
+    }
+
+    fn health(&self) -> Value {
+        serde_json::json!({ "status": "ok", "version": self.info.version, "pid": self.info.pid, "lsn": self.store.head().lsn })
+    }
+}
+
+/// Where a caller stands: what holds the root's token through MCP is an agent that the user connected, not the user.
+fn stand(caller: Caller) -> Caller {
+    let is_mcp = caller.face == face::MCP_HTTP || caller.face == face::MCP_STDIO;
+    match caller.kind {
+        CallerKind::Person if is_mcp => Caller { kind: CallerKind::Agent, is_verified: false, ..caller },
+        CallerKind::Person | CallerKind::Worker { .. } | CallerKind::Agent => caller,
+    }
+}
+
+/// The one spelling of a verb's name.
+fn known(verb: &str) -> Option<&'static str> {
+    macro_rules! names {
+        ($($verb:path)*) => { [$(<$verb as Verb>::NAME),*] };
+    }
+    const NAMES: &[&str] = &protocol::for_each_verb!(names);
+    NAMES.iter().copied().find(|name| *name == verb)
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
+        let (kind, isolation) = match &caller.kind {
+            CallerKind::Person => ("person", "none"),
+            CallerKind::Worker { .. } => ("worker", "full"),
+            CallerKind::Agent => ("agent", "none"),
+        };
+        let caller = policy::Caller { name: caller.name.to_string(), kind, is_verified: caller.is_verified, isolation, face: caller.face };
+        let decision = self.policy.decide(&policy::Input::new(verb, caller, args, self.store.now()));
+        if decision.allow {
+            return Ok(());
+        }
+        Err(Failure::new("policy.denied", decision.reason).at(verb).hint(format!("rule {}", decision.rule)))
+    }
+
+    fn status(&self) -> Result<GetStatusReply, Failure> {
+        let needs = self.dispatch.list_needs(&need::ListNeedsRequest::default())?.needs.len() as u64;
+        Ok(GetStatusReply {
+            version: self.info.version.clone(),
+            pid: self.info.pid,
+            started_at: self.started_at,
+            root: self.place.root.display().to_string(),
+            state_folder: self.place.state.display().to_string(),
+            http: format!("http://{}:{}", self.info.host, self.info.port),
+            lsn: self.store.head().lsn,
+            needs,
+            agents: bus::roster(&self.store)?.len() as u64,
+            unread: bus::unread_total(&self.store)?,
+            runs: self.dispatch.runs(20)?,
+        })
+    }
+
+    /// Reads events, waiting for the first one if asked to.
+    async fn read_events(&self, request: ReadEventsRequest) -> Result<ReadEventsReply, Failure> {
+        let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
+        let limit = u64::from(request.limit.unwrap_or(EVENTS.0).clamp(1, EVENTS.1));
+        let filter = Filter::kinds(request.kinds.clone()).subject(request.subject.clone());
+        let mut watch = self.store.watch();
+        loop {
+            let head = self.store.head().lsn;
+            let mut events = self.store.events(request.after, &filter, limit).map_err(|error| error.failure())?;
+            let is_whole = (events.len() as u64) < limit;
+            if !events.is_empty() || tokio::time::Instant::now() >= deadline {
+                let cursor = if is_whole { head.max(request.after) } else { events.last().map_or(head, |event| event.lsn) };
+                self.bodies(&mut events, request.with_bodies)?;
+                return Ok(ReadEventsReply { events, cursor, head });
+            }
+            // A lapsed deadline is seen at the top; a closed watch means that the store is going down.
+            let _ = tokio::time::timeout_at(deadline, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+        }
+    }
+
+    fn bodies(&self, events: &mut [protocol::event::Event], wanted: bool) -> Result<(), Failure> {
+        for event in events {
+            event.body = if wanted { self.store.body(event.lsn).map_err(|error| error.failure())? } else { None };
+        }
+        Ok(())
+    }
+
+    async fn verify(&self) -> Result<VerifyLogReply, Failure> {
+        let store = self.store.clone();
+        let report = tokio::task::spawn_blocking(move || store.verify(store::Scope::Everything)).await;
+        let report = report.map_err(|error| Failure::new("internal.bug", error.to_string()))?.map_err(|error| error.failure())?;
+        Ok(VerifyLogReply {
+            is_intact: report.is_intact(),
+            summary: report.summary(),
+            events: report.events,
+            head: report.head.hash,
+            faults: report.faults.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    async fn export(&self, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
+        let store = self.store.clone();
+        let exported = tokio::task::spawn_blocking(move || export(&store, request)).await;
+        exported.map_err(|error| Failure::new("internal.bug", error.to_string()))?
+    }
+
+    async fn sign_head(&self) -> Result<SignHeadReply, Failure> {
+        let (store, keys) = (self.store.clone(), self.place.keys());
+        let signed = tokio::task::spawn_blocking(move || crate::head::sign(&store, &keys)).await;
+        signed.map_err(|error| Failure::new("internal.bug", error.to_string()))?
+    }
+
+    async fn shutdown(&self, request: system::ShutdownRequest) -> Result<ShutdownReply, Failure> {
+        let workers = self.dispatch.linked_workers() as u64;
+        let ask = Ask::Shutdown { keep_workers: request.keep_workers };
+        self.asks.send(ask).await.map_err(|_| Failure::new("daemon.unreachable", "the daemon is ending already"))?;
+        Ok(ShutdownReply { pid: self.info.pid, workers })
+    }
+}
+
+fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
+    let path = std::path::PathBuf::from(&request.path);
+    if !path.is_absolute() {
+        return Err(Failure::new("request.bad-args", "the path must be absolute").at(request.path));
+    }
+    let fail = |error: std::io::Error| Failure::new("io.denied", "the export can't be written").at(request.path.clone()).because(&error);
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(fail)?;
+    let mut out = std::io::BufWriter::new(file);
+    let head = store.head();
+    store.export(&mut out).map_err(|error| error.failure())?;
+    let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
+    file.sync_all().map_err(fail)?;
+    Ok(ExportLogReply { path: request.path.clone(), events: head.lsn, head: head.hash })
+}
+
+fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
+    let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
+    serde_json::from_value(args).map_err(|error| {
+        let failure = Failure::new("request.bad-args", format!("{}: {error}", V::NAME));
+        failure.hint(format!("switchboard call {} --help", V::NAME))
+    })
+}
+
+fn value<V: Verb>(reply: V::Reply) -> Result<Value, Failure> {
+    serde_json::to_value(reply).map_err(|error| Failure::new("internal.bug", format!("{}: {error}", V::NAME)))
+}
+
+// === impl Call ===
+
+impl Call<'_> {
+    fn idempotency(&self) -> Option<Idempotency> {
+        let key = self.key.clone()?;
+        Some(Idempotency { key, caller: self.caller.name.folded(), verb: self.verb, args: self.args })
+    }
+
+    fn asker(&self) -> bus::Asker {
+        bus::Asker {
+            name: self.caller.name.clone(),
+            is_verified: self.caller.is_verified,
+            is_person: self.caller.kind == CallerKind::Person,
+            idempotency: self.idempotency(),
+        }
+    }
+
+    /// A message id for a sender that brings none: the same for the same key, so that a repeated call means the same message.
+    fn message_id(&self) -> Result<MessageId, Failure> {
+        let bits = match &self.key {
+            Some(key) => {
+                let digest = Digest::of_parts(&[self.caller.name.folded().as_bytes(), key.as_bytes()]);
+                digest.0[..8].iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
+            }
+            None => getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?,
+        };
+        Ok(MessageId::from_bits(bits))
+    }
+
+    async fn run(self, args: Value) -> Result<Value, Failure> {
+        match self.verb {
+            mail::AckMessage::NAME
+            | mail::CheckInbox::NAME
+            | mail::GetTeamRoster::NAME
+            | mail::ListMessages::NAME
+            | mail::RegisterAgent::NAME
+            | mail::SendMessage::NAME
+            | mail::SetAgentStatus::NAME => self.mail(args).await,
+            need::Answer::NAME | need::Approve::NAME | need::Deny::NAME | need::ListNeeds::NAME => self.need(args).await,
+            run::GetRun::NAME
+            | run::MergeRun::NAME
+            | run::ResumeRun::NAME
+            | run::RetryTask::NAME
+            | run::ShowTask::NAME
+            | run::StartRun::NAME
+            | run::StopRun::NAME => self.work(args).await,
+            _ => self.system(args).await,
+        }
+    }
+
+    async fn mail(&self, args: Value) -> Result<Value, Failure> {
+        let (store, asker) = (&self.verbs.store, self.asker());
+        match self.verb {
+            mail::AckMessage::NAME => value::<mail::AckMessage>(bus::ack_message(store, &asker, typed::<mail::AckMessage>(args)?).await?),
+            mail::CheckInbox::NAME => value::<mail::CheckInbox>(bus::check_inbox(store, &asker, typed::<mail::CheckInbox>(args)?).await?),
+            mail::GetTeamRoster::NAME => {
+                typed::<mail::GetTeamRoster>(args)?;
+                value::<mail::GetTeamRoster>(mail::GetTeamRosterReply { agents: bus::roster(store)? })
+            }
+            mail::ListMessages::NAME => value::<mail::ListMessages>(bus::list_messages(store, &typed::<mail::ListMessages>(args)?)?),
+            mail::RegisterAgent::NAME => {
+                value::<mail::RegisterAgent>(bus::register_agent(store, &asker, typed::<mail::RegisterAgent>(args)?).await?)
+            }
+            mail::SendMessage::NAME => {
+                let request = typed::<mail::SendMessage>(args)?;
+                value::<mail::SendMessage>(bus::send_message(store, &asker, request, self.message_id()?).await?)
+            }
+            _ => value::<mail::SetAgentStatus>(bus::set_agent_status(store, &asker, typed::<mail::SetAgentStatus>(args)?).await?),
+        }
+    }
+
+    async fn need(&self, args: Value) -> Result<Value, Failure> {
+        let dispatch = &self.verbs.dispatch;
+        let (id, how) = match self.verb {
+            need::ListNeeds::NAME => return value::<need::ListNeeds>(dispatch.list_needs(&typed::<need::ListNeeds>(args)?)?),
+            need::Approve::NAME => (typed::<need::Approve>(args)?.id, Settle::Approve),
+            need::Deny::NAME => (typed::<need::Deny>(args)?.id, Settle::Deny),
+            _ => {
+                let request = typed::<need::Answer>(args)?;
+                (request.id, Settle::Answer(request.option))
+            }
+        };
+        let settled = dispatch.settle_need(&id, how, self.caller.name.as_str(), self.idempotency()).await?;
+        value::<need::Approve>(settled)
+    }
+
+    async fn work(&self, args: Value) -> Result<Value, Failure> {
+        let dispatch = &self.verbs.dispatch;
+        match self.verb {
+            run::GetRun::NAME => value::<run::GetRun>(dispatch.get_run(&typed::<run::GetRun>(args)?).await?),
+            run::MergeRun::NAME => value::<run::MergeRun>(dispatch.merge_run(&typed::<run::MergeRun>(args)?).await?),
+            run::ResumeRun::NAME => {
+                let request = typed::<run::ResumeRun>(args)?;
+                let reply = dispatch.resume_run(&request).await?;
+                self.ends_with_run(request.ends_daemon).await;
+                value::<run::ResumeRun>(reply)
+            }
+            run::RetryTask::NAME => value::<run::RetryTask>(dispatch.retry_task(&typed::<run::RetryTask>(args)?).await?),
+            run::ShowTask::NAME => value::<run::ShowTask>(dispatch.show_task(&typed::<run::ShowTask>(args)?).await?),
+            run::StartRun::NAME => {
+                let request = typed::<run::StartRun>(args)?;
+                let ends = request.ends_daemon && !request.dry_run;
+                let reply = dispatch.start_run(request, self.caller.name.as_str(), self.idempotency()).await?;
+                self.ends_with_run(ends).await;
+                value::<run::StartRun>(reply)
+            }
+            _ => value::<run::StopRun>(dispatch.stop_run(&typed::<run::StopRun>(args)?).await?),
+        }
+    }
+
+    async fn ends_with_run(&self, wanted: bool) {
+        if wanted && self.verbs.asks.send(Ask::EndWithRun).await.is_err() {
+            tracing::debug!("the daemon is ending already");
+        }
+    }
+
+    async fn system(&self, args: Value) -> Result<Value, Failure> {
+        let verbs = self.verbs;
+        match self.verb {
+            system::ExportLog::NAME => value::<system::ExportLog>(verbs.export(typed::<system::ExportLog>(args)?).await?),
+            system::GetStatus::NAME => {
+                typed::<system::GetStatus>(args)?;
+                value::<system::GetStatus>(verbs.status()?)
+            }
+            system::ReadEvents::NAME => value::<system::ReadEvents>(verbs.read_events(typed::<system::ReadEvents>(args)?).await?),
+            system::Shutdown::NAME => value::<system::Shutdown>(verbs.shutdown(typed::<system::Shutdown>(args)?).await?),
+            system::SignHead::NAME => {
+                typed::<system::SignHead>(args)?;
+                value::<system::SignHead>(verbs.sign_head().await?)
+            }
+            system::VerifyLog::NAME => {
+                typed::<system::VerifyLog>(args)?;
+                value::<system::VerifyLog>(verbs.verify().await?)
+            }
+            other => Err(face::unknown_verb(other)),
+        }
+    }
+}
+
+/// Shared with the faces.
+pub(crate) fn shared(verbs: Verbs) -> (Arc<Verbs>, Arc<dyn Invoke>) {
+    let verbs = Arc::new(verbs);
+    let invoke: Arc<dyn Invoke> = Arc::<Verbs>::clone(&verbs);
+    (verbs, invoke)
+}

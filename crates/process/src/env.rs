@@ -1,0 +1,175 @@
+//! The environment: settings are read here and nowhere else, and children get what a list allows, never everything.
+
+use std::collections::BTreeMap;
+
+/// Names that every child may inherit: where things are, who the user is, which language and terminal. No secrets.
+const PLAIN: &[&str] = &[
+    "COLORTERM",
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "NO_COLOR",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TEMP",
+    "TERM",
+    "TMP",
+    "TMPDIR",
+    "TZ",
+    "USER",
+];
+
+/// Names that tell compilers and interpreters where they live; a build in a work tree fails without them.
+const TOOLCHAINS: &[&str] = &[
+    "CARGO_HOME",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "VIRTUAL_ENV",
+];
+
+/// Beginnings of further names that every child may inherit.
+const PREFIXES: &[&str] = &["LC_", "XDG_"];
+
+/// Reads a setting. An empty value, or one that is not UTF-8, counts as not set.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "this is the environment's one home")]
+pub fn var(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The environment of a child, complete: what is not in here the child does not see.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Env(BTreeMap<String, String>);
+
+// === impl Env ===
+
+impl Env {
+    /// Nothing at all.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// What any child may see of our own environment: places, identity, language, terminal, `XDG_*`. No token, no key,
+    /// no proxy (its address may hold a password).
+    #[must_use]
+    pub fn plain() -> Self {
+        Self::chosen_from(std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))))
+    }
+
+    fn chosen_from(all: impl Iterator<Item = (String, String)>) -> Self {
+        let may = |name: &str| {
+            PLAIN.contains(&name) || TOOLCHAINS.contains(&name) || PREFIXES.iter().any(|p| name.starts_with(p))
+        };
+        Self(all.filter(|(name, _)| may(name)).collect())
+    }
+
+    /// Adds variables of our own environment by name, where they are set: an agent's API key, a proxy.
+    #[must_use]
+    pub fn inherit<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        for name in names {
+            if let Some(value) = var(name) {
+                self.0.insert(name.to_owned(), value);
+            }
+        }
+        self
+    }
+
+    /// Sets one variable.
+    #[must_use]
+    pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.0.insert(name.into(), value.into());
+        self
+    }
+
+    /// Takes one variable out.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.0.remove(name);
+        self
+    }
+
+    /// The value of a variable, as the child will see it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// All variables, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// All variables as pairs, as a worker's spec carries them.
+    #[must_use]
+    pub fn into_pairs(self) -> Vec<(String, String)> {
+        self.0.into_iter().collect()
+    }
+}
+
+impl FromIterator<(String, String)> for Env {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().collect())
+    }
+}
+
+impl std::fmt::Debug for Env {
+    /// Names only: values may be secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(names: &[&str]) -> impl Iterator<Item = (String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), "value".to_owned())).collect::<Vec<_>>().into_iter()
+    }
+
+    #[test]
+    fn children_see_places_and_language_but_no_key_token_or_proxy() {
+        let env = Env::chosen_from(pairs(&[
+            "PATH",
+            "HOME",
+            "LC_ALL",
+            "XDG_STATE_HOME",
+            "CARGO_HOME",
+            "ANTHROPIC_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "HTTPS_PROXY",
+            "SSH_AUTH_SOCK",
+            "GIT_DIR",
+            "LD_PRELOAD",
+        ]));
+
+        let names: Vec<_> = env.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["CARGO_HOME", "HOME", "LC_ALL", "PATH", "XDG_STATE_HOME"]);
+    }
+
+    #[test]
+    fn a_named_variable_is_inherited_and_an_unset_one_is_not_invented() {
+        let env = Env::empty().inherit(["PATH", "SWITCHBOARD_TEST_THAT_NOBODY_SETS"]);
+
+        assert_eq!(env.get("PATH"), var("PATH").as_deref());
+        assert_eq!(env.iter().count(), 1);
+    }
+
+    #[test]
+    fn values_never_show_in_debug_output() {
+        let shown = format!("{:?}", Env::empty().set("KEY", "hunter2"));
+
+        assert!(shown.contains("KEY") && !shown.contains("hunter2"), "{shown}");
+    }
+}

@@ -1,0 +1,211 @@
+//! Everything that can go wrong here, each with its code of the table.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use protocol::error::Failure;
+
+use crate::lock::Holder;
+
+/// A failure of a spawn, a file of ours, or git.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The argv has no program.
+    #[error("the command is empty")]
+    EmptyCommand,
+    /// The program is not there, or is not executable.
+    #[error("{program:?} is not on PATH")]
+    Missing {
+        /// As it was asked for.
+        program: String,
+    },
+    /// The folder to start in is not there.
+    #[error("the working folder {} can't be entered", .path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The system refused to start the program.
+    #[error("{program:?} could not be started")]
+    Spawn {
+        /// As it was asked for.
+        program: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file or a process of ours could not be handled.
+    #[error("could not {what}")]
+    Io {
+        /// Verb and object: `read /x/y`.
+        what: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Another process holds the lock.
+    #[error("{} is locked by process {}", .path.display(), .holder.as_ref().map_or_else(|| "?".to_owned(), |h| h.pid.to_string()))]
+    Held {
+        /// Which lock.
+        path: PathBuf,
+        /// What the holder wrote about itself, when it is readable.
+        holder: Option<Holder>,
+    },
+    /// Git is older than the oldest that works.
+    #[error("git {found} is too old: {needed} or newer is needed")]
+    GitTooOld {
+        /// What `git version` says.
+        found: String,
+        /// The oldest that works.
+        needed: &'static str,
+    },
+    /// The git program is not there.
+    #[error("git is not on PATH")]
+    GitMissing,
+    /// The folder belongs to no repository.
+    #[error("{} is not in a git repository", .path.display())]
+    NotARepository {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// The repository has no work tree.
+    #[error("{} is a bare repository", .path.display())]
+    Bare {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// The repository has no commit yet.
+    #[error("{} has no commit yet", .path.display())]
+    NoCommits {
+        /// Which folder.
+        path: PathBuf,
+    },
+    /// A git call ended badly.
+    #[error("git {call} failed: {said}")]
+    Git {
+        /// The subcommand.
+        call: String,
+        /// The end of what it wrote to standard error, at most 2 KiB.
+        said: String,
+    },
+    /// A git call took too long and was killed.
+    #[error("git {call} took longer than {} s and was stopped", .limit.as_secs())]
+    GitTimeout {
+        /// The subcommand.
+        call: String,
+        /// Its limit.
+        limit: Duration,
+    },
+    /// A git call was stopped because its output passed the limit, or said something that git does not say.
+    #[error("git {call} gave an answer that can't be used: {why}")]
+    GitAnswer {
+        /// The subcommand.
+        call: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A text is not an object id or a branch name.
+    #[error("{text:?} is not {expected}")]
+    BadName {
+        /// The text, cut at 100 characters.
+        text: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A reference was moved by somebody else.
+    #[error("{name} was moved by somebody else, to {found}")]
+    Moved {
+        /// The full name of the reference.
+        name: String,
+        /// Where it points now; `nothing` when it is gone.
+        found: String,
+    },
+    /// Changes of the user would be lost.
+    #[error("{} of your files have changes that this would overwrite, {} among them", .files.len(), .files.first().map(|p| p.display().to_string()).unwrap_or_default())]
+    Dirty {
+        /// Which files, at most 1000.
+        files: Vec<PathBuf>,
+    },
+    /// The user's git holds the index.
+    #[error("another git process works in {}", .path.display())]
+    IndexBusy {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A path lies outside the folder that we may touch, or is not a work tree of ours.
+    #[error("{} is not a work tree of ours: {why}", .path.display())]
+    NotOurs {
+        /// Which path.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+// === impl Error ===
+
+impl Error {
+    /// Wraps an I/O error with what was tried.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    /// The code of the table that belongs to it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::EmptyCommand | Self::Folder { .. } | Self::Spawn { .. } => "agent.spawn",
+            Self::Missing { .. } => "agent.missing",
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => "io.disk-full",
+            Self::Io { .. } => "io.denied",
+            Self::Held { .. } => "store.locked",
+            Self::GitTooOld { .. } | Self::GitMissing => "git.missing",
+            Self::NotARepository { .. } => "git.not-a-repository",
+            Self::Bare { .. } => "git.bare",
+            Self::NoCommits { .. } => "git.no-commits",
+            Self::Git { .. }
+            | Self::GitTimeout { .. }
+            | Self::GitAnswer { .. }
+            | Self::BadName { .. }
+            | Self::IndexBusy { .. } => "git.failed",
+            Self::Moved { .. } => "store.conflict",
+            Self::Dirty { .. } => "dispatch.dirty",
+            Self::NotOurs { .. } => "dispatch.worktree",
+        }
+    }
+
+    /// The failure that every face shows, with its causes.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        let failure = Failure::new(self.code(), self.to_string()).hint(self.hint());
+        match std::error::Error::source(self) {
+            Some(source) => failure.because(source),
+            None => failure,
+        }
+    }
+
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Missing { .. } => "install it, or correct the command",
+            Self::GitTooOld { .. } | Self::GitMissing => "install git 2.38 or newer",
+            Self::NotARepository { .. } => "run it inside a repository, or `git init` one and commit",
+            Self::Bare { .. } => "run it in a clone that has a work tree",
+            Self::NoCommits { .. } => "make a first commit: `git commit --allow-empty -m start`",
+            Self::Dirty { .. } => "commit or set aside the files that `git status` shows, then try again",
+            Self::IndexBusy { .. } => "wait for it to end; if there is none, remove the lock file",
+            Self::Moved { .. } => "look at what moved it, then try again",
+            Self::EmptyCommand
+            | Self::Folder { .. }
+            | Self::Spawn { .. }
+            | Self::Io { .. }
+            | Self::Held { .. }
+            | Self::Git { .. }
+            | Self::GitTimeout { .. }
+            | Self::GitAnswer { .. }
+            | Self::BadName { .. }
+            | Self::NotOurs { .. } => "",
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Moves the branch that the user has checked out, with index and files, to a later commit: completely, or not at all.
+//!
+//! Killed at any point and called again with the same commits, it ends as if nothing had happened. Order: our note in git's own
+//! `index.lock` keeps other gits out, the files change, the branch moves, the index is put in place, the note goes.
+
+mod index_lock;
+mod survey;
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use index_lock::IndexLock;
+use survey::Survey;
+
+use super::capture::index_line;
+use super::types::{Change, Head, Oid};
+use super::worktree::remove_file;
+use super::{Call, Repo, utf8};
+use crate::{Error, Result};
+
+/// What happened to the user's branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advanced {
+    /// It was moved, with index and files.
+    Now,
+    /// It was there already.
+    Before,
+}
+
+// === impl Repo ===
+
+impl Repo {
+    /// Files of the user that moving the checked-out branch from `old` to `new` would overwrite: changed, staged, untracked or ignored ones in the
+    /// way. Empty means that [`Repo::advance_checkout`] would go through now. Changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn in_the_way(&self, old: &Oid, new: &Oid) -> Result<Vec<PathBuf>> {
+        let changes = self.changed_files(old, new)?;
+        Survey::take(self, old, &changes, false).map(|survey| survey.blocked)
+    }
+
+    /// Moves the branch that the user has checked out from `old` to `new`, with index and files. What the user has changed elsewhere
+    /// stays as it is, staged or not.
+    ///
+    /// # Errors
+    /// [`Error::Dirty`] when files are in the way, [`Error::Moved`] when another branch is checked out or it is at neither
+    /// commit, [`Error::IndexBusy`] while another git works; then nothing has changed. [`Error::Git`], [`Error::Io`].
+    pub fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<Advanced> {
+        let at = self.expect_checked_out(branch)?;
+        if at != *old && at != *new {
+            return Err(Error::Moved { name: format!("refs/heads/{branch}"), found: at.to_string() });
+        }
+        let lock = IndexLock::take(self.git_dir(), old, new)?;
+        if at == *new && !lock.is_resumed() {
+            lock.release()?;
+            return Ok(Advanced::Before);
+        }
+        let changes = self.changed_files(old, new)?;
+        let survey = Survey::take(self, old, &changes, lock.is_resumed())?;
+        if !survey.blocked.is_empty() {
+            lock.release()?;
+            return Err(Error::Dirty { files: survey.blocked });
+        }
+        let step = Step { repo: self, index: self.git_dir().join("switchboard-index"), old, new, survey };
+        if let Err(error) = step.files() {
+            step.put_back(&changes)?;
+            lock.release()?;
+            return Err(error);
+        }
+        if let Err(error) = self.update_branch(branch, new, Some(old)) {
+            step.undo()?;
+            lock.release()?;
+            return Err(error);
+        }
+        step.install()?;
+        lock.release()?;
+        Ok(Advanced::Now)
+    }
+
+    fn expect_checked_out(&self, branch: &str) -> Result<Oid> {
+        let found = match self.head()? {
+            Head::Branch { name, commit } if name == branch => return Ok(commit),
+            Head::Branch { name, .. } | Head::Unborn { name } => name,
+            Head::Detached(commit) => commit.to_string(),
+        };
+        Err(Error::Moved { name: "HEAD".to_owned(), found })
+    }
+}
+
+/// The change of index and files, made in a copy of the index.
+struct Step<'a> {
+    repo: &'a Repo,
+    index: PathBuf,
+    old: &'a Oid,
+    new: &'a Oid,
+    survey: Survey<'a>,
+}
+
+// === impl Step ===
+
+impl Step<'_> {
+    /// Brings the files to `new`. Those that are there already only enter the index; those that a kill tore are written again.
+    fn files(&self) -> Result<()> {
+        remove_file(&self.index)?;
+        remove_file(&self.index.with_extension("lock"))?;
+        let index = self.repo.git_dir().join("index");
+        copy(&index, &self.index)?;
+        self.enter(|change| (&change.path, change.after.as_ref()))?;
+        self.call(&["read-tree", "-m", "-u", self.old.as_str(), self.new.as_str()])?.done()?;
+        let torn: Vec<u8> = self.survey.torn.iter().flat_map(|path| zero_ended(path)).collect();
+        if !torn.is_empty() {
+            self.call(&["checkout-index", "--force", "-z", "--stdin"])?.input(torn).done()?;
+        }
+        // Exit code 1 only says that the user has changes somewhere.
+        self.call(&["update-index", "-q", "--refresh"])?.answer(&[0, 1]).map(drop)
+    }
+
+    /// Restores the files of a change that broke off half-way (a full disk), without an index that knows how far it came.
+    fn put_back(&self, changes: &[Change]) -> Result<()> {
+        let is_done = |change: &Change| self.survey.done.iter().any(|done| done.path == change.path);
+        let (older, added): (Vec<_>, Vec<_>) =
+            changes.iter().filter(|change| !is_done(change)).partition(|change| change.before.is_some());
+        for change in added {
+            if survey::is_part_of(self.repo, &change.path, change.after.as_ref())? {
+                remove_file(&self.repo.root().join(&change.path))?;
+            }
+        }
+        copy(&self.repo.git_dir().join("index"), &self.index)?;
+        let paths: Vec<u8> = older.iter().flat_map(|change| zero_ended(&change.path)).collect();
+        self.call(&["checkout-index", "--force", "-z", "--stdin"])?.input(paths).done()?;
+        remove_file(&self.index)
+    }
+
+    /// Brings the files back to `old`; those that were at `new` before we came stay.
+    fn undo(&self) -> Result<()> {
+        self.enter(|change| (&change.path, change.before.as_ref()))?;
+        self.call(&["read-tree", "-m", "-u", self.new.as_str(), self.old.as_str()])?.done()?;
+        remove_file(&self.index)
+    }
+
+    fn install(&self) -> Result<()> {
+        let index = self.repo.git_dir().join("index");
+        fs::rename(&self.index, &index).map_err(Error::io(format!("replace {}", index.display())))
+    }
+
+    /// Enters paths that are at `new` already; deletions first, so that a file may become a folder.
+    fn enter<'b>(&'b self, what: impl Fn(&'b Change) -> (&'b PathBuf, Option<&'b super::Entry>)) -> Result<()> {
+        let mut rows: Vec<_> = self.survey.done.iter().map(|change| what(change)).collect();
+        rows.sort_by_key(|(_, entry)| entry.is_some());
+        let lines: Vec<u8> = rows.into_iter().flat_map(|(path, entry)| index_line(path, entry, self.new)).collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.call(&["update-index", "-z", "--index-info"])?.input(lines).done()
+    }
+
+    fn call(&self, args: &[&str]) -> Result<Call> {
+        Ok(self.repo.call(args.iter().copied()).env("GIT_INDEX_FILE", utf8(&self.index)?))
+    }
+}
+
+fn zero_ended(path: &Path) -> Vec<u8> {
+    [path.as_os_str().as_bytes(), b"\0"].concat()
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to).map(drop).map_err(Error::io(format!("copy {}", from.display())))
+}

@@ -1,0 +1,161 @@
+//! One git process: the settings that make it quiet and safe, its limits, and the reading of its answer.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Git;
+use crate::env::Env;
+use crate::spawn::{End, Exit, Output, Spawn};
+use crate::{Error, Result};
+
+/// Longest git call; a checkout of a very large tree takes minutes.
+const WALL: Duration = Duration::from_secs(600);
+
+/// Half of the longest answer in bytes.
+const KEEP: usize = 32 << 20;
+
+/// Settings that win over every file: nothing may run a program, prompt, sign, clean up behind our back, or vary the output.
+const SETTINGS: &[&str] = &[
+    "advice.addEmbeddedRepo=false",
+    "color.ui=false",
+    "commit.gpgSign=false",
+    "core.askPass=",
+    "core.editor=:",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.logAllRefUpdates=true",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "core.safecrlf=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "credential.helper=",
+    "diff.external=",
+    "diff.ignoreSubmodules=none",
+    "gc.auto=0",
+    "log.showSignature=false",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+    "worktree.useRelativePaths=false",
+];
+
+/// A git call in the making.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    env: Env,
+    settings: Vec<String>,
+    args: Vec<String>,
+    cwd: Option<std::path::PathBuf>,
+    input: Vec<u8>,
+    keep: usize,
+}
+
+// === impl Call ===
+
+impl Call {
+    pub(super) fn new<S: Into<String>>(git: &Git, args: impl IntoIterator<Item = S>) -> Self {
+        let env = git
+            .env()
+            .clone()
+            .set("GIT_ADVICE", "0")
+            .set("GIT_ASKPASS", "")
+            .set("GIT_CONFIG_NOSYSTEM", "1")
+            .set("GIT_EDITOR", ":")
+            .set("GIT_OPTIONAL_LOCKS", "0")
+            .set("GIT_PAGER", "cat")
+            .set("GIT_TERMINAL_PROMPT", "0")
+            .set("LC_ALL", "C");
+        let args = args.into_iter().map(Into::into).collect();
+        let settings = SETTINGS.iter().map(|s| (*s).to_owned()).collect();
+        Self { env, settings, args, cwd: None, input: Vec::new(), keep: KEEP }
+    }
+
+    pub(super) fn cwd(mut self, cwd: &Path) -> Self {
+        self.cwd = Some(cwd.to_owned());
+        self
+    }
+
+    pub(super) fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    pub(super) fn setting(mut self, setting: &str) -> Self {
+        self.settings.push(setting.to_owned());
+        self
+    }
+
+    pub(super) fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env = self.env.set(name, value);
+        self
+    }
+
+    pub(super) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Keeps only so much of the beginning and of the end of the answer.
+    pub(super) fn keep(mut self, bytes: usize) -> Self {
+        self.keep = bytes;
+        self
+    }
+
+    /// Runs it; any exit code is fine, a signal or a time-out is not.
+    pub(super) fn run(self) -> Result<(i32, Output)> {
+        let call = self.args.first().cloned().unwrap_or_default();
+        let mut argv = vec!["git".to_owned()];
+        for setting in self.settings {
+            argv.extend(["-c".to_owned(), setting]);
+        }
+        argv.extend(self.args);
+        let mut spawn = Spawn::new(argv).env_only(self.env).wall(WALL).keep(self.keep).input(self.input);
+        if let Some(cwd) = self.cwd {
+            spawn = spawn.cwd(cwd);
+        }
+        let output =
+            spawn.output().map_err(|e| if matches!(e, Error::Missing { .. }) { Error::GitMissing } else { e })?;
+        match (output.end, output.exit) {
+            (End::ByItself, Exit::Exited(code)) => Ok((code, output)),
+            (End::TimedOut | End::Stopped, _) => Err(Error::GitTimeout { call, limit: WALL }),
+            (End::ByItself, Exit::Signalled(signal)) => {
+                Err(Error::Git { call, said: format!("it was ended by signal {signal}") })
+            }
+        }
+    }
+
+    /// Runs it and gives its exit code, which must be one of `codes`, and its whole answer.
+    pub(super) fn answer(self, codes: &[i32]) -> Result<(i32, Vec<u8>)> {
+        let call = self.args.first().cloned().unwrap_or_default();
+        let (code, output) = self.run()?;
+        if !codes.contains(&code) {
+            return Err(Error::Git { call, said: said(&output, code) });
+        }
+        let whole = output.stdout.whole();
+        whole.map(|bytes| (code, bytes)).ok_or_else(|| Error::GitAnswer { call, why: "it is too long".to_owned() })
+    }
+
+    /// Runs it, expects exit code 0, and gives its whole answer.
+    pub(super) fn bytes(self) -> Result<Vec<u8>> {
+        self.answer(&[0]).map(|(_, bytes)| bytes)
+    }
+
+    /// As [`Call::bytes`], for answers that are text.
+    pub(super) fn text(self) -> Result<String> {
+        let call = self.args.first().cloned().unwrap_or_default();
+        String::from_utf8(self.bytes()?).map_err(|_| Error::GitAnswer { call, why: "it is not UTF-8".to_owned() })
+    }
+
+    /// As [`Call::bytes`], for calls whose answer says nothing.
+    pub(super) fn done(self) -> Result<()> {
+        self.bytes().map(drop)
+    }
+}
+
+/// What git said about its failure: standard error, or how it ended when it said nothing.
+pub(super) fn said(output: &Output, code: i32) -> String {
+    let said = output.stderr.ending(2048);
+    let said = said.trim();
+    if said.is_empty() { format!("exit code {code}") } else { said.to_owned() }
+}

@@ -1,0 +1,100 @@
+//! Makes a commit of what an agent left in its work tree, whatever it did to the index, the branch or the `.git` file.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::call::Call;
+use super::types::{Author, Change, Entry, Oid};
+use super::worktree::{Worktree, remove_file};
+use super::{OWN_FOLDER, utf8};
+use crate::Result;
+
+/// A change that became a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// The commit; its only parent is the one that was named.
+    pub commit: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// Repositories that the agent made or moved inside the work tree: their content can't be committed and was left out.
+    pub left_out: Vec<PathBuf>,
+}
+
+// === impl Worktree ===
+
+impl Worktree {
+    /// Commits all files of the work tree, new and deleted ones included, ignored ones and [`OWN_FOLDER`] not, onto `parent`, and moves the branch
+    /// there. Commits that the agent made itself are folded into it. Nothing when the files are those of `parent`: then the branch is at
+    /// `parent` again. The files stay as they are; gates see them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Moved`] when the branch moves meanwhile; [`crate::Error::Git`], for instance for a file that can't be read.
+    pub fn capture(&self, branch: &str, parent: &Oid, author: &Author, message: &str) -> Result<Option<Captured>> {
+        let before = self.repo.branch(branch)?;
+        let index = self.admin.join("switchboard-capture");
+        let (tree, left_out) = self.write_tree(&index, parent)?;
+        remove_file(&index)?;
+        let is_same = tree == self.repo.tree_of(parent)?;
+        let commit = if is_same { parent.clone() } else { self.repo.commit_tree(&tree, &[parent], author, message)? };
+        self.repo.update_branch(branch, &commit, before.as_ref())?;
+        self.attach(branch)?;
+        self.call(["read-tree", commit.as_str()])?.done()?;
+        Ok((!is_same).then_some(Captured { commit, tree, left_out }))
+    }
+
+    /// The tree of all files, written by way of an index of our own: flags that an agent set in its index hide nothing.
+    fn write_tree(&self, index: &Path, parent: &Oid) -> Result<(Oid, Vec<PathBuf>)> {
+        remove_file(index)?;
+        remove_file(&index.with_extension("lock"))?;
+        self.private(index, &["read-tree", parent.as_str()])?.done()?;
+        let mut left_out = self.nested(index)?;
+        let mut paths = format!(".\0:(top,exclude,literal){OWN_FOLDER}\0").into_bytes();
+        for nested in &left_out {
+            paths.extend_from_slice(b":(top,exclude,literal)");
+            paths.extend_from_slice(nested.as_os_str().as_bytes());
+            paths.push(0);
+        }
+        let add = ["add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        self.private(index, &add)?.input(paths).done()?;
+        let tree = self.private_tree(index)?;
+        let moved = self.repo.changed_files(parent, &tree)?.into_iter().filter(touches_submodule).collect::<Vec<_>>();
+        if moved.is_empty() {
+            return Ok((tree, left_out));
+        }
+        let put_back =
+            moved.iter().flat_map(|change| index_line(&change.path, change.before.as_ref(), &tree)).collect::<Vec<_>>();
+        self.private(index, &["update-index", "-z", "--index-info"])?.input(put_back).done()?;
+        left_out.extend(moved.into_iter().map(|change| change.path));
+        Ok((self.private_tree(index)?, left_out))
+    }
+
+    /// Folders that are repositories of their own and that git doesn't know: adding one fails or makes a link to nowhere.
+    fn nested(&self, index: &Path) -> Result<Vec<PathBuf>> {
+        let listed = self.private(index, &["ls-files", "--others", "--exclude-standard", "-z"])?.bytes()?;
+        let folders = listed.split(|b| *b == 0).filter_map(|path| path.strip_suffix(b"/"));
+        Ok(folders.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+    }
+
+    fn private(&self, index: &Path, args: &[&str]) -> Result<Call> {
+        Ok(self.call(args.iter().copied())?.env("GIT_INDEX_FILE", utf8(index)?))
+    }
+
+    fn private_tree(&self, index: &Path) -> Result<Oid> {
+        Oid::parse(self.private(index, &["write-tree"])?.text()?.trim_end())
+    }
+}
+
+/// A submodule that appeared or points elsewhere: the commit that it names lies in no place that anybody else has.
+fn touches_submodule(change: &Change) -> bool {
+    change.after.as_ref().is_some_and(Entry::is_submodule)
+}
+
+/// One line for `update-index -z --index-info`; no entry removes the path.
+pub(super) fn index_line(path: &Path, entry: Option<&Entry>, like: &Oid) -> Vec<u8> {
+    let head = match entry {
+        Some(entry) => format!("{} {}\t", entry.mode, entry.oid),
+        None => format!("0 {}\t", like.zero()),
+    };
+    [head.as_bytes(), path.as_os_str().as_bytes(), b"\0"].concat()
+}

@@ -1,0 +1,92 @@
+//! Finds the repository that a folder belongs to.
+
+use std::path::{Path, PathBuf};
+
+use super::call::{Call, said};
+use super::types::{Head, Oid};
+use super::{Git, Repo};
+use crate::{Error, Result};
+
+// === impl Git ===
+
+impl Git {
+    /// The repository whose work tree `path` lies in.
+    ///
+    /// # Errors
+    /// [`Error::NotARepository`] (also inside a `.git` folder), [`Error::Bare`], [`Error::Git`] when git distrusts the owner.
+    pub fn discover(&self, path: &Path) -> Result<Repo> {
+        let not_there = || Error::NotARepository { path: path.to_owned() };
+        if !path.is_dir() {
+            return Err(not_there());
+        }
+        let facts = [
+            "rev-parse",
+            "--is-bare-repository",
+            "--is-inside-work-tree",
+            "--path-format=absolute",
+            "--git-dir",
+            "--git-common-dir",
+        ];
+        let (code, output) = Call::new(self, facts).cwd(path).run()?;
+        if code != 0 {
+            let said = said(&output, code);
+            let missing = said.contains("not a git repository");
+            return Err(if missing { not_there() } else { Error::Git { call: "rev-parse".to_owned(), said } });
+        }
+        let text = output.stdout.text();
+        let lines: Vec<&str> = text.lines().collect();
+        let [is_bare, is_inside, git_dir, common_dir] = lines[..] else { return Err(unreadable(path)) };
+        if is_bare == "true" {
+            return Err(Error::Bare { path: path.to_owned() });
+        }
+        if is_inside != "true" {
+            return Err(not_there());
+        }
+        let root = Call::new(self, ["rev-parse", "--show-toplevel"]).cwd(path).text()?;
+        let root = PathBuf::from(root.strip_suffix('\n').unwrap_or(&root));
+        if !root.is_dir() {
+            return Err(unreadable(path));
+        }
+        Ok(Repo { git: self.clone(), root, git_dir: git_dir.into(), common_dir: common_dir.into() })
+    }
+}
+
+// === impl Repo ===
+
+impl Repo {
+    /// Where `HEAD` of the user's work tree points.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn head(&self) -> Result<Head> {
+        let (code, branch) = self.call(["symbolic-ref", "--quiet", "HEAD"]).answer(&[0, 1])?;
+        let commit = self.rev_parse("HEAD")?;
+        if code == 1 {
+            return commit.map(Head::Detached).ok_or_else(|| Error::NoCommits { path: self.root.clone() });
+        }
+        let branch = String::from_utf8_lossy(&branch).trim_end().to_owned();
+        let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned();
+        Ok(match commit {
+            Some(commit) => Head::Branch { name, commit },
+            None => Head::Unborn { name },
+        })
+    }
+
+    /// The commit that `HEAD` of the user's work tree points at.
+    ///
+    /// # Errors
+    /// [`Error::NoCommits`], [`Error::Git`].
+    pub fn head_commit(&self) -> Result<Oid> {
+        match self.head()? {
+            Head::Branch { commit, .. } | Head::Detached(commit) => Ok(commit),
+            Head::Unborn { .. } => Err(Error::NoCommits { path: self.root.clone() }),
+        }
+    }
+}
+
+fn unreadable(path: &Path) -> Error {
+    Error::BadName {
+        text: path.display().to_string().chars().take(100).collect(),
+        expected: "a folder whose path git can print",
+    }
+}

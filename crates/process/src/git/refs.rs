@@ -1,0 +1,145 @@
+//! References: read, compared, moved only from where we believe them to be.
+
+use super::types::Oid;
+use super::{Call, Repo};
+use crate::{Error, Result};
+
+// === impl Repo ===
+
+impl Repo {
+    /// The commit that a revision names, or nothing when there is none. Any text is safe.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {
+        self.resolve(&format!("{revision}^{{commit}}"))
+    }
+
+    /// The tree of a commit.
+    ///
+    /// # Errors
+    /// [`Error::Git`], also when there is no such commit.
+    pub fn tree_of(&self, commit: &Oid) -> Result<Oid> {
+        let tree = self.resolve(&format!("{commit}^{{tree}}"))?;
+        tree.ok_or_else(|| Error::Git { call: "rev-parse".to_owned(), said: format!("{commit} is not a commit") })
+    }
+
+    /// The tip of a branch (a name without `refs/heads/`), or nothing when there is no such branch.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], [`Error::Git`].
+    pub fn branch(&self, name: &str) -> Result<Option<Oid>> {
+        self.resolve(&full_name(name)?)
+    }
+
+    /// Is `ancestor` reachable from `commit`, or the same?
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
+        let call = self.call(["merge-base", "--is-ancestor", ancestor.as_str(), commit.as_str()]);
+        call.answer(&[0, 1]).map(|(code, _)| code == 0)
+    }
+
+    /// Moves a branch from `old` (nothing: it must not exist) to `new`, if it is still there. Repeating it is fine.
+    ///
+    /// # Errors
+    /// [`Error::Moved`] when it is somewhere else, [`Error::BadName`], [`Error::Git`].
+    pub fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
+        let full = full_name(name)?;
+        let old_text = old.map_or_else(|| new.zero(), ToString::to_string);
+        let call = self.call(["update-ref", "--no-deref", "-m", "switchboard", &full, new.as_str(), &old_text]);
+        self.settle(&full, Some(new), old, call.done())
+    }
+
+    /// Deletes a branch that still points at `old`. Repeating it is fine.
+    ///
+    /// # Errors
+    /// As [`Repo::update_branch`].
+    pub fn delete_branch(&self, name: &str, old: &Oid) -> Result<()> {
+        let full = full_name(name)?;
+        let call = self.call(["update-ref", "--no-deref", "-d", &full, old.as_str()]);
+        self.settle(&full, None, Some(old), call.done())
+    }
+
+    /// Branches whose name begins with `prefix`, with their tips.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], [`Error::Git`].
+    pub fn branches(&self, prefix: &str) -> Result<Vec<(String, Oid)>> {
+        let full = full_name(prefix.trim_end_matches('/'))?;
+        let text = self.call(["for-each-ref", "--format=%(objectname) %(refname)", &full]).text()?;
+        let parse = |line: &str| {
+            let (oid, name) = line.split_once(' ')?;
+            Some((name.strip_prefix("refs/heads/")?.to_owned(), Oid::parse(oid).ok()?))
+        };
+        Ok(text.lines().filter_map(parse).collect())
+    }
+
+    /// Tells a lost race from a failure by looking where the reference is now.
+    fn settle(&self, full: &str, new: Option<&Oid>, old: Option<&Oid>, result: Result<()>) -> Result<()> {
+        let Err(error) = result else { return Ok(()) };
+        let found = self.resolve(full)?;
+        if found.as_ref() == new {
+            return Ok(());
+        }
+        if found.as_ref() == old {
+            return Err(error);
+        }
+        let found = found.map_or_else(|| "nothing".to_owned(), |oid| oid.to_string());
+        Err(Error::Moved { name: full.to_owned(), found })
+    }
+
+    fn resolve(&self, expression: &str) -> Result<Option<Oid>> {
+        if expression.bytes().any(|b| matches!(b, 0 | b'\n')) {
+            return Ok(None);
+        }
+        let call = self.call(["rev-parse", "--verify", "--quiet", "--end-of-options", expression]);
+        resolved(call)
+    }
+}
+
+/// Reads the answer of `rev-parse --verify --quiet`. An ambiguous or malformed name is as good as none.
+fn resolved(call: Call) -> Result<Option<Oid>> {
+    let (code, text) = call.answer(&[0, 1, 128])?;
+    if code != 0 {
+        return Ok(None);
+    }
+    Oid::parse(String::from_utf8_lossy(&text).trim_end()).map(Some)
+}
+
+/// The full name of a branch, by the rules of `git check-ref-format`.
+pub(super) fn full_name(branch: &str) -> Result<String> {
+    let bad_char = |c: char| c.is_ascii_control() || " ~^:?*[\\".contains(c);
+    let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
+    let is_bad = branch.is_empty()
+        || branch.len() > 200
+        || branch.starts_with('-')
+        || branch.ends_with('.')
+        || branch == "@"
+        || branch == "HEAD"
+        || branch.contains("..")
+        || branch.contains("@{")
+        || branch.contains(bad_char)
+        || branch.split('/').any(bad_part);
+    if is_bad {
+        return Err(Error::BadName { text: branch.chars().take(100).collect(), expected: "a branch name" });
+    }
+    Ok(format!("refs/heads/{branch}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_names_that_git_or_a_shell_would_misread_are_refused() {
+        for bad in [
+            "", "-d", "a..b", "a b", "a//b", "/a", "a/", "a.lock", ".a", "a/.b", "a@{1}", "@", "HEAD", "a\n", "a*",
+            "a.",
+        ] {
+            assert!(full_name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(full_name("switchboard/run_1/T-1.a").unwrap(), "refs/heads/switchboard/run_1/T-1.a");
+    }
+}

@@ -1,0 +1,176 @@
+//! The nouns of git that the calls take and give.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use protocol::time::Millis;
+
+use crate::{Error, Result};
+
+/// The id of an object: 40 hex digits, or 64 in a SHA-256 repository.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Oid(String);
+
+/// Where `HEAD` points.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// At a branch.
+    Branch {
+        /// Without `refs/heads/`.
+        name: String,
+        /// Its tip.
+        commit: Oid,
+    },
+    /// At a commit.
+    Detached(Oid),
+    /// At a branch that has no commit yet.
+    Unborn {
+        /// Without `refs/heads/`.
+        name: String,
+    },
+}
+
+/// Who wrote a change, and when: with the time given, the same change makes the same commit however often it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// Shown name; characters that a commit can't hold are left out.
+    pub name: String,
+    /// Address; the same.
+    pub email: String,
+    /// Time of the commit, for author and committer.
+    pub at: Millis,
+}
+
+/// A path that differs between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Relative to the top of the tree.
+    pub path: PathBuf,
+    /// What it was; nothing when it is new.
+    pub before: Option<Entry>,
+    /// What it is; nothing when it was deleted.
+    pub after: Option<Entry>,
+}
+
+/// A file, a link or a submodule in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// `100644`, `100755`, `120000` (symbolic link) or `160000` (submodule).
+    pub mode: String,
+    /// Its content.
+    pub oid: Oid,
+}
+
+// === impl Oid ===
+
+impl Oid {
+    /// Takes 40 or 64 lower-case hex digits.
+    ///
+    /// # Errors
+    /// [`Error::BadName`].
+    pub fn parse(text: &str) -> Result<Self> {
+        let is_hex = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if is_hex && matches!(text.len(), 40 | 64) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(Error::BadName { text: text.chars().take(100).collect(), expected: "an object id" })
+    }
+
+    /// The digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first ten digits, for people.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+
+    /// The id that stands for nothing, as long as this one.
+    pub(super) fn zero(&self) -> String {
+        "0".repeat(self.0.len())
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Oid {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Oid> for String {
+    fn from(oid: Oid) -> Self {
+        oid.0
+    }
+}
+
+// === impl Author ===
+
+impl Author {
+    /// The variables that git reads names, addresses and times from.
+    pub(super) fn variables(&self) -> [(&'static str, String); 6] {
+        let at = format!("@{} +0000", self.at.0.div_euclid(1000).max(0));
+        [
+            ("GIT_AUTHOR_NAME", plain(&self.name, "agent")),
+            ("GIT_AUTHOR_EMAIL", plain(&self.email, "agent@localhost")),
+            ("GIT_AUTHOR_DATE", at.clone()),
+            ("GIT_COMMITTER_NAME", super::COMMITTER.0.to_owned()),
+            ("GIT_COMMITTER_EMAIL", super::COMMITTER.1.to_owned()),
+            ("GIT_COMMITTER_DATE", at),
+        ]
+    }
+}
+
+fn plain(text: &str, otherwise: &str) -> String {
+    let kept: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(100).collect();
+    // Git strips these ends itself and refuses a name of which nothing is left.
+    let kept = kept.trim_matches(|c: char| c.is_whitespace() || ".,:;\"'\\".contains(c));
+    if kept.is_empty() { otherwise.to_owned() } else { kept.to_owned() }
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// Is it a submodule?
+    #[must_use]
+    pub fn is_submodule(&self) -> bool {
+        self.mode == "160000"
+    }
+
+    /// Is it a symbolic link?
+    #[must_use]
+    pub fn is_link(&self) -> bool {
+        self.mode == "120000"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_oid_is_hex_of_the_right_length_and_nothing_else() {
+        assert!(Oid::parse(&"a1".repeat(20)).is_ok());
+        assert!(Oid::parse(&"0f".repeat(32)).is_ok());
+        for bad in ["", "HEAD", "--all", &"A1".repeat(20), &"a".repeat(41)] {
+            assert!(Oid::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_that_a_commit_cannot_hold_are_made_plain() {
+        assert_eq!(plain("Coder <x@y>\n", "agent"), "Coder x@y");
+        assert_eq!(plain(" .,;", "agent"), "agent");
+        assert_eq!(plain("Zoë", "agent"), "Zoë");
+    }
+}

@@ -1,0 +1,275 @@
+//! Work trees of ours: made for an agent, brought back to a commit, removed without touching anybody else's.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::types::Oid;
+use super::{Call, OWN_FOLDER, Repo, refs, utf8};
+use crate::{Error, Result};
+
+/// A linked work tree. Its calls name the administrative folder themselves, so that an agent that replaces the `.git` file
+/// gains nothing.
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    pub(super) repo: Repo,
+    pub(super) path: PathBuf,
+    pub(super) admin: PathBuf,
+}
+
+/// A work tree of the repository, anybody's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listed {
+    /// Its top folder.
+    pub path: PathBuf,
+    /// What it has checked out; nothing in a bare repository.
+    pub commit: Option<Oid>,
+    /// The branch, without `refs/heads/`; nothing when `HEAD` is detached.
+    pub branch: Option<String>,
+    /// Somebody locked it.
+    pub is_locked: bool,
+}
+
+// === impl Repo ===
+
+impl Repo {
+    /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist. A work tree of this
+    /// repository that is already there, on this branch, is given as it is.
+    ///
+    /// # Errors
+    /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`;
+    /// [`Error::Git`], also when the branch is checked out elsewhere.
+    pub fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<Worktree> {
+        let full = refs::full_name(branch)?;
+        if let Some(worktree) = self.worktree(path)? {
+            return match worktree.head_branch() {
+                Some(head) if head == full => Ok(worktree),
+                _ => Err(Error::NotOurs { path: path.to_owned(), why: "it is on another branch" }),
+            };
+        }
+        if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(Error::NotOurs { path: path.to_owned(), why: "the folder is not empty" });
+        }
+        match self.branch(branch)? {
+            Some(tip) if tip != *at => return Err(Error::Moved { name: full, found: tip.to_string() }),
+            Some(_) => {}
+            None => self.update_branch(branch, at, None)?,
+        }
+        let args = ["worktree", "add", "--quiet", "--", utf8(path)?, branch];
+        self.call(args).setting("core.sparseCheckout=false").done()?;
+        let made = self.worktree(path)?;
+        made.ok_or(Error::NotOurs { path: path.to_owned(), why: "git did not register it" })
+    }
+
+    /// The work tree of this repository at `path`, or nothing. What lies in the work tree itself is not asked.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn worktree(&self, path: &Path) -> Result<Option<Worktree>> {
+        let Some(path) = real(path)? else { return Ok(None) };
+        let admin = self.admin_folders()?.into_iter().find(|(_, at)| *at == path);
+        Ok(admin.filter(|_| path.is_dir()).map(|(admin, _)| Worktree { repo: self.clone(), path, admin }))
+    }
+
+    /// All work trees of the repository, the user's main one first.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn worktree_list(&self) -> Result<Vec<Listed>> {
+        let text = self.call(["worktree", "list", "--porcelain", "-z"]).bytes()?;
+        let text = String::from_utf8_lossy(&text);
+        let parse = |record: &str| {
+            let mut listed = Listed::default();
+            for field in record.split('\0').filter(|field| !field.is_empty()) {
+                match field.split_once(' ').unwrap_or((field, "")) {
+                    ("worktree", path) => listed.path = path.into(),
+                    ("HEAD", oid) => listed.commit = Oid::parse(oid).ok().filter(|oid| oid.as_str() != oid.zero()),
+                    ("branch", name) => listed.branch = name.strip_prefix("refs/heads/").map(str::to_owned),
+                    ("locked", _) => listed.is_locked = true,
+                    _ => {}
+                }
+            }
+            listed
+        };
+        Ok(text.split("\0\0").filter(|record| !record.trim_matches('\0').is_empty()).map(parse).collect())
+    }
+
+    /// Removes a work tree with everything in it, also half-made ones; the branch stays. A missing one is fine. Nothing outside `base` is
+    /// ever removed, no symbolic link is followed, and a work tree that somebody locked stays.
+    ///
+    /// # Errors
+    /// [`Error::NotOurs`], [`Error::Io`].
+    pub fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()> {
+        let not_ours = |why| Error::NotOurs { path: path.to_owned(), why };
+        let Some(base) = real(base)? else { return Ok(()) };
+        if path.is_symlink() {
+            return Err(not_ours("it is a symbolic link"));
+        }
+        let Some(inside) = real(path)? else { return Ok(()) };
+        if inside == base || !inside.starts_with(&base) {
+            return Err(not_ours("it lies outside the folder for work trees"));
+        }
+        if self.root.starts_with(&inside) || self.common_dir.starts_with(&inside) {
+            return Err(not_ours("it holds the repository itself"));
+        }
+        let admin = self.admin_folders()?.into_iter().find(|(_, at)| *at == inside).map(|(admin, _)| admin);
+        if let Some(admin) = &admin
+            && is_locked(admin)
+        {
+            return Err(not_ours("it is locked"));
+        }
+        remove_tree(&inside).map_err(Error::io(format!("remove {}", inside.display())))?;
+        admin.map_or(Ok(()), |admin| self.forget(&admin))
+    }
+
+    /// Forgets work trees inside `base` whose folder is gone. Those elsewhere are the user's business.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn worktree_prune(&self, base: &Path) -> Result<()> {
+        let Some(base) = real(base)? else { return Ok(()) };
+        for (admin, at) in self.admin_folders()? {
+            if at.starts_with(&base) && !at.exists() && !is_locked(&admin) {
+                self.forget(&admin)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each administrative folder with the place of its work tree.
+    fn admin_folders(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let folder = self.common_dir.join("worktrees");
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(Error::io(format!("read {}", folder.display()))(e)),
+        };
+        let place = |admin: PathBuf| {
+            let text = fs::read_to_string(admin.join("gitdir")).ok()?;
+            let at = admin.join(Path::new(text.trim_end_matches('\n')).parent()?);
+            let at = real(&at).ok().flatten().unwrap_or(at);
+            Some((admin, at))
+        };
+        Ok(entries.filter_map(|entry| place(entry.ok()?.path())).collect())
+    }
+
+    fn forget(&self, admin: &Path) -> Result<()> {
+        remove_tree(admin).map_err(Error::io(format!("remove {}", admin.display())))?;
+        // Git itself removes the parent when the last one goes; that it is not empty is no failure.
+        let _ = fs::remove_dir(self.common_dir.join("worktrees"));
+        Ok(())
+    }
+}
+
+// === impl Worktree ===
+
+impl Worktree {
+    /// Its top folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Brings `HEAD`, the branch, the index and all files to a commit, whatever the agent did with them. Files that git ignores stay
+    /// (they are caches of builds), unless `also_ignored`.
+    ///
+    /// # Errors
+    /// [`Error::Git`], [`Error::Io`].
+    pub fn reset(&self, branch: &str, commit: &Oid, also_ignored: bool) -> Result<()> {
+        self.restore_link()?;
+        self.attach(branch)?;
+        self.call(["reset", "--quiet", "--hard", commit.as_str(), "--"])?.done()?;
+        let flags = if also_ignored { "-ffdxq" } else { "-ffdq" };
+        self.call(["clean", flags, "-e", &format!("/{OWN_FOLDER}"), "--"])?.done()
+    }
+
+    /// A call that takes nothing in the work tree's word for where the repository is.
+    pub(super) fn call<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Result<Call> {
+        let call = Call::new(&self.repo.git, args).cwd(&self.path);
+        Ok(call
+            .env("GIT_DIR", utf8(&self.admin)?)
+            .env("GIT_WORK_TREE", utf8(&self.path)?)
+            .setting("core.sparseCheckout=false"))
+    }
+
+    /// Points `HEAD` at the branch and removes the lock of a git that was killed together with its agent.
+    pub(super) fn attach(&self, branch: &str) -> Result<()> {
+        for lock in ["index.lock", "HEAD.lock"] {
+            remove_file(&self.admin.join(lock))?;
+        }
+        self.call(["symbolic-ref", "HEAD", &refs::full_name(branch)?])?.done()
+    }
+
+    fn head_branch(&self) -> Option<String> {
+        let head = fs::read_to_string(self.admin.join("HEAD")).ok()?;
+        head.trim_end().strip_prefix("ref: ").map(str::to_owned)
+    }
+
+    /// Puts the `.git` file back if it is not what git wrote.
+    fn restore_link(&self) -> Result<()> {
+        let link = self.path.join(".git");
+        let expected = format!("gitdir: {}\n", utf8(&self.admin)?);
+        if !link.is_symlink() && fs::read_to_string(&link).is_ok_and(|text| text == expected) {
+            return Ok(());
+        }
+        let put = || {
+            if link.is_dir() && !link.is_symlink() {
+                remove_tree(&link)?
+            } else {
+                remove_file_io(&link)?
+            }
+            fs::write(&link, &expected)
+        };
+        put().map_err(Error::io(format!("write {}", link.display())))
+    }
+}
+
+/// The path without links and dots; nothing when it does not exist.
+fn real(path: &Path) -> Result<Option<PathBuf>> {
+    match fs::canonicalize(path) {
+        Ok(real) => Ok(Some(real)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io(format!("read {}", path.display()))(e)),
+    }
+}
+
+/// Git itself locks a work tree while it makes it; one that a kill left so is nobody's.
+fn is_locked(admin: &Path) -> bool {
+    fs::read_to_string(admin.join("locked")).is_ok_and(|reason| reason.trim() != "initializing")
+}
+
+pub(super) fn remove_file(path: &Path) -> Result<()> {
+    remove_file_io(path).map_err(Error::io(format!("remove {}", path.display())))
+}
+
+fn remove_file_io(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Removes a folder; where a tool made folders read-only (module caches), they are made writable first.
+fn remove_tree(path: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+            open_up(path)?;
+            fs::remove_dir_all(path)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn open_up(folder: &Path) -> std::io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_up(&entry.path())?;
+        }
+    }
+    Ok(())
+}

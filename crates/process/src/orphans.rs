@@ -1,0 +1,183 @@
+//! What a dead process leaves behind: grandchildren that would run on, and zombies. We become their parent, find them, end them.
+//!
+//! Every spawn of ours is noted here, so that a child that nobody noted is an orphan that the kernel handed to us.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Signal, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
+
+use crate::clock::Deadline;
+use crate::fingerprint::{self, Fingerprint};
+use crate::spawn::Exit;
+use crate::{Error, Result};
+
+/// Longest time a sweep goes on while children of the killed keep appearing.
+const SWEEP_LIMIT: Duration = Duration::from_secs(5);
+
+/// How we hold a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// A handle waits for it.
+    Owned,
+    /// It lives on its own; we only collect its exit.
+    Detached,
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Orphans that were killed.
+    pub killed: Vec<u32>,
+    /// Detached children that had ended, with how.
+    pub ended: Vec<(u32, Exit)>,
+    /// Orphans that were still there at the end of the time limit.
+    pub left: Vec<u32>,
+}
+
+static CHILDREN: Mutex<BTreeMap<u32, Hold>> = Mutex::new(BTreeMap::new());
+
+/// From now on, orphaned descendants become our children instead of init's.
+///
+/// # Errors
+/// The kernel refuses (before Linux 3.4).
+pub fn become_subreaper() -> Result<()> {
+    set_child_subreaper(Some(getpid())).map_err(|e| Error::io("become a subreaper")(e.into()))
+}
+
+/// Collects what has ended, and kills nothing: detached children, and orphans that are zombies.
+#[must_use]
+pub fn reap() -> Swept {
+    let children = children();
+    let mut swept = Swept::default();
+    for (pid, hold) in own_children(&children) {
+        if hold != Some(Hold::Owned) {
+            collect(pid, hold, &mut swept);
+        }
+    }
+    drop(children);
+    forget(&swept);
+    swept
+}
+
+/// Kills every orphan that came to us, and the orphans that this makes, until none is left. Detached children are left
+/// alone. For a process whose own work is over; while a child of ours runs, its background processes may be among the orphans.
+#[must_use]
+pub fn sweep() -> Swept {
+    let limit = Deadline::after(SWEEP_LIMIT);
+    let mut all = Swept::default();
+    loop {
+        let left = sweep_once(&mut all);
+        if left.is_empty() || limit.has_passed() {
+            all.left = left;
+            return all;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Processes of this user whose environment holds `NAME=value`: what a dead worker left, wherever it was reparented to.
+#[must_use]
+pub fn marked(name: &str, value: &str) -> Vec<Fingerprint> {
+    let own = std::process::id();
+    let marker = format!("{name}={value}");
+    let has = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|b| *b == 0).any(|entry| entry == marker.as_bytes())
+    };
+    fingerprint::all_pids()
+        .into_iter()
+        .filter(|pid| *pid != own)
+        .filter(has)
+        .filter_map(Fingerprint::of)
+        .filter(Fingerprint::is_alive)
+        .collect()
+}
+
+/// Kills what [`marked`] finds until it finds nothing; gives what was still there at the end of the time limit.
+#[must_use]
+pub fn kill_marked(name: &str, value: &str) -> Vec<Fingerprint> {
+    let limit = Deadline::after(SWEEP_LIMIT);
+    loop {
+        let found = marked(name, value);
+        if found.is_empty() || limit.has_passed() {
+            return found;
+        }
+        for process in &found {
+            process.signal(Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        let _ = reap();
+    }
+}
+
+/// Runs a spawn while no sweep can look, and notes the child.
+pub(crate) fn noting<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) -> Result<T> {
+    let mut children = children();
+    let (pid, child) = spawn()?;
+    children.insert(pid, hold);
+    Ok(child)
+}
+
+/// A child was reaped by its handle.
+pub(crate) fn gone(pid: u32) {
+    children().remove(&pid);
+}
+
+/// A child has no handle any more, but may still run.
+pub(crate) fn abandon(pid: u32) {
+    children().insert(pid, Hold::Detached);
+}
+
+fn children() -> MutexGuard<'static, BTreeMap<u32, Hold>> {
+    CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn own_children(known: &BTreeMap<u32, Hold>) -> Vec<(u32, Option<Hold>)> {
+    let own = std::process::id();
+    let is_child = |pid: &u32| fingerprint::stat(*pid).is_some_and(|stat| stat.parent == own);
+    fingerprint::all_pids().into_iter().filter(is_child).map(|pid| (pid, known.get(&pid).copied())).collect()
+}
+
+fn sweep_once(all: &mut Swept) -> Vec<u32> {
+    let known = children();
+    let mut left = Vec::new();
+    for (pid, hold) in own_children(&known) {
+        match hold {
+            Some(Hold::Owned) => {}
+            Some(Hold::Detached) => collect(pid, hold, all),
+            None => {
+                if let Some(pid) = fingerprint::raw(pid)
+                    && rustix::process::kill_process(pid, Signal::KILL).is_err()
+                {
+                    tracing::debug!(pid = pid.as_raw_nonzero().get(), "an orphan was gone before it was killed");
+                }
+                all.killed.push(pid);
+                left.push(pid);
+                collect(pid, hold, all);
+            }
+        }
+    }
+    drop(known);
+    all.killed.sort_unstable();
+    all.killed.dedup();
+    forget(all);
+    left
+}
+
+fn collect(pid: u32, hold: Option<Hold>, swept: &mut Swept) {
+    let Some(raw) = fingerprint::raw(pid) else { return };
+    let Ok(Some(status)) = waitid(WaitId::Pid(raw), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) else { return };
+    if hold == Some(Hold::Detached) {
+        swept.ended.push((pid, Exit::from_wait(&status)));
+    }
+}
+
+fn forget(swept: &Swept) {
+    let mut children = children();
+    for (pid, _) in &swept.ended {
+        children.remove(pid);
+    }
+}

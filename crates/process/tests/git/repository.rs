@@ -1,0 +1,148 @@
+//! Finding a repository, reading it, merging in it.
+
+use std::path::{Path, PathBuf};
+
+use process::Error;
+use process::env::Env;
+use process::git::{Git, Head, Merged, Oid, Side};
+
+use crate::fixture::{Fixture, author};
+
+#[test]
+fn a_folder_that_is_no_repository_bare_or_empty_is_refused_by_name() {
+    let fixture = Fixture::empty();
+    let git = fixture.git();
+    let outside = fixture.folder.path().join("home");
+    fixture.run_in(&outside, &["init", "-q", "--bare", "bare"]);
+
+    assert!(matches!(git.discover(&outside), Err(Error::NotARepository { .. })));
+    assert!(matches!(git.discover(Path::new("/nowhere")), Err(Error::NotARepository { .. })));
+    assert!(matches!(git.discover(&fixture.root.join(".git")), Err(Error::NotARepository { .. })));
+    assert!(matches!(git.discover(&outside.join("bare")), Err(Error::Bare { .. })));
+    assert!(matches!(fixture.repo().head_commit(), Err(Error::NoCommits { .. })));
+    assert_eq!(fixture.repo().head().unwrap(), Head::Unborn { name: "main".to_owned() });
+}
+
+#[test]
+fn a_missing_git_is_told_apart() {
+    let fixture = Fixture::empty();
+
+    let error = Git::find(Env::empty().set("PATH", fixture.root.to_str().unwrap())).unwrap_err();
+
+    assert_eq!(error.code(), "git.missing");
+}
+
+#[test]
+fn a_repository_is_found_from_a_sub_folder_and_from_a_work_tree() {
+    let fixture = Fixture::new();
+    let (repo, worktree, at) = fixture.worktree("t1");
+
+    let below = fixture.git().discover(&fixture.root.join("dir")).unwrap();
+    let linked = fixture.git().discover(worktree.path()).unwrap();
+
+    assert_eq!(below.root(), fixture.root);
+    assert_eq!(linked.root(), worktree.path());
+    assert_eq!(linked.common_dir(), repo.common_dir());
+    assert_eq!(repo.head().unwrap(), Head::Branch { name: "main".to_owned(), commit: at.clone() });
+    fixture.run(&["checkout", "-q", "--detach"]);
+    assert_eq!(repo.head().unwrap(), Head::Detached(at));
+}
+
+#[test]
+fn any_text_is_a_safe_revision() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+
+    assert_eq!(repo.rev_parse("main").unwrap(), Some(repo.head_commit().unwrap()));
+    for text in ["", "--all", "-h", "no such", "HEAD~5", "a\nb", "a\0b", "@{-1}", "main^{tree}", ":/nothing", "ü"] {
+        assert_eq!(repo.rev_parse(text).unwrap(), None, "{text:?}");
+    }
+}
+
+#[test]
+fn a_branch_moves_only_from_where_it_is_believed_to_be() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+    let one = repo.head_commit().unwrap();
+    fixture.write("a.txt", "two");
+    let two = fixture.commit("two");
+
+    repo.update_branch("x/y", &one, None).unwrap();
+    assert!(matches!(repo.update_branch("x/y", &two, None), Err(Error::Moved { .. })));
+    repo.update_branch("x/y", &two, Some(&one)).unwrap();
+    repo.update_branch("x/y", &two, Some(&one)).expect("repeating it is fine");
+    let Err(Error::Moved { found, .. }) = repo.update_branch("x/y", &one, Some(&one)) else { panic!() };
+    assert_eq!(found, two.to_string());
+    assert_eq!(repo.branches("x").unwrap(), [("x/y".to_owned(), two.clone())]);
+    assert!(matches!(repo.delete_branch("x/y", &one), Err(Error::Moved { .. })));
+    repo.delete_branch("x/y", &two).unwrap();
+    repo.delete_branch("x/y", &two).expect("repeating it is fine");
+    assert!(repo.is_ancestor(&one, &two).unwrap());
+    assert!(!repo.is_ancestor(&two, &one).unwrap());
+}
+
+#[test]
+fn merges_are_clean_or_name_the_files_in_conflict() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+    let base = repo.head_commit().unwrap();
+    let odd = "sp ace\nü \"q\".txt";
+    let left = fixture.commit_on(&base, &[("a.txt", Some("left\n")), (odd, Some("left"))]);
+    let right = fixture.commit_on(&base, &[("dir/b.txt", Some("right\n"))]);
+    let clash = fixture.commit_on(&base, &[("a.txt", Some("clash\n")), (odd, Some("clash"))]);
+    let before = fixture.snapshot();
+
+    let Merged::Clean { tree } = repo.merge_tree(&left, &right).unwrap() else { panic!("it is clean") };
+    let merged = repo.commit_tree(&tree, &[&left, &right], &author(), "merge\n\nö").unwrap();
+    let again = repo.commit_tree(&tree, &[&left, &right], &author(), "merge\n\nö").unwrap();
+    let conflict = repo.merge_tree(&left, &clash).unwrap();
+
+    assert_eq!(merged, again, "the same merge makes the same commit");
+    assert_eq!(repo.file_at(&merged, Path::new("dir/b.txt"), 99).unwrap(), Side::Content(b"right\n".to_vec()));
+    assert_eq!(repo.file_at(&merged, Path::new("a.txt"), 2).unwrap(), Side::TooLong(5));
+    assert_eq!(repo.file_at(&merged, Path::new("none"), 99).unwrap(), Side::Absent);
+    assert_eq!(conflict, Merged::Conflict { files: vec![PathBuf::from("a.txt"), PathBuf::from(odd)] });
+    let who = fixture.run(&["log", "-1", "--format=%an|%ae|%cn|%ce|%at", merged.as_str()]);
+    assert_eq!(who, "Coder 1|coder@switchboard|Switchboard|switchboard@localhost|1772359200");
+    assert_eq!(fixture.snapshot(), before, "nothing of the user's was touched");
+}
+
+#[test]
+fn diffs_are_listed_and_shown_within_a_bound() {
+    let fixture = Fixture::new();
+    let repo = fixture.repo();
+    let base = repo.head_commit().unwrap();
+    let big = "line\n".repeat(10_000);
+    let next = fixture.commit_on(&base, &[("big.txt", Some(&big)), ("dir/b.txt", None)]);
+
+    let changes = repo.changed_files(&base, &next).unwrap();
+    let shown = repo.diff_text(&base, &next, 500).unwrap();
+
+    let kinds: Vec<_> =
+        changes.iter().map(|c| (c.path.to_str().unwrap(), c.before.is_some(), c.after.is_some())).collect();
+    assert_eq!(kinds, [("big.txt", false, true), ("dir/b.txt", true, false)]);
+    assert!(shown.dropped > 0 && shown.text.len() < 1200, "{}", shown.text.len());
+    assert!(shown.text.contains("+line"));
+    assert!(repo.changed_files(&base, &Oid::parse(&"1".repeat(40)).unwrap()).is_err());
+}
+
+#[test]
+fn status_lists_every_kind_of_change_and_leaves_the_index_alone() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "ignored\n");
+    fixture.commit("ignore");
+    fixture.write("a.txt", "changed\n");
+    fixture.write("-new file\n.txt", "x");
+    fixture.write("ignored", "x");
+    fixture.write(".switchboard/inbox/m.json", "{}");
+    fixture.write("dir/staged", "x");
+    fixture.run(&["add", "dir/staged"]);
+    let before = fixture.snapshot();
+
+    let dirty = fixture.repo().status().unwrap();
+
+    let mut seen: Vec<_> = dirty.iter().map(|d| (d.path.to_str().unwrap(), d.staged, d.unstaged)).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, [("-new file\n.txt", '?', '?'), ("a.txt", ' ', 'M'), ("dir/staged", 'A', ' ')]);
+    assert_eq!(fixture.snapshot(), before);
+}

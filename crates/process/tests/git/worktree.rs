@@ -1,0 +1,131 @@
+//! Work trees of ours: made, listed, reset, removed.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use process::Error;
+
+use crate::fixture::{Fixture, write};
+
+#[test]
+fn making_one_touches_nothing_of_the_users() {
+    let fixture = Fixture::new();
+    let hook = fixture.root.join(".git/hooks/post-checkout");
+    fixture.write("../hook", "");
+    fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", fixture.root.join("hooked").display())).unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fixture.write("a.txt", "user's change\n");
+    fixture.write("untracked", "x");
+    let before = fixture.snapshot();
+
+    let (repo, worktree, at) = fixture.worktree("t1");
+
+    assert_eq!(fixture.snapshot(), before, "files, index, HEAD, refs, and no hook ran");
+    assert_eq!(fs::read_to_string(worktree.path().join("a.txt")).unwrap(), "one\n");
+    let listed = repo.worktree_list().unwrap();
+    assert_eq!(listed.len(), 2);
+    assert_eq!((listed[1].branch.as_deref(), listed[1].commit.as_ref()), (Some("switchboard/t1"), Some(&at)));
+}
+
+#[test]
+fn making_it_again_gives_the_same_and_another_branch_or_commit_is_refused() {
+    let fixture = Fixture::new();
+    let (repo, worktree, at) = fixture.worktree("t1");
+    fixture.write("a.txt", "next");
+    let next = fixture.commit("next");
+
+    let again = repo.worktree_add(worktree.path(), "switchboard/t1", &at).unwrap();
+
+    assert_eq!(again.path(), worktree.path());
+    let other = repo.worktree_add(worktree.path(), "switchboard/t2", &at);
+    assert!(matches!(other, Err(Error::NotOurs { .. })));
+    let moved = repo.worktree_add(&fixture.base().join("t3"), "switchboard/t1", &next);
+    assert!(matches!(moved, Err(Error::Moved { .. })));
+    write(&fixture.base(), "t4/file", "x");
+    let occupied = repo.worktree_add(&fixture.base().join("t4"), "switchboard/t4", &at);
+    assert!(matches!(occupied, Err(Error::NotOurs { .. })));
+    let checked_out_twice = repo.worktree_add(&fixture.base().join("t5"), "switchboard/t1", &at);
+    assert!(matches!(checked_out_twice, Err(Error::Git { .. })), "{checked_out_twice:?}");
+}
+
+#[test]
+fn removal_stays_inside_its_folder() {
+    let fixture = Fixture::new();
+    let (repo, worktree, at) = fixture.worktree("t1");
+    let base = fixture.base();
+    let foreign = fixture.folder.path().join("foreign");
+    repo.worktree_add(&foreign, "foreign", &at).unwrap();
+    symlink(&foreign, base.join("link")).unwrap();
+    symlink(&fixture.root, worktree.path().join("to-user")).unwrap();
+
+    for path in [&foreign, &base, &base.join("link"), &fixture.root, &base.join("../foreign")] {
+        let refused = repo.worktree_remove(path, &base);
+        assert!(matches!(refused, Err(Error::NotOurs { .. })), "{}: {refused:?}", path.display());
+    }
+    repo.worktree_remove(worktree.path(), &base).unwrap();
+    repo.worktree_remove(worktree.path(), &base).expect("repeating it is fine");
+
+    assert!(!worktree.path().exists() && foreign.join("a.txt").exists() && fixture.root.join("a.txt").exists());
+    assert_eq!(repo.worktree_list().unwrap().len(), 2);
+    assert!(repo.branch("switchboard/t1").unwrap().is_some(), "the branch stays");
+}
+
+#[test]
+fn a_locked_one_stays_and_a_half_made_one_goes() {
+    let fixture = Fixture::new();
+    let (repo, one, _) = fixture.worktree("t1");
+    let (_, two, at) = fixture.worktree("t2");
+    fixture.run(&["worktree", "lock", "--reason", "mine", one.path().to_str().unwrap()]);
+    fs::write(repo.common_dir().join("worktrees/t2/locked"), "initializing\n").unwrap();
+    fs::remove_file(two.path().join(".git")).unwrap();
+
+    assert!(matches!(repo.worktree_remove(one.path(), &fixture.base()), Err(Error::NotOurs { .. })));
+    repo.worktree_remove(two.path(), &fixture.base()).unwrap();
+
+    assert!(one.path().join("a.txt").exists());
+    repo.worktree_add(two.path(), "switchboard/t2", &at).expect("it can be made again");
+}
+
+#[test]
+fn pruning_forgets_ours_and_leaves_the_users() {
+    let fixture = Fixture::new();
+    let (repo, ours, at) = fixture.worktree("t1");
+    let theirs = fixture.folder.path().join("usb-stick");
+    repo.worktree_add(&theirs, "theirs", &at).unwrap();
+    fs::remove_dir_all(ours.path()).unwrap();
+    fs::remove_dir_all(&theirs).unwrap();
+
+    repo.worktree_prune(&fixture.base()).unwrap();
+
+    let left: Vec<_> = repo.worktree_list().unwrap().into_iter().filter_map(|listed| listed.branch).collect();
+    assert_eq!(left, ["main", "theirs"]);
+}
+
+#[test]
+fn a_reset_undoes_whatever_an_agent_did() {
+    let fixture = Fixture::new();
+    fixture.write(".gitignore", "cache\n");
+    fixture.commit("ignore");
+    let (repo, worktree, at) = fixture.worktree("t1");
+    let path = worktree.path();
+    fixture.run_in(path, &["checkout", "-q", "-b", "elsewhere"]);
+    write(path, "a.txt", "agent");
+    write(path, "new/deep/file", "x");
+    write(path, "cache", "kept");
+    fixture.run_in(path, &["add", "-A"]);
+    fixture.run_in(path, &["commit", "-qm", "agent's own"]);
+    fs::remove_file(path.join("dir/b.txt")).unwrap();
+    fs::remove_file(path.join(".git")).unwrap();
+    fixture.run_in(path, &["init", "-q"]);
+    write(&repo.common_dir().join("worktrees/t1"), "index.lock", "");
+
+    worktree.reset("switchboard/t1", &at, false).unwrap();
+
+    let status = fixture.run_in(path, &["status", "--porcelain", "--branch"]);
+    assert_eq!(status, "## switchboard/t1");
+    assert_eq!(fs::read_to_string(path.join("a.txt")).unwrap(), "one\n");
+    assert!(!path.join("new").exists() && path.join("dir/b.txt").exists());
+    assert_eq!(fs::read_to_string(path.join("cache")).unwrap(), "kept");
+    worktree.reset("switchboard/t1", &at, true).unwrap();
+    assert!(!path.join("cache").exists());
+}

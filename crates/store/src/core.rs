@@ -1,0 +1,95 @@
+//! What the handle, the writer and the readers of one store share.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use protocol::event::Lsn;
+use protocol::time::Millis;
+use tokio::sync::watch;
+
+use crate::record::Tip;
+use crate::schema::Schema;
+use crate::write::Rules;
+use crate::{Clock, Error};
+
+/// Shared by all holders of a store.
+pub(crate) struct Core {
+    pub(crate) schema: Schema,
+    pub(crate) chain_id: String,
+    pub(crate) epoch: u64,
+    clock: Clock,
+    latest: AtomicI64,
+    tip: Mutex<Tip>,
+    woken: watch::Sender<Lsn>,
+    dead: OnceLock<Error>,
+}
+
+// === impl Core ===
+
+impl Core {
+    pub(crate) fn new(schema: Schema, chain_id: String, epoch: u64, clock: Clock, tip: Tip) -> Self {
+        Self {
+            schema,
+            chain_id,
+            epoch,
+            clock,
+            latest: AtomicI64::new(tip.ts.0),
+            tip: Mutex::new(tip),
+            woken: watch::Sender::new(tip.lsn),
+            dead: OnceLock::new(),
+        }
+    }
+
+    /// The rules of a commit.
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules { schema: &self.schema, chain_id: &self.chain_id, epoch: self.epoch }
+    }
+
+    /// The clock, which never goes back.
+    pub(crate) fn now(&self) -> Millis {
+        let now = self.clock.now().0;
+        Millis(self.latest.fetch_max(now, Ordering::SeqCst).max(now))
+    }
+
+    /// The end of what is committed.
+    pub(crate) fn tip(&self) -> Tip {
+        *lock(&self.tip)
+    }
+
+    /// Shows readers of the handle a new end of the log; before the waiters are answered.
+    pub(crate) fn publish(&self, tip: Tip) {
+        *lock(&self.tip) = tip;
+    }
+
+    /// Wakes those who wait for new events; after the waiters are answered.
+    pub(crate) fn wake(&self) {
+        let lsn = self.tip().lsn;
+        self.woken.send_if_modified(|seen| std::mem::replace(seen, lsn) != lsn);
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<Lsn> {
+        self.woken.subscribe()
+    }
+
+    /// Ends the store: every later call gets this error. The first reason stays.
+    pub(crate) fn die(&self, reason: Error) {
+        if self.dead.set(reason).is_ok() {
+            tracing::error!(reason = %self.reason(), "the store stopped");
+        }
+    }
+
+    /// Why the store ended.
+    pub(crate) fn reason(&self) -> Error {
+        self.dead.get().cloned().unwrap_or(Error::Closed)
+    }
+
+    /// Fails when the store has ended.
+    pub(crate) fn alive(&self) -> Result<(), Error> {
+        self.dead.get().map_or(Ok(()), |reason| Err(reason.clone()))
+    }
+}
+
+/// Locks, also after a panic elsewhere: what the locks here protect is whole at every step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,222 @@
+//! The record as JSON lines: a header, then one line an event. Every line has exactly one form, so that each flipped
+//! byte is found, and what was found is named by its event.
+
+use std::io::{BufRead, BufReader, Read, Write};
+
+use protocol::event::Lsn;
+use protocol::id::Digest;
+use protocol::time::Millis;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::log::{Chain, Place};
+use crate::record::{Body, Record, SALT_BYTES};
+use crate::verify::Report;
+use crate::{Error, Head};
+
+/// Names the form of the file.
+const FORMAT: &str = "switchboard-export/1";
+
+/// Longest line: a body of 1 MiB, every byte of it escaped, and the rest.
+const MAX_LINE_BYTES: u64 = 8 << 20;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    format: String,
+    chain_id: String,
+    lsn: Lsn,
+    hash: Digest,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    lsn: Lsn,
+    ts: Millis,
+    kind: String,
+    v: u16,
+    subject: String,
+    rev: u64,
+    actor: String,
+    facts: Box<RawValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    salt: Option<String>,
+    body_hash: Digest,
+    prev_hash: Digest,
+    hash: Digest,
+}
+
+/// Writes an export.
+pub(crate) struct Exporter<'a> {
+    out: &'a mut dyn Write,
+}
+
+// === impl Exporter ===
+
+impl<'a> Exporter<'a> {
+    /// Writes the header.
+    pub(crate) fn start(out: &'a mut dyn Write, chain_id: &str, head: Head) -> Result<Self, Error> {
+        let mut exporter = Self { out };
+        let format = FORMAT.to_owned();
+        exporter.line(&Header { format, chain_id: chain_id.to_owned(), lsn: head.lsn, hash: head.hash })?;
+        Ok(exporter)
+    }
+
+    /// Writes an event.
+    pub(crate) fn write(&mut self, record: &Record, body: Option<&Body>) -> Result<(), Error> {
+        let facts = RawValue::from_string(record.facts.clone()).map_err(|error| Error::Corrupt {
+            place: Place::of(record).to_string(),
+            what: format!("its facts do not parse: {error}"),
+        })?;
+        self.line(&Line {
+            lsn: record.lsn,
+            ts: record.ts,
+            kind: record.kind.clone(),
+            v: record.v,
+            subject: record.subject.clone(),
+            rev: record.rev,
+            actor: record.actor.clone(),
+            facts,
+            body: body.map(|body| body.text.clone()),
+            salt: body.map(|body| hex(&body.salt)),
+            body_hash: record.body_hash,
+            prev_hash: record.prev_hash,
+            hash: record.hash,
+        })
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), Error> {
+        let mut bytes =
+            serde_json::to_vec(line).map_err(|error| Error::io("could not write the export", error.into()))?;
+        bytes.push(b'\n');
+        self.out.write_all(&bytes).map_err(|error| Error::io("could not write the export", error))
+    }
+}
+
+/// Checks an export: its form, the hash chain, the bodies, and that it ends where its header says.
+///
+/// # Errors
+/// [`Error::Io`] when `reader` fails. Damage is in the report, not an error.
+pub fn verify_export(reader: impl Read) -> Result<Report, Error> {
+    verify_export_with(reader, |_, _| {})
+}
+
+/// The same, and shows the hash of every event in order, for a signed head that covers them.
+///
+/// # Errors
+/// Those of [`verify_export`].
+pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest)) -> Result<Report, Error> {
+    let mut lines = Lines { reader: BufReader::new(reader), buffer: Vec::new() };
+    let header = match lines.next().map(|line| line.and_then(parse::<Header>)) {
+        Ok(Ok(header)) if header.format == FORMAT => header,
+        Ok(Ok(header)) => return Ok(unreadable(&format!("{:?} is not a form that is known here", header.format))),
+        Ok(Err(what)) => return Ok(unreadable(&what)),
+        Err(error) => return Err(Error::io("could not read the export", error)),
+    };
+    let mut chain = Chain::after(&header.chain_id, 0, Digest::ZERO);
+    loop {
+        let line = match lines.next().map_err(|error| Error::io("could not read the export", error))? {
+            Ok(b"") => break,
+            Ok(line) => Ok(line),
+            Err(what) => Err(what),
+        };
+        match line.and_then(parse::<Line>).and_then(Line::split) {
+            Ok((record, body)) => {
+                chain.follow(&record, body.as_ref());
+                visit(record.lsn, record.hash);
+            }
+            Err(what) => {
+                chain.found(Place::at(chain.lsn + 1), what);
+                break;
+            }
+        }
+        if chain.findings.len() > 1 {
+            break;
+        }
+    }
+    if chain.findings.is_empty() {
+        chain.end(header.lsn, header.hash);
+    }
+    Ok(Report::new(chain, &header.chain_id, 0))
+}
+
+fn unreadable(what: &str) -> Report {
+    let mut chain = Chain::after("", 0, Digest::ZERO);
+    chain.found(Place::File, format!("its first line: {what}"));
+    Report::new(chain, "", 0)
+}
+
+/// Reads lines of bounded length; an empty one is the end.
+struct Lines<R> {
+    reader: BufReader<R>,
+    buffer: Vec<u8>,
+}
+
+// === impl Lines ===
+
+impl<R: Read> Lines<R> {
+    fn next(&mut self) -> std::io::Result<Result<&[u8], String>> {
+        self.buffer.clear();
+        self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.buffer)?;
+        Ok(match self.buffer.strip_suffix(b"\n") {
+            Some(b"") => Err("the line is empty".to_owned()),
+            Some(line) => Ok(line),
+            None if self.buffer.is_empty() => Ok(b""),
+            None => Err("the line doesn't end".to_owned()),
+        })
+    }
+}
+
+/// Parses a line that must be exactly what the exporter would write.
+fn parse<'a, T: Deserialize<'a> + Serialize>(line: &'a [u8]) -> Result<T, String> {
+    let parsed: T = serde_json::from_slice(line).map_err(|error| format!("the line does not parse: {error}"))?;
+    match serde_json::to_vec(&parsed) {
+        Ok(canonical) if canonical == line => Ok(parsed),
+        Ok(_) | Err(_) => Err("the line is not in the form in which it was written".to_owned()),
+    }
+}
+
+// === impl Line ===
+
+impl Line {
+    fn split(self) -> Result<(Record, Option<Body>), String> {
+        let body = match (self.body, self.salt) {
+            (Some(text), Some(salt)) => Some(Body { salt: unhex(&salt).ok_or("the salt is not 32 hex digits")?, text }),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => return Err("body and salt don't go together".to_owned()),
+        };
+        let record = Record {
+            lsn: self.lsn,
+            ts: self.ts,
+            kind: self.kind,
+            v: self.v,
+            subject: self.subject,
+            rev: self.rev,
+            actor: self.actor,
+            facts: self.facts.get().to_owned(),
+            body_hash: self.body_hash,
+            prev_hash: self.prev_hash,
+            hash: self.hash,
+        };
+        Ok((record, body))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; SALT_BYTES]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * SALT_BYTES || !text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    let mut bytes = [0; SALT_BYTES];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}

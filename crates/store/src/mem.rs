@@ -1,0 +1,263 @@
+//! The store in memory: the same contract without a disk, for simulation and tests.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+use protocol::event::Lsn;
+use protocol::time::Millis;
+
+use crate::log::Visit;
+use crate::prepared::Prepared;
+use crate::query::{Condition, Direction, Op};
+use crate::record::{Body, Record, Tip};
+use crate::schema::Schema;
+use crate::write::{Answer, REMEMBERED_FOR, Remembered, Rules, Tx, write};
+use crate::{Cell, Change, Error, Key, Query, Row, Table};
+
+/// Everything a store holds.
+pub(crate) struct Memory {
+    pub(crate) tip: Tip,
+    state: State,
+}
+
+struct State {
+    records: Vec<Record>,
+    bodies: BTreeMap<Lsn, Body>,
+    revs: HashMap<String, u64>,
+    tables: Tables,
+    remembered: HashMap<(String, String), Remembered>,
+    cursors: HashMap<String, Lsn>,
+}
+
+// === impl Memory ===
+
+impl Memory {
+    /// An empty store.
+    pub(crate) fn new(schema: &Schema) -> Self {
+        let state = State {
+            records: Vec::new(),
+            bodies: BTreeMap::new(),
+            revs: HashMap::new(),
+            tables: Tables::new(schema),
+            remembered: HashMap::new(),
+            cursors: HashMap::new(),
+        };
+        Self { tip: Tip::START, state }
+    }
+
+    /// Writes one batch.
+    pub(crate) fn commit(&mut self, rules: &Rules<'_>, now: Millis, batch: &Prepared) -> Answer {
+        let answer = write(&mut self.state, &mut self.tip, rules, now, batch)?;
+        if self.state.remembered.len() > 1024 {
+            self.state.remembered.retain(|_, call| now.since(call.ts) < REMEMBERED_FOR);
+        }
+        answer
+    }
+
+    pub(crate) fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
+        self.state.tables.rows(query)
+    }
+
+    pub(crate) fn count(&self, query: &Query) -> Result<u64, Error> {
+        self.state.tables.count(query)
+    }
+
+    pub(crate) fn row(&self, table: &'static Table, key: &[Cell]) -> Option<Row> {
+        self.state.tables.row(table, key)
+    }
+
+    pub(crate) fn rev(&self, subject: &str) -> u64 {
+        self.state.revs.get(subject).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn cursor(&self, name: &str) -> Lsn {
+        self.state.cursors.get(name).copied().unwrap_or(0)
+    }
+
+    /// The tables, to compare them with rebuilt ones.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.state.tables
+    }
+
+    /// Shows the events after `from` in order, each with its body if that is wanted and there.
+    pub(crate) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
+        let skip = usize::try_from(from).unwrap_or(usize::MAX);
+        for record in self.state.records.iter().skip(skip) {
+            let body = if bodies { self.state.bodies.get(&record.lsn).cloned() } else { None };
+            if let ControlFlow::Break(()) = visit(record.clone(), body)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+// === impl State ===
+
+impl Tx for State {
+    fn rev(&mut self, subject: &str) -> Result<u64, Error> {
+        Ok(self.revs.get(subject).copied().unwrap_or(0))
+    }
+
+    fn row(&mut self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
+        Ok(self.tables.row(table, key))
+    }
+
+    fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error> {
+        self.tables.rows(query)
+    }
+
+    fn count(&mut self, query: &Query) -> Result<u64, Error> {
+        self.tables.count(query)
+    }
+
+    fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error> {
+        Ok(self.remembered.get(&(caller.to_owned(), key.to_owned())).cloned())
+    }
+
+    fn remember(&mut self, call: &Remembered) -> Result<(), Error> {
+        self.remembered.insert((call.caller.clone(), call.key.clone()), call.clone());
+        Ok(())
+    }
+
+    fn append(&mut self, record: Record, body: Option<&Body>) -> Result<(), Error> {
+        self.revs.insert(record.subject.clone(), record.rev);
+        if let Some(body) = body {
+            self.bodies.insert(record.lsn, body.clone());
+        }
+        self.records.push(record);
+        Ok(())
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        self.tables.apply(change)
+    }
+
+    fn advance(&mut self, cursor: &str, lsn: Lsn) -> Result<(), Error> {
+        let at = self.cursors.entry(cursor.to_owned()).or_default();
+        *at = lsn.max(*at);
+        Ok(())
+    }
+
+    fn drop_body(&mut self, lsn: Lsn) -> Result<(), Error> {
+        self.bodies.remove(&lsn);
+        Ok(())
+    }
+}
+
+/// Declared tables in memory: rows by key.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Tables(BTreeMap<&'static str, (&'static Table, BTreeMap<Key, Row>)>);
+
+// === impl Tables ===
+
+impl Tables {
+    /// Empty tables.
+    pub(crate) fn new(schema: &Schema) -> Self {
+        Self(schema.tables().map(|table| (table.name, (table, BTreeMap::new()))).collect())
+    }
+
+    /// Changes a row; the change has been checked.
+    pub(crate) fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let (table, rows) = self.0.get_mut(change.table()).ok_or_else(|| unknown(change.table()))?;
+        match change {
+            Change::Put { row, .. } => {
+                let row = whole(table, row);
+                rows.insert(table.key.iter().map(|name| row.get(name).clone()).collect(), row);
+            }
+            Change::Patch { key, set, .. } => {
+                if let Some(row) = rows.get_mut(key) {
+                    set.iter().for_each(|(column, cell)| row.set(*column, cell.clone()));
+                }
+            }
+            Change::Add { key, column, by, .. } => {
+                let row = rows.entry(key.clone()).or_insert_with(|| only_key(table, key));
+                let sum = row.get_int(column).unwrap_or(0).saturating_add(*by);
+                row.set(*column, sum);
+            }
+            Change::Delete { key, .. } => {
+                rows.remove(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first table, by name, and its first key, in which two sets of tables differ.
+    pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, Key)> {
+        self.0.iter().find_map(|(name, (_, rows))| {
+            let others = other.0.get(name).map(|(_, rows)| rows)?;
+            let mut keys = rows.keys().chain(others.keys());
+            keys.find(|key| rows.get(*key) != others.get(*key)).map(|key| (*name, key.clone()))
+        })
+    }
+
+    /// How many rows there are in all.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.values().map(|(_, rows)| rows.len() as u64).sum()
+    }
+
+    fn row(&self, table: &Table, key: &[Cell]) -> Option<Row> {
+        self.0.get(table.name).and_then(|(_, rows)| rows.get(key)).cloned()
+    }
+
+    fn matching(&self, query: &Query) -> Result<(&'static Table, Vec<&Row>), Error> {
+        let (table, rows) = self.0.get(query.table).ok_or_else(|| unknown(query.table))?;
+        let matches = |row: &&Row| query.filter.iter().all(|condition| holds(condition, row));
+        Ok((*table, rows.values().filter(matches).collect()))
+    }
+
+    fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
+        let (_, mut rows) = self.matching(query)?;
+        rows.sort_by(|a, b| compare(query, a, b));
+        let skip = usize::try_from(query.offset).unwrap_or(usize::MAX);
+        let take = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(rows.into_iter().skip(skip).take(take).cloned().collect())
+    }
+
+    fn count(&self, query: &Query) -> Result<u64, Error> {
+        Ok(self.matching(query)?.1.len() as u64)
+    }
+}
+
+fn unknown(table: &str) -> Error {
+    crate::schema::wrong(table, "is not declared")
+}
+
+/// The row with every column of its table.
+fn whole(table: &Table, row: &Row) -> Row {
+    table.columns.iter().map(|column| (column.name, row.get(column.name).clone())).collect()
+}
+
+fn only_key(table: &Table, key: &[Cell]) -> Row {
+    let named: Row = table.key.iter().copied().zip(key.iter().cloned()).collect();
+    whole(table, &named)
+}
+
+fn holds(condition: &Condition, row: &Row) -> bool {
+    let found = row.get(condition.column);
+    let compares =
+        |cell: &Cell, wanted: &[Ordering]| !found.is_null() && !cell.is_null() && wanted.contains(&found.cmp(cell));
+    match &condition.op {
+        Op::Eq(cell) => found == cell,
+        Op::Ne(cell) => found != cell,
+        Op::Lt(cell) => compares(cell, &[Ordering::Less]),
+        Op::Le(cell) => compares(cell, &[Ordering::Less, Ordering::Equal]),
+        Op::Gt(cell) => compares(cell, &[Ordering::Greater]),
+        Op::Ge(cell) => compares(cell, &[Ordering::Greater, Ordering::Equal]),
+        Op::In(cells) => !found.is_null() && cells.contains(found),
+    }
+}
+
+/// By the columns asked for; the rows come sorted by key, and the sort is stable.
+fn compare(query: &Query, a: &Row, b: &Row) -> Ordering {
+    query.order.iter().fold(Ordering::Equal, |so_far, (column, direction)| {
+        so_far.then_with(|| {
+            let order = a.get(column).cmp(b.get(column));
+            match direction {
+                Direction::Asc => order,
+                Direction::Desc => order.reverse(),
+            }
+        })
+    })
+}

@@ -1,0 +1,109 @@
+//! An event as it is stored and hashed: the facts' exact bytes, never a re-serialisation of them.
+
+use protocol::event::{Event, Lsn};
+use protocol::id::Digest;
+use protocol::time::Millis;
+
+use crate::Error;
+use crate::schema::Schema;
+
+/// First part of every event's hash, so that it can't be taken for a hash of anything else.
+const DOMAIN: &[u8] = b"switchboard event 1";
+
+/// Bytes of a body's salt.
+pub(crate) const SALT_BYTES: usize = 16;
+
+/// One event, with its facts as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) lsn: Lsn,
+    pub(crate) ts: Millis,
+    pub(crate) kind: String,
+    pub(crate) v: u16,
+    pub(crate) subject: String,
+    pub(crate) rev: u64,
+    pub(crate) actor: String,
+    pub(crate) facts: String,
+    pub(crate) body_hash: Digest,
+    pub(crate) prev_hash: Digest,
+    pub(crate) hash: Digest,
+}
+
+impl Record {
+    /// The hash that this record should have in a chain: over the chain's id, so that events can't move between
+    /// chains, over everything that is stored of the event but its body, and over the event before.
+    pub(crate) fn seal(&self, chain_id: &str) -> Digest {
+        Digest::of_parts(&[
+            DOMAIN,
+            chain_id.as_bytes(),
+            &self.lsn.to_le_bytes(),
+            &self.ts.0.to_le_bytes(),
+            self.kind.as_bytes(),
+            &self.v.to_le_bytes(),
+            self.subject.as_bytes(),
+            &self.rev.to_le_bytes(),
+            self.actor.as_bytes(),
+            self.facts.as_bytes(),
+            &self.body_hash.0,
+            &self.prev_hash.0,
+        ])
+    }
+
+    /// The event as readers see it: facts parsed and lifted to the newest version.
+    pub(crate) fn into_event(self, schema: &Schema, body: Option<Body>) -> Result<Event, Error> {
+        let facts = serde_json::from_str(&self.facts).map_err(|error| Error::Corrupt {
+            place: format!("event {} ({} of {})", self.lsn, self.kind, self.subject),
+            what: format!("its facts do not parse: {error}"),
+        })?;
+        let (v, facts) = schema.lift(&self.kind, self.v, facts);
+        Ok(Event {
+            lsn: self.lsn,
+            ts: self.ts,
+            kind: self.kind,
+            v,
+            subject: self.subject,
+            rev: self.rev,
+            actor: self.actor,
+            facts,
+            body: body.map(|body| body.text),
+            body_hash: self.body_hash,
+            prev_hash: self.prev_hash,
+            hash: self.hash,
+        })
+    }
+}
+
+/// The text of an event and the salt of its hash; both go together when they go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Body {
+    pub(crate) salt: [u8; SALT_BYTES],
+    pub(crate) text: String,
+}
+
+impl Body {
+    /// Gives a text a fresh salt.
+    pub(crate) fn new(text: String) -> Result<Self, Error> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt)
+            .map_err(|error| Error::io("the system gave no random bytes", std::io::Error::other(error)))?;
+        Ok(Self { salt, text })
+    }
+
+    /// The hash that the event carries; without the salt nobody can guess a short text from it.
+    pub(crate) fn hash(&self) -> Digest {
+        Digest::of_parts(&[&self.salt, self.text.as_bytes()])
+    }
+}
+
+/// The end of the log and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tip {
+    pub(crate) lsn: Lsn,
+    pub(crate) hash: Digest,
+    pub(crate) ts: Millis,
+}
+
+impl Tip {
+    /// Before the first event.
+    pub(crate) const START: Self = Self { lsn: 0, hash: Digest::ZERO, ts: Millis(0) };
+}

@@ -1,0 +1,204 @@
+//! The database file: made, opened with the settings that everything here relies on, and checked.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use protocol::event::Lsn;
+use protocol::id::Digest;
+use protocol::time::Millis;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+
+use super::sql::{self, OWN_TABLES, db, digest, number};
+use super::tx::Session;
+use crate::Error;
+use crate::log::Chain;
+use crate::record::Tip;
+use crate::schema::Schema;
+
+/// Marks the file as ours (`PRAGMA application_id`): "SWBD".
+const APPLICATION_ID: i64 = 0x5357_4244;
+
+/// The format of the store's own tables (`PRAGMA user_version`).
+const FORMAT: i64 = 1;
+
+/// How long a checkpoint waits for readers; commits never wait, there is one writer.
+const BUSY: Duration = Duration::from_millis(50);
+
+/// Statements that a connection keeps prepared.
+const STATEMENTS: usize = 64;
+
+/// What the file says about itself.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) chain_id: String,
+    pub(super) epoch: u64,
+}
+
+/// Makes the folder and the file for the owner alone.
+pub(super) fn make(path: &Path) -> Result<(), Error> {
+    let folder = folder_of(path);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| Error::io(format!("could not make {}", folder.display()), error))?;
+    let mut open = OpenOptions::new();
+    open.read(true).write(true).create(true).truncate(false).mode(0o600);
+    open.open(path).map_err(|error| Error::io(format!("could not open {}", path.display()), error))?;
+    let sync = |folder: &Path| File::open(folder)?.sync_all();
+    sync(folder).map_err(|error| Error::io(format!("could not sync {}", folder.display()), error))
+}
+
+/// The folder that holds the database.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Opens the write connection; makes the store's own tables in a new file, and begins a new epoch.
+pub(super) fn open_writer(path: &Path, cache_kib: u32) -> Result<Opened, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| at(path, db(error)))?;
+    prepare(&connection, path, cache_kib).map_err(|error| at(path, error))?;
+    let (chain_id, epoch) = begin_epoch(&connection).map_err(|error| at(path, error))?;
+    Ok(Opened { connection, chain_id, epoch })
+}
+
+/// Opens a connection that can't write.
+pub(super) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(db)?;
+    settle(&connection, cache_kib)?;
+    connection.pragma_update(None, "query_only", true).map_err(db)?;
+    Ok(connection)
+}
+
+/// Settings of every connection. No memory map: a flipped or vanished page must be an error, not a signal.
+fn settle(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(BUSY).map_err(db)?;
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(db)?;
+    connection.pragma_update(None, "mmap_size", 0).map_err(db)?;
+    connection.pragma_update(None, "temp_store", "memory").map_err(db)?;
+    connection.pragma_update(None, "cell_size_check", true).map_err(db)?;
+    connection.pragma_update(None, "trusted_schema", false).map_err(db)
+}
+
+fn prepare(connection: &Connection, path: &Path, cache_kib: u32) -> Result<(), Error> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(db);
+    let (application, format, objects) = (pragma("application_id")?, pragma("user_version")?, objects(connection)?);
+    let is_new = application == 0 && format == 0 && objects == 0;
+    if !is_new && application != APPLICATION_ID {
+        return Err(Error::Corrupt { place: path.display().to_string(), what: "it is not a store".to_owned() });
+    }
+    if format > FORMAT {
+        return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT });
+    }
+    settle(connection, cache_kib)?;
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(db)?;
+    if mode != "wal" {
+        return Err(Error::Database(format!("the journal mode is {mode}, not wal")));
+    }
+    // The writer decides when to checkpoint, and `fullfsync` makes macOS flush the drive too.
+    connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(db)?;
+    connection.pragma_update(None, "fullfsync", true).map_err(db)?;
+    connection.pragma_update(None, "synchronous", "full").map_err(db)?;
+    // A dropped body must not linger in free pages.
+    connection.pragma_update(None, "secure_delete", true).map_err(db)?;
+    if is_new {
+        make_tables(connection)?;
+    }
+    Ok(())
+}
+
+fn objects(connection: &Connection) -> Result<i64, Error> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(db)
+}
+
+fn make_tables(connection: &Connection) -> Result<(), Error> {
+    let mut bits = [0; 8];
+    getrandom::fill(&mut bits)
+        .map_err(|error| Error::io("the system gave no random bytes", std::io::Error::other(error)))?;
+    let chain_id = format!("chain_{:016x}", u64::from_le_bytes(bits));
+    let sql = format!(
+        "BEGIN IMMEDIATE; {OWN_TABLES} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};
+         INSERT INTO meta VALUES ('chain_id', '{chain_id}'), ('epoch', '0'); COMMIT;"
+    );
+    connection.execute_batch(&sql).map_err(db)
+}
+
+/// Whoever opens the store begins an epoch; what an earlier owner decided is stale from here on.
+fn begin_epoch(connection: &Connection) -> Result<(String, u64), Error> {
+    let missing = |name: &str| Error::Corrupt { place: "table meta".to_owned(), what: format!("it lacks {name}") };
+    let chain_id = meta(connection, "chain_id")?.ok_or_else(|| missing("the chain's id"))?;
+    let epoch = meta(connection, "epoch")?.and_then(|text| text.parse::<u64>().ok());
+    let epoch = epoch.ok_or_else(|| missing("the epoch"))? + 1;
+    set_meta(connection, "epoch", &epoch.to_string())?;
+    Ok((chain_id, epoch))
+}
+
+/// A value of the meta table.
+pub(super) fn meta(connection: &Connection, name: &str) -> Result<Option<String>, Error> {
+    let sql = "SELECT value FROM meta WHERE name = ?1";
+    connection.prepare_cached(sql).map_err(db)?.query_row([name], |row| row.get(0)).optional().map_err(db)
+}
+
+/// Sets a value of the meta table.
+pub(super) fn set_meta(connection: &Connection, name: &str, value: &str) -> Result<(), Error> {
+    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
+    connection.prepare_cached(sql).map_err(db)?.execute(params![name, value]).map_err(db)?;
+    Ok(())
+}
+
+/// The last event whose chain is known to be whole up to it.
+pub(super) fn checked(connection: &Connection) -> Result<(Lsn, Digest), Error> {
+    let Some(text) = meta(connection, "checked")? else { return Ok((0, Digest::ZERO)) };
+    let parsed = text.split_once(' ').and_then(|(lsn, hash)| Some((lsn.parse().ok()?, Digest::parse(hash)?)));
+    parsed.ok_or_else(|| Error::Corrupt { place: "table meta".to_owned(), what: format!("{text:?} is not a head") })
+}
+
+/// Notes that the chain is whole up to an event.
+pub(super) fn set_checked(connection: &Connection, tip: &Tip) -> Result<(), Error> {
+    set_meta(connection, "checked", &format!("{} {}", tip.lsn, tip.hash))
+}
+
+/// The head of the log, after checking the chain from the last event that is known to be whole.
+pub(super) fn checked_head(connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
+    let (lsn, hash) = checked(connection)?;
+    let found = connection
+        .query_row("SELECT hash FROM events WHERE lsn = ?1", sql::at(lsn), |row| digest(row, 0))
+        .optional()
+        .map_err(db)?;
+    if lsn > 0 && found != Some(hash) {
+        let what = if found.is_some() { "it is not the event that was written" } else { "it is missing" };
+        return Err(Error::Corrupt { place: format!("event {lsn}"), what: what.to_owned() });
+    }
+    let mut chain = Chain::after(chain_id, lsn, hash);
+    Session { connection, schema }.scan(lsn, false, &mut |record, _| {
+        chain.follow(&record, None);
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    match chain.findings.into_iter().next() {
+        Some(finding) => Err(Error::Corrupt { place: finding.place.to_string(), what: finding.what }),
+        None => head(connection),
+    }
+}
+
+/// The head of the log as it stands.
+pub(super) fn head(connection: &Connection) -> Result<Tip, Error> {
+    let read =
+        |row: &rusqlite::Row<'_>| Ok(Tip { lsn: number(row, 0)?, hash: digest(row, 1)?, ts: Millis(row.get(2)?) });
+    let tip = connection.prepare_cached(sql::HEAD).map_err(db)?.query_row([], read).optional().map_err(db)?;
+    Ok(tip.unwrap_or(Tip::START))
+}
+
+/// Names the file where an error only knows that it is damaged.
+pub(super) fn at(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Corrupt { what, place } if place == "the database file" => {
+            Error::Corrupt { place: path.display().to_string(), what }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,231 @@
+//! SQL text and the translation of values; every statement that depends on a declaration is made here.
+
+use protocol::event::Lsn;
+use protocol::id::Digest;
+use protocol::time::Millis;
+use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
+use rusqlite::{ErrorCode, Row as SqlRow};
+
+use crate::query::{Condition, Direction, Op};
+use crate::record::{Body, Record, SALT_BYTES};
+use crate::{Cell, Error, Query, Row, Table, Ty};
+
+/// The columns of an event, in the order in which [`record`] reads them.
+pub(super) const RECORD: &str =
+    "e.lsn, e.ts, e.kind, e.v, e.subject, e.rev, e.actor, e.facts, e.body_hash, e.prev_hash, e.hash";
+
+/// The store's own tables. `STRICT` makes a flipped type byte an error of the integrity check.
+pub(super) const OWN_TABLES: &str = "
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE events (
+        lsn INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, v INTEGER NOT NULL, subject TEXT NOT NULL,
+        rev INTEGER NOT NULL, actor TEXT NOT NULL, facts TEXT NOT NULL, body_hash BLOB NOT NULL,
+        prev_hash BLOB NOT NULL, hash BLOB NOT NULL) STRICT;
+    CREATE UNIQUE INDEX events_by_subject ON events (subject, rev);
+    CREATE TABLE bodies (lsn INTEGER PRIMARY KEY, salt BLOB NOT NULL, text TEXT NOT NULL) STRICT;
+    CREATE TABLE idempotency (
+        caller TEXT NOT NULL, key TEXT NOT NULL, verb TEXT NOT NULL, args BLOB NOT NULL, reply TEXT NOT NULL,
+        first INTEGER NOT NULL, last INTEGER NOT NULL, ts INTEGER NOT NULL, PRIMARY KEY (caller, key))
+        STRICT, WITHOUT ROWID;
+    CREATE INDEX idempotency_by_time ON idempotency (ts);
+    CREATE TABLE cursors (name TEXT PRIMARY KEY, lsn INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE projections (name TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
+";
+
+/// Translates what SQLite says.
+pub(super) fn db(error: rusqlite::Error) -> Error {
+    let place = || "the database file".to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Error::DiskFull,
+        Some(ErrorCode::SystemIoFailure) => Error::Fatal(error.to_string()),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Error::Corrupt { place: place(), what: error.to_string() }
+        }
+        Some(ErrorCode::OutOfMemory) => Error::Fatal("out of memory".to_owned()),
+        Some(_) => Error::Database(error.to_string()),
+        None => match error {
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::Utf8Error(..) => Error::Corrupt { place: place(), what: error.to_string() },
+            other => Error::Database(other.to_string()),
+        },
+    }
+}
+
+/// An lsn, revision or count as SQLite stores it.
+pub(super) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Reads an lsn, revision or count.
+pub(super) fn number(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(at)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, value))
+}
+
+/// Reads a digest.
+pub(super) fn digest(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Digest> {
+    row.get(at).map(Digest)
+}
+
+/// Reads an event selected as [`RECORD`].
+pub(super) fn record(row: &SqlRow<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        lsn: number(row, 0)?,
+        ts: Millis(row.get(1)?),
+        kind: row.get(2)?,
+        v: row.get(3)?,
+        subject: row.get(4)?,
+        rev: number(row, 5)?,
+        actor: row.get(6)?,
+        facts: row.get(7)?,
+        body_hash: digest(row, 8)?,
+        prev_hash: digest(row, 9)?,
+        hash: digest(row, 10)?,
+    })
+}
+
+/// Reads a body selected as `salt, text` from a column on; nothing when there is none.
+pub(super) fn body(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Option<Body>> {
+    let salt: Option<[u8; SALT_BYTES]> = row.get(at)?;
+    salt.map(|salt| Ok(Body { salt, text: row.get(at + 1)? })).transpose()
+}
+
+/// Reads a row selected as [`columns`].
+pub(super) fn row(table: &Table, row: &SqlRow<'_>) -> rusqlite::Result<Row> {
+    let cell = |(at, column): (usize, &crate::Column)| Ok((column.name, cell(row.get_ref(at)?, at)?));
+    table.columns.iter().enumerate().map(cell).collect()
+}
+
+fn cell(value: ValueRef<'_>, at: usize) -> rusqlite::Result<Cell> {
+    match value {
+        ValueRef::Null => Ok(Cell::Null),
+        ValueRef::Integer(number) => Ok(Cell::Int(number)),
+        ValueRef::Text(bytes) => Ok(Cell::Text(
+            std::str::from_utf8(bytes).map_err(|error| rusqlite::Error::Utf8Error(at, error))?.to_owned(),
+        )),
+        other @ (ValueRef::Real(_) | ValueRef::Blob(_)) => {
+            Err(rusqlite::Error::InvalidColumnType(at, "cell".to_owned(), other.data_type()))
+        }
+    }
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Null => ToSqlOutput::Owned(Value::Null),
+            Self::Int(number) => ToSqlOutput::Owned(Value::Integer(*number)),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+        })
+    }
+}
+
+/// All columns of a table, quoted.
+pub(super) fn columns(table: &Table) -> String {
+    list(table.columns.iter().map(|column| column.name))
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// The statements that make a table and its indexes.
+pub(super) fn create(table: &Table) -> String {
+    let column = |column: &crate::Column| {
+        let ty = match column.ty {
+            Ty::Int => "INTEGER",
+            Ty::Text => "TEXT",
+        };
+        format!("\"{}\" {ty}", column.name)
+    };
+    let declared = table.columns.iter().map(column).collect::<Vec<_>>().join(", ");
+    let key = list(table.key.iter().copied());
+    let mut sql = format!("CREATE TABLE \"{}\" ({declared}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID;", table.name);
+    for (at, index) in table.indexes.iter().enumerate() {
+        let on = list(index.iter().copied());
+        sql.push_str(&format!("CREATE INDEX \"{}_index_{at}\" ON \"{}\" ({on});", table.name, table.name));
+    }
+    sql
+}
+
+/// `"a" = ?1 AND "b" = ?2` over the key.
+pub(super) fn key_is(table: &Table) -> String {
+    let test = |(at, name): (usize, &&str)| format!("\"{name}\" = ?{}", at + 1);
+    table.key.iter().enumerate().map(test).collect::<Vec<_>>().join(" AND ")
+}
+
+/// The statement of a query and its parameters; `what` is what it selects.
+pub(super) fn select<'q>(table: &Table, query: &'q Query, what: &str, page: bool) -> (String, Vec<&'q Cell>) {
+    let mut parameters = Vec::new();
+    let tests: Vec<String> = query.filter.iter().map(|condition| test(condition, &mut parameters)).collect();
+    let mut sql = format!("SELECT {what} FROM \"{}\"", table.name);
+    if !tests.is_empty() {
+        sql.push_str(" WHERE ");
+        sql.push_str(&tests.join(" AND "));
+    }
+    if page {
+        sql.push_str(&order(table, query));
+        if query.limit.is_some() || query.offset > 0 {
+            let limit = query.limit.map_or(-1, int);
+            sql.push_str(&format!(" LIMIT {limit} OFFSET {}", int(query.offset)));
+        }
+    }
+    (sql, parameters)
+}
+
+fn order(table: &Table, query: &Query) -> String {
+    let asked = query.order.iter().map(|(column, direction)| match direction {
+        Direction::Asc => format!("\"{column}\""),
+        Direction::Desc => format!("\"{column}\" DESC"),
+    });
+    let ties = table.key.iter().map(|column| format!("\"{column}\""));
+    format!(" ORDER BY {}", asked.chain(ties).collect::<Vec<_>>().join(", "))
+}
+
+fn test<'q>(condition: &'q Condition, parameters: &mut Vec<&'q Cell>) -> String {
+    let column = condition.column;
+    let mut compare = |operator: &str, cell: &'q Cell| {
+        parameters.push(cell);
+        format!("\"{column}\" {operator} ?{}", parameters.len())
+    };
+    match &condition.op {
+        Op::Eq(Cell::Null) => format!("\"{column}\" IS NULL"),
+        Op::Ne(Cell::Null) => format!("\"{column}\" IS NOT NULL"),
+        Op::Eq(cell) => compare("=", cell),
+        Op::Ne(cell) => compare("IS NOT", cell),
+        Op::Lt(cell) => compare("<", cell),
+        Op::Le(cell) => compare("<=", cell),
+        Op::Gt(cell) => compare(">", cell),
+        Op::Ge(cell) => compare(">=", cell),
+        Op::In(cells) => {
+            let places: Vec<String> = cells
+                .iter()
+                .map(|cell| {
+                    parameters.push(cell);
+                    format!("?{}", parameters.len())
+                })
+                .collect();
+            format!("\"{column}\" IN ({})", places.join(", "))
+        }
+    }
+}
+
+/// Selects the events after `?1`, with or without their bodies.
+pub(super) fn scan(bodies: bool) -> String {
+    if bodies {
+        format!(
+            "SELECT {RECORD}, b.salt, b.text FROM events e LEFT JOIN bodies b USING (lsn) WHERE e.lsn > ?1 ORDER BY e.lsn"
+        )
+    } else {
+        format!("SELECT {RECORD} FROM events e WHERE e.lsn > ?1 ORDER BY e.lsn")
+    }
+}
+
+/// The head of a log that is read from disk.
+pub(super) const HEAD: &str = "SELECT lsn, hash, ts FROM events ORDER BY lsn DESC LIMIT 1";
+
+/// An lsn that a statement takes.
+pub(super) fn at(lsn: Lsn) -> [i64; 1] {
+    [int(lsn)]
+}

@@ -1,0 +1,191 @@
+//! The writer's transaction on SQLite, and the reads that it shares with the readers.
+
+use std::ops::ControlFlow;
+
+use protocol::event::Lsn;
+use protocol::time::Millis;
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
+
+use super::sql::{self, db, digest, int, number};
+use crate::log::Visit;
+use crate::record::{Body, Record};
+use crate::schema::Schema;
+use crate::write::{Remembered, Tx};
+use crate::{Cell, Change, Error, Query, Row, Table};
+
+/// One connection; the writer's when it is used as a [`Tx`].
+pub(super) struct Session<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) schema: &'a Schema,
+}
+
+// === impl Session ===
+
+impl Session<'_> {
+    pub(super) fn read_rev(&self, subject: &str) -> Result<u64, Error> {
+        let sql = "SELECT rev FROM events WHERE subject = ?1 ORDER BY rev DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
+        let rev = statement.query_row([subject], |row| number(row, 0)).optional().map_err(db)?;
+        Ok(rev.unwrap_or(0))
+    }
+
+    pub(super) fn read_row(&self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
+        let sql = format!("SELECT {} FROM \"{}\" WHERE {}", sql::columns(table), table.name, sql::key_is(table));
+        let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
+        statement.query_row(params_from_iter(key), |row| sql::row(table, row)).optional().map_err(db)
+    }
+
+    pub(super) fn read_rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
+        let table = self.schema.table(query.table)?;
+        let (sql, parameters) = sql::select(table, query, &sql::columns(table), true);
+        let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
+        let rows = statement.query_map(params_from_iter(parameters), |row| sql::row(table, row)).map_err(db)?;
+        rows.collect::<Result<_, _>>().map_err(db)
+    }
+
+    pub(super) fn read_count(&self, query: &Query) -> Result<u64, Error> {
+        let table = self.schema.table(query.table)?;
+        let (sql, parameters) = sql::select(table, query, "count(*)", false);
+        let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
+        statement.query_row(params_from_iter(parameters), |row| number(row, 0)).map_err(db)
+    }
+
+    pub(super) fn read_cursor(&self, name: &str) -> Result<Lsn, Error> {
+        let mut statement = self.connection.prepare_cached("SELECT lsn FROM cursors WHERE name = ?1").map_err(db)?;
+        let lsn = statement.query_row([name], |row| number(row, 0)).optional().map_err(db)?;
+        Ok(lsn.unwrap_or(0))
+    }
+
+    /// Shows the events after `from` in order; one statement, so one state of the log.
+    pub(super) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
+        let mut statement = self.connection.prepare_cached(&sql::scan(bodies)).map_err(db)?;
+        let mut rows = statement.query(sql::at(from)).map_err(db)?;
+        while let Some(row) = rows.next().map_err(db)? {
+            let record = sql::record(row).map_err(db)?;
+            let body = if bodies { sql::body(row, 11).map_err(db)? } else { None };
+            if let ControlFlow::Break(()) = visit(record, body)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<(), Error> {
+        self.connection.prepare_cached(sql).map_err(db)?.execute(parameters).map_err(db)?;
+        Ok(())
+    }
+
+    fn put(&self, table: &Table, row: &Row) -> Result<(), Error> {
+        let places: Vec<String> = (1..=table.columns.len()).map(|at| format!("?{at}")).collect();
+        let sql = format!(
+            "INSERT OR REPLACE INTO \"{}\" ({}) VALUES ({})",
+            table.name,
+            sql::columns(table),
+            places.join(", ")
+        );
+        self.run(&sql, params_from_iter(table.columns.iter().map(|column| row.get(column.name))))
+    }
+
+    fn patch(&self, table: &Table, key: &[Cell], set: &[(&'static str, Cell)]) -> Result<(), Error> {
+        if set.is_empty() {
+            return Ok(());
+        }
+        let assign = |(at, (column, _)): (usize, &(&str, Cell))| format!("\"{column}\" = ?{}", key.len() + at + 1);
+        let assigned: Vec<String> = set.iter().enumerate().map(assign).collect();
+        let sql = format!("UPDATE \"{}\" SET {} WHERE {}", table.name, assigned.join(", "), sql::key_is(table));
+        self.run(&sql, params_from_iter(key.iter().chain(set.iter().map(|(_, cell)| cell))))
+    }
+
+    fn add(&self, table: &'static Table, key: &[Cell], column: &'static str, by: i64) -> Result<(), Error> {
+        match self.read_row(table, key)? {
+            Some(row) => {
+                let sum = row.get_int(column).unwrap_or(0).saturating_add(by);
+                self.patch(table, key, &[(column, Cell::Int(sum))])
+            }
+            None => {
+                let row: Row = table.key.iter().copied().zip(key.iter().cloned()).collect();
+                self.put(table, &row.with(column, by))
+            }
+        }
+    }
+
+    fn delete(&self, table: &Table, key: &[Cell]) -> Result<(), Error> {
+        let sql = format!("DELETE FROM \"{}\" WHERE {}", table.name, sql::key_is(table));
+        self.run(&sql, params_from_iter(key))
+    }
+}
+
+impl Tx for Session<'_> {
+    fn rev(&mut self, subject: &str) -> Result<u64, Error> {
+        self.read_rev(subject)
+    }
+
+    fn row(&mut self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
+        self.read_row(table, key)
+    }
+
+    fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error> {
+        self.read_rows(query)
+    }
+
+    fn count(&mut self, query: &Query) -> Result<u64, Error> {
+        self.read_count(query)
+    }
+
+    fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error> {
+        let sql = "SELECT verb, args, reply, first, last, ts FROM idempotency WHERE caller = ?1 AND key = ?2";
+        let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Remembered {
+                caller: caller.to_owned(),
+                key: key.to_owned(),
+                verb: row.get(0)?,
+                args: digest(row, 1)?,
+                reply: row.get(2)?,
+                first: number(row, 3)?,
+                last: number(row, 4)?,
+                ts: Millis(row.get(5)?),
+            })
+        };
+        statement.query_row([caller, key], read).optional().map_err(db)
+    }
+
+    fn remember(&mut self, call: &Remembered) -> Result<(), Error> {
+        let sql = "INSERT OR REPLACE INTO idempotency (caller, key, verb, args, reply, first, last, ts)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let Remembered { caller, key, verb, args, reply, first, last, ts } = call;
+        self.run(sql, params![caller, key, verb, args.0, reply, int(*first), int(*last), ts.0])
+    }
+
+    fn append(&mut self, record: Record, body: Option<&Body>) -> Result<(), Error> {
+        let Record { lsn, ts, kind, v, subject, rev, actor, facts, body_hash, prev_hash, hash } = record;
+        let sql = "INSERT INTO events (lsn, ts, kind, v, subject, rev, actor, facts, body_hash, prev_hash, hash)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        let (lsn, rev) = (int(lsn), int(rev));
+        self.run(sql, params![lsn, ts.0, kind, v, subject, rev, actor, facts, body_hash.0, prev_hash.0, hash.0])?;
+        if let Some(Body { salt, text }) = body {
+            self.run("INSERT INTO bodies (lsn, salt, text) VALUES (?1, ?2, ?3)", params![lsn, salt, text])?;
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, change: &Change) -> Result<(), Error> {
+        let table = self.schema.table(change.table())?;
+        match change {
+            Change::Put { row, .. } => self.put(table, row),
+            Change::Patch { key, set, .. } => self.patch(table, key, set),
+            Change::Add { key, column, by, .. } => self.add(table, key, column, *by),
+            Change::Delete { key, .. } => self.delete(table, key),
+        }
+    }
+
+    fn advance(&mut self, cursor: &str, lsn: Lsn) -> Result<(), Error> {
+        let sql = "INSERT INTO cursors (name, lsn) VALUES (?1, ?2)
+                   ON CONFLICT (name) DO UPDATE SET lsn = max(lsn, excluded.lsn)";
+        self.run(sql, params![cursor, int(lsn)])
+    }
+
+    fn drop_body(&mut self, lsn: Lsn) -> Result<(), Error> {
+        self.run("DELETE FROM bodies WHERE lsn = ?1", sql::at(lsn))
+    }
+}

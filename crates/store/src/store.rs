@@ -1,0 +1,440 @@
+//! The handle: what every part sees of the store.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use protocol::event::{Event, Lsn};
+use protocol::id::Digest;
+use protocol::time::Millis;
+use tokio::sync::watch;
+
+use crate::core::{Core, lock};
+use crate::export::Exporter;
+use crate::log::{Chain, Finding, Visit};
+use crate::mem::{Memory, Tables};
+use crate::prepared::Prepared;
+use crate::record::Tip;
+use crate::schema::Schema;
+use crate::sqlite::Sqlite;
+use crate::verify::{Report, Scope};
+use crate::write::Answer;
+use crate::{Batch, Cell, Clock, Committed, Error, Filter, Projection, Query, Row};
+
+/// Where a store lies and how much it may take.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The database file. It, its `-wal` and `-shm`, and a `.lock` that is never deleted lie in a folder that is made
+    /// for the owner alone when it is missing. Must be on a local disk.
+    pub path: PathBuf,
+    /// Page cache of the writer in KiB; each of the two readers takes a quarter. Default 1,024.
+    pub cache_kib: u32,
+    /// Batches that may wait for the writer; one more is answered with [`Error::Busy`]. Default 1,024.
+    pub queue: usize,
+    /// Where the time comes from.
+    pub clock: Clock,
+}
+
+impl Config {
+    /// The defaults for a path.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), cache_kib: 1024, queue: 1024, clock: Clock::system() }
+    }
+}
+
+/// The end of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Head {
+    /// The last event; 0 in an empty log.
+    pub lsn: Lsn,
+    /// Its hash, which stands for the whole chain; zero in an empty log.
+    pub hash: Digest,
+}
+
+/// How thoroughly to checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkpoint {
+    /// Moves what it can without waiting for readers.
+    Passive,
+    /// Moves everything and cuts the WAL to nothing, waiting a moment for readers.
+    Truncate,
+}
+
+/// What a checkpoint did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CheckpointStats {
+    /// Whether the whole WAL was moved.
+    pub complete: bool,
+    /// Pages in the WAL.
+    pub pages: u64,
+    /// Pages of it that are in the database now.
+    pub moved: u64,
+}
+
+/// How far the check behind the start has come. The start itself checks only what is newer than the last clean head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scan {
+    /// At work.
+    Running {
+        /// Checked up to this event.
+        checked: Lsn,
+        /// Of so many.
+        of: Lsn,
+    },
+    /// Everything was as it was written.
+    Whole,
+    /// Something was not; `switchboard verify` says more.
+    Damaged(Finding),
+}
+
+/// The event log with its projections. A cheap handle; the last one that goes closes the store.
+///
+/// Reads see everything that was committed before they began. All methods but [`commit`](Self::commit) block for as long
+/// as SQLite takes: microseconds for [`get`](Self::get) and small [`read`](Self::read)s, long for
+/// [`verify`](Self::verify) and [`export`](Self::export), which belong on a thread of their own.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    backend: Backend,
+    core: Arc<Core>,
+}
+
+/// A closed set: PostgreSQL will be the third.
+enum Backend {
+    Sqlite(Sqlite),
+    Memory(Mutex<Memory>),
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Opens or makes a store on SQLite: takes the owner's lock, checks what was written since the last clean head,
+    /// rebuilds tables whose projection changed, begins a new epoch, and starts the writer.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] names the owner; [`Error::NetworkFileSystem`]; [`Error::Corrupt`] says what is damaged;
+    /// [`Error::Newer`]; [`Error::Schema`] when a declaration can't be; [`Error::Io`] for folder and files.
+    pub fn open(config: Config, projections: Vec<Box<dyn Projection>>) -> Result<Self, Error> {
+        let (sqlite, core) = Sqlite::open(&config, Schema::new(projections)?)?;
+        Ok(Self { inner: Arc::new(Inner { backend: Backend::Sqlite(sqlite), core }) })
+    }
+
+    /// Makes an empty store in memory, with the same contract.
+    ///
+    /// # Panics
+    /// When a projection's declaration can't be: a defect of the program, found by its first test.
+    #[must_use]
+    pub fn in_memory(projections: Vec<Box<dyn Projection>>, clock: Clock) -> Self {
+        let schema = Schema::new(projections).expect("a projection's declaration is a constant of the program");
+        let memory = Memory::new(&schema);
+        let core = Arc::new(Core::new(schema, "chain_memory".to_owned(), 1, clock, Tip::START));
+        Self { inner: Arc::new(Inner { backend: Backend::Memory(Mutex::new(memory)), core }) }
+    }
+
+    /// Writes a batch: checks, in this order, its epoch, whether the call was made before, the expected revisions and
+    /// the guards; then appends the events and changes the rows, all or nothing. Answers when the batch is as durable as
+    /// it asked for; a caller that stops waiting doesn't stop the commit.
+    ///
+    /// # Errors
+    /// Nothing was written with [`Error::TooLarge`], [`Error::Busy`], [`Error::StaleEpoch`], [`Error::KeyReused`],
+    /// [`Error::Conflict`], [`Error::Refused`], [`Error::Ahead`] (a cursor), [`Error::Schema`] (a projector's defect),
+    /// [`Error::DiskFull`]. After [`Error::Fatal`] it is unknown whether it was, and the store must be reopened.
+    pub async fn commit(&self, batch: Batch) -> Result<Committed, Error> {
+        let batch = Prepared::new(batch)?;
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => {
+                let answer = sqlite.commit(&self.inner.core, batch)?;
+                answer.await.unwrap_or_else(|_| Err(self.inner.core.reason()))
+            }
+            Backend::Memory(memory) => self.inner.commit_in_memory(memory, &batch),
+        }
+    }
+
+    /// The same for callers that are no tasks.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Self::commit).
+    pub fn commit_blocking(&self, batch: Batch) -> Result<Committed, Error> {
+        let batch = Prepared::new(batch)?;
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.commit_blocking(&self.inner.core, batch),
+            Backend::Memory(memory) => self.inner.commit_in_memory(memory, &batch),
+        }
+    }
+
+    /// The rows that answer a query.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] when the query doesn't fit its table; [`Error::Busy`] when no reader comes free in 5 s.
+    pub fn read(&self, query: &Query) -> Result<Vec<Row>, Error> {
+        self.inner.core.schema.check_query(query)?;
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.rows(query)),
+            Backend::Memory(memory) => self.inner.alive(memory)?.rows(query),
+        }
+    }
+
+    /// How many rows answer a query, whatever its limit and offset.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn count(&self, query: &Query) -> Result<u64, Error> {
+        self.inner.core.schema.check_query(query)?;
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.count(query)),
+            Backend::Memory(memory) => self.inner.alive(memory)?.count(query),
+        }
+    }
+
+    /// One row by its key.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn get(&self, table: &'static str, key: &[Cell]) -> Result<Option<Row>, Error> {
+        let table = self.inner.core.schema.check_key(table, key)?;
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.row(table, key)),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.row(table, key)),
+        }
+    }
+
+    /// Events after `from`, oldest first, at most `limit`, without their bodies ([`body`](Self::body) has those) and
+    /// with facts in their newest version. Facts are never dropped, so no cursor is ever too old.
+    ///
+    /// # Errors
+    /// [`Error::Ahead`] when `from` lies beyond the head; [`Error::Corrupt`] when facts don't parse.
+    pub fn events(&self, from: Lsn, filter: &Filter, limit: usize) -> Result<Vec<Event>, Error> {
+        let head = self.head().lsn;
+        if from > head {
+            return Err(Error::Ahead { cursor: from, head });
+        }
+        let mut events = Vec::new();
+        if limit == 0 {
+            return Ok(events);
+        }
+        self.inner.scan_short(from, false, &mut |record, _| {
+            if filter.wants(&record.kind, &record.subject) {
+                events.push(record.into_event(&self.inner.core.schema, None)?);
+            }
+            Ok(if events.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok(events)
+    }
+
+    /// One event with its body; nothing when there is no such event.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when its facts don't parse; [`Error::Busy`] as for [`read`](Self::read).
+    pub fn event(&self, lsn: Lsn) -> Result<Option<Event>, Error> {
+        let mut found = None;
+        let Some(before) = lsn.checked_sub(1) else { return Ok(None) };
+        self.inner.scan_short(before, true, &mut |record, body| {
+            if record.lsn == lsn {
+                found = Some(record.into_event(&self.inner.core.schema, body)?);
+            }
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    /// The text of an event; nothing when it never had one, when it was dropped, or when there is no such event.
+    ///
+    /// # Errors
+    /// Those of [`event`](Self::event).
+    pub fn body(&self, lsn: Lsn) -> Result<Option<String>, Error> {
+        Ok(self.event(lsn)?.and_then(|event| event.body))
+    }
+
+    /// Where a durable cursor stands ([`Batch::advance`]); 0 before it was first moved.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] as for [`read`](Self::read).
+    pub fn cursor(&self, name: &str) -> Result<Lsn, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.cursor(name)),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.cursor(name)),
+        }
+    }
+
+    /// The revision of a subject: how many events it has; 0 when it doesn't exist.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] as for [`read`](Self::read).
+    pub fn rev(&self, subject: &str) -> Result<u64, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.rev(subject)),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.rev(subject)),
+        }
+    }
+
+    /// The end of the log.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        let tip = self.inner.core.tip();
+        Head { lsn: tip.lsn, hash: tip.hash }
+    }
+
+    /// Follows the end of the log; woken after each commit, never before its callers are answered.
+    #[must_use]
+    pub fn watch(&self) -> watch::Receiver<Lsn> {
+        self.inner.core.watch()
+    }
+
+    /// The store's time, which never goes back; what decisions take as `now`.
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.inner.core.now()
+    }
+
+    /// The chain's id: random, made with the store, part of every hash.
+    #[must_use]
+    pub fn chain_id(&self) -> &str {
+        &self.inner.core.chain_id
+    }
+
+    /// The epoch: one more with every opening. A decision of an earlier one is refused ([`Batch::epoch`]).
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.inner.core.epoch
+    }
+
+    /// Why the store no longer works, when it doesn't.
+    #[must_use]
+    pub fn dead(&self) -> Option<Error> {
+        self.inner.core.alive().err()
+    }
+
+    /// How far the check behind the start has come.
+    #[must_use]
+    pub fn scan(&self) -> Scan {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.scanned(),
+            Backend::Memory(_) => Scan::Whole,
+        }
+    }
+
+    /// Writes the address of this owner where a second one that tries to open the store will find it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn announce(&self, address: &str) -> Result<(), Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.announce(address),
+            Backend::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Checks the record as it stands now: the chain and the salted hashes of the bodies, and with [`Scope::All`] also
+    /// the file's structure and every table against one rebuilt from the log. What is wrong is in the report.
+    ///
+    /// # Errors
+    /// When the check itself can't be made.
+    pub fn verify(&self, scope: Scope) -> Result<Report, Error> {
+        let core = &self.inner.core;
+        let (all, before) = (scope == Scope::All, core.tip());
+        let mut chain = Chain::after(&core.chain_id, 0, Digest::ZERO);
+        let (tip, rows) = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.verify(core, all, &mut chain)?,
+            Backend::Memory(memory) => verify_memory(core, &*self.inner.alive(memory)?, all, &mut chain)?,
+        };
+        if tip.lsn < before.lsn {
+            chain.end(before.lsn, before.hash);
+        }
+        Ok(Report::new(chain, &core.chain_id, rows))
+    }
+
+    /// Writes the whole record as JSON lines: events with their bodies and salts, in a form that
+    /// [`verify_export`](crate::verify_export) checks without a database.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when `out` fails.
+    pub fn export(&self, out: &mut dyn Write) -> Result<Head, Error> {
+        let head = self.head();
+        let mut exporter = Exporter::start(out, self.chain_id(), head)?;
+        if head.lsn > 0 {
+            self.inner.scan_long(0, true, &mut |record, body| {
+                let last = record.lsn >= head.lsn;
+                exporter.write(&record, body.as_ref())?;
+                Ok(if last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+        }
+        Ok(head)
+    }
+
+    /// Moves the WAL into the database now, after what is queued.
+    ///
+    /// # Errors
+    /// [`Error::Fatal`] when the disk fails.
+    pub fn checkpoint(&self, mode: Checkpoint) -> Result<CheckpointStats, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.checkpoint(&self.inner.core, mode),
+            Backend::Memory(_) => Ok(CheckpointStats { complete: true, ..CheckpointStats::default() }),
+        }
+    }
+
+    /// Finishes what is queued, moves the WAL into the database, joins the writer and ends the store for all handles.
+    /// The lock is free when the last handle is gone.
+    pub fn close(self) {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.close(),
+            Backend::Memory(_) => self.inner.core.die(Error::Closed),
+        }
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn alive<'a>(&self, memory: &'a Mutex<Memory>) -> Result<std::sync::MutexGuard<'a, Memory>, Error> {
+        self.core.alive()?;
+        Ok(lock(memory))
+    }
+
+    fn commit_in_memory(&self, memory: &Mutex<Memory>, batch: &Prepared) -> Answer {
+        let answer = {
+            let mut memory = self.alive(memory)?;
+            let answer = memory.commit(&self.core.rules(), self.core.now(), batch);
+            self.core.publish(memory.tip);
+            answer
+        };
+        self.core.wake();
+        answer
+    }
+
+    fn scan_short(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.read(&self.core, |reading| reading.scan(from, bodies, visit)),
+            Backend::Memory(memory) => self.alive(memory)?.scan(from, bodies, visit),
+        }
+    }
+
+    fn scan_long(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.scan(&self.core, from, bodies, visit),
+            Backend::Memory(memory) => self.alive(memory)?.scan(from, bodies, visit),
+        }
+    }
+}
+
+fn verify_memory(core: &Core, memory: &Memory, all: bool, chain: &mut Chain<'_>) -> Result<(Tip, u64), Error> {
+    let mut rebuilt = Tables::new(&core.schema);
+    memory.scan(0, true, &mut |record, body| {
+        chain.follow(&record, body.as_ref());
+        for change in core.schema.project(&record.into_event(&core.schema, None)?)? {
+            rebuilt.apply(&change)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    if !all {
+        return Ok((memory.tip, 0));
+    }
+    if let Some((table, key)) = memory.tables().difference(&rebuilt) {
+        chain.found(crate::Place::Table(table.to_owned()), format!("the row {key:?} is not what the log says"));
+    }
+    Ok((memory.tip, rebuilt.len()))
+}
