@@ -30,7 +30,7 @@ pub async fn ack_message(store: &Store, asker: &Asker, request: AckMessageReques
     let fact = MessageEvent::MessageAcked { id: message.id.clone(), recipient: message.recipient };
     let event = NewEvent::of(&fact, format!("message/{}", message.id), asker.name.as_str())?;
     let refusal = Failure::new("bus.already-acked", format!("{} was acknowledged before", message.id));
-    let guard = Guard::Below { table: MESSAGES, key, column: "state", limit: DeliveryState::Acked.rank(), refusal };
+    let guard = Guard::Below { table: MESSAGES, key, column: "acked", limit: 1, refusal };
     let batch = Batch::new(Durability::Synced).event(event).guard(guard);
     store.commit(Batch { idempotency: asker.idempotency.clone(), ..batch }).await?;
     Ok(AckMessageReply { state: DeliveryState::Acked })

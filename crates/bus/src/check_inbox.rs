@@ -30,11 +30,11 @@ pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxReques
     if roster::agent(store, &owner)?.is_none() {
         return refuse(crate::send_message::unknown(store, &owner)?);
     }
-    let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT) as usize;
-    let query = inbox(&owner, request.include_acked).gt("seq", request.since.unwrap_or(0)).asc("seq").limit(limit + 1);
+    let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let query = inbox(&owner, request.include_acked).gt("seq", request.since.unwrap_or(0)).asc("seq").limit(u64::from(limit) + 1);
     let mut rows = store.read(&query)?;
-    let more = rows.len() > limit;
-    rows.truncate(limit);
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
     let messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
     if is_own {
         saw(store, asker, &messages).await?;
@@ -51,11 +51,15 @@ fn behind(store: &Store, owner: &AgentName, cursor: u64) -> Result<u64, Error> {
 
 pub(crate) fn inbox(owner: &AgentName, with_acked: bool) -> Query {
     let query = Query::table(MESSAGES).eq("recipient", owner.folded());
-    if with_acked { query } else { query.lt("state", DeliveryState::Acked.rank()) }
+    if with_acked { query } else { query.eq("acked", 0_i64) }
 }
 
 async fn saw(store: &Store, asker: &Asker, messages: &[Message]) -> Result<(), Error> {
-    let fresh: Vec<_> = messages.iter().filter(|message| message.state < DeliveryState::Injected).map(|message| message.id.clone()).collect();
+    let fresh: Vec<_> = messages
+        .iter()
+        .filter(|message| message.state < DeliveryState::Injected)
+        .map(|message| message.id.clone())
+        .collect();
     if fresh.is_empty() {
         return Ok(());
     }
@@ -68,10 +72,19 @@ async fn saw(store: &Store, asker: &Asker, messages: &[Message]) -> Result<(), E
 }
 
 /// The events that record that a recipient had messages before its eyes.
-pub(crate) fn injections(ids: &[MessageId], recipient: &AgentName, evidence: &str, actor: &str) -> Result<Vec<NewEvent>, Error> {
+pub(crate) fn injections(
+    ids: &[MessageId],
+    recipient: &AgentName,
+    evidence: &str,
+    actor: &str,
+) -> Result<Vec<NewEvent>, Error> {
     ids.iter()
         .map(|id| {
-            let fact = MessageEvent::MessageInjected { id: id.clone(), recipient: recipient.clone(), evidence: evidence.to_owned() };
+            let fact = MessageEvent::MessageInjected {
+                id: id.clone(),
+                recipient: recipient.clone(),
+                evidence: evidence.to_owned(),
+            };
             Ok(NewEvent::of(&fact, format!("message/{id}"), actor)?)
         })
         .collect()
@@ -79,22 +92,29 @@ pub(crate) fn injections(ids: &[MessageId], recipient: &AgentName, evidence: &st
 
 pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Message, Error> {
     let name = |column: &'static str| {
-        let text = row.get_text(column);
+        let text = row.try_text(column)?;
         AgentName::new(text).map_err(|_| Error::BadRow { what: column, text: text.to_owned() })
     };
-    let id = |text: &str| MessageId::new(text).map_err(|_| Error::BadRow { what: "a message id", text: text.to_owned() });
-    let seq = u64::try_from(row.get_int("seq")).unwrap_or(0);
-    let action: Action = serde_json::from_value(row.get_text("action").into())?;
+    let id =
+        |text: &str| MessageId::new(text).map_err(|_| Error::BadRow { what: "a message id", text: text.to_owned() });
+    let seq = row.try_u64("seq")?;
+    let action: Action = serde_json::from_value(row.try_text("action")?.into())?;
     Ok(Message {
-        id: id(row.get_text("id"))?,
+        id: id(row.try_text("id")?)?,
         action,
         sender: name("sender")?,
-        sender_verified: row.get_int("verified") != 0,
+        sender_verified: row.get_bool("verified"),
         recipient: name("recipient_name")?,
         payload: store.body(seq)?.unwrap_or_default(),
-        reply_to: row.try_text("reply_to").map(id).transpose()?,
-        state: DeliveryState::of_rank(row.get_int("state")),
-        created_at: Millis(row.get_int("created_at")),
+        reply_to: row.get_text("reply_to").map(id).transpose()?,
+        state: state(row),
+        created_at: Millis(row.try_int("created_at")?),
         seq,
     })
+}
+
+fn state(row: &Row) -> DeliveryState {
+    let states = [("acked", DeliveryState::Acked), ("injected", DeliveryState::Injected), ("offered", DeliveryState::Offered)];
+    let reached = states.into_iter().find(|(column, _)| row.get_bool(column));
+    reached.map_or(DeliveryState::Accepted, |(_, state)| state)
 }

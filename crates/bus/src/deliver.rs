@@ -2,7 +2,7 @@
 
 use protocol::event::NewEvent;
 use protocol::id::{AgentName, MessageId};
-use protocol::message::{DeliveryState, Message};
+use protocol::message::Message;
 use store::Store;
 
 use crate::Error;
@@ -13,7 +13,7 @@ use crate::check_inbox::{inbox, injections, of_row};
 /// # Errors
 /// When the store can't be read.
 pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec<Message>, Error> {
-    let query = inbox(recipient, false).lt("state", DeliveryState::Injected.rank()).asc("seq").limit(limit);
+    let query = inbox(recipient, false).eq("injected", 0_i64).asc("seq").limit(limit as u64);
     store.read(&query)?.iter().map(|row| of_row(store, row)).collect()
 }
 

@@ -28,7 +28,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused(failure) => failure,
-            Error::Store(error) => error.into(),
+            Error::Store(error) => error.failure(),
             Error::BadRow { .. } | Error::Fact(_) => Self::new("internal.bug", error.to_string()),
         }
     }

@@ -17,15 +17,16 @@ const MAX_LIMIT: u32 = 1000;
 /// # Errors
 /// When the store can't be read.
 pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<ListMessagesReply, Error> {
-    let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT) as usize;
+    let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let mut rows = match &request.agent {
-        None => store.read(&Query::table(MESSAGES).desc("seq").limit(limit))?,
+        None => store.read(&Query::table(MESSAGES).desc("seq").limit(u64::from(limit)))?,
         Some(agent) => {
-            let mut rows = store.read(&Query::table(MESSAGES).eq("recipient", agent.folded()).desc("seq").limit(limit))?;
+            let mut rows =
+                store.read(&Query::table(MESSAGES).eq("recipient", agent.folded()).desc("seq").limit(u64::from(limit)))?;
             let sent = Query::table(MESSAGES).eq("sender", agent.as_str()).ne("recipient", agent.folded());
-            rows.extend(store.read(&sent.desc("seq").limit(limit))?);
+            rows.extend(store.read(&sent.desc("seq").limit(u64::from(limit)))?);
             rows.sort_by_key(|row| std::cmp::Reverse(row.get_int("seq")));
-            rows.truncate(limit);
+            rows.truncate(limit as usize);
             rows
         }
     };
@@ -36,5 +37,5 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
 
 fn tally(store: &Store, what: &'static str) -> Result<u64, Error> {
     let row = store.get(TALLY, &vec![what.into()])?;
-    Ok(row.map_or(0, |row| u64::try_from(row.get_int("count")).unwrap_or(0)))
+    Ok(row.and_then(|row| row.get_int("count")).map_or(0, |count| u64::try_from(count).unwrap_or(0)))
 }

@@ -3,7 +3,7 @@
 use protocol::agent::AgentEvent;
 use protocol::event::Event;
 use protocol::id::fold;
-use protocol::message::{DeliveryState, MessageEvent};
+use protocol::message::MessageEvent;
 use store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
 /// The roster: one row an agent, keyed by the folded name.
@@ -50,11 +50,13 @@ static TABLES: [Table; 3] = [
             text("recipient"),
             text("recipient_name"),
             text("reply_to"),
-            int("state"),
+            int("offered"),
+            int("injected"),
+            int("acked"),
             int("created_at"),
         ],
         key: &["id"],
-        indexes: &[&["recipient", "state", "seq"], &["seq"]],
+        indexes: &[&["recipient", "acked", "seq"], &["seq"]],
     },
     Table { name: TALLY, columns: &[text("what"), int("count")], key: &["what"], indexes: &[] },
 ];
@@ -81,10 +83,11 @@ impl Projection for Mail {
 }
 
 fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
-    let state = |id: &protocol::id::MessageId, state: DeliveryState| Change::Patch {
+    // One column a state, each set once: whatever order reports come in, a message never moves back.
+    let reached = |id: &protocol::id::MessageId, column| Change::Patch {
         table: MESSAGES,
         key: vec![id.as_str().into()],
-        set: vec![("state", state.rank().into())],
+        set: vec![(column, 1_i64.into())],
     };
     match fact {
         MessageEvent::MessageSent { id, action, sender, verified, recipient, reply_to, bytes: _ } => {
@@ -97,7 +100,9 @@ fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
                 .with("recipient", recipient.folded())
                 .with("recipient_name", recipient.as_str())
                 .with("reply_to", reply_to.map_or(Cell::Null, |id| id.as_str().into()))
-                .with("state", DeliveryState::Accepted.rank())
+                .with("offered", 0_i64)
+                .with("injected", 0_i64)
+                .with("acked", 0_i64)
                 .with("created_at", event.ts.0);
             vec![
                 Change::Put { table: MESSAGES, row },
@@ -105,10 +110,10 @@ fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
                 tally("sent"),
             ]
         }
-        MessageEvent::MessageOffered { id, .. } => vec![state(&id, DeliveryState::Offered)],
-        MessageEvent::MessageInjected { id, .. } => vec![state(&id, DeliveryState::Injected)],
+        MessageEvent::MessageOffered { id, .. } => vec![reached(&id, "offered")],
+        MessageEvent::MessageInjected { id, .. } => vec![reached(&id, "injected")],
         MessageEvent::MessageAcked { id, recipient } => vec![
-            state(&id, DeliveryState::Acked),
+            reached(&id, "acked"),
             Change::Add { table: AGENTS, key: vec![recipient.folded().into()], column: "unread", by: -1 },
             tally("acked"),
         ],
@@ -142,10 +147,16 @@ fn agent(event: &Event, fact: AgentEvent) -> Vec<Change> {
             ]
         }
         AgentEvent::AgentStatusSet { name, status, message } => {
-            vec![patch(&name, vec![("status", status.into()), ("status_message", message.into()), ("last_seen", event.ts.0.into())])]
+            vec![patch(
+                &name,
+                vec![("status", status.into()), ("status_message", message.into()), ("last_seen", event.ts.0.into())],
+            )]
         }
         AgentEvent::AgentLeft { name, why } => {
-            vec![patch(&name, vec![("status", "left".into()), ("status_message", why.into()), ("last_seen", event.ts.0.into())])]
+            vec![patch(
+                &name,
+                vec![("status", "left".into()), ("status_message", why.into()), ("last_seen", event.ts.0.into())],
+            )]
         }
     }
 }

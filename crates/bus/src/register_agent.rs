@@ -19,7 +19,11 @@ const MAX_CAPABILITIES: usize = 8;
 ///
 /// # Errors
 /// A refusal (a worker that takes another name, a field that is too long) or the store's failure.
-pub async fn register_agent(store: &Store, asker: &Asker, request: RegisterAgentRequest) -> Result<RegisterAgentReply, Error> {
+pub async fn register_agent(
+    store: &Store,
+    asker: &Asker,
+    request: RegisterAgentRequest,
+) -> Result<RegisterAgentReply, Error> {
     check_words(&request)?;
     if request.kind == AgentKind::Person && !asker.is_person {
         return refuse(Failure::new("policy.denied", "only a person registers a person"));
@@ -51,7 +55,10 @@ fn check_words(request: &RegisterAgentRequest) -> Result<(), Error> {
     let too_long = std::iter::once(&request.role).chain(&request.capabilities).find(|word| word.len() > MAX_WORD_BYTES);
     if let Some(word) = too_long {
         let cut: String = word.chars().take(20).collect();
-        return refuse(Failure::new("request.bad-args", format!("a role or capability has at most {MAX_WORD_BYTES} bytes: {cut:?}…")));
+        return refuse(Failure::new(
+            "request.bad-args",
+            format!("a role or capability has at most {MAX_WORD_BYTES} bytes: {cut:?}…"),
+        ));
     }
     if request.capabilities.len() > MAX_CAPABILITIES {
         return refuse(Failure::new("request.bad-args", format!("at most {MAX_CAPABILITIES} capabilities")));

@@ -33,8 +33,8 @@ pub fn unread_total(store: &Store) -> Result<u64, Error> {
 }
 
 fn of_row(row: &Row) -> Result<Agent, Error> {
-    let name = row.get_text("name");
-    let kind = match row.get_text("kind") {
+    let name = row.try_text("name")?;
+    let kind = match row.try_text("kind")? {
         "terminal" => AgentKind::Terminal,
         "chat" => AgentKind::Chat,
         "worker" => AgentKind::Worker,
@@ -44,12 +44,12 @@ fn of_row(row: &Row) -> Result<Agent, Error> {
     Ok(Agent {
         name: AgentName::new(name).map_err(|_| Error::BadRow { what: "an agent's name", text: name.to_owned() })?,
         kind,
-        role: row.get_text("role").to_owned(),
-        status: row.get_text("status").to_owned(),
-        status_message: row.get_text("status_message").to_owned(),
-        capabilities: serde_json::from_str(row.get_text("capabilities")).unwrap_or_default(),
-        is_scripted: row.get_int("scripted") != 0,
-        unread: u64::try_from(row.get_int("unread")).unwrap_or(0),
-        last_seen: Millis(row.get_int("last_seen")),
+        role: row.get_text("role").unwrap_or_default().to_owned(),
+        status: row.get_text("status").unwrap_or_default().to_owned(),
+        status_message: row.get_text("status_message").unwrap_or_default().to_owned(),
+        capabilities: serde_json::from_str(row.get_text("capabilities").unwrap_or("[]")).unwrap_or_default(),
+        is_scripted: row.get_bool("scripted"),
+        unread: u64::try_from(row.get_int("unread").unwrap_or(0)).unwrap_or(0),
+        last_seen: Millis(row.get_int("last_seen").unwrap_or(0)),
     })
 }

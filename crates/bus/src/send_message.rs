@@ -18,7 +18,12 @@ use crate::{Asker, Error, roster};
 ///
 /// # Errors
 /// A refusal (unknown recipient, full inbox, payload too large, id used for something else) or the store's failure.
-pub async fn send_message(store: &Store, asker: &Asker, request: SendMessageRequest, fresh: MessageId) -> Result<SendMessageReply, Error> {
+pub async fn send_message(
+    store: &Store,
+    asker: &Asker,
+    request: SendMessageRequest,
+    fresh: MessageId,
+) -> Result<SendMessageReply, Error> {
     if request.payload.len() > MAX_PAYLOAD_BYTES {
         let what = format!("the payload has {} bytes, at most {MAX_PAYLOAD_BYTES} are carried", request.payload.len());
         return refuse(Failure::new("bus.payload-too-large", what).hint("put the text into a file and send its path"));
@@ -42,7 +47,8 @@ pub async fn send_message(store: &Store, asker: &Asker, request: SendMessageRequ
     let reply = serde_json::json!({ "id": id });
     let committed = store.commit(Batch { reply, ..batch }).await?;
     let id: MessageId = serde_json::from_value(committed.reply["id"].clone())?;
-    let seq = store.get(MESSAGES, &vec![id.as_str().into()])?.map_or(committed.last, |row| u64::try_from(row.get_int("seq")).unwrap_or(0));
+    let row = store.get(MESSAGES, &vec![id.as_str().into()])?;
+    let seq = row.map_or(Ok(committed.last), |row| row.try_u64("seq"))?;
     Ok(SendMessageReply { id, state: DeliveryState::Accepted, seq })
 }
 

@@ -18,12 +18,17 @@ const MAX_MESSAGE_BYTES: usize = 300;
 ///
 /// # Errors
 /// A refusal (an unknown agent, somebody else's status, a text that is too long) or the store's failure.
-pub async fn set_agent_status(store: &Store, asker: &Asker, request: SetAgentStatusRequest) -> Result<SetAgentStatusReply, Error> {
+pub async fn set_agent_status(
+    store: &Store,
+    asker: &Asker,
+    request: SetAgentStatusRequest,
+) -> Result<SetAgentStatusReply, Error> {
     let name = request.name.unwrap_or_else(|| asker.name.clone());
     if name.folded() != asker.name.folded() && !asker.is_person {
         return refuse(Failure::new("bus.not-yours", format!("only {name} or a person sets the status of {name}")));
     }
-    if request.status.is_empty() || request.status.len() > MAX_STATUS_BYTES || request.message.len() > MAX_MESSAGE_BYTES {
+    if request.status.is_empty() || request.status.len() > MAX_STATUS_BYTES || request.message.len() > MAX_MESSAGE_BYTES
+    {
         let what = format!("a status has 1 to {MAX_STATUS_BYTES} bytes and its message at most {MAX_MESSAGE_BYTES}");
         return refuse(Failure::new("request.bad-args", what));
     }

@@ -52,7 +52,8 @@ impl Default for Options {
 /// # Errors
 /// `daemon.running` when there is one already; whatever keeps it from starting.
 pub fn serve(place: Place, options: Options) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build();
     let runtime = runtime.map_err(io(&place.root))?;
     let ended = runtime.block_on(run(place, options));
     runtime.shutdown_timeout(Duration::from_secs(2));
@@ -74,7 +75,16 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let info = ServerInfo::new(&place, http.address().port(), started_at);
     let (asks, inbox) = mpsc::channel(16);
     let last_call = Mutex::new(tokio::time::Instant::now());
-    let parts = Verbs { store: store.clone(), dispatch: dispatch.clone(), policy, place: place.clone(), info: info.clone(), started_at, asks, last_call };
+    let parts = Verbs {
+        store: store.clone(),
+        dispatch: dispatch.clone(),
+        policy,
+        place: place.clone(),
+        info: info.clone(),
+        started_at,
+        asks,
+        last_call,
+    };
     let (verbs, invoke) = verbs::shared(parts);
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
     let serving = tokio::spawn(socket.serve(listener));
@@ -136,7 +146,9 @@ fn bind(place: &Place) -> Result<UnixListener, Error> {
 /// The lock is ours, so a socket that is there is a dead daemon's.
 fn remove_socket(place: &Place) {
     match std::fs::remove_file(&place.socket) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => tracing::warn!(%error, "the socket could not be removed"),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(%error, "the socket could not be removed")
+        }
         Ok(()) | Err(_) => {}
     }
 }
@@ -181,7 +193,8 @@ struct Signals {
 impl Signals {
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        let listen = |kind| signal(kind).inspect_err(|error| tracing::warn!(%error, "a signal can't be listened to")).ok();
+        let listen =
+            |kind| signal(kind).inspect_err(|error| tracing::warn!(%error, "a signal can't be listened to")).ok();
         Self { terminate: listen(SignalKind::terminate()), interrupt: listen(SignalKind::interrupt()) }
     }
 

@@ -23,7 +23,13 @@ pub(crate) fn sign(store: &Store, keys: &Path) -> Result<SignHeadReply, Failure>
             head = event.hash;
         }
     }
-    let statement = ledger::Head { chain_id: store.chain_id(), lsn: after, head_hash: head, merkle_root: tree.root(), ts: store.now() };
+    let statement = ledger::Head {
+        chain_id: store.chain_id(),
+        lsn: after,
+        head_hash: head,
+        merkle_root: tree.root(),
+        ts: store.now(),
+    };
     let envelope = key.sign_head(&statement).map_err(|error| error.failure())?;
     let envelope = serde_json::to_value(envelope).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
     Ok(SignHeadReply { envelope, public_key: key.public_hex() })

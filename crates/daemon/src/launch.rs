@@ -32,7 +32,9 @@ pub fn launch(place: &Place, launch: Launch) -> Result<ServerInfo, Error> {
     }
     if var("SWITCHBOARD_WORKER").is_some() {
         let what = "no daemon runs, and a worker may not start one";
-        return Err(Failure::new("agent.unmanaged", what).hint("start it outside of the worker: switchboard up").into());
+        return Err(Failure::new("agent.unmanaged", what)
+            .hint("start it outside of the worker: switchboard up")
+            .into());
     }
     let binary = std::env::current_exe().map_err(crate::error::io(&place.root))?;
     let mut argv = vec![binary.display().to_string(), "up".to_owned(), "--foreground-internal".to_owned()];

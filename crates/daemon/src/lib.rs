@@ -7,8 +7,8 @@
 mod boot;
 mod error;
 pub mod face;
-pub mod http;
 mod head;
+pub mod http;
 mod launch;
 mod mailroom;
 pub mod mcp;

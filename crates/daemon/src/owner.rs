@@ -29,7 +29,10 @@ pub(crate) fn take(place: &Place) -> Result<process::lock::Lock, Error> {
         Err(process::Error::Held { holder, .. }) => {
             let pid = holder.map_or(0, |holder| holder.pid);
             let what = format!("a daemon (process {pid}) already runs for {}", place.root.display());
-            Err(Failure::new("daemon.running", what).at(place.socket.display().to_string()).hint("switchboard status").into())
+            Err(Failure::new("daemon.running", what)
+                .at(place.socket.display().to_string())
+                .hint("switchboard status")
+                .into())
         }
         other => Ok(other?),
     }

@@ -93,7 +93,8 @@ fn id(common: &Path) -> Result<String, Error> {
     if let Some(id) = read_id(&path)? {
         return Ok(id);
     }
-    let random = getrandom::u64().map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
+    let random =
+        getrandom::u64().map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
     let fresh = format!("{random:016x}");
     let beside = common.join(format!("{ID_FILE}.{fresh}"));
     let write = || -> std::io::Result<()> {
@@ -122,7 +123,10 @@ fn read_id(path: &Path) -> Result<Option<String>, Error> {
         return Ok(Some(id.to_owned()));
     }
     let what = "the file that names this repository's state folder holds something else";
-    Err(Failure::new("config.bad-value", what).at(path.display().to_string()).hint("delete it to begin with an empty state").into())
+    Err(Failure::new("config.bad-value", what)
+        .at(path.display().to_string())
+        .hint("delete it to begin with an empty state")
+        .into())
 }
 
 /// The socket in the state folder, or, where that path is too long for one, in a folder of the user's own below `/tmp`.
@@ -137,7 +141,10 @@ fn socket(state: &Path) -> Result<PathBuf, Error> {
     let found = fs::symlink_metadata(&short).map_err(io(&short))?;
     if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
         let what = "the folder for sockets belongs to somebody else or is open to others";
-        return Err(Failure::new("io.denied", what).at(short.display().to_string()).hint("remove it, or set XDG_STATE_HOME to a shorter path").into());
+        return Err(Failure::new("io.denied", what)
+            .at(short.display().to_string())
+            .hint("remove it, or set XDG_STATE_HOME to a shorter path")
+            .into());
     }
     let name = Digest::of(state.as_os_str().as_encoded_bytes()).hex();
     Ok(short.join(format!("{}.sock", &name[..16])))

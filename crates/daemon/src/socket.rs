@@ -75,7 +75,9 @@ impl Socket {
                 Err(failure) => refuse(&mut write, failure).await,
             },
             Ok(Hello::Mcp { v, token, name, bridge }) => match self.admit(v, token.as_deref(), name.as_deref()) {
-                Ok(caller) => mcp::serve_io(Arc::clone(&self.invoke), caller, read, write, bridge, self.stop.clone()).await,
+                Ok(caller) => {
+                    mcp::serve_io(Arc::clone(&self.invoke), caller, read, write, bridge, self.stop.clone()).await
+                }
                 Err(failure) => refuse(&mut write, failure).await,
             },
             Ok(hello @ Hello::Shim { .. }) => {

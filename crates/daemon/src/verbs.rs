@@ -10,7 +10,8 @@ use protocol::event::Lsn;
 use protocol::id::{AgentName, Digest, MessageId};
 use protocol::time::Millis;
 use protocol::verb::system::{
-    ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply, VerifyLogReply,
+    ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
+    VerifyLogReply,
 };
 use protocol::verb::{Verb, bus as mail, need, run, system};
 use serde_json::Value;
@@ -75,7 +76,9 @@ impl Invoke for Verbs {
     }
 
     fn identify(&self, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {
-        let refused = || Failure::new("auth.bad-token", "the token is missing or wrong").hint("it stands in .switchboard/auth_token");
+        let refused = || {
+            Failure::new("auth.bad-token", "the token is missing or wrong").hint("it stands in .switchboard/auth_token")
+        };
         let bearer = bearer.ok_or_else(refused)?;
         if let Some(worker) = self.dispatch.worker_of(bearer)? {
             let kind = CallerKind::Worker { run: worker.run, worker: worker.worker, task: worker.task };
@@ -122,7 +125,13 @@ impl Verbs {
             CallerKind::Worker { .. } => ("worker", "full"),
             CallerKind::Agent => ("agent", "none"),
         };
-        let caller = policy::Caller { name: caller.name.to_string(), kind, is_verified: caller.is_verified, isolation, face: caller.face };
+        let caller = policy::Caller {
+            name: caller.name.to_string(),
+            kind,
+            is_verified: caller.is_verified,
+            isolation,
+            face: caller.face,
+        };
         let decision = self.policy.decide(&policy::Input::new(verb, caller, args, self.store.now()));
         if decision.allow {
             return Ok(());
@@ -158,7 +167,8 @@ impl Verbs {
             let mut events = self.store.events(request.after, &filter, limit).map_err(|error| error.failure())?;
             let is_whole = (events.len() as u64) < limit;
             if !events.is_empty() || tokio::time::Instant::now() >= deadline {
-                let cursor = if is_whole { head.max(request.after) } else { events.last().map_or(head, |event| event.lsn) };
+                let cursor =
+                    if is_whole { head.max(request.after) } else { events.last().map_or(head, |event| event.lsn) };
                 self.bodies(&mut events, request.with_bodies)?;
                 return Ok(ReadEventsReply { events, cursor, head });
             }
@@ -177,7 +187,9 @@ impl Verbs {
     async fn verify(&self) -> Result<VerifyLogReply, Failure> {
         let store = self.store.clone();
         let report = tokio::task::spawn_blocking(move || store.verify(store::Scope::Everything)).await;
-        let report = report.map_err(|error| Failure::new("internal.bug", error.to_string()))?.map_err(|error| error.failure())?;
+        let report = report
+            .map_err(|error| Failure::new("internal.bug", error.to_string()))?
+            .map_err(|error| error.failure())?;
         Ok(VerifyLogReply {
             is_intact: report.is_intact(),
             summary: report.summary(),
@@ -212,7 +224,9 @@ fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Fa
     if !path.is_absolute() {
         return Err(Failure::new("request.bad-args", "the path must be absolute").at(request.path));
     }
-    let fail = |error: std::io::Error| Failure::new("io.denied", "the export can't be written").at(request.path.clone()).because(&error);
+    let fail = |error: std::io::Error| {
+        Failure::new("io.denied", "the export can't be written").at(request.path.clone()).because(&error)
+    };
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(fail)?;
     let mut out = std::io::BufWriter::new(file);
     let head = store.head();
@@ -272,7 +286,9 @@ impl Call<'_> {
             | mail::RegisterAgent::NAME
             | mail::SendMessage::NAME
             | mail::SetAgentStatus::NAME => self.mail(args).await,
-            need::Answer::NAME | need::Approve::NAME | need::Deny::NAME | need::ListNeeds::NAME => self.need(args).await,
+            need::Answer::NAME | need::Approve::NAME | need::Deny::NAME | need::ListNeeds::NAME => {
+                self.need(args).await
+            }
             run::GetRun::NAME
             | run::MergeRun::NAME
             | run::ResumeRun::NAME
@@ -287,28 +303,38 @@ impl Call<'_> {
     async fn mail(&self, args: Value) -> Result<Value, Failure> {
         let (store, asker) = (&self.verbs.store, self.asker());
         match self.verb {
-            mail::AckMessage::NAME => value::<mail::AckMessage>(bus::ack_message(store, &asker, typed::<mail::AckMessage>(args)?).await?),
-            mail::CheckInbox::NAME => value::<mail::CheckInbox>(bus::check_inbox(store, &asker, typed::<mail::CheckInbox>(args)?).await?),
+            mail::AckMessage::NAME => {
+                value::<mail::AckMessage>(bus::ack_message(store, &asker, typed::<mail::AckMessage>(args)?).await?)
+            }
+            mail::CheckInbox::NAME => {
+                value::<mail::CheckInbox>(bus::check_inbox(store, &asker, typed::<mail::CheckInbox>(args)?).await?)
+            }
             mail::GetTeamRoster::NAME => {
                 typed::<mail::GetTeamRoster>(args)?;
                 value::<mail::GetTeamRoster>(mail::GetTeamRosterReply { agents: bus::roster(store)? })
             }
-            mail::ListMessages::NAME => value::<mail::ListMessages>(bus::list_messages(store, &typed::<mail::ListMessages>(args)?)?),
-            mail::RegisterAgent::NAME => {
-                value::<mail::RegisterAgent>(bus::register_agent(store, &asker, typed::<mail::RegisterAgent>(args)?).await?)
+            mail::ListMessages::NAME => {
+                value::<mail::ListMessages>(bus::list_messages(store, &typed::<mail::ListMessages>(args)?)?)
             }
+            mail::RegisterAgent::NAME => value::<mail::RegisterAgent>(
+                bus::register_agent(store, &asker, typed::<mail::RegisterAgent>(args)?).await?,
+            ),
             mail::SendMessage::NAME => {
                 let request = typed::<mail::SendMessage>(args)?;
                 value::<mail::SendMessage>(bus::send_message(store, &asker, request, self.message_id()?).await?)
             }
-            _ => value::<mail::SetAgentStatus>(bus::set_agent_status(store, &asker, typed::<mail::SetAgentStatus>(args)?).await?),
+            _ => value::<mail::SetAgentStatus>(
+                bus::set_agent_status(store, &asker, typed::<mail::SetAgentStatus>(args)?).await?,
+            ),
         }
     }
 
     async fn need(&self, args: Value) -> Result<Value, Failure> {
         let dispatch = &self.verbs.dispatch;
         let (id, how) = match self.verb {
-            need::ListNeeds::NAME => return value::<need::ListNeeds>(dispatch.list_needs(&typed::<need::ListNeeds>(args)?)?),
+            need::ListNeeds::NAME => {
+                return value::<need::ListNeeds>(dispatch.list_needs(&typed::<need::ListNeeds>(args)?)?);
+            }
             need::Approve::NAME => (typed::<need::Approve>(args)?.id, Settle::Approve),
             need::Deny::NAME => (typed::<need::Deny>(args)?.id, Settle::Deny),
             _ => {
@@ -331,7 +357,9 @@ impl Call<'_> {
                 self.ends_with_run(request.ends_daemon).await;
                 value::<run::ResumeRun>(reply)
             }
-            run::RetryTask::NAME => value::<run::RetryTask>(dispatch.retry_task(&typed::<run::RetryTask>(args)?).await?),
+            run::RetryTask::NAME => {
+                value::<run::RetryTask>(dispatch.retry_task(&typed::<run::RetryTask>(args)?).await?)
+            }
             run::ShowTask::NAME => value::<run::ShowTask>(dispatch.show_task(&typed::<run::ShowTask>(args)?).await?),
             run::StartRun::NAME => {
                 let request = typed::<run::StartRun>(args)?;
@@ -353,13 +381,19 @@ impl Call<'_> {
     async fn system(&self, args: Value) -> Result<Value, Failure> {
         let verbs = self.verbs;
         match self.verb {
-            system::ExportLog::NAME => value::<system::ExportLog>(verbs.export(typed::<system::ExportLog>(args)?).await?),
+            system::ExportLog::NAME => {
+                value::<system::ExportLog>(verbs.export(typed::<system::ExportLog>(args)?).await?)
+            }
             system::GetStatus::NAME => {
                 typed::<system::GetStatus>(args)?;
                 value::<system::GetStatus>(verbs.status()?)
             }
-            system::ReadEvents::NAME => value::<system::ReadEvents>(verbs.read_events(typed::<system::ReadEvents>(args)?).await?),
-            system::Shutdown::NAME => value::<system::Shutdown>(verbs.shutdown(typed::<system::Shutdown>(args)?).await?),
+            system::ReadEvents::NAME => {
+                value::<system::ReadEvents>(verbs.read_events(typed::<system::ReadEvents>(args)?).await?)
+            }
+            system::Shutdown::NAME => {
+                value::<system::Shutdown>(verbs.shutdown(typed::<system::Shutdown>(args)?).await?)
+            }
             system::SignHead::NAME => {
                 typed::<system::SignHead>(args)?;
                 value::<system::SignHead>(verbs.sign_head().await?)

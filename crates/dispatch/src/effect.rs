@@ -15,10 +15,10 @@ use protocol::run::{Effect, RunEvent};
 use protocol::time::Millis;
 
 use crate::Error;
-pub(crate) use run_gates::child_failed;
 use crate::context::Inner;
 use crate::engine::{Handle, LastWorker};
 use crate::plan::RunPlan;
+pub(crate) use run_gates::child_failed;
 
 /// What an effect has to work with.
 #[derive(Clone)]
@@ -47,7 +47,10 @@ pub(crate) fn author(agent: &str, at: Millis) -> Author {
 /// The message of a task's commits.
 pub(crate) fn message(ctx: &Ctx, task: &Task, attempt: u32) -> String {
     let title = crate::prompt::title(task);
-    format!("{title}\n\nSwitchboard-Run: {}\nSwitchboard-Task: {}\nSwitchboard-Attempt: {attempt}\n", ctx.plan.run, task.id)
+    format!(
+        "{title}\n\nSwitchboard-Run: {}\nSwitchboard-Task: {}\nSwitchboard-Attempt: {attempt}\n",
+        ctx.plan.run, task.id
+    )
 }
 
 /// What an effect came to.
@@ -75,7 +78,10 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         }
         Effect::Capture { task, attempt, worker } => {
             let done = capture::capture(&ctx, &task, attempt, &worker).await;
-            done.map_or_else(|error| blocked(task, attempt, error), |step| step.map_or_else(Outcome::default, Outcome::step))
+            done.map_or_else(
+                |error| blocked(task, attempt, error),
+                |step| step.map_or_else(Outcome::default, Outcome::step),
+            )
         }
         Effect::RunGates { task, attempt, commit, gates } => {
             let done = run_gates::run_gates(&ctx, &task, attempt, &commit, &gates).await;

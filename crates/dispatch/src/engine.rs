@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use pipeline::run::RunState;
 use protocol::error::Failure;
 use protocol::event::NewEvent;
 use protocol::id::{RunId, WorkerId};
 use protocol::plan::TaskId;
 use protocol::run::{Effect, EffectKey, RunEvent, TaskState, TaskView};
-use pipeline::run::RunState;
 use store::{Batch, Durability, Filter};
 use tokio::sync::{mpsc, oneshot};
 
@@ -84,7 +84,12 @@ impl Handle {
     }
 
     /// Records events and returns when they are in the log.
-    pub(crate) async fn record(&self, steps: Vec<RunEvent>, beside: Vec<NewEvent>, durability: Durability) -> Result<(), Error> {
+    pub(crate) async fn record(
+        &self,
+        steps: Vec<RunEvent>,
+        beside: Vec<NewEvent>,
+        durability: Durability,
+    ) -> Result<(), Error> {
         let (answer, answered) = oneshot::channel();
         let record = Record { steps, beside, durability, answer };
         self.sender.send(Msg::Record(record)).await.map_err(|_| Error::Stopping)?;
@@ -113,7 +118,12 @@ impl Handle {
 
 impl Engine {
     /// Folds a run from the log.
-    pub(crate) fn fold(inner: Arc<Inner>, run: &RunId, me: mpsc::Sender<Msg>, inbox: mpsc::Receiver<Msg>) -> Result<Self, Error> {
+    pub(crate) fn fold(
+        inner: Arc<Inner>,
+        run: &RunId,
+        me: mpsc::Sender<Msg>,
+        inbox: mpsc::Receiver<Msg>,
+    ) -> Result<Self, Error> {
         let plan = Arc::new(load(&inner, run)?);
         let state = fold_state(&inner.store, run)?;
         let last = last_workers(&inner, run)?;
@@ -185,10 +195,18 @@ impl Engine {
     fn start_effect(&self, effect: Effect, onto: Option<String>) {
         let key = effect.key();
         let last = match &effect {
-            Effect::StartWorker { task, .. } | Effect::Capture { task, .. } | Effect::RunGates { task, .. } => self.last.get(task).cloned(),
+            Effect::StartWorker { task, .. } | Effect::Capture { task, .. } | Effect::RunGates { task, .. } => {
+                self.last.get(task).cloned()
+            }
             Effect::Merge { .. } | Effect::StopWorker { .. } | Effect::Finish { .. } => None,
         };
-        let ctx = effect::Ctx { inner: Arc::clone(&self.inner), plan: Arc::clone(&self.plan), engine: self.me.clone(), last, onto };
+        let ctx = effect::Ctx {
+            inner: Arc::clone(&self.inner),
+            plan: Arc::clone(&self.plan),
+            engine: self.me.clone(),
+            last,
+            onto,
+        };
         let me = self.me.clone();
         tokio::spawn(async move {
             let outcome = effect::carry_out(ctx, effect).await;
@@ -219,7 +237,12 @@ impl Engine {
     }
 
     /// Steps the state, then commits. A failed commit is the store's end, and with it the daemon's.
-    async fn commit(&mut self, steps: Vec<RunEvent>, beside: Vec<NewEvent>, durability: Durability) -> Result<(), Failure> {
+    async fn commit(
+        &mut self,
+        steps: Vec<RunEvent>,
+        beside: Vec<NewEvent>,
+        durability: Durability,
+    ) -> Result<(), Failure> {
         let mut batch = Batch::new(durability);
         let subject = format!("run/{}", self.plan.run);
         for step in steps {
@@ -289,7 +312,9 @@ fn last_workers(inner: &Inner, run: &RunId) -> Result<BTreeMap<TaskId, LastWorke
     let mut last = BTreeMap::new();
     let query = store::Query::table(crate::work::WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
     for row in inner.store.read(&query)? {
-        let (Ok(task), Ok(worker)) = (TaskId::new(row.try_text("task")?), WorkerId::new(row.try_text("id")?)) else { continue };
+        let (Ok(task), Ok(worker)) = (TaskId::new(row.try_text("task")?), WorkerId::new(row.try_text("id")?)) else {
+            continue;
+        };
         last.insert(task, LastWorker { worker, base: row.try_text("base")?.to_owned() });
     }
     Ok(last)

@@ -198,7 +198,12 @@ impl Report {
             }
             WorkerEvent::ToolCalled { call: _, title, tool_kind, status, paths } => {
                 let paths = paths.iter().take(3).map(|path| cut(path, 120)).collect();
-                let report = Self::ToolCalled { title: cut(&title, 160), tool_kind: cut(&tool_kind, 24), status: cut(&status, 24), paths };
+                let report = Self::ToolCalled {
+                    title: cut(&title, 160),
+                    tool_kind: cut(&tool_kind, 24),
+                    status: cut(&status, 24),
+                    paths,
+                };
                 (report, None)
             }
             WorkerEvent::PermissionAsked { ask, .. } => (Self::PermissionAsked { ask: cut(&ask, 80) }, None),

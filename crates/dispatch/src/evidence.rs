@@ -7,6 +7,12 @@ use crate::Error;
 use crate::context::Inner;
 use crate::plan::RunPlan;
 
-pub(crate) fn keep(_inner: &Inner, _plan: &RunPlan, _id: &TaskId, _attempt: u32, _reports: &[CheckReport]) -> Result<(), Error> {
+pub(crate) fn keep(
+    _inner: &Inner,
+    _plan: &RunPlan,
+    _id: &TaskId,
+    _attempt: u32,
+    _reports: &[CheckReport],
+) -> Result<(), Error> {
     Ok(())
 }

@@ -16,7 +16,13 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), Error> {
 /// Writes a file that only the user can read: beside it, synced, then renamed.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let beside = path.with_extension("tmp");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside).map_err(io(&beside))?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&beside)
+        .map_err(io(&beside))?;
     file.write_all(bytes).map_err(io(&beside))?;
     file.sync_data().map_err(io(&beside))?;
     fs::rename(&beside, path).map_err(io(path))

@@ -64,12 +64,21 @@ impl Dispatch {
     ///
     /// # Errors
     /// A refusal (`auth.bad-token`, another version, a worker that is over) or a broken connection.
-    pub async fn attach(&self, hello: &Hello, read: impl AsyncBufRead + Unpin + Send, write: impl AsyncWrite + Unpin + Send) -> Result<(), Error> {
+    pub async fn attach(
+        &self,
+        hello: &Hello,
+        read: impl AsyncBufRead + Unpin + Send,
+        write: impl AsyncWrite + Unpin + Send,
+    ) -> Result<(), Error> {
         let Hello::Shim { v, worker, epoch: _, token } = hello else {
             return Err(Failure::new("request.malformed", "not a shim's hello").into());
         };
         if *v > FRAME_VERSION || *v + 1 < FRAME_VERSION {
-            return Err(Failure::new("daemon.other-version", format!("the shim speaks version {v}, this daemon {FRAME_VERSION}")).into());
+            return Err(Failure::new(
+                "daemon.other-version",
+                format!("the shim speaks version {v}, this daemon {FRAME_VERSION}"),
+            )
+            .into());
         }
         admit(&self.inner, worker, token)?;
         let Some(link) = self.inner.link(worker) else {
@@ -83,7 +92,8 @@ impl Dispatch {
 fn admit(inner: &Inner, worker: &WorkerId, token: &str) -> Result<(), Error> {
     let row = inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
     let digest = Digest::of(token.as_bytes()).hex();
-    let fits = row.is_some_and(|row| row.get_text("token").is_some_and(|held| same(held.as_bytes(), digest.as_bytes())));
+    let fits =
+        row.is_some_and(|row| row.get_text("token").is_some_and(|held| same(held.as_bytes(), digest.as_bytes())));
     if fits { Ok(()) } else { Err(Failure::new("auth.bad-token", format!("{worker} did not prove who it is")).into()) }
 }
 
@@ -99,7 +109,11 @@ async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
     Ok(())
 }
 
-async fn serve(link: Arc<Link>, mut read: impl AsyncBufRead + Unpin, mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
+async fn serve(
+    link: Arc<Link>,
+    mut read: impl AsyncBufRead + Unpin,
+    mut write: impl AsyncWrite + Unpin,
+) -> Result<(), Error> {
     let (sender, mut commands) = mpsc::channel::<ShimCommand>(COMMANDS);
     link.signals.send(Signal::Attached(sender)).await.map_err(|_| Error::Stopping)?;
     let mut buffer = Vec::new();

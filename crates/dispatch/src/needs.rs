@@ -50,7 +50,8 @@ impl Dispatch {
     pub fn list_needs(&self, request: &ListNeedsRequest) -> Result<ListNeedsReply, Error> {
         let query = Query::table(NEEDS).asc("seq").limit(1000);
         let query = if request.include_settled { query } else { query.eq("outcome", "") };
-        let needs = self.inner.store.read(&query)?.iter().map(|row| need(&self.inner, row)).collect::<Result<_, _>>()?;
+        let needs =
+            self.inner.store.read(&query)?.iter().map(|row| need(&self.inner, row)).collect::<Result<_, _>>()?;
         Ok(ListNeedsReply { needs })
     }
 
@@ -58,7 +59,13 @@ impl Dispatch {
     ///
     /// # Errors
     /// A refusal (unknown, settled before, no such option) or the store's failure.
-    pub async fn settle_need(&self, id: &str, how: Settle, by: &str, call: Option<Idempotency>) -> Result<SettleReply, Error> {
+    pub async fn settle_need(
+        &self,
+        id: &str,
+        how: Settle,
+        by: &str,
+        call: Option<Idempotency>,
+    ) -> Result<SettleReply, Error> {
         let need = find(&self.inner, id)?;
         let (outcome, option) = choose(&need, how)?;
         settle(&self.inner, &need.id, outcome, option.clone(), by, call).await?;
@@ -78,7 +85,9 @@ fn choose(need: &Need, how: Settle) -> Result<(&'static str, Option<String>), Er
             None => Err(no_option(need, "that allows it")),
         },
         Settle::Deny => Ok(("denied", first(["reject_once", "reject_always"]))),
-        Settle::Answer(option) if need.options.iter().any(|offered| offered.id == option) => Ok(("answered", Some(option))),
+        Settle::Answer(option) if need.options.iter().any(|offered| offered.id == option) => {
+            Ok(("answered", Some(option)))
+        }
         Settle::Answer(option) => Err(no_option(need, &format!("called {}", cut(&option, 40)))),
     }
 }
@@ -89,7 +98,14 @@ fn no_option(need: &Need, which: &str) -> Error {
     Failure::new("request.bad-args", what).hint(format!("it offers: {}", offered.join(", "))).into()
 }
 
-async fn settle(inner: &Inner, id: &NeedId, outcome: &str, option: Option<String>, by: &str, call: Option<Idempotency>) -> Result<(), Error> {
+async fn settle(
+    inner: &Inner,
+    id: &NeedId,
+    outcome: &str,
+    option: Option<String>,
+    by: &str,
+    call: Option<Idempotency>,
+) -> Result<(), Error> {
     let fact = NeedEvent::NeedSettled { id: id.clone(), outcome: outcome.to_owned(), option };
     let event = NewEvent::of(&fact, format!("need/{id}"), by).map_err(shape("an answer"))?;
     let refusal = Failure::new("need.settled", format!("{id} was settled before"));
@@ -146,12 +162,19 @@ fn find(inner: &Inner, id: &str) -> Result<Need, Error> {
         return need(inner, &row);
     }
     let rows = inner.store.read(&Query::table(NEEDS).desc("seq").limit(10_000))?;
-    let fits = |row: &&Row| row.get_text("id").is_some_and(|known| known.starts_with(id) || known.trim_start_matches("need_").starts_with(id));
+    let fits = |row: &&Row| {
+        row.get_text("id")
+            .is_some_and(|known| known.starts_with(id) || known.trim_start_matches("need_").starts_with(id))
+    };
     let found: Vec<_> = rows.iter().filter(fits).collect();
     match found.as_slice() {
         [row] if !id.is_empty() => need(inner, row),
-        [] => Err(Failure::new("need.unknown", format!("there is no question {}", cut(id, 40))).hint("switchboard needs").into()),
-        _ => Err(Failure::new("need.unknown", format!("{} fits several questions", cut(id, 40))).hint("give more of its id").into()),
+        [] => Err(Failure::new("need.unknown", format!("there is no question {}", cut(id, 40)))
+            .hint("switchboard needs")
+            .into()),
+        _ => Err(Failure::new("need.unknown", format!("{} fits several questions", cut(id, 40)))
+            .hint("give more of its id")
+            .into()),
     }
 }
 

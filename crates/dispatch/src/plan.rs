@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use pipeline::settings::Settings;
 use protocol::error::Failure;
 use protocol::frame::DriverSpec;
 use protocol::id::{AgentName, Digest, RunId};
 use protocol::plan::{Plan, Task, TaskId};
-use pipeline::settings::Settings;
 use protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
@@ -52,13 +52,16 @@ impl RunPlan {
         let name = self.agent_name(settings);
         if let Some(command) = &settings.command {
             let name = settings.agent.clone().unwrap_or_else(|| "exec".to_owned());
-            let name = AgentName::new(name.clone()).map_err(|error| Failure::new("agent.unknown", error.to_string()).at(name))?;
+            let name = AgentName::new(name.clone())
+                .map_err(|error| Failure::new("agent.unknown", error.to_string()).at(name))?;
             let driver = DriverSpec::Exec { argv: command.argv() };
             return Ok(AgentChoice { name, driver, scripted: false, env: Vec::new() });
         }
         let Some(name) = name else {
             let what = format!("task {id} names no agent and has no command");
-            return Err(Failure::new("plan.no-agent", what).hint("name one with --agent, or in the task's x-switchboard"));
+            return Err(
+                Failure::new("plan.no-agent", what).hint("name one with --agent, or in the task's x-switchboard")
+            );
         };
         self.agents.get(&protocol::id::fold(&name)).cloned().ok_or_else(|| {
             Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))

@@ -47,7 +47,8 @@ pub(crate) fn summary(row: &Row) -> Result<RunSummary, Error> {
 
 pub(crate) fn task(inner: &Inner, plan: &RunPlan, view: &TaskView) -> Result<TaskReport, Error> {
     let (task, settings) = plan.settings(&view.task)?;
-    let query = Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
+    let query =
+        Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
     let workers = inner.store.read(&query)?;
     let costs: Vec<_> = workers.iter().filter_map(|row| row.get_int("micro_usd")).collect();
     let last = workers.first();
@@ -55,7 +56,10 @@ pub(crate) fn task(inner: &Inner, plan: &RunPlan, view: &TaskView) -> Result<Tas
     Ok(TaskReport {
         id: view.task.to_string(),
         description: task.description,
-        agent: last.and_then(|row| row.get_text("agent").map(str::to_owned)).or_else(|| plan.agent_name(&settings)).unwrap_or_default(),
+        agent: last
+            .and_then(|row| row.get_text("agent").map(str::to_owned))
+            .or_else(|| plan.agent_name(&settings))
+            .unwrap_or_default(),
         scripted: last.is_some_and(|row| row.get_bool("scripted")),
         state: state_word(&view.state).to_owned(),
         attempts: if workers.is_empty() { 0 } else { view.attempt },

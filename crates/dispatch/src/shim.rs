@@ -56,7 +56,8 @@ pub(crate) fn frames_after(folder: &Path, seen: i64) -> Result<Vec<Frame>, Error
     let mut frames = Vec::new();
     let mut from = 0;
     loop {
-        let batch = process::journal::read::<Frame>(&path, from, MAX_FRAME_BYTES, PAGE, |frame| frame_number(frame) > seen)?;
+        let batch =
+            process::journal::read::<Frame>(&path, from, MAX_FRAME_BYTES, PAGE, |frame| frame_number(frame) > seen)?;
         from = batch.next;
         frames.extend(batch.entries);
         if !batch.is_cut {

@@ -24,7 +24,10 @@ pub(crate) fn find_run(inner: &Inner, named: Option<&str>) -> Result<Row, Error>
     let Some(named) = named else {
         return rows.into_iter().next().ok_or_else(|| unknown("there is no run yet"));
     };
-    let fits = |row: &Row| row.get_text("id").is_some_and(|id| id == named || id.starts_with(named) || id.trim_start_matches("run_").starts_with(named));
+    let fits = |row: &Row| {
+        row.get_text("id")
+            .is_some_and(|id| id == named || id.starts_with(named) || id.trim_start_matches("run_").starts_with(named))
+    };
     let mut found: Vec<_> = rows.into_iter().filter(fits).collect();
     match (found.len(), named.is_empty()) {
         (1, false) => Ok(found.remove(0)),
@@ -56,5 +59,6 @@ pub(crate) fn find_target(inner: &Inner, what: &str) -> Result<(Row, Option<Task
 }
 
 fn task_id(text: &str) -> Result<TaskId, Error> {
-    TaskId::new(text).map_err(|error| Failure::new("dispatch.unknown-task", format!("{}: {error}", cut(text, 40))).into())
+    TaskId::new(text)
+        .map_err(|error| Failure::new("dispatch.unknown-task", format!("{}: {error}", cut(text, 40))).into())
 }

@@ -78,7 +78,13 @@ pub(crate) async fn worker(inner: Arc<Inner>, plan: Arc<RunPlan>, task: TaskId, 
 // === impl Watch ===
 
 impl Watch {
-    fn new(inner: Arc<Inner>, plan: Arc<RunPlan>, task: TaskId, worker: WorkerId, engine: Handle) -> Result<Self, Error> {
+    fn new(
+        inner: Arc<Inner>,
+        plan: Arc<RunPlan>,
+        task: TaskId,
+        worker: WorkerId,
+        engine: Handle,
+    ) -> Result<Self, Error> {
         let row = inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
         let agent = row.try_text("agent")?;
@@ -298,8 +304,10 @@ impl Watch {
 
     fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
         let (what, body) = Report::of(&frame.event);
-        let fact = DispatchEvent::WorkerReported { worker: self.worker.clone(), epoch: frame.epoch, seq: frame.seq, what };
-        let mut event = NewEvent::of(&fact, format!("worker/{}", self.worker), self.agent.as_str()).map_err(shape("a report"))?;
+        let fact =
+            DispatchEvent::WorkerReported { worker: self.worker.clone(), epoch: frame.epoch, seq: frame.seq, what };
+        let mut event =
+            NewEvent::of(&fact, format!("worker/{}", self.worker), self.agent.as_str()).map_err(shape("a report"))?;
         event.body = body;
         let mut events = vec![event];
         match &frame.event {
@@ -320,7 +328,8 @@ impl Watch {
                     options: crate::needs::options(options),
                     expires_at: self.inner.store.now().plus(limit),
                 };
-                let event = NewEvent::of(&fact, format!("need/{id}"), self.agent.as_str()).map_err(shape("a question"))?;
+                let event =
+                    NewEvent::of(&fact, format!("need/{id}"), self.agent.as_str()).map_err(shape("a question"))?;
                 events.push(event.with_body(detail.clone()));
             }
             WorkerEvent::AgentStarted { .. }

@@ -166,7 +166,19 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
 
 fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
     match fact {
-        DispatchEvent::RunConfigured { run, title, plan_hash, source, target, base, branch, worktrees, default_agent, merge, tasks } => {
+        DispatchEvent::RunConfigured {
+            run,
+            title,
+            plan_hash,
+            source,
+            target,
+            base,
+            branch,
+            worktrees,
+            default_agent,
+            merge,
+            tasks,
+        } => {
             let row = Row::new()
                 .with("id", run.as_str())
                 .with("seq", event.lsn)
@@ -189,7 +201,18 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
                 .with("is_merged", 0_i64);
             vec![Change::Put { table: RUNS, row }]
         }
-        DispatchEvent::WorkerEquipped { worker, run, task, attempt, agent, driver, scripted, base, worktree, token } => {
+        DispatchEvent::WorkerEquipped {
+            worker,
+            run,
+            task,
+            attempt,
+            agent,
+            driver,
+            scripted,
+            base,
+            worktree,
+            token,
+        } => {
             let row = Row::new()
                 .with("id", worker.as_str())
                 .with("seq", event.lsn)
@@ -206,7 +229,9 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
                 .with("exited", 0_i64);
             vec![Change::Put { table: WORKERS, row }]
         }
-        DispatchEvent::WorkerReported { worker, epoch, seq, what } => reported(event, worker.as_str(), frame_key(epoch, seq), &what),
+        DispatchEvent::WorkerReported { worker, epoch, seq, what } => {
+            reported(event, worker.as_str(), frame_key(epoch, seq), &what)
+        }
         DispatchEvent::RunMergeIntended { run, from, to, .. } => {
             vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
         }

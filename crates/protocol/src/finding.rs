@@ -10,9 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Names a check, in the spelling of the swarm document's tools.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckName {
     /// Code that no longer parses.
@@ -91,9 +89,7 @@ impl FromStr for CheckName {
 }
 
 /// Says how bad a finding is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing.
@@ -129,9 +125,7 @@ impl fmt::Display for Severity {
 }
 
 /// A place in a file: lines and columns count from 1, columns in characters, the end is exclusive.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     /// Line of the first character.
     pub start_line: u32,
@@ -209,10 +203,7 @@ impl CheckVerdict {
             Self::Fail => 2,
             Self::Error => 3,
         };
-        verdicts
-            .into_iter()
-            .max_by_key(|verdict| weight(*verdict))
-            .unwrap_or(Self::Skip)
+        verdicts.into_iter().max_by_key(|verdict| weight(*verdict)).unwrap_or(Self::Skip)
     }
 }
 
@@ -293,9 +284,7 @@ pub enum Base {
 }
 
 /// What a command is for.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandKind {
     /// Builds or type-checks; reported as `build_check`.
@@ -396,10 +385,7 @@ mod tests {
     fn every_check_name_reads_back_from_its_spelling_and_its_json() {
         for name in CheckName::ALL {
             assert_eq!(name.as_str().parse(), Ok(name));
-            assert_eq!(
-                serde_json::to_string(&name).unwrap(),
-                format!("\"{}\"", name.as_str())
-            );
+            assert_eq!(serde_json::to_string(&name).unwrap(), format!("\"{}\"", name.as_str()));
         }
     }
 

@@ -56,30 +56,6 @@ pub enum DeliveryState {
     Acked,
 }
 
-impl DeliveryState {
-    /// The number that is stored, rising with progress.
-    #[must_use]
-    pub const fn rank(self) -> i64 {
-        match self {
-            Self::Accepted => 0,
-            Self::Offered => 1,
-            Self::Injected => 2,
-            Self::Acked => 3,
-        }
-    }
-
-    /// Reads the stored number.
-    #[must_use]
-    pub const fn of_rank(rank: i64) -> Self {
-        match rank {
-            0 => Self::Accepted,
-            1 => Self::Offered,
-            2 => Self::Injected,
-            _ => Self::Acked,
-        }
-    }
-}
-
 /// A message as its recipient reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Message {

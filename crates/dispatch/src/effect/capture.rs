@@ -11,7 +11,12 @@ use crate::Error;
 /// Files that the event names; the rest is counted.
 const FILES_NAMED: usize = 50;
 
-pub(crate) async fn capture(ctx: &Ctx, id: &TaskId, attempt: u32, worker: &WorkerId) -> Result<Option<RunEvent>, Error> {
+pub(crate) async fn capture(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    worker: &WorkerId,
+) -> Result<Option<RunEvent>, Error> {
     let row = ctx.inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
     let base = Oid::parse(row.try_text("base")?)?;

@@ -12,7 +12,13 @@ use crate::Error;
 const TRIES: u32 = 5;
 
 /// Merges a captured change. `begun` is the branch's head when an earlier daemon began this very merge.
-pub(crate) async fn merge(ctx: &Ctx, id: &TaskId, attempt: u32, commit: &str, mut begun: Option<String>) -> Result<RunEvent, Error> {
+pub(crate) async fn merge(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    commit: &str,
+    mut begun: Option<String>,
+) -> Result<RunEvent, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(&settings)).unwrap_or_else(|| "exec".to_owned());
     let job = Job {
@@ -30,7 +36,9 @@ pub(crate) async fn merge(ctx: &Ctx, id: &TaskId, attempt: u32, commit: &str, mu
         let done = ctx.inner.blocking(move || work.merge(&repo, &Oid::parse(&onto)?)).await?;
         ctx.inner.crash("merge-done");
         match done {
-            Done::Merged(commit) => return Ok(RunEvent::TaskMerged { task: id.clone(), attempt, commit: commit.to_string() }),
+            Done::Merged(commit) => {
+                return Ok(RunEvent::TaskMerged { task: id.clone(), attempt, commit: commit.to_string() });
+            }
             Done::Conflict(files) => return Ok(RunEvent::MergeConflicted { task: id.clone(), attempt, files }),
             Done::Moved => {}
         }
@@ -43,7 +51,8 @@ async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, job: &Job) -> Result<Strin
     let (repo, branch) = (ctx.repo(), job.branch.clone());
     let head = ctx.inner.blocking(move || Ok(repo.branch(&branch)?)).await?;
     let onto = head.ok_or_else(|| Error::Missing(format!("the branch {}", job.branch)))?.to_string();
-    let intent = RunEvent::MergeIntended { task: id.clone(), attempt, commit: job.commit.to_string(), onto: onto.clone() };
+    let intent =
+        RunEvent::MergeIntended { task: id.clone(), attempt, commit: job.commit.to_string(), onto: onto.clone() };
     ctx.engine.step(intent).await?;
     ctx.inner.crash("merge-intended");
     Ok(onto)
@@ -69,7 +78,9 @@ impl Job {
     fn merge(&self, repo: &Repo, onto: &Oid) -> Result<Done, Error> {
         let tree = match repo.merge_tree(onto, &self.commit)? {
             Merged::Clean { tree } => tree,
-            Merged::Conflict { files } => return Ok(Done::Conflict(files.iter().map(|file| crate::plan::text(file)).collect())),
+            Merged::Conflict { files } => {
+                return Ok(Done::Conflict(files.iter().map(|file| crate::plan::text(file)).collect()));
+            }
         };
         if tree == repo.tree_of(onto)? {
             return Ok(Done::Merged(onto.clone()));

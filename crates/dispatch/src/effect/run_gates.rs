@@ -13,15 +13,24 @@ use crate::Error;
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
 
-pub(crate) async fn run_gates(ctx: &Ctx, id: &TaskId, attempt: u32, commit: &str, gates: &[String]) -> Result<Vec<RunEvent>, Error> {
+pub(crate) async fn run_gates(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    commit: &str,
+    gates: &[String],
+) -> Result<Vec<RunEvent>, Error> {
     let request = request(ctx, id, commit, gates)?;
     let asked = !request.only.is_empty();
-    let reports = if asked { ctx.inner.checker.check(&request, ctx.inner.config.gate_limit).await? } else { Vec::new() };
+    let reports =
+        if asked { ctx.inner.checker.check(&request, ctx.inner.config.gate_limit).await? } else { Vec::new() };
     ctx.inner.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
-    let judged: Vec<_> = gates.iter().map(|gate| (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied()))).collect();
+    let judged: Vec<_> =
+        gates.iter().map(|gate| (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied()))).collect();
     crate::report::keep_evidence(ctx, id, attempt, &reports)?;
-    let event = |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
+    let event =
+        |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
     Ok(judged.into_iter().map(event).collect())
 }
 
@@ -41,7 +50,12 @@ fn request(ctx: &Ctx, id: &TaskId, commit: &str, gates: &[String]) -> Result<Che
             Some(kind) => {
                 let Some(argv) = crate::plan::command(&settings, gate) else { continue };
                 request.only.push(name);
-                request.commands.push(CheckCommand { kind, argv, cwd: None, time_limit_s: Some(ctx.inner.config.gate_limit.as_secs() / 2) });
+                request.commands.push(CheckCommand {
+                    kind,
+                    argv,
+                    cwd: None,
+                    time_limit_s: Some(ctx.inner.config.gate_limit.as_secs() / 2),
+                });
             }
         }
     }
@@ -89,7 +103,9 @@ fn reasons(report: &CheckReport) -> Vec<String> {
         .map(|finding| format!("{}:{} {} ({})", finding.path, finding.span.start_line, finding.message, finding.rule))
         .collect();
     for run in &report.runs {
-        let end = |text: &str| crate::event::cut(text.trim_end().get(text.trim_end().len().saturating_sub(400)..).unwrap_or(""), 400);
+        let end = |text: &str| {
+            crate::event::cut(text.trim_end().get(text.trim_end().len().saturating_sub(400)..).unwrap_or(""), 400)
+        };
         reasons.push(format!("`{}` {}: {} {}", run.argv.join(" "), run.ending, end(&run.stdout), end(&run.stderr)));
     }
     if reasons.is_empty() {

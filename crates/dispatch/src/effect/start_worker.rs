@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use pipeline::settings::Settings;
 use process::git::{Author, Merged, Oid, Repo};
 use protocol::error::Failure;
 use protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
 use protocol::id::{Digest, WorkerId};
-use pipeline::settings::Settings;
 use protocol::plan::{Task, TaskId};
 use protocol::run::{Refusal, RunEvent, StartFrom};
 use protocol::verb::run::AgentChoice;
@@ -33,7 +33,13 @@ struct Equipment {
     content: Option<Oid>,
 }
 
-pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, from: StartFrom, refusals: Vec<Refusal>) -> Outcome {
+pub(crate) async fn start_worker(
+    ctx: Ctx,
+    id: TaskId,
+    attempt: u32,
+    from: StartFrom,
+    refusals: Vec<Refusal>,
+) -> Outcome {
     let equipment = match prepare(&ctx, &id, from).await {
         Ok(equipment) => equipment,
         Err(error) => return super::blocked(id, attempt, error),
@@ -59,12 +65,19 @@ async fn prepare(ctx: &Ctx, id: &TaskId, from: StartFrom) -> Result<Equipment, E
     let choice = ctx.plan.choice(id, &settings)?;
     let token = format!("{:016x}{:016x}", crate::context::random_bits()?, crate::context::random_bits()?);
     let (repo, branch, last, now) = (ctx.repo(), ctx.plan.branch.clone(), ctx.last.clone(), ctx.inner.store.now());
-    let (base, content) = ctx.inner.blocking(move || ground(&repo, &branch, last, from, &author("Switchboard", now))).await?;
+    let (base, content) =
+        ctx.inner.blocking(move || ground(&repo, &branch, last, from, &author("Switchboard", now))).await?;
     Ok(Equipment { worker: fresh_worker()?, token, choice, task, settings, base, content })
 }
 
 /// The commit that the change will stand on, and the commit that the tree begins as.
-fn ground(repo: &Repo, branch: &str, last: Option<LastWorker>, from: StartFrom, author: &Author) -> Result<(Oid, Option<Oid>), Error> {
+fn ground(
+    repo: &Repo,
+    branch: &str,
+    last: Option<LastWorker>,
+    from: StartFrom,
+    author: &Author,
+) -> Result<(Oid, Option<Oid>), Error> {
     let missing = || Error::Missing(format!("the branch {branch}"));
     let head = repo.branch(branch)?.ok_or_else(missing)?;
     match (from, last) {
@@ -72,12 +85,15 @@ fn ground(repo: &Repo, branch: &str, last: Option<LastWorker>, from: StartFrom, 
         (StartFrom::Worktree, Some(last)) => Ok((Oid::parse(&last.base)?, None)),
         (StartFrom::Rebased { commit }, _) => match repo.merge_tree(&head, &Oid::parse(&commit)?)? {
             Merged::Clean { tree } => {
-                let content = repo.commit_tree(&tree, &[&head], author, "An earlier attempt on the run's present head")?;
+                let content =
+                    repo.commit_tree(&tree, &[&head], author, "An earlier attempt on the run's present head")?;
                 Ok((head, Some(content)))
             }
             Merged::Conflict { .. } => Ok((head.clone(), Some(head))),
         },
-        (StartFrom::RunHead, _) | (StartFrom::Change { .. } | StartFrom::Worktree, None) => Ok((head.clone(), Some(head))),
+        (StartFrom::RunHead, _) | (StartFrom::Change { .. } | StartFrom::Worktree, None) => {
+            Ok((head.clone(), Some(head)))
+        }
     }
 }
 
@@ -157,7 +173,14 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[
 }
 
 /// Who the worker is, for itself and for what it starts: the token is its authority towards the daemon.
-fn identity(ctx: &Ctx, id: &TaskId, attempt: u32, worker: &WorkerId, token: &str, choice: &AgentChoice) -> Vec<(String, String)> {
+fn identity(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    worker: &WorkerId,
+    token: &str,
+    choice: &AgentChoice,
+) -> Vec<(String, String)> {
     [
         ("SWITCHBOARD_WORKER", worker.to_string()),
         ("SWITCHBOARD_AGENT", choice.name.to_string()),

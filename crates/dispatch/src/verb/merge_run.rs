@@ -28,7 +28,9 @@ impl Dispatch {
         let run = run_id(&row)?;
         if row.try_text("state")? == "running" {
             let what = format!("{run} is still at work");
-            return Err(Failure::new("dispatch.not-finished", what).hint(format!("switchboard run --resume {run}")).into());
+            return Err(Failure::new("dispatch.not-finished", what)
+                .hint(format!("switchboard run --resume {run}"))
+                .into());
         }
         merge(&self.inner, &run).await
     }
@@ -133,9 +135,12 @@ pub(crate) async fn settle(inner: &Arc<Inner>) -> Result<(), Error> {
         let Some(go) = begun(&row)? else { continue };
         let (repo, again) = (inner.config.repo.clone(), go.clone());
         let fact = match inner.blocking(move || advance(&repo, &again)).await {
-            Ok(()) => {
-                DispatchEvent::RunMerged { run: run.clone(), target: go.target, from: go.from.to_string(), to: go.to.to_string() }
-            }
+            Ok(()) => DispatchEvent::RunMerged {
+                run: run.clone(),
+                target: go.target,
+                from: go.from.to_string(),
+                to: go.to.to_string(),
+            },
             Err(error) => DispatchEvent::RunMergeAbandoned { run: run.clone(), why: cut(&error.to_string(), 300) },
         };
         record(inner, &run, &fact).await?;
@@ -144,7 +149,8 @@ pub(crate) async fn settle(inner: &Arc<Inner>) -> Result<(), Error> {
 }
 
 fn begun(row: &Row) -> Result<Option<Move>, Error> {
-    let (Some(from), Some(to)) = (row.get_text("merging_from"), row.get_text("merging_to").filter(|to| !to.is_empty())) else {
+    let (Some(from), Some(to)) = (row.get_text("merging_from"), row.get_text("merging_to").filter(|to| !to.is_empty()))
+    else {
         return Ok(None);
     };
     Ok(Some(Move { target: row.try_text("target")?.to_owned(), from: Oid::parse(from)?, to: Oid::parse(to)? }))
@@ -169,7 +175,11 @@ pub(crate) async fn tidy(ctx: &Ctx) {
         let folder = base.join(run.as_str());
         match std::fs::remove_dir(&folder) {
             Ok(()) => Ok(()),
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) => Ok(()),
+            Err(error)
+                if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(crate::error::io(&folder)(error)),
         }
     });

@@ -60,7 +60,10 @@ async fn diff(inner: &Inner, view: &TaskView, worker: Option<&Row>) -> Result<Op
     let (from, to) = match (&view.state, worker) {
         (TaskState::Merged { commit }, _) => (format!("{commit}^"), commit.clone()),
         (
-            TaskState::Captured { change } | TaskState::Gating { change } | TaskState::Passed { change } | TaskState::Merging { change, .. },
+            TaskState::Captured { change }
+            | TaskState::Gating { change }
+            | TaskState::Passed { change }
+            | TaskState::Merging { change, .. },
             Some(row),
         ) => (row.try_text("base")?.to_owned(), change.commit.clone()),
         (_, Some(row)) => {

@@ -37,7 +37,12 @@ impl Dispatch {
     ///
     /// # Errors
     /// Whatever is wrong with the plan, the repository or the agents, before anything has started; or the store's failure.
-    pub async fn start_run(&self, request: StartRunRequest, by: &str, call: Option<Idempotency>) -> Result<StartRunReply, Error> {
+    pub async fn start_run(
+        &self,
+        request: StartRunRequest,
+        by: &str,
+        call: Option<Idempotency>,
+    ) -> Result<StartRunReply, Error> {
         let inner = &self.inner;
         let plan = read_plan(&request)?;
         let repo = inner.config.repo.clone();
@@ -74,9 +79,11 @@ impl Dispatch {
         files::write_private(&plan::agents_file(&inner.config, &run_plan.run), &text)?;
         let mut batch = Batch::new(Durability::Synced).event(configured(&run_plan, request, ground, &hash, caller.by)?);
         let gates = DEFAULT_GATES.map(str::to_owned);
-        let opening = opening(&run_plan.plan, prepared, Opening { plan_hash: &hash, base: ground.base.as_str(), gates: &gates });
+        let opening =
+            opening(&run_plan.plan, prepared, Opening { plan_hash: &hash, base: ground.base.as_str(), gates: &gates });
         for step in opening {
-            batch = batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
+            batch =
+                batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
         for agent in agents {
             batch = batch.event(inner.mail.joined(&agent.name, agent.scripted)?);
@@ -104,7 +111,11 @@ struct Caller<'a> {
 
 fn read_plan(request: &StartRunRequest) -> Result<Plan, Error> {
     let text = request.plan.trim_start();
-    let parsed = if text.starts_with('{') { pipeline::plan_json::parse(&request.plan) } else { pipeline::plan_md::parse(&request.plan) };
+    let parsed = if text.starts_with('{') {
+        pipeline::plan_json::parse(&request.plan)
+    } else {
+        pipeline::plan_md::parse(&request.plan)
+    };
     Ok(parsed.map_err(|error| error.failure(&request.source))?)
 }
 
@@ -122,11 +133,21 @@ fn ground(repo: &process::git::Repo) -> Result<Ground, Error> {
     }
 }
 
-fn run_plan(inner: &Inner, run: RunId, request: &StartRunRequest, plan: Plan, ground: &Ground) -> Result<RunPlan, Error> {
+fn run_plan(
+    inner: &Inner,
+    run: RunId,
+    request: &StartRunRequest,
+    plan: Plan,
+    ground: &Ground,
+) -> Result<RunPlan, Error> {
     let worktrees = match &request.worktrees {
         None => inner.config.worktrees.clone(),
         Some(folder) if PathBuf::from(folder).is_absolute() => folder.into(),
-        Some(folder) => return Err(Failure::new("config.bad-value", "the folder for work trees must be an absolute path").at(folder).into()),
+        Some(folder) => {
+            return Err(Failure::new("config.bad-value", "the folder for work trees must be an absolute path")
+                .at(folder)
+                .into());
+        }
     };
     Ok(RunPlan {
         branch: format!("switchboard/{run}"),
@@ -150,7 +171,9 @@ fn agents(run_plan: &RunPlan) -> Result<Vec<AgentChoice>, Error> {
         let program = argv.first().cloned().unwrap_or_default();
         if which(&program).is_none() {
             let what = format!("task {} needs the program {:?}, which is not there", task.id, cut(&program, 100));
-            return Err(Failure::new("agent.missing", what).hint("install it, or name another agent with --agent").into());
+            return Err(Failure::new("agent.missing", what)
+                .hint("install it, or name another agent with --agent")
+                .into());
         }
         needed.entry(choice.name.folded()).or_insert(choice);
     }
@@ -162,7 +185,8 @@ fn trusted(inner: &Inner, plan: &Plan) -> Result<(), Error> {
     if commands.is_empty() || (inner.config.trusts.0)(&plan::commands_digest(&commands)) {
         return Ok(());
     }
-    let list: Vec<_> = commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&argv.join(" "), 200))).collect();
+    let list: Vec<_> =
+        commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&argv.join(" "), 200))).collect();
     let what = format!("the plan brings {} commands that you have not trusted", commands.len());
     let mut failure = Failure::new("config.untrusted", what).hint("look at them, then: switchboard trust PLAN");
     failure.cause = list;
@@ -190,10 +214,18 @@ fn not_running(inner: &Inner, hash: &str) -> Result<(), Error> {
     let Some(row) = rows.first() else { return Ok(()) };
     let run = row.try_text("id")?;
     let what = format!("this plan already runs as {run}");
-    Err(Failure::new("dispatch.already-running", what).hint(format!("switchboard run --resume {run}, or switchboard stop {run}")).into())
+    Err(Failure::new("dispatch.already-running", what)
+        .hint(format!("switchboard run --resume {run}, or switchboard stop {run}"))
+        .into())
 }
 
-fn configured(run_plan: &RunPlan, request: &StartRunRequest, ground: &Ground, hash: &str, by: &str) -> Result<NewEvent, Error> {
+fn configured(
+    run_plan: &RunPlan,
+    request: &StartRunRequest,
+    ground: &Ground,
+    hash: &str,
+    by: &str,
+) -> Result<NewEvent, Error> {
     let fact = DispatchEvent::RunConfigured {
         run: run_plan.run.clone(),
         title: cut(&run_plan.plan.title, 100),
@@ -212,7 +244,13 @@ fn configured(run_plan: &RunPlan, request: &StartRunRequest, ground: &Ground, ha
     Ok(event.with_body(body))
 }
 
-fn reply(inner: &Inner, run_plan: &RunPlan, ground: &Ground, prepared: &Prepared, agents: &[AgentChoice]) -> StartRunReply {
+fn reply(
+    inner: &Inner,
+    run_plan: &RunPlan,
+    ground: &Ground,
+    prepared: &Prepared,
+    agents: &[AgentChoice],
+) -> StartRunReply {
     let skipped = prepared.skipped.iter().chain(&prepared.deferred);
     StartRunReply {
         run: None,
