@@ -6,7 +6,7 @@ pub(crate) mod toml;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use protocol::error::Failure;
@@ -71,7 +71,7 @@ fn keep(path: &Path, text: &str) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// What the system says; the file is then as it was.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("the path has no folder"))?;
     fs::create_dir_all(folder)?;
     let mut name = path.as_os_str().to_owned();
@@ -85,17 +85,6 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     done.and_then(|()| File::open(folder)?.sync_all())
 }
 
-/// Like [`replace`], for a file that nobody but its owner may read.
-///
-/// # Errors
-/// As there.
-pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Ok(file) = OpenOptions::new().write(true).open(path) {
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    replace(path, bytes)
-}
-
 /// Writes the draft, readable for its owner only until it has the permissions of the file that it replaces.
 fn write_draft(draft: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
@@ -107,7 +96,7 @@ fn write_draft(draft: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A failure to read or write a file.
-pub(crate) fn failed(path: &Path, error: &io::Error) -> Failure {
+fn failed(path: &Path, error: &io::Error) -> Failure {
     let code = if error.kind() == ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
     Failure::new(code, format!("{} can't be read or written", path.display())).because(error)
 }
@@ -150,6 +139,7 @@ mod tests {
 
     #[test]
     fn a_link_stays_a_link_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let (real, link) = (folder.path().join("real"), folder.path().join("link"));
         fs::write(&real, "one").unwrap();

@@ -4,12 +4,14 @@ mod install;
 
 use std::process::ExitCode;
 
+use daemon::Launch;
 use protocol::error::Failure;
 use protocol::wire::{Hello, WIRE_VERSION};
 
 use crate::args::Shared;
 use crate::context::Context;
 use crate::report::{self, Outcome};
+use crate::session::At;
 use crate::surroundings::Surroundings;
 use crate::{bridge, client};
 
@@ -44,11 +46,18 @@ pub(crate) fn serve(surroundings: &Surroundings) -> ExitCode {
 
 fn carry(context: &Context) -> Result<(), Failure> {
     let bridge = client::new_key()?;
-    let connect = || {
-        let at = context.find_or_start_daemon()?;
-        let hello =
-            Hello::Mcp { v: WIRE_VERSION, token: at.caller.token, name: at.caller.name, bridge: bridge.clone() };
+    let is_worker = context.surroundings.worker().is_some();
+    let open = |at: &At| {
+        let caller = at.caller.clone();
+        let hello = Hello::Mcp { v: WIRE_VERSION, token: caller.token, name: caller.name, bridge: bridge.clone() };
         client::open(&at.socket, &hello)
+    };
+    // A worker's daemon may come back within a minute; the worker must not start one, so it only waits.
+    let connect = || match context.reach(open) {
+        Err(failure) if failure.code == "daemon.not-running" && !is_worker => {
+            open(&context.start_daemon(Launch::default())?)
+        }
+        other => other,
     };
     bridge::carry(std::io::stdin(), std::io::stdout(), connect)
 }

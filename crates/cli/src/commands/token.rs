@@ -2,11 +2,8 @@
 
 use protocol::error::Failure;
 
-use crate::commands::down;
 use crate::context::Context;
 use crate::report::Outcome;
-use crate::session::{FOLDER, work_tree};
-use crate::{client, edit};
 
 /// Change the repository's bearer token
 #[derive(Debug, clap::Args)]
@@ -17,7 +14,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a new token; whoever has the old one is shut out from the next start of the daemon on
+    /// Make a new token; the old one is worth nothing from then on
     Rotate,
 }
 
@@ -29,20 +26,13 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn rotate(context: &mut Context) -> Outcome {
-    let root = work_tree(context.folder()).ok_or_else(|| {
-        Failure::new("git.not-a-repository", "there is no repository here").at(context.folder().display().to_string())
-    })?;
-    let was_running = down::end(context, true)?.is_some();
-    let file = root.join(FOLDER).join("auth_token");
-    let token = client::new_key()? + &client::new_key()?;
-    edit::replace_private(&file, token.as_bytes()).map_err(|error| edit::failed(&file, &error))?;
-    if was_running {
-        context.daemon()?;
-    }
+    let place = context.place()?;
+    daemon::rotate_token(&place.project).map_err(Failure::from)?;
+    let file = place.project.join("auth_token");
     if context.json {
-        context.out.json(&serde_json::json!({ "file": file, "restarted": was_running }));
+        context.out.json(&serde_json::json!({ "file": file }));
     } else {
-        context.out.line(format!("a new token lies in {}", file.display()));
+        context.out.line(format!("a new token lies in {}; the old one is worth nothing any more", file.display()));
     }
     Ok(())
 }
