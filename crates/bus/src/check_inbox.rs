@@ -31,7 +31,10 @@ pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxReques
         return refuse(crate::send_message::unknown(store, &owner)?);
     }
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-    let query = inbox(&owner, request.include_acked).gt("seq", request.since.unwrap_or(0)).asc("seq").limit(u64::from(limit) + 1);
+    let query = inbox(&owner, request.include_acked)
+        .gt("seq", request.since.unwrap_or(0))
+        .asc("seq")
+        .limit(u64::from(limit) + 1);
     let mut rows = store.read(&query)?;
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
@@ -114,7 +117,8 @@ pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Message, Error> {
 }
 
 fn state(row: &Row) -> DeliveryState {
-    let states = [("acked", DeliveryState::Acked), ("injected", DeliveryState::Injected), ("offered", DeliveryState::Offered)];
+    let states =
+        [("acked", DeliveryState::Acked), ("injected", DeliveryState::Injected), ("offered", DeliveryState::Offered)];
     let reached = states.into_iter().find(|(column, _)| row.get_bool(column));
     reached.map_or(DeliveryState::Accepted, |(_, state)| state)
 }

@@ -21,8 +21,8 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
     let mut rows = match &request.agent {
         None => store.read(&Query::table(MESSAGES).desc("seq").limit(u64::from(limit)))?,
         Some(agent) => {
-            let mut rows =
-                store.read(&Query::table(MESSAGES).eq("recipient", agent.folded()).desc("seq").limit(u64::from(limit)))?;
+            let mut rows = store
+                .read(&Query::table(MESSAGES).eq("recipient", agent.folded()).desc("seq").limit(u64::from(limit)))?;
             let sent = Query::table(MESSAGES).eq("sender", agent.as_str()).ne("recipient", agent.folded());
             rows.extend(store.read(&sent.desc("seq").limit(u64::from(limit)))?);
             rows.sort_by_key(|row| std::cmp::Reverse(row.get_int("seq")));

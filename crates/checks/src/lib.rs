@@ -1,1 +1,29 @@
 //! Files in, findings out: the gates an agent's change is held to.
+//!
+//! [`run`] answers one request: it chooses files, reads and parses each once, hands it to every check, and tells new
+//! findings from those that the base had. [`serve`] does the same for one request a line and stays warm.
+//! [`render`] shows a reply to a person or a machine. There is no store, no network, and no command but those that
+//! the request brings.
+
+mod accepted;
+mod command;
+mod commands;
+mod engine;
+mod error;
+mod fingerprint;
+mod git;
+mod limits;
+mod lines;
+mod moved;
+pub mod render;
+mod report;
+mod secrets;
+mod selection;
+mod serve;
+mod source;
+mod syntax;
+
+pub use engine::run;
+pub use error::Error;
+pub use limits::Limits;
+pub use serve::serve;

@@ -64,7 +64,7 @@ impl Checker {
 
     fn start(&self) -> Result<Serving, Error> {
         let argv = [crate::plan::text(&self.binary), "check".to_owned(), "--serve".to_owned()];
-        let limits = Limits { memory: Some(MEMORY), ..Limits::default() };
+        let limits = Limits { memory_bytes: Some(MEMORY), ..Limits::default() };
         let mut child = Spawn::new(argv).env_only(Env::plain()).limits(limits).ends_with_us().piped()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         drop(child.stderr.take());

@@ -6,6 +6,8 @@ mod run_gates;
 mod start_worker;
 mod stop_worker;
 
+use start_worker::Start;
+
 use std::sync::Arc;
 
 use process::git::{Author, Repo};
@@ -73,8 +75,8 @@ impl Outcome {
 /// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
-        Effect::StartWorker { task, attempt, starts: _, from, resume: _, refusals } => {
-            start_worker::start_worker(ctx, task, attempt, from, refusals).await
+        Effect::StartWorker { task, attempt, starts: _, from, resume, refusals } => {
+            start_worker::start_worker(ctx, task, attempt, Start { from, resume }, refusals).await
         }
         Effect::Capture { task, attempt, worker } => {
             let done = capture::capture(&ctx, &task, attempt, &worker).await;

@@ -62,8 +62,8 @@ pub(crate) struct Handle {
 /// The last worker of a task: what the next attempt may build on.
 #[derive(Debug, Clone)]
 pub(crate) struct LastWorker {
-    pub(crate) worker: WorkerId,
     pub(crate) base: String,
+    pub(crate) start: String,
 }
 
 pub(crate) struct Engine {
@@ -312,10 +312,9 @@ fn last_workers(inner: &Inner, run: &RunId) -> Result<BTreeMap<TaskId, LastWorke
     let mut last = BTreeMap::new();
     let query = store::Query::table(crate::work::WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
     for row in inner.store.read(&query)? {
-        let (Ok(task), Ok(worker)) = (TaskId::new(row.try_text("task")?), WorkerId::new(row.try_text("id")?)) else {
-            continue;
-        };
-        last.insert(task, LastWorker { worker, base: row.try_text("base")?.to_owned() });
+        let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
+        let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());
+        last.insert(task, LastWorker { base, start });
     }
     Ok(last)
 }

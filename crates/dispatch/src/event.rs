@@ -52,6 +52,8 @@ pub enum DispatchEvent {
         scripted: bool,
         /// The commit that its change will stand on.
         base: String,
+        /// The commit that its tree began as; leaving just that is no change.
+        start: String,
         /// Its work tree.
         worktree: String,
         /// SHA-256 of its token.

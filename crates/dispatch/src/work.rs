@@ -63,6 +63,7 @@ static TABLES: [Table; 3] = [
             text("driver"),
             int("scripted"),
             text("base"),
+            text("start"),
             text("worktree"),
             text("token"),
             int("frame"),
@@ -210,6 +211,7 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
             driver,
             scripted,
             base,
+            start,
             worktree,
             token,
         } => {
@@ -223,6 +225,7 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
                 .with("driver", driver)
                 .with("scripted", scripted)
                 .with("base", base)
+                .with("start", start)
                 .with("worktree", worktree)
                 .with("token", token.hex())
                 .with("frame", 0_i64)

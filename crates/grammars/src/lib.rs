@@ -38,6 +38,19 @@ impl Language {
         }
     }
 
+    /// Gives the name as people write it.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Go => "Go",
+            Self::JavaScript => "JavaScript",
+            Self::Python => "Python",
+            Self::Rust => "Rust",
+            Self::TypeScript => "TypeScript",
+            Self::Tsx => "TypeScript with JSX",
+        }
+    }
+
     /// Gives the grammar.
     #[must_use]
     pub fn grammar(self) -> tree_sitter::Language {

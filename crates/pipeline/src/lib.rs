@@ -5,6 +5,7 @@
 //! do next).
 
 pub mod paths;
+pub mod plan_hash;
 pub mod prepare;
 pub mod run;
 pub mod settings;

@@ -46,7 +46,7 @@ pub struct RunState {
 pub struct Header {
     /// The plan's title.
     pub title: String,
-    /// The ledger hash of the plan.
+    /// The hash of all of the plan ([`crate::plan_hash::whole`]).
     pub plan_hash: String,
     /// The commit that the run's branch begins at.
     pub base: String,

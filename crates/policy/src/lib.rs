@@ -1,1 +1,72 @@
 //! The decision point: Rego rules in, a decision out.
+//!
+//! [`Policy::load`] compiles a [`Bundle`] once; [`Policy::decide`] answers an [`Input`] in process. What no rule allows is
+//! refused, and so is everything while the rules fail: [`Decision::refused`] is what a face shows.
+
+mod bundle;
+mod decision;
+mod error;
+mod input;
+mod program;
+
+pub use bundle::{Bundle, File, MAX_FILE_BYTES, MAX_FILES, PROJECT_FILE};
+pub use decision::{Decision, Obligation};
+pub use error::Error;
+pub use input::{About, Caller, CallerKind, Input, Isolation, name_in};
+
+use program::Program;
+use protocol::id::Digest;
+
+/// The rule whose value is the decision.
+const DECISION: &str = "data.switchboard.decision";
+/// The rule of a project's file: texts, each of which refuses the call.
+const PROJECT_DENY: &str = "data.switchboard.project.deny";
+
+/// A compiled policy. Cheap to ask from many threads; share it in an `Arc` and replace that to load another.
+#[derive(Debug)]
+pub struct Policy {
+    base: Program,
+    project: Option<Program>,
+    digest: Digest,
+}
+
+impl Policy {
+    /// Compiles a bundle.
+    ///
+    /// # Errors
+    /// What does not parse, and where; a bundle without `data.switchboard.decision`; a project's file with anything but
+    /// `deny` rules in `package switchboard.project`.
+    pub fn load(bundle: &Bundle) -> Result<Self, Error> {
+        let base = Program::compile(bundle.base(), DECISION)?;
+        let project = bundle.project().map(|file| {
+            bundle::check_narrows(file)?;
+            Program::compile(std::slice::from_ref(file), PROJECT_DENY)
+        });
+        Ok(Self { base, project: project.transpose()?, digest: bundle.digest() })
+    }
+
+    /// Digest of the rules, for receipts: over each file's name and text.
+    #[must_use]
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Decides. A rule that fails, an answer of the wrong shape or none at all is a refusal with `policy.invalid`.
+    #[must_use]
+    pub fn decide(&self, input: &Input<'_>) -> Decision {
+        self.try_decide(input).unwrap_or_else(Decision::invalid)
+    }
+
+    fn try_decide(&self, input: &Input<'_>) -> Result<Decision, String> {
+        let value = input.to_rego()?;
+        if let Some(project) = &self.project
+            && let Some(refusal) = decision::project_refusal(&project.eval(value.clone())?)?
+        {
+            return Ok(refusal);
+        }
+        decision::read(&self.base.eval(value)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 //! [`orphans`] (subreaper and sweep), [`lock`] (one owner per file) and [`journal`] (append-only lines that survive a kill).
 
 pub mod clock;
+mod die;
 pub mod env;
 mod error;
 pub mod fingerprint;
@@ -15,6 +16,7 @@ pub mod lock;
 pub mod orphans;
 pub mod spawn;
 
+pub use die::die;
 pub use error::Error;
 
 /// What this crate's calls return.

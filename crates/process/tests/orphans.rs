@@ -47,7 +47,7 @@ fn what_escapes_its_group_is_found_and_ended_and_what_is_ours_is_left_alone() {
 
     assert!(escaped.iter().all(|process| !process.is_alive()));
     assert!(escaped.iter().all(|process| swept.killed.contains(&process.pid)), "{swept:?}");
-    assert_eq!(swept.left, []);
+    assert!(swept.left.is_empty(), "{swept:?}");
     assert!(alive.is_alive(), "what was detached lives on");
     let ended = swept.ended.into_iter().find(|(pid, _)| *pid == brief.pid);
     let ended =

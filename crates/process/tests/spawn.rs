@@ -78,7 +78,7 @@ fn a_time_limit_ends_the_whole_group_even_if_it_ignores_sigterm() {
     let ended = shell(script).wall(limit).grace(limit).output().unwrap();
 
     assert_eq!((ended.end, ended.exit), (End::TimedOut, Exit::Signalled(9)));
-    assert_eq!(ended.survivors, []);
+    assert!(ended.survivors.is_empty());
     assert!(!Fingerprint::of(printed_pid(&ended.stdout)).is_some_and(|process| process.is_alive()));
     assert!(!ended.succeeded());
 }

@@ -163,6 +163,9 @@ pub struct Finding {
     pub is_new: bool,
     /// Whether it makes the check fail.
     pub blocks: bool,
+    /// Why it is accepted: the reason in an ignore comment, or `in the baseline`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
     /// What may be shown of a secret: the vendor's public prefix and a length, e.g. `ghp_… (40 characters)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
@@ -347,7 +350,7 @@ pub struct CheckRequest {
     pub baseline: Option<String>,
 }
 
-/// Says why nothing could be checked at all.
+/// Says what could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckFailure {
     /// A code of the error table, e.g. `checks.unknown-base`.
@@ -364,15 +367,15 @@ pub struct CheckReply {
     /// The id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The joined outcome of all reports; `error` where there is a failure.
+    /// The joined outcome of all reports; `error` where there are failures.
     pub verdict: CheckVerdict,
     /// What the findings were told from, in words: a commit, `HEAD`, or `nothing`.
     pub base: String,
     /// One report for each check that was asked for.
     pub reports: Vec<CheckReport>,
-    /// Why nothing could be checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<CheckFailure>,
+    /// What could not be done. Without any report nothing was checked at all; else the reports hold for the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<CheckFailure>,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }

@@ -19,7 +19,7 @@ pub(crate) async fn capture(
 ) -> Result<Option<RunEvent>, Error> {
     let row = ctx.inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
-    let base = Oid::parse(row.try_text("base")?)?;
+    let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
     let (task, settings) = ctx.plan.settings(id)?;
     let agent = settings.author.unwrap_or(row.try_text("agent")?.to_owned());
     let author = author(&agent, ctx.inner.store.now());
@@ -28,6 +28,9 @@ pub(crate) async fn capture(
     let captured = ctx.inner.blocking(move || {
         let tree = repo.worktree(&path)?.ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;
         let Some(captured) = tree.capture(&branch, &base, &author, &message)? else { return Ok(None) };
+        if captured.tree == repo.tree_of(&start)? && start != base {
+            return Ok(None);
+        }
         let files = repo.changed_files(&base, &captured.commit)?;
         Ok(Some((captured, files)))
     });

@@ -21,6 +21,23 @@ use crate::{Error, files, plan, prompt, watch};
 /// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
 const FIRST_MAIL: usize = 10;
 
+/// How a worker's tree is to begin.
+pub(crate) struct Start {
+    pub(crate) from: StartFrom,
+    /// Keep what a lost worker of the same attempt left.
+    pub(crate) resume: bool,
+}
+
+/// Where a worker begins.
+struct Ground {
+    /// The commit that its change will stand on.
+    base: Oid,
+    /// The commit that its tree begins as; leaving just that is no change.
+    start: Oid,
+    /// What the tree is brought to; nothing where it stays as it is.
+    content: Option<Oid>,
+}
+
 /// Everything that is settled before the intent is recorded.
 struct Equipment {
     worker: WorkerId,
@@ -28,19 +45,11 @@ struct Equipment {
     choice: AgentChoice,
     task: Task,
     settings: Settings,
-    base: Oid,
-    /// What the tree begins as; nothing where it stays as it is.
-    content: Option<Oid>,
+    ground: Ground,
 }
 
-pub(crate) async fn start_worker(
-    ctx: Ctx,
-    id: TaskId,
-    attempt: u32,
-    from: StartFrom,
-    refusals: Vec<Refusal>,
-) -> Outcome {
-    let equipment = match prepare(&ctx, &id, from).await {
+pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Start, refusals: Vec<Refusal>) -> Outcome {
+    let equipment = match prepare(&ctx, &id, start).await {
         Ok(equipment) => equipment,
         Err(error) => return super::blocked(id, attempt, error),
     };
@@ -49,7 +58,9 @@ pub(crate) async fn start_worker(
     }
     ctx.inner.crash("worker-intended");
     let worker = equipment.worker.clone();
-    let last = Some((id.clone(), LastWorker { worker: worker.clone(), base: equipment.base.to_string() }));
+    let Ground { base, start, .. } = &equipment.ground;
+    let last = LastWorker { base: base.to_string(), start: start.to_string() };
+    let last = Some((id.clone(), last));
     if let Err(error) = launch(&ctx, &id, attempt, equipment, &refusals).await {
         let failure = Failure::from(error);
         let reason = format!("{failure} {}", failure.cause.join(": "));
@@ -60,40 +71,47 @@ pub(crate) async fn start_worker(
     Outcome { last, ..Outcome::default() }
 }
 
-async fn prepare(ctx: &Ctx, id: &TaskId, from: StartFrom) -> Result<Equipment, Error> {
+async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<Equipment, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let choice = ctx.plan.choice(id, &settings)?;
     let token = format!("{:016x}{:016x}", crate::context::random_bits()?, crate::context::random_bits()?);
-    let (repo, branch, last, now) = (ctx.repo(), ctx.plan.branch.clone(), ctx.last.clone(), ctx.inner.store.now());
-    let (base, content) =
-        ctx.inner.blocking(move || ground(&repo, &branch, last, from, &author("Switchboard", now))).await?;
-    Ok(Equipment { worker: fresh_worker()?, token, choice, task, settings, base, content })
+    let (repo, branch, path) = (ctx.repo(), ctx.plan.branch.clone(), ctx.plan.worktree(id));
+    let (last, earlier, now) = (ctx.last.clone(), ctx.last.clone(), ctx.inner.store.now());
+    let ground = ctx.inner.blocking(move || {
+        let kept = start.resume && repo.worktree(&path)?.is_some();
+        match last.filter(|_| kept) {
+            Some(last) => Ok(Ground { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None }),
+            None => ground(&repo, &branch, earlier, start.from, &author("Switchboard", now)),
+        }
+    });
+    Ok(Equipment { worker: fresh_worker()?, token, choice, task, settings, ground: ground.await? })
 }
 
-/// The commit that the change will stand on, and the commit that the tree begins as.
+/// The commit that the change will stand on, and the one that the tree begins as.
 fn ground(
     repo: &Repo,
     branch: &str,
     last: Option<LastWorker>,
     from: StartFrom,
     author: &Author,
-) -> Result<(Oid, Option<Oid>), Error> {
+) -> Result<Ground, Error> {
     let missing = || Error::Missing(format!("the branch {branch}"));
     let head = repo.branch(branch)?.ok_or_else(missing)?;
+    let fresh = |head: Oid| Ground { base: head.clone(), start: head.clone(), content: Some(head) };
     match (from, last) {
-        (StartFrom::Change { commit }, Some(last)) => Ok((Oid::parse(&last.base)?, Some(Oid::parse(&commit)?))),
-        (StartFrom::Worktree, Some(last)) => Ok((Oid::parse(&last.base)?, None)),
+        (StartFrom::Change { commit }, Some(last)) => {
+            let commit = Oid::parse(&commit)?;
+            Ok(Ground { base: Oid::parse(&last.base)?, start: commit.clone(), content: Some(commit) })
+        }
         (StartFrom::Rebased { commit }, _) => match repo.merge_tree(&head, &Oid::parse(&commit)?)? {
             Merged::Clean { tree } => {
-                let content =
-                    repo.commit_tree(&tree, &[&head], author, "An earlier attempt on the run's present head")?;
-                Ok((head, Some(content)))
+                let message = "An earlier attempt on the run's present head";
+                let content = repo.commit_tree(&tree, &[&head], author, message)?;
+                Ok(Ground { base: head.clone(), start: head, content: Some(content) })
             }
-            Merged::Conflict { .. } => Ok((head.clone(), Some(head))),
+            Merged::Conflict { .. } => Ok(fresh(head)),
         },
-        (StartFrom::RunHead, _) | (StartFrom::Change { .. } | StartFrom::Worktree, None) => {
-            Ok((head.clone(), Some(head)))
-        }
+        (StartFrom::RunHead, _) | (StartFrom::Change { .. }, None) => Ok(fresh(head)),
     }
 }
 
@@ -107,7 +125,8 @@ async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: &Equipment) -> 
         agent: equipment.choice.name.clone(),
         driver: driver_name(&equipment.choice.driver).to_owned(),
         scripted: equipment.choice.scripted,
-        base: equipment.base.to_string(),
+        base: equipment.ground.base.to_string(),
+        start: equipment.ground.start.to_string(),
         worktree: plan::text(&ctx.plan.worktree(id)),
         token: Digest::of(equipment.token.as_bytes()),
     };
@@ -124,7 +143,7 @@ const fn driver_name(driver: &DriverSpec) -> &'static str {
 
 async fn launch(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<(), Error> {
     let (repo, path, branch) = (ctx.repo(), ctx.plan.worktree(id), ctx.plan.task_branch(id));
-    let (base, content) = (equipment.base.clone(), equipment.content.clone());
+    let (base, content) = (equipment.ground.base.clone(), equipment.ground.content.clone());
     ctx.inner.blocking(move || work_tree(&repo, &path, &branch, &base, content.as_ref())).await?;
     ctx.inner.crash("worktree-made");
     let spec = spec(ctx, id, attempt, equipment, refusals)?;

@@ -65,7 +65,7 @@ pub(super) fn meet(a: &[Segment], b: &[Segment]) -> bool {
         match (&a[i], &b[j]) {
             (Segment::Any, _) | (_, Segment::Any) => next(i + 1, j) || next(i, j + 1),
             (Segment::Part { text: s, tokens: x }, Segment::Part { text: t, tokens: y }) => {
-                (s == t || parts_meet(x, y)) && next(i + 1, j + 1)
+                next(i + 1, j + 1) && (s == t || parts_meet(x, y))
             }
         }
     })
@@ -81,7 +81,7 @@ pub(super) fn covers(pattern: &[Segment], path: &[&str]) -> bool {
             Segment::Any => next(i + 1, j) || (j < path.len() && next(i, j + 1)),
             Segment::Part { text, tokens } => {
                 let fits = |part: &str| text == part || parts_meet(tokens, &literal(part));
-                j < path.len() && fits(path[j]) && next(i + 1, j + 1)
+                j < path.len() && next(i + 1, j + 1) && fits(path[j])
             }
         }
     })
@@ -92,6 +92,11 @@ fn literal(part: &str) -> Vec<Token> {
 }
 
 fn parts_meet(a: &[Token], b: &[Token]) -> bool {
+    if let (Some(Token::Char(x)), Some(Token::Char(y))) = (a.first(), b.first())
+        && x != y
+    {
+        return false;
+    }
     table(a.len(), b.len(), |i, j, next| {
         let many = |tokens: &[Token], at: usize| tokens.get(at) == Some(&Token::Many);
         match (a.get(i), b.get(j)) {

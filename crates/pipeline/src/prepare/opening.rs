@@ -14,7 +14,7 @@ const LISTS_BUDGET: usize = 840;
 /// What a run begins with beside its plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening<'a> {
-    /// The ledger hash of the plan.
+    /// The hash of all of the plan ([`crate::plan_hash::whole`]).
     pub plan_hash: &'a str,
     /// The commit that the run's branch begins at.
     pub base: &'a str,

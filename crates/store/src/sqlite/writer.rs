@@ -326,6 +326,3 @@ fn refuse(job: Job, reason: &Error) {
         Job::Close => {}
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,155 @@
+//! What can go wrong before or beside the findings.
+
+use std::io;
+use std::time::Duration;
+
+use protocol::finding::CheckFailure;
+
+/// Says why something could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The root is missing, unreadable or no folder.
+    #[error("the folder to check, `{root}`, cannot be read")]
+    Root {
+        /// The folder as it was asked for.
+        root: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A base was named, but the root is in no git work tree.
+    #[error("`{root}` is not in a git work tree, so there is no base to compare with")]
+    NotARepository {
+        /// The folder as it was asked for.
+        root: String,
+    },
+    /// The base names no commit.
+    #[error("the base `{rev}` is not a commit of this repository")]
+    UnknownBase {
+        /// The revision as it was asked for.
+        rev: String,
+    },
+    /// A path lies outside the root.
+    #[error("`{path}` lies outside the folder that is checked")]
+    PathOutside {
+        /// The path as it was asked for.
+        path: String,
+    },
+    /// A path does not exist.
+    #[error("`{path}` does not exist")]
+    PathMissing {
+        /// The path as it was asked for.
+        path: String,
+    },
+    /// Git did not do what it was asked.
+    #[error("`git {verb}` failed: {why}")]
+    Git {
+        /// The sub-command.
+        verb: String,
+        /// The first line of what git said, or how it ended.
+        why: String,
+    },
+    /// A command could not be started or waited for.
+    #[error("`{program}` could not be run")]
+    Command {
+        /// The program.
+        program: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A command ran beyond its limit.
+    #[error("`{program}` was stopped after {} s", limit.as_secs())]
+    TimeLimit {
+        /// The program.
+        program: String,
+        /// The limit.
+        limit: Duration,
+    },
+    /// The baseline file cannot be used.
+    #[error("the baseline `{path}` cannot be used: {why}")]
+    Baseline {
+        /// The file as it was asked for.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A line that the checking child read is no request.
+    #[error("the line is not a check request: {why}")]
+    BadRequest {
+        /// What was expected, and where.
+        why: String,
+    },
+    /// There are more files than a run takes.
+    #[error("there are more than {limit} files to check")]
+    TooManyFiles {
+        /// The limit.
+        limit: usize,
+    },
+    /// The reader or writer of the checking child broke.
+    #[error("the asker of the checks is gone")]
+    Channel(#[from] io::Error),
+}
+
+impl Error {
+    /// Gives the code of the error table.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Root { .. } => "checks.unreadable-root",
+            Self::NotARepository { .. } => "checks.not-a-repository",
+            Self::UnknownBase { .. } => "checks.unknown-base",
+            Self::PathOutside { .. } => "checks.path-outside",
+            Self::PathMissing { .. } => "checks.path-missing",
+            Self::Git { .. } => "checks.git-failed",
+            Self::Command { .. } => "checks.command-failed",
+            Self::TimeLimit { .. } => "checks.time-limit",
+            Self::Baseline { .. } => "checks.bad-baseline",
+            Self::BadRequest { .. } => "checks.bad-request",
+            Self::TooManyFiles { .. } => "checks.too-many-files",
+            Self::Channel(_) => "checks.channel-broken",
+        }
+    }
+
+    /// Says what to do about it.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Root { .. } => "name an existing folder that you may read",
+            Self::NotARepository { .. } => {
+                "leave the base out to check every file, or run it inside a repository"
+            }
+            Self::UnknownBase { .. } => {
+                "name a branch, tag or commit that `git rev-parse` knows here"
+            }
+            Self::PathOutside { .. } => "name paths below the folder that is checked",
+            Self::PathMissing { .. } => {
+                "check the spelling, and that the file has not been deleted"
+            }
+            Self::Git { .. } => "run the same git command by hand in that folder to see more",
+            Self::Command { .. } => "check that the program is installed and on PATH",
+            Self::TimeLimit { .. } => "give it a longer time limit, or find out what it waits for",
+            Self::Baseline { .. } => "write a new baseline, or leave it out",
+            Self::BadRequest { .. } => "send one JSON object a line, with at least `root`",
+            Self::TooManyFiles { .. } => "name the paths to check, or a base to compare with",
+            Self::Channel(_) => "start the checking child again",
+        }
+    }
+
+    /// Makes the form that goes into a reply; causes follow the message.
+    #[must_use]
+    pub fn to_failure(&self) -> CheckFailure {
+        let mut what = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(inner) = cause {
+            what.push_str(": ");
+            what.push_str(&inner.to_string());
+            cause = inner.source();
+        }
+        CheckFailure {
+            code: self.code().to_owned(),
+            what,
+            hint: self.hint().to_owned(),
+        }
+    }
+}

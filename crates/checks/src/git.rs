@@ -1,0 +1,346 @@
+//! Asks git what changed, with the repository's hooks, monitors and filters off and without any settings but its own.
+//!
+//! Only plumbing commands are used: they compare recorded sizes and times, never run a content filter, and print
+//! the same bytes in every version and language.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use crate::command::{self, Ending, Job, PLAIN_ENV};
+use crate::{Error, Limits};
+
+mod blobs;
+
+pub(crate) use blobs::{Blob, Blobs};
+
+/// The most that git may print in one call.
+const OUTPUT: usize = 512 * 1024 * 1024;
+/// Options before every sub-command.
+const GUARDS: &[&str] = &[
+    "--no-pager",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.untrackedCache=false",
+    "-c",
+    "safe.directory=*",
+    "-c",
+    "core.quotePath=false",
+];
+const ENV: &[(&str, &str)] = &[
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("LC_ALL", "C"),
+];
+/// Branches that may be the main one, best first.
+const MAIN_BRANCHES: [&str; 5] = [
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+];
+
+/// A git work tree, seen from one of its folders.
+pub(crate) struct Git {
+    root: PathBuf,
+    limits: Limits,
+}
+
+/// How git sees a file: its kind of entry and its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub(crate) mode: Mode,
+    /// The object id; none where git has not looked at the file's content.
+    pub(crate) blob: Option<String>,
+}
+
+/// The kind of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Absent,
+    File,
+    Symlink,
+    Submodule,
+}
+
+/// A path that differs from the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Relative to the folder that is checked.
+    pub(crate) path: PathBuf,
+    pub(crate) before: Side,
+    pub(crate) after: Side,
+}
+
+// === impl Git ===
+
+impl Git {
+    /// Opens the work tree around `root`; `None` where there is none, or no git.
+    pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Option<Self>, Error> {
+        let git = Self {
+            root: root.to_owned(),
+            limits: limits.clone(),
+        };
+        match git.try_ask(&["rev-parse", "--is-inside-work-tree"]) {
+            Ok(Ok(answer)) => Ok((answer.trim_ascii() == b"true").then_some(git)),
+            Ok(Err(_refusal)) => Ok(None),
+            Err(Error::Command { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the commit that a revision names.
+    pub(crate) fn commit(&self, rev: &str) -> Result<Option<String>, Error> {
+        let unfit = rev.is_empty()
+            || rev.len() > 256
+            || rev.starts_with('-')
+            || rev.chars().any(char::is_control);
+        if unfit {
+            return Ok(None);
+        }
+        let peeled = format!("{rev}^{{commit}}");
+        let answer = self.try_ask(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &peeled,
+        ])?;
+        Ok(answer.ok().map(|id| text(id.trim_ascii())))
+    }
+
+    /// Gives the commit where this branch left the main one, else HEAD; `None` before the first commit.
+    pub(crate) fn merge_base(&self) -> Result<Option<String>, Error> {
+        let Some(head) = self.commit("HEAD")? else {
+            return Ok(None);
+        };
+        let mut call = vec!["for-each-ref", "--format=%(refname)"];
+        call.extend(MAIN_BRANCHES);
+        let known = text(&self.ask(&call)?);
+        for main in MAIN_BRANCHES
+            .iter()
+            .filter(|main| known.lines().any(|name| name == **main))
+        {
+            if let Ok(id) = self.try_ask(&["merge-base", "HEAD", main])? {
+                return Ok(Some(text(id.trim_ascii())));
+            }
+        }
+        Ok(Some(head))
+    }
+
+    /// Lists the tracked files that differ between a commit and the work tree, or the index where `staged`.
+    pub(crate) fn changes(&self, commit: &str, staged: bool) -> Result<Vec<Change>, Error> {
+        let mut call = vec![
+            "diff-index",
+            "--raw",
+            "-z",
+            "--no-renames",
+            "--no-abbrev",
+            "--relative",
+            "--no-ext-diff",
+        ];
+        if staged {
+            call.push("--cached");
+        }
+        call.extend([commit, "--"]);
+        parse_raw(&self.ask(&call)?)
+    }
+
+    /// Lists what the index holds.
+    pub(crate) fn index(&self) -> Result<Vec<(PathBuf, Side)>, Error> {
+        let out = self.ask(&["ls-files", "-z", "--stage"])?;
+        Ok(entries(&out, |head| {
+            let mut words = head.split(|byte| *byte == b' ');
+            Some(Side {
+                mode: mode(words.next()?),
+                blob: Some(text(words.next()?)),
+            })
+        }))
+    }
+
+    /// Lists what a commit holds below the folder that is checked.
+    pub(crate) fn tree(&self, commit: &str) -> Result<Vec<(PathBuf, Side)>, Error> {
+        let out = self.ask(&["ls-tree", "-r", "-z", commit])?;
+        Ok(entries(&out, |head| {
+            let mut words = head.split(|byte| *byte == b' ');
+            let mode = mode(words.next()?);
+            Some(Side {
+                mode,
+                blob: Some(text(words.nth(1)?)),
+            })
+        }))
+    }
+
+    /// Lists the files that git neither tracks nor ignores; a nested repository is one name with `/` at its end.
+    pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
+        Ok(paths(&self.ask(&[
+            "ls-files",
+            "-z",
+            "--others",
+            "--exclude-standard",
+        ])?))
+    }
+
+    /// Lists the files that git tracks, and those that it neither tracks nor ignores.
+    pub(crate) fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
+        Ok(paths(&self.ask(&[
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+        ])?))
+    }
+
+    /// Starts a reader of file contents.
+    pub(crate) fn blobs(&self) -> Blobs {
+        Blobs::new(&self.root, &self.limits)
+    }
+
+    /// Asks, where a refusal by git is an error.
+    fn ask(&self, call: &[&str]) -> Result<Vec<u8>, Error> {
+        self.try_ask(call)?.map_err(|why| Error::Git {
+            verb: verb(call),
+            why,
+        })
+    }
+
+    /// Asks, where a refusal by git is an answer.
+    fn try_ask(&self, call: &[&str]) -> Result<Result<Vec<u8>, String>, Error> {
+        let args = guarded(call);
+        let outcome = command::run(&Job {
+            program: "git",
+            args: &args,
+            cwd: &self.root,
+            pass_env: PLAIN_ENV,
+            set_env: ENV,
+            time_limit: self.limits.git_time,
+            keep: OUTPUT,
+        })
+        .map_err(|source| Error::Command {
+            program: "git".into(),
+            source,
+        })?;
+        match outcome.ending {
+            Ending::Exited(0) if outcome.stdout.is_cut() => Err(Error::Git {
+                verb: verb(call),
+                why: "it printed more than 512 MB".into(),
+            }),
+            Ending::Exited(0) => Ok(Ok(outcome.stdout.bytes())),
+            Ending::Exited(code) => Ok(Err(first_line(&outcome.stderr.text(), code))),
+            Ending::Signalled(signal) => Err(Error::Git {
+                verb: verb(call),
+                why: format!("killed by signal {signal}"),
+            }),
+            Ending::TimedOut => Err(Error::TimeLimit {
+                program: "git".into(),
+                limit: self.limits.git_time,
+            }),
+        }
+    }
+}
+
+fn guarded(call: &[&str]) -> Vec<String> {
+    GUARDS
+        .iter()
+        .chain(call)
+        .map(|word| (*word).to_owned())
+        .collect()
+}
+
+fn verb(call: &[&str]) -> String {
+    call.first().copied().unwrap_or_default().to_owned()
+}
+
+fn first_line(stderr: &str, code: i32) -> String {
+    match stderr.lines().next() {
+        Some(line) => line.chars().take(300).collect(),
+        None => format!("exit code {code}"),
+    }
+}
+
+// === reading git's answers ===
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    OsString::from_vec(bytes.to_vec()).into()
+}
+
+fn fields(out: &[u8]) -> impl Iterator<Item = &[u8]> {
+    out.split(|byte| *byte == 0)
+        .filter(|field| !field.is_empty())
+}
+
+fn paths(out: &[u8]) -> Vec<PathBuf> {
+    fields(out).map(path).collect()
+}
+
+fn mode(octal: &[u8]) -> Mode {
+    match octal {
+        b"000000" => Mode::Absent,
+        b"120000" => Mode::Symlink,
+        b"160000" => Mode::Submodule,
+        _ => Mode::File,
+    }
+}
+
+/// Reads `HEAD TAB PATH` fields.
+fn entries(out: &[u8], read: impl Fn(&[u8]) -> Option<Side>) -> Vec<(PathBuf, Side)> {
+    fields(out)
+        .filter_map(|field| {
+            let tab = field.iter().position(|byte| *byte == b'\t')?;
+            Some((path(&field[tab + 1..]), read(&field[..tab])?))
+        })
+        .collect()
+}
+
+/// Reads `:MODE MODE ID ID STATUS` and a path, in turn.
+fn parse_raw(out: &[u8]) -> Result<Vec<Change>, Error> {
+    let mut changes = Vec::new();
+    let mut fields = fields(out);
+    while let (Some(head), Some(name)) = (fields.next(), fields.next()) {
+        let words: Vec<&[u8]> = head.split(|byte| *byte == b' ').collect();
+        let [before_mode, after_mode, before, after, _status] = words[..] else {
+            return Err(Error::Git {
+                verb: "diff-index".into(),
+                why: "its answer has an unknown form".into(),
+            });
+        };
+        changes.push(Change {
+            path: path(name),
+            before: Side {
+                mode: mode(
+                    before_mode
+                        .trim_ascii_start()
+                        .strip_prefix(b":")
+                        .unwrap_or(before_mode),
+                ),
+                blob: blob(before),
+            },
+            after: Side {
+                mode: mode(after_mode),
+                blob: blob(after),
+            },
+        });
+    }
+    Ok(changes)
+}
+
+fn blob(id: &[u8]) -> Option<String> {
+    id.iter().any(|byte| *byte != b'0').then(|| text(id))
+}

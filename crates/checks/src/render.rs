@@ -1,0 +1,15 @@
+//! Shows a reply: to a person, to a program, to a code host.
+
+mod sarif;
+mod text;
+
+use protocol::finding::CheckReply;
+
+pub use sarif::sarif;
+pub use text::text;
+
+/// Gives a reply as indented JSON, with the keys of [`CheckReply`].
+#[must_use]
+pub fn json(reply: &CheckReply) -> String {
+    serde_json::to_string_pretty(reply).expect("a reply holds only strings, numbers and lists")
+}

@@ -1,0 +1,176 @@
+//! The pass over a text: keywords, then the detectors that own them, then what speaks against a hit.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::bytes::Regex;
+
+use super::detector::{Detector, Find, Found};
+use super::file_kind::FileKind;
+use super::{table, value, words};
+
+static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
+
+/// More secrets than this in one file are not told apart any more.
+const MOST_HITS: usize = 4_000;
+
+/// A secret in a text. It knows where the value is, never the value itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Hit {
+    pub(crate) detector: &'static Detector,
+    pub(crate) range: Range<usize>,
+    /// What speaks against it being a live one.
+    pub(crate) doubt: Option<&'static str>,
+}
+
+/// Where a keyword stands.
+pub(crate) struct Place<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) at: usize,
+    pub(crate) keyword_end: usize,
+    pub(crate) kind: FileKind,
+}
+
+/// All detectors and the automaton over their keywords.
+pub(crate) struct Scanner {
+    detectors: Vec<(&'static Detector, OnceLock<Option<Regex>>)>,
+    keywords: AhoCorasick,
+    /// The detectors of each keyword.
+    owners: Vec<Vec<usize>>,
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    /// Tells whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
+    pub(crate) fn begins_word(&self) -> bool {
+        let first = self.text[self.at];
+        let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {
+            return true;
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if !is_word(first) || !is_word(before) {
+            return true;
+        }
+        matches!(before, b'n' | b'r' | b't') && self.at >= 2 && self.text[self.at - 2] == b'\\'
+    }
+}
+
+// === impl Scanner ===
+
+impl Scanner {
+    /// Gives the scanner of this process, made by the first who asks.
+    pub(crate) fn shared() -> &'static Self {
+        &SHARED
+    }
+
+    fn new(detectors: Vec<&'static Detector>) -> Self {
+        let mut words: Vec<&str> = detectors
+            .iter()
+            .flat_map(|detector| detector.keywords)
+            .copied()
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        let owners = words
+            .iter()
+            .map(|word| {
+                (0..detectors.len())
+                    .filter(|at| detectors[*at].keywords.contains(word))
+                    .collect()
+            })
+            .collect();
+        let keywords = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&words)
+            .expect("a few hundred short words fit an automaton");
+        Self {
+            detectors: detectors
+                .into_iter()
+                .map(|detector| (detector, OnceLock::new()))
+                .collect(),
+            keywords,
+            owners,
+        }
+    }
+
+    /// Finds the secrets of a text, by place; where two overlap the more telling one stays.
+    pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        for word in self.keywords.find_overlapping_iter(text) {
+            let place = Place {
+                text,
+                at: word.start(),
+                keyword_end: word.end(),
+                kind,
+            };
+            for owner in &self.owners[word.pattern().as_usize()] {
+                let (detector, regex) = &self.detectors[*owner];
+                if !kind.takes(&detector.find) {
+                    continue;
+                }
+                if let Some(found) = detector.find(&place, regex) {
+                    hits.extend(weigh(detector, found, text));
+                }
+            }
+            if hits.len() >= MOST_HITS {
+                break;
+            }
+        }
+        without_overlaps(hits)
+    }
+}
+
+/// Drops what cannot be a secret, and says what speaks against the rest.
+fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> {
+    let secret = &text[found.range.clone()];
+    let judged = match detector.find {
+        Find::Reader(_) => true,
+        Find::Token(_) | Find::Assigned(_) => {
+            !value::is_made_up(secret) && words::entropy(secret) >= detector.min_entropy
+        }
+    };
+    if !judged {
+        return None;
+    }
+    let doubt = detector
+        .checksum
+        .filter(|fits| !fits(secret))
+        .map(|_| "its checksum does not fit: revoked or made up");
+    Some(Hit {
+        detector,
+        range: found.range,
+        doubt,
+    })
+}
+
+/// Of hits that share bytes the one of the more special kind stays, then the longer one.
+fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
+    let rank = |hit: &Hit| match hit.detector.find {
+        Find::Token(_) => 0,
+        Find::Assigned(_) => 1,
+        Find::Reader(_) => 2,
+    };
+    hits.sort_by_key(|hit| {
+        (
+            rank(hit),
+            std::cmp::Reverse(hit.range.len()),
+            hit.range.start,
+            hit.detector.rule,
+        )
+    });
+    let mut kept: Vec<Hit> = Vec::new();
+    for hit in hits {
+        if !kept
+            .iter()
+            .any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end)
+        {
+            kept.push(hit);
+        }
+    }
+    kept.sort_by_key(|hit| hit.range.start);
+    kept
+}

@@ -1,0 +1,400 @@
+//! Whether a value is a credential or only stands where one would.
+
+use super::assignment::Assigned;
+use super::file_kind::Form;
+use super::name::Promise;
+use super::words::{changes, classes, entropy, wordiness};
+
+/// Words that only stand in made-up values.
+const MADE_UP: &[&str] = &[
+    "example",
+    "changeme",
+    "change_me",
+    "change-me",
+    "changethis",
+    "placeholder",
+    "redacted",
+    "xxxx",
+    "****",
+    "....",
+    "____",
+    "todo",
+    "fixme",
+    "dummy",
+    "sample",
+    "notreal",
+    "not-real",
+    "not_real",
+    "your-",
+    "your_",
+    "yourkey",
+    "yoursecret",
+    "yourtoken",
+    "yourpass",
+    "yourapi",
+    "fakekey",
+    "faketoken",
+    "my-api-key",
+    "replaceme",
+    "replace_me",
+    "replace-me",
+    "insert",
+    "goes-here",
+    "goes_here",
+    "-here",
+    "_here",
+    "lorem",
+    "00000000",
+    "11111111",
+    "deadbeef",
+    "abcdefgh",
+    "12345678",
+    "0123456",
+    "87654321",
+    "qwerty",
+    "asdfgh",
+    "fedcba98",
+    "foobar",
+    "undefined",
+    "testtest",
+    "secretsecret",
+    "passwordpassword",
+    "aaaaaa",
+];
+/// Words that a person puts into a password that is none.
+const WEAK_WORDS: &[&str] = &[
+    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo",
+    "bar", "token", "key", "mock", "string", "value", "default", "hidden", "wrong", "invalid",
+    "correct", "bad", "letmein", "temp", "login",
+];
+/// What a value begins with that refers to one elsewhere, or is a hash of one.
+const REFERENCES: &[&str] = &[
+    "env:",
+    "env.",
+    "env[",
+    "vault:",
+    "vault/",
+    "vault.",
+    "ssm:",
+    "arn:",
+    "op://",
+    "kms:",
+    "enc(",
+    "enc[",
+    "aqicah",
+    "secret/",
+    "secrets/",
+    "secrets.",
+    "secretref",
+    "ref:",
+    "ref+",
+    "file:",
+    "!",
+    "keyvault",
+    "config.",
+    "process.",
+    "os.",
+    "self.",
+    "this.",
+    "$2a$",
+    "$2b$",
+    "$2y$",
+    "$argon2",
+    "$pbkdf2",
+    "$scrypt",
+    "$6$",
+    "$5$",
+    "$1$",
+    "$apr1$",
+    "$y$",
+    "{ssha",
+    "{sha",
+    "{bcrypt",
+    "{noop",
+    "{cipher}",
+    "{xor}",
+    "{aes}",
+    "{crypt}",
+    "{md5",
+    "pbkdf2:",
+    "pbkdf2_",
+    "scrypt:",
+    "argon2",
+    "bcrypt",
+    "sha256:",
+    "sha512:",
+    "sha1:",
+    "md5:",
+    "sha256$",
+    "sha1$",
+    "md5$",
+    "data:",
+    "http:",
+    "https:",
+    "urn:",
+    "urn-",
+    "--",
+    "ldap",
+    "jdbc:",
+    "mailto:",
+];
+
+/// Tells a made-up value from a possible one, whatever it is for.
+pub(crate) fn is_made_up(value: &[u8]) -> bool {
+    let small = value.to_ascii_lowercase();
+    MADE_UP.iter().any(|word| find(&small, word.as_bytes())) || repeats(&small) || runs(&small)
+}
+
+fn find(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
+/// Tells whether one character makes up a third of a value, or five stand in a row.
+fn repeats(value: &[u8]) -> bool {
+    let five = value
+        .windows(5)
+        .any(|window| window.iter().all(|byte| *byte == window[0]));
+    let distinct: std::collections::HashSet<u8> = value.iter().copied().collect();
+    five || distinct.len() <= 4.min(value.len() / 3)
+}
+
+/// Tells whether eight characters in a row count up or down, as in `abcdefgh`.
+fn runs(value: &[u8]) -> bool {
+    let steps = |by: i16| {
+        let mut run = 0;
+        value.windows(2).any(|pair| {
+            run = if i16::from(pair[1]) - i16::from(pair[0]) == by {
+                run + 1
+            } else {
+                0
+            };
+            run >= 6
+        })
+    };
+    steps(1) || steps(-1)
+}
+
+/// Tells whether a value that is assigned to a credential's name is one.
+pub(crate) fn is_credential(promise: Promise, assigned: &Assigned<'_>) -> bool {
+    let value = assigned.value;
+    if !is_possible(assigned) || is_reference(value) || is_pattern(value) || is_made_up(value) {
+        return false;
+    }
+    match promise {
+        Promise::Password => is_password(assigned),
+        Promise::Key => is_key(assigned),
+    }
+}
+
+/// Rules out what no credential looks like.
+fn is_possible(assigned: &Assigned<'_>) -> bool {
+    let value = assigned.value;
+    (5..=512).contains(&value.len())
+        && value.iter().all(u8::is_ascii_graphic)
+        && !assigned.name.eq_ignore_ascii_case(value)
+        && value.iter().any(u8::is_ascii_alphanumeric)
+}
+
+/// Tells whether a value names where the real one is, or is filled in later.
+pub(crate) fn is_reference(value: &[u8]) -> bool {
+    let small = value.to_ascii_lowercase();
+    let starts = |word: &&str| small.starts_with(word.as_bytes());
+    let holds = |word: &&str| find(&small, word.as_bytes());
+    let is_variable = small[0] == b'$'
+        && small[1..].iter().all(|byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(
+                    byte,
+                    b'_' | b'{'
+                        | b'}'
+                        | b':'
+                        | b'-'
+                        | b'.'
+                        | b'('
+                        | b')'
+                        | b'>'
+                        | b'['
+                        | b']'
+                        | b'\''
+                )
+        });
+    let is_bracketed = matches!(
+        (small[0], small[small.len() - 1]),
+        (b'<', b'>')
+            | (b'[', b']')
+            | (b'{', b'}')
+            | (b'%', b'%')
+            | (b'_', b'_')
+            | (b'@', b'@')
+            | (b'(', b')')
+            | (b'#', b'#')
+            | (b'&', b';')
+    );
+    let is_number = small
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b':' | b'+'));
+    let is_path = small[0] == b'/' && wordiness(&small) > 0.5
+        || small.starts_with(b"./")
+        || small.starts_with(b"../")
+        || small.starts_with(b"~/")
+        || find(&small, b"://");
+    REFERENCES.iter().any(|word| starts(word))
+        || [
+            "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://",
+            "()", "\\x", "\\u00", "->", "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv",
+            "environ", "env(", ".env",
+        ]
+        .iter()
+        .any(holds)
+        || is_variable
+        || is_bracketed
+        || is_number
+        || is_path
+        || is_call(&small)
+        || is_version_or_date(&small)
+}
+
+/// `name(…)` or `a.b[…]`.
+fn is_call(value: &[u8]) -> bool {
+    let opens = value.iter().position(|byte| matches!(byte, b'(' | b'['));
+    opens.is_some_and(|at| {
+        at > 0
+            && value[..at].iter().all(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b':')
+            })
+            && value.iter().any(|byte| matches!(byte, b')' | b']'))
+    })
+}
+
+fn is_version_or_date(value: &[u8]) -> bool {
+    value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count()
+        <= 2
+        && value
+            .iter()
+            .filter(|byte| matches!(byte, b'.' | b'-' | b':' | b'/'))
+            .count()
+            >= 2
+}
+
+/// A regular expression, a format or markup.
+fn is_pattern(value: &[u8]) -> bool {
+    [
+        "\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b",
+        "+$", "*$",
+    ]
+    .iter()
+    .any(|word| find(value, word.as_bytes()))
+}
+
+fn is_password(assigned: &Assigned<'_>) -> bool {
+    let value = assigned.value;
+    let letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
+    let has_digit = value.iter().any(u8::is_ascii_digit);
+    if looks_like_code(value)
+        || (letters < 2 && value.len() < 8)
+        || (assigned.kind.form == Form::Translation)
+    {
+        return false;
+    }
+    let small = value.to_ascii_lowercase();
+    let is_weak = WEAK_WORDS.iter().any(|word| find(&small, word.as_bytes()));
+    let is_strong = value.len() >= 8 && classes(value) >= 3 && changes(value) >= 3 && has_digit;
+    if assigned.kind.is_for_show() || assigned.is_compared {
+        return is_strong && !is_weak && value.len() >= 10 && wordiness(value) < 0.75;
+    }
+    if !has_digit {
+        return is_random_letters(value)
+            || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
+    }
+    is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
+}
+
+/// Something other than the marks that join words.
+fn has_symbol(value: &[u8]) -> bool {
+    value.iter().any(|byte| {
+        matches!(
+            byte,
+            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'=' | b'~'
+        )
+    })
+}
+
+fn is_random_letters(value: &[u8]) -> bool {
+    let letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
+    letters >= 12 && wordiness(value) < 0.45 && entropy(value) >= 3.0
+}
+
+/// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
+fn looks_like_code(value: &[u8]) -> bool {
+    let is_name = value.iter().all(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b',')
+    });
+    let joins = value
+        .iter()
+        .filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b','))
+        .count();
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    is_name && joins > 0 && digits <= 2 && wordiness(value) > 0.6
+}
+
+fn is_key(assigned: &Assigned<'_>) -> bool {
+    let value = assigned.value;
+    let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
+    let digits = core.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = core
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
+    let charset = core.iter().all(|byte| {
+        byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'-' | b'_'
+                    | b'.'
+                    | b'+'
+                    | b'/'
+                    | b'~'
+                    | b':'
+                    | b'!'
+                    | b'@'
+                    | b'#'
+                    | b'%'
+                    | b'^'
+                    | b'*'
+                    | b'$'
+                    | b'&'
+            )
+    });
+    if !charset || looks_like_code(value) || assigned.kind.form == Form::Translation {
+        return false;
+    }
+    let is_hex = core
+        .iter()
+        .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let least = if assigned.kind.is_for_show() || assigned.is_compared {
+        (20, 3.5)
+    } else {
+        (12, 3.0)
+    };
+    let least = if is_hex {
+        (16.max(least.0), 2.7)
+    } else {
+        least
+    };
+    if core.len() < least.0 || entropy(&core) < least.1 {
+        return false;
+    }
+    if digits == 0 {
+        return letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5;
+    }
+    wordiness(&core) < 0.62 && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
+}

@@ -1,0 +1,348 @@
+//! Chooses the files of a run, and for each what it is compared with.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use protocol::finding::{Base, CheckRequest, SkippedFile};
+
+use crate::git::{Blobs, Change, Git, Mode, Side};
+use crate::{Error, Limits};
+
+mod asked;
+mod walk;
+
+use asked::Asked;
+
+/// A file to check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Relative to the root.
+    pub(crate) path: PathBuf,
+    pub(crate) now: Now,
+    pub(crate) before: Before,
+}
+
+/// Where a file's content is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Now {
+    WorkTree,
+    Blob(String),
+}
+
+/// What the base had at a file's path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Before {
+    Nothing,
+    Same,
+    Blob(String),
+}
+
+/// What a run looks at.
+pub(crate) struct Selection {
+    /// The base, in words.
+    pub(crate) base: String,
+    pub(crate) entries: Vec<Entry>,
+    /// Blobs of files that the base had and that are gone, by path: a new file may be one of them, moved.
+    pub(crate) gone: Vec<(PathBuf, String)>,
+    pub(crate) skipped: Vec<SkippedFile>,
+    pub(crate) problems: Vec<Error>,
+    pub(crate) blobs: Option<Blobs>,
+}
+
+/// What findings are told from, once git has been asked.
+enum Against {
+    Nothing,
+    Commit {
+        id: String,
+        staged: bool,
+    },
+    /// The index before the first commit.
+    UnbornIndex,
+}
+
+/// Chooses the files that a request asks for below `root`, which is canonical.
+pub(crate) fn select(
+    root: &Path,
+    request: &CheckRequest,
+    limits: &Limits,
+) -> Result<Selection, Error> {
+    let git = Git::open(root, limits)?;
+    let against = against(git.as_ref(), request)?;
+    let mut selection = Selection {
+        base: against.label(),
+        entries: Vec::new(),
+        gone: Vec::new(),
+        skipped: Vec::new(),
+        problems: Vec::new(),
+        blobs: git.as_ref().map(Git::blobs),
+    };
+    let asked = Asked::new(root, &request.paths, &mut selection.problems);
+    match (&git, &against) {
+        (Some(git), Against::Commit { id, staged }) => {
+            selection.changed(git, id, *staged, &asked)?
+        }
+        (Some(git), Against::UnbornIndex) => selection.index(git, &asked)?,
+        (Some(git), Against::Nothing) => selection.everything(git.all_files()?, &asked),
+        (None, _) => selection.walked(root, &asked),
+    }
+    selection.named(root, &asked, git.as_ref(), &against)?;
+    selection.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    selection.entries.dedup_by(|a, b| a.path == b.path);
+    if selection.entries.len() > limits.files {
+        return Err(Error::TooManyFiles {
+            limit: limits.files,
+        });
+    }
+    Ok(selection)
+}
+
+fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Against, Error> {
+    let Some(git) = git else {
+        return match &request.base {
+            Base::MergeBase | Base::None => Ok(Against::Nothing),
+            Base::Rev(_) | Base::Staged => Err(Error::NotARepository {
+                root: request.root.clone(),
+            }),
+        };
+    };
+    Ok(match &request.base {
+        Base::None => Against::Nothing,
+        Base::Rev(rev) => match git.commit(rev)? {
+            Some(id) => Against::Commit { id, staged: false },
+            None => {
+                return Err(Error::UnknownBase {
+                    rev: rev.chars().take(256).collect(),
+                });
+            }
+        },
+        Base::Staged => match git.commit("HEAD")? {
+            Some(id) => Against::Commit { id, staged: true },
+            None => Against::UnbornIndex,
+        },
+        Base::MergeBase => match git.merge_base()? {
+            Some(id) => Against::Commit { id, staged: false },
+            None => Against::Nothing,
+        },
+    })
+}
+
+// === impl Against ===
+
+impl Against {
+    fn label(&self) -> String {
+        match self {
+            Self::Nothing => "nothing".into(),
+            Self::Commit { id, staged: false } => id.clone(),
+            Self::Commit { id, staged: true } => format!("{id}, index only"),
+            Self::UnbornIndex => "nothing, index only".into(),
+        }
+    }
+
+    const fn is_index(&self) -> bool {
+        match self {
+            Self::Commit { staged, .. } => *staged,
+            Self::UnbornIndex => true,
+            Self::Nothing => false,
+        }
+    }
+}
+
+// === impl Selection ===
+
+impl Selection {
+    /// Takes what differs from a commit, untracked files included.
+    fn changed(
+        &mut self,
+        git: &Git,
+        commit: &str,
+        staged: bool,
+        asked: &Asked,
+    ) -> Result<(), Error> {
+        for change in git.changes(commit, staged)? {
+            self.take_change(change, staged, asked);
+        }
+        if !staged {
+            for path in git.untracked()? {
+                self.take_untracked(path, asked);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_change(&mut self, change: Change, staged: bool, asked: &Asked) {
+        let Change {
+            path,
+            before,
+            after,
+        } = change;
+        let old = (before.mode == Mode::File).then_some(before.blob).flatten();
+        if after.mode == Mode::Absent {
+            self.gone.extend(old.map(|blob| (path, blob)));
+        } else if asked.wants(&path) && self.is_file(&path, after.mode) {
+            let now = match after.blob {
+                Some(blob) if staged => Now::Blob(blob),
+                Some(_) | None => Now::WorkTree,
+            };
+            self.entries.push(Entry {
+                path,
+                now,
+                before: old.map_or(Before::Nothing, Before::Blob),
+            });
+        }
+    }
+
+    fn take_untracked(&mut self, path: PathBuf, asked: &Asked) {
+        if !asked.wants(&path) {
+            return;
+        }
+        if path.to_string_lossy().ends_with('/') {
+            self.skip(&path, "a repository inside this one");
+        } else {
+            self.entries.push(Entry {
+                path,
+                now: Now::WorkTree,
+                before: Before::Nothing,
+            });
+        }
+    }
+
+    /// Takes the whole index, where there is no commit yet.
+    fn index(&mut self, git: &Git, asked: &Asked) -> Result<(), Error> {
+        for (path, side) in git.index()? {
+            if asked.wants(&path) && self.is_file(&path, side.mode) {
+                let now = side.blob.map_or(Now::WorkTree, Now::Blob);
+                self.entries.push(Entry {
+                    path,
+                    now,
+                    before: Before::Nothing,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all files that git knows or would add.
+    fn everything(&mut self, paths: Vec<PathBuf>, asked: &Asked) {
+        for path in paths {
+            self.take_untracked(path, asked);
+        }
+    }
+
+    /// Takes all files below a folder without git, as its ignore files allow.
+    fn walked(&mut self, root: &Path, asked: &Asked) {
+        let found = walk::files(root, Path::new(""), walk::Ignored::LeftOut);
+        self.skipped.extend(found.skipped);
+        for path in found.files.into_iter().filter(|path| asked.wants(path)) {
+            self.entries.push(Entry {
+                path,
+                now: Now::WorkTree,
+                before: Before::Nothing,
+            });
+        }
+    }
+
+    /// Adds what was asked for by name and is not changed, or is ignored by git.
+    fn named(
+        &mut self,
+        root: &Path,
+        asked: &Asked,
+        git: Option<&Git>,
+        against: &Against,
+    ) -> Result<(), Error> {
+        if asked.is_everything() {
+            return Ok(());
+        }
+        let taken: BTreeMap<PathBuf, ()> = self
+            .entries
+            .iter()
+            .map(|entry| (entry.path.clone(), ()))
+            .collect();
+        let before = before(git, against)?;
+        let mut more = Vec::new();
+        if against.is_index() {
+            let index = git.map(Git::index).transpose()?.unwrap_or_default();
+            more.extend(index.into_iter().filter(|(path, _)| asked.wants(path)));
+        } else {
+            let absent = Side {
+                mode: Mode::File,
+                blob: None,
+            };
+            let files = self.files_of(root, asked, git)?;
+            more.extend(files.into_iter().map(|path| (path, absent.clone())));
+        }
+        for (path, side) in more {
+            if !taken.contains_key(&path) && self.is_file(&path, side.mode) {
+                let before = if before.contains_key(&path) {
+                    Before::Same
+                } else {
+                    Before::Nothing
+                };
+                self.entries.push(Entry {
+                    path,
+                    now: side.blob.map_or(Now::WorkTree, Now::Blob),
+                    before,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the files under the asked paths: git's view of a folder, and every file that was named itself.
+    fn files_of(
+        &mut self,
+        root: &Path,
+        asked: &Asked,
+        git: Option<&Git>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mut files: Vec<PathBuf> = asked.files().cloned().collect();
+        if asked.folders().next().is_none() {
+            return Ok(files);
+        }
+        let known = match git {
+            Some(git) => git.all_files()?,
+            None => Vec::new(),
+        };
+        for folder in asked.folders() {
+            let before = files.len();
+            files.extend(
+                known
+                    .iter()
+                    .filter(|path| {
+                        path.starts_with(folder) && !path.to_string_lossy().ends_with('/')
+                    })
+                    .cloned(),
+            );
+            if files.len() == before {
+                let found = walk::files(root, folder, walk::Ignored::Taken);
+                self.skipped.extend(found.skipped);
+                files.extend(found.files);
+            }
+        }
+        Ok(files)
+    }
+
+    fn is_file(&mut self, path: &Path, mode: Mode) -> bool {
+        match mode {
+            Mode::File => true,
+            Mode::Symlink => self.skip(path, "a symbolic link, not followed"),
+            Mode::Submodule => self.skip(path, "a submodule"),
+            Mode::Absent => false,
+        }
+    }
+
+    fn skip(&mut self, path: &Path, why: &str) -> bool {
+        self.skipped.push(SkippedFile {
+            path: path.to_string_lossy().into_owned(),
+            why: why.into(),
+        });
+        false
+    }
+}
+
+/// What the base holds, by path, to tell unchanged files from new ones.
+fn before(git: Option<&Git>, against: &Against) -> Result<HashMap<PathBuf, Side>, Error> {
+    match (git, against) {
+        (Some(git), Against::Commit { id, .. }) => Ok(git.tree(id)?.into_iter().collect()),
+        (Some(_), Against::Nothing | Against::UnbornIndex) | (None, _) => Ok(HashMap::new()),
+    }
+}

@@ -1,0 +1,79 @@
+//! Lists the files below a folder where git does not.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+use protocol::finding::SkippedFile;
+
+/// What to do with files that an ignore file names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    LeftOut,
+    Taken,
+}
+
+/// What a walk found, relative to the root.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) skipped: Vec<SkippedFile>,
+}
+
+/// Walks `folder` below `root`. Links are not followed, `.git` is not entered.
+pub(crate) fn files(root: &Path, folder: &Path, ignored: Ignored) -> Found {
+    let mut found = Found::default();
+    let respect = ignored == Ignored::LeftOut;
+    let walk = WalkBuilder::new(root.join(folder))
+        .hidden(false)
+        .parents(false)
+        .ignore(respect)
+        .git_ignore(respect)
+        .git_exclude(respect)
+        .git_global(false)
+        .require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    for item in walk {
+        match item {
+            Ok(entry) if entry.file_type().is_none_or(|kind| kind.is_dir()) => {}
+            Ok(entry) => found
+                .files
+                .extend(entry.path().strip_prefix(root).map(Path::to_owned)),
+            Err(error) => found.skipped.push(unreadable(root, &error)),
+        }
+    }
+    found
+}
+
+fn unreadable(root: &Path, error: &ignore::Error) -> SkippedFile {
+    let path = path_of(error).map(|path| {
+        path.strip_prefix(root)
+            .unwrap_or(path)
+            .to_string_lossy()
+            .into_owned()
+    });
+    let why = error.io_error().map_or_else(
+        || "unreadable".into(),
+        |io| format!("unreadable: {}", io.kind()),
+    );
+    SkippedFile {
+        path: path.unwrap_or_else(|| "?".into()),
+        why,
+    }
+}
+
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        ignore::Error::Loop { child, .. } => Some(child),
+        ignore::Error::Partial(errors) => errors.iter().find_map(path_of),
+        ignore::Error::Io(_)
+        | ignore::Error::Glob { .. }
+        | ignore::Error::UnrecognizedFileType(_)
+        | ignore::Error::InvalidDefinition => None,
+    }
+}

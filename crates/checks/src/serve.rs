@@ -1,0 +1,111 @@
+//! Answers requests, one a line, until the asker closes its end.
+
+use std::io::{BufRead, Write};
+
+use protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
+
+use crate::{Error, Limits, engine};
+
+/// The longest line that is read.
+const LINE_BYTES: usize = 8 * 1024 * 1024;
+
+/// A line of the asker.
+enum Line {
+    Text(Vec<u8>),
+    TooLong,
+    End,
+}
+
+/// Reads one `CheckRequest` a line and writes one `CheckReply` a line, in the same order.
+///
+/// A line that is no request, or longer than 8 MB, is answered with an error, and the next one is read. Tables and
+/// patterns are made once and stay warm.
+///
+/// # Errors
+///
+/// Only when reading or writing itself breaks.
+pub fn serve(
+    mut reader: impl BufRead,
+    mut writer: impl Write,
+    limits: &Limits,
+) -> Result<(), Error> {
+    loop {
+        let reply = match read_line(&mut reader)? {
+            Line::End => return Ok(()),
+            Line::Text(line) if line.trim_ascii().is_empty() => continue,
+            Line::Text(line) => answer(&line, limits),
+            Line::TooLong => refusal("it is longer than 8 MB".into()),
+        };
+        serde_json::to_writer(&mut writer, &reply).map_err(std::io::Error::from)?;
+        writer.write_all(b"\n")?;
+        writer.flush()?;
+    }
+}
+
+fn answer(line: &[u8], limits: &Limits) -> CheckReply {
+    match serde_json::from_slice::<CheckRequest>(line) {
+        Ok(request) => engine::run(&request, limits),
+        Err(error) => refusal(format!("{} at column {}", kind(&error), error.column())),
+    }
+}
+
+/// Says what was wrong without repeating what was sent.
+fn kind(error: &serde_json::Error) -> &'static str {
+    match error.classify() {
+        serde_json::error::Category::Syntax => "broken JSON",
+        serde_json::error::Category::Eof => "the JSON ends early",
+        serde_json::error::Category::Data => "a field is missing or of the wrong type",
+        serde_json::error::Category::Io => "unreadable",
+    }
+}
+
+fn refusal(why: String) -> CheckReply {
+    CheckReply {
+        id: None,
+        verdict: CheckVerdict::Error,
+        base: "unknown".into(),
+        reports: Vec::new(),
+        failures: vec![Error::BadRequest { why }.to_failure()],
+        duration_ms: 0,
+    }
+}
+
+/// Reads to the next line end; of a line that is too long nothing is kept.
+fn read_line(reader: &mut impl BufRead) -> std::io::Result<Line> {
+    let mut line = Vec::new();
+    let mut too_long = false;
+    loop {
+        let chunk = match reader.fill_buf() {
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if chunk.is_empty() {
+            return Ok(if too_long {
+                Line::TooLong
+            } else if line.is_empty() {
+                Line::End
+            } else {
+                Line::Text(line)
+            });
+        }
+        let end = chunk.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(chunk.len());
+        if line.len() + taken > LINE_BYTES {
+            too_long = true;
+            line = Vec::new();
+        }
+        if !too_long {
+            line.extend_from_slice(&chunk[..taken]);
+        }
+        let used = end.map_or(taken, |end| end + 1);
+        reader.consume(used);
+        if end.is_some() {
+            return Ok(if too_long {
+                Line::TooLong
+            } else {
+                Line::Text(line)
+            });
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! One file of a run: read once, parsed at most once, shared by all checks.
+
+use std::cell::OnceCell;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use grammars::Language;
+use rustix::fs::OFlags;
+
+use crate::Error;
+use crate::git::{Blob, Blobs};
+use crate::lines::{Lines, Touched};
+use crate::selection::{Before, Entry, Now};
+
+/// A file with its content and what the base had.
+pub(crate) struct Source {
+    /// Relative to the root, with `/`.
+    pub(crate) path: String,
+    pub(crate) text: Vec<u8>,
+    pub(crate) base: Base,
+    pub(crate) language: Option<Language>,
+    lines: OnceCell<Lines>,
+    touched: OnceCell<Touched>,
+}
+
+/// The base's version of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Base {
+    /// It had none: everything is new.
+    Nothing,
+    /// The same: nothing is new.
+    Same,
+    Other(Vec<u8>),
+}
+
+/// What reading gives.
+pub(crate) enum Loaded {
+    Source(Source),
+    /// Not looked at, and why.
+    Skipped(String),
+}
+
+// === impl Source ===
+
+impl Source {
+    pub(crate) fn new(path: String, text: Vec<u8>, base: Base) -> Self {
+        let language = Language::of(&path, &text[..text.len().min(256)]);
+        Self {
+            path,
+            text,
+            base,
+            language,
+            lines: OnceCell::new(),
+            touched: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| Lines::new(&self.text))
+    }
+
+    pub(crate) fn touched(&self) -> &Touched {
+        self.touched.get_or_init(|| match &self.base {
+            Base::Nothing => Touched::All,
+            Base::Same => Touched::None,
+            Base::Other(before) => Touched::between(before, &self.text),
+        })
+    }
+}
+
+/// Reads files of one root.
+pub(crate) struct Reader<'a> {
+    pub(crate) root: &'a Path,
+    pub(crate) blobs: Option<&'a Blobs>,
+    pub(crate) most: u64,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Reads a file and its base. What cannot be read is skipped with the reason; only a broken git is an error.
+    pub(crate) fn load(&self, entry: &Entry) -> Result<Loaded, Error> {
+        let text = match &entry.now {
+            Now::WorkTree => match self.read(&entry.path) {
+                Ok(text) => text,
+                Err(why) => return Ok(Loaded::Skipped(why)),
+            },
+            Now::Blob(id) => match self.blob(id)? {
+                Blob::Content(text) => text,
+                Blob::TooLarge => return Ok(Loaded::Skipped(too_large(self.most))),
+                Blob::Missing => {
+                    return Ok(Loaded::Skipped(
+                        "its content is not in the repository".into(),
+                    ));
+                }
+            },
+        };
+        let text = match decoded(text) {
+            Some(text) => text,
+            None => return Ok(Loaded::Skipped("binary".into())),
+        };
+        let base = match &entry.before {
+            Before::Nothing => Base::Nothing,
+            Before::Same => Base::Same,
+            Before::Blob(id) => self.base(id, &text)?,
+        };
+        Ok(Loaded::Source(Source::new(shown(&entry.path), text, base)))
+    }
+
+    fn base(&self, id: &str, text: &[u8]) -> Result<Base, Error> {
+        Ok(match self.blob(id)? {
+            Blob::Content(before) => match decoded(before) {
+                Some(before) if before == text => Base::Same,
+                Some(before) => Base::Other(before),
+                None => Base::Nothing,
+            },
+            Blob::TooLarge | Blob::Missing => Base::Nothing,
+        })
+    }
+
+    /// Reads a blob.
+    pub(crate) fn blob(&self, id: &str) -> Result<Blob, Error> {
+        self.blobs.map_or(Ok(Blob::Missing), |blobs| blobs.read(id))
+    }
+
+    /// Reads a file of the work tree, never through a link and never a device.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        let full = self.root.join(path);
+        let kind = full
+            .symlink_metadata()
+            .map_err(|error| unreadable(&error))?;
+        if kind.is_symlink() {
+            return Err("a symbolic link, not followed".into());
+        }
+        if !kind.is_file() {
+            return Err("not a regular file".into());
+        }
+        if kind.len() > self.most {
+            return Err(too_large(self.most));
+        }
+        if !self.holds(&full) {
+            return Err("reached through a link that leaves the folder".into());
+        }
+        let file = open(&full).map_err(|error| unreadable(&error))?;
+        let mut text = Vec::with_capacity(usize::try_from(kind.len()).unwrap_or(0));
+        file.take(self.most + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| unreadable(&error))?;
+        if text.len() as u64 > self.most {
+            Err(too_large(self.most))
+        } else {
+            Ok(text)
+        }
+    }
+
+    fn holds(&self, full: &Path) -> bool {
+        full.parent().is_some_and(|folder| {
+            folder
+                .canonicalize()
+                .is_ok_and(|folder| folder.starts_with(self.root))
+        })
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.cast_signed())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("not a regular file"))
+    }
+}
+
+fn unreadable(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::NotFound {
+        "deleted in between".into()
+    } else {
+        format!("unreadable: {}", error.kind())
+    }
+}
+
+fn too_large(most: u64) -> String {
+    format!("larger than {} MB", most as f64 / 1e6)
+}
+
+/// Gives text as UTF-8 bytes where it is text: UTF-16 with its mark is translated, a NUL in the first 8,000 bytes
+/// means binary, as git has it.
+fn decoded(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let wide = |read: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes[2..]
+            .chunks_exact(2)
+            .map(|pair| read([pair[0], pair[1]]))
+            .collect();
+        Some(String::from_utf16_lossy(&units).into_bytes())
+    };
+    match bytes.get(..2) {
+        Some([0xff, 0xfe]) => wide(u16::from_le_bytes),
+        Some([0xfe, 0xff]) => wide(u16::from_be_bytes),
+        _ => (!bytes[..bytes.len().min(8_000)].contains(&0)).then_some(bytes),
+    }
+}
+
+/// Writes a path for people and for JSON.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utf16_is_read_as_text_and_nul_is_binary() {
+        assert_eq!(
+            decoded(vec![0xff, 0xfe, b'h', 0, b'i', 0]),
+            Some(b"hi".to_vec())
+        );
+        assert_eq!(decoded(b"a\0b".to_vec()), None);
+        assert_eq!(decoded(b"caf\xe9".to_vec()), Some(b"caf\xe9".to_vec()));
+    }
+}

@@ -1,0 +1,133 @@
+//! `syntax_check`: code that no longer parses.
+//!
+//! A grammar is never perfect, so the verdict compares: what the base's version already had is old, and where the
+//! base did not parse cleanly only what is inside or next to changed lines counts as new.
+
+use protocol::finding::{CheckName, Finding, Severity};
+
+use crate::engine::{FileCheck, Look};
+use crate::fingerprint::fingerprint;
+use crate::source::{Base, Source};
+
+mod brackets;
+mod parsers;
+mod problem;
+
+pub(crate) use parsers::Parsers;
+use problem::Problem;
+
+/// The most problems of one file that are told; a broken file has one cause and many symptoms.
+const MOST_PER_FILE: usize = 10;
+
+/// The check.
+pub(crate) struct SyntaxCheck;
+
+// === impl SyntaxCheck ===
+
+impl FileCheck for SyntaxCheck {
+    fn name(&self) -> CheckName {
+        CheckName::SyntaxCheck
+    }
+
+    fn look(&self, source: &Source, parsers: &mut Parsers) -> Look {
+        let Some(language) = parsers::language_of(source) else {
+            return Look::Skipped("no grammar for this kind of file".into());
+        };
+        if std::str::from_utf8(&source.text).is_err() {
+            return Look::Skipped("not UTF-8".into());
+        }
+        if is_template(source) {
+            return Look::Skipped("a template, not code yet".into());
+        }
+        let Some(tree) = parsers.tree_of(language, &source.text) else {
+            return Look::Skipped("parsing it took too long".into());
+        };
+        let problems = problem::all(&tree, &source.text);
+        if problems.is_empty() {
+            return Look::Looked(Vec::new());
+        }
+        let old = match &source.base {
+            Base::Other(before) => parsers
+                .parse(language, before)
+                .map(|tree| problem::all(&tree, before)),
+            Base::Nothing | Base::Same => None,
+        };
+        let newness = Newness::new(source, old);
+        let findings = problems
+            .iter()
+            .enumerate()
+            .map(|(at, problem)| finding(source, language, problem, at, &newness));
+        Look::Looked(findings.take(MOST_PER_FILE).collect())
+    }
+}
+
+/// A project template (`cookiecutter` and its kind) holds code with gaps.
+fn is_template(source: &Source) -> bool {
+    source.path.contains("{{") || source.path.contains("{%")
+}
+
+/// What tells new problems from old ones.
+enum Newness<'a> {
+    /// The file is new, or the base parsed: whatever is wrong now came with the change.
+    AllNew,
+    NoneNew,
+    /// The base had problems of its own.
+    Beside {
+        old: Vec<Problem>,
+        source: &'a Source,
+    },
+}
+
+// === impl Newness ===
+
+impl<'a> Newness<'a> {
+    fn new(source: &'a Source, old: Option<Vec<Problem>>) -> Self {
+        match (&source.base, old) {
+            (Base::Same, _) => Self::NoneNew,
+            (Base::Other(_), Some(old)) if !old.is_empty() => Self::Beside { old, source },
+            (Base::Nothing | Base::Other(_), _) => Self::AllNew,
+        }
+    }
+
+    fn is_new(&self, problem: &Problem) -> bool {
+        match self {
+            Self::AllNew => true,
+            Self::NoneNew => false,
+            Self::Beside { old, source } => {
+                let touched = source.touched();
+                let was_there = old.iter().any(|before| {
+                    before.kind == problem.kind
+                        && touched.moved(before.lines.start) == Some(problem.lines.start)
+                });
+                !was_there && touched.is_near(&problem.lines)
+            }
+        }
+    }
+}
+
+fn finding(
+    source: &Source,
+    language: grammars::Language,
+    problem: &Problem,
+    at: usize,
+    newness: &Newness<'_>,
+) -> Finding {
+    let rule = format!("{}-syntax", language.as_str());
+    let is_new = newness.is_new(problem);
+    let line = source.lines().bytes(&source.text, problem.lines.start);
+    Finding {
+        check: CheckName::SyntaxCheck,
+        severity: Severity::High,
+        message: problem.message(language),
+        remedy: "Make the file parse again; look at the lines just above as well.".into(),
+        cwe: None,
+        path: source.path.clone(),
+        span: source.lines().span(&source.text, &problem.range),
+        fingerprint: fingerprint(&rule, &source.path, line.trim_ascii(), at),
+        is_new,
+        blocks: is_new,
+        allowed: None,
+        masked: None,
+        rule,
+    }
+}

@@ -1,0 +1,345 @@
+//! Decisions of the default bundle, what a project may add, and what broken rules do.
+
+use std::fmt::Write as _;
+
+use protocol::agent::AgentKind;
+use protocol::time::Millis;
+use protocol::verb::{Effect, table};
+use serde_json::{Value, json};
+
+use super::*;
+
+const PERSON: Caller<'static> =
+    Caller { name: "anna", kind: CallerKind::Person, is_verified: true, isolation: Isolation::Full, run: "", task: "" };
+const WORKER: Caller<'static> =
+    Caller { name: "coder-1", kind: CallerKind::Worker, run: "run_7f3a90c1d2e4b5a6", task: "1.1", ..PERSON };
+const CONSTRAINED: Caller<'static> = Caller { isolation: Isolation::Constrained, ..WORKER };
+const AGENT: Caller<'static> = Caller { name: "berta", kind: CallerKind::Agent, is_verified: false, ..PERSON };
+
+/// Asks the default bundle.
+fn ask(caller: Caller<'_>, verb: &str, args: Value, about: Option<AgentKind>) -> Decision {
+    thread_local! {
+        static POLICY: Policy = Policy::load(&Bundle::default()).unwrap();
+    }
+    POLICY.with(|policy| decide(policy, caller, verb, &args, about))
+}
+
+fn decide(policy: &Policy, caller: Caller<'_>, verb: &str, args: &Value, about: Option<AgentKind>) -> Decision {
+    policy.decide(&Input::new((verb, Effect::Synced), caller, args, about, Millis(1_800_000_000_000)))
+}
+
+fn line(decision: &Decision) -> String {
+    let word = if decision.allow { "allow" } else { "DENY" };
+    let more = if decision.obligations.is_empty() { "" } else { " (needs approval)" };
+    format!("{word} {}{more}", decision.rule)
+}
+
+fn bundle(base: &str, project: Option<&str>) -> Bundle {
+    let file = |name: &str, text: &str| File { name: name.to_owned(), text: text.to_owned() };
+    let base = match base {
+        "" => Bundle::default().base().to_vec(),
+        text => vec![file("mine.rego", text)],
+    };
+    Bundle::from_files(base, project.map(|text| file(PROJECT_FILE, text)))
+}
+
+#[test]
+fn answers_for_every_verb_and_every_caller() {
+    let mut matrix = String::new();
+    for row in table() {
+        for (who, caller) in [("person", PERSON), ("worker", WORKER), ("constrained", CONSTRAINED), ("agent", AGENT)] {
+            let decision = ask(caller, row.name, json!({}), None);
+
+            assert!(!["default-deny", "unknown-verb"].contains(&decision.rule.as_str()), "{} {who}", row.name);
+            assert_ne!(decision.code, Some("policy.invalid"), "{} {who}: {}", row.name, decision.reason);
+            assert_eq!(decision.allow, decision.code.is_none());
+            writeln!(matrix, "{:<18} {who:<12} {}", row.name, line(&decision)).unwrap();
+        }
+    }
+    insta::assert_snapshot!(matrix);
+}
+
+#[test]
+fn a_verb_that_is_in_no_class_is_refused_even_to_people() {
+    let decision = ask(PERSON, "launch_rocket", json!({}), None);
+
+    assert_eq!((decision.allow, decision.rule.as_str()), (false, "unknown-verb"));
+}
+
+#[test]
+fn decides_the_cases_that_depend_on_arguments() {
+    let mut cases = String::new();
+    let mut case = |what: &str, caller, verb, args: Value, about| {
+        let decision = ask(caller, verb, args, about);
+        writeln!(cases, "{what:<58} {}", line(&decision)).unwrap();
+        if !decision.allow {
+            writeln!(cases, "    {} | {}", decision.reason, decision.hint).unwrap();
+        }
+    };
+    let to = |name: &str, action: &str| json!({ "recipient": name, "payload": "x", "action": action });
+    let chat = Some(AgentKind::Chat);
+    let terminal = Some(AgentKind::Terminal);
+    let person = Some(AgentKind::Person);
+    let worker = Some(AgentKind::Worker);
+    let unproven = Caller { is_verified: false, ..PERSON };
+    let unproven_worker = Caller { is_verified: false, ..WORKER };
+
+    case(
+        "worker reads its own inbox by another spelling",
+        WORKER,
+        "check_inbox",
+        json!({ "agent": "Coder 1" }),
+        worker,
+    );
+    case("worker reads another's inbox", WORKER, "check_inbox", json!({ "agent": "berta" }), chat);
+    case("worker registers under its name", WORKER, "register_agent", json!({ "name": "coder-1" }), worker);
+    case("worker registers under another name", WORKER, "register_agent", json!({ "name": "anna" }), person);
+    case("worker sets another's status", WORKER, "set_agent_status", json!({ "name": "berta" }), chat);
+    case("worker delegates", WORKER, "send_message", to("berta", "delegate_task"), chat);
+    case("worker sends to a terminal", WORKER, "send_message", to("shell", "execute"), terminal);
+    case("worker sees its run", WORKER, "get_run", json!({ "run": "run_7f3a" }), worker);
+    case("worker sees another run", WORKER, "get_run", json!({ "run": "run_0000" }), worker);
+    case("worker sees whichever run", WORKER, "get_run", json!({ "run": "run_" }), worker);
+    case("constrained worker sees its run", CONSTRAINED, "get_run", json!({ "run": "run_7f3a" }), worker);
+    case("constrained worker reads its mail", CONSTRAINED, "check_inbox", json!({}), worker);
+    case("worker without its token", unproven_worker, "check_inbox", json!({}), worker);
+    case("unverified agent reports", AGENT, "send_message", to("coder-1", "status_update"), worker);
+    case("unverified agent asks for a review", AGENT, "send_message", to("coder-1", "request_review"), worker);
+    case("unverified agent sends to a terminal", AGENT, "send_message", to("shell", "execute"), terminal);
+    case("unverified agent delegates", AGENT, "send_message", to("coder-1", "delegate_task"), worker);
+    case("unverified agent delegates to nobody known", AGENT, "send_message", to("ghost", "delegate_task"), None);
+    case("unverified agent delegates to a person", AGENT, "send_message", to("anna", "delegate_task"), person);
+    case("unverified agent reads a chat agent's inbox", AGENT, "check_inbox", json!({ "agent": "carl" }), chat);
+    case("unverified agent reads a worker's inbox", AGENT, "check_inbox", json!({ "agent": "coder-1" }), worker);
+    case("unverified agent reads a person's inbox", AGENT, "check_inbox", json!({ "agent": "anna" }), person);
+    case("unverified agent takes a person's name", AGENT, "register_agent", json!({ "name": "anna" }), person);
+    case("unverified agent by a person's name reads its inbox", AGENT, "check_inbox", json!({}), person);
+    case("person reads another's inbox", PERSON, "check_inbox", json!({ "agent": "coder-1" }), worker);
+    case("person sends to a terminal", PERSON, "send_message", to("shell", "execute"), terminal);
+    case("person without a token approves", unproven, "approve", json!({ "id": "need_1" }), person);
+    case("person without a token looks", unproven, "get_status", json!({}), person);
+
+    insta::assert_snapshot!(cases);
+}
+
+#[test]
+fn a_refusal_is_a_failure_with_its_rule_and_hint() {
+    let refused = ask(AGENT, "merge_run", json!({}), None).refused("merge_run").unwrap();
+
+    assert_eq!(refused.code, "policy.denied");
+    assert_eq!(refused.what, "the policy does not allow merge_run: only a person decides this");
+    assert_eq!(refused.place, "rule only-people-decide");
+    assert_eq!(refused.hint, "ask a person to run `switchboard call merge_run`");
+    assert_eq!(ask(PERSON, "merge_run", json!({}), None).refused("merge_run"), None);
+}
+
+#[test]
+fn decisions_leave_nothing_behind_for_the_next() {
+    let policy = Policy::load(&Bundle::default()).unwrap();
+
+    for _ in 0..3 {
+        assert!(decide(&policy, PERSON, "approve", &json!({}), None).allow);
+        assert!(!decide(&policy, WORKER, "approve", &json!({}), None).allow);
+        assert!(decide(&policy, WORKER, "check_inbox", &json!({}), None).allow);
+        assert!(!decide(&policy, WORKER, "check_inbox", &json!({ "agent": "berta" }), None).allow);
+    }
+}
+
+#[test]
+fn many_threads_may_ask_at_once() {
+    let policy = Policy::load(&Bundle::default()).unwrap();
+
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    assert!(decide(&policy, PERSON, "approve", &json!({}), None).allow);
+                    assert!(!decide(&policy, AGENT, "approve", &json!({}), None).allow);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_project_can_take_away_and_says_why() {
+    let project = "package switchboard.project\nimport rego.v1\n\
+                   deny contains \"no merges here\" if input.verb == \"merge_run\"\n";
+    let policy = Policy::load(&bundle("", Some(project))).unwrap();
+
+    let merge = decide(&policy, PERSON, "merge_run", &json!({}), None);
+    let status = decide(&policy, PERSON, "get_status", &json!({}), None);
+
+    assert_eq!(
+        (merge.code, merge.reason.as_str(), merge.rule.as_str()),
+        (Some("policy.denied"), "no merges here", "project")
+    );
+    assert!(merge.hint.contains(PROJECT_FILE));
+    assert!(status.allow);
+}
+
+#[test]
+fn a_project_that_does_more_than_take_away_is_refused() {
+    for widening in [
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": true}",
+        "package switchboard.project\nimport rego.v1\nallow if true",
+        "package switchboard.project\nimport rego.v1\ndefault deny := false",
+        "package switchboard.project\nimport rego.v1\ndeny := set()",
+        "package switchboard.project\nimport rego.v1\ndeny(x) := x",
+        "package switchboard.project\nimport rego.v1\ndeny contains \"a\" if f(1)\nf(x) := x",
+        "package switchboard.project.deny\nimport rego.v1\ndeny contains \"a\" if true",
+        "package switchboard.project\nimport rego.v1\ndeny.decision contains \"a\" if true",
+        "package other\nimport rego.v1\ndeny contains \"a\" if true",
+    ] {
+        let error = Policy::load(&bundle("", Some(widening))).unwrap_err();
+
+        assert!(matches!(error, Error::Widens { .. }), "{widening}: {error}");
+        let failure = error.to_failure();
+        assert_eq!(failure.code, "policy.invalid");
+        assert!(failure.place.starts_with(PROJECT_FILE), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_project_cannot_reach_the_other_rules() {
+    let reaching = "package switchboard.project\nimport rego.v1\n\
+                    deny contains \"seen\" if data.switchboard.class_of.approve == \"decide\"\n";
+
+    let policy = Policy::load(&bundle("", Some(reaching)));
+
+    assert!(policy.is_err() || decide(&policy.unwrap(), PERSON, "get_status", &json!({}), None).allow);
+}
+
+#[test]
+fn a_project_whose_texts_are_none_refuses_everything() {
+    let project = "package switchboard.project\nimport rego.v1\ndeny contains {\"allow\": true} if true\n";
+    let policy = Policy::load(&bundle("", Some(project))).unwrap();
+
+    assert_eq!(decide(&policy, PERSON, "get_status", &json!({}), None).code, Some("policy.invalid"));
+}
+
+#[test]
+fn a_reason_from_a_project_is_one_short_line() {
+    let project = format!(
+        "package switchboard.project\nimport rego.v1\ndeny contains \"a\\nb\\u001b[31m{}\" if true\n",
+        "x".repeat(600)
+    );
+    let policy = Policy::load(&bundle("", Some(&project))).unwrap();
+
+    let reason = decide(&policy, PERSON, "get_status", &json!({}), None).reason;
+
+    assert!(reason.starts_with("a b [31mx"), "{reason:?}");
+    assert_eq!(reason.chars().count(), 240);
+}
+
+#[test]
+fn rules_that_do_not_parse_say_where_and_do_not_quote_the_file() {
+    let error =
+        Policy::load(&bundle("package switchboard\nimport rego.v1\ns3cret_token_x := := 1\n", None)).unwrap_err();
+
+    let failure = error.to_failure();
+    assert_eq!(failure.code, "policy.invalid");
+    assert!(failure.place.starts_with("mine.rego:3:"), "{failure:?}");
+    assert!(!format!("{failure:?}").contains("s3cret"), "{failure:?}");
+}
+
+#[test]
+fn rules_without_a_decision_do_not_load_or_refuse_everything() {
+    for rules in [
+        "package switchboard\nimport rego.v1\nallow := true\n",
+        "package other\nimport rego.v1\ndecision := {\"allow\": true}\n",
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": true} if input.verb == \"nothing\"\n",
+        "package switchboard\nimport rego.v1\ndecision := true\n",
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": \"yes\"}\n",
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": true, \"obligations\": [\"dance\"]}\n",
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": true, \"obligations\": [\"require_approval\"]}\n",
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": true} if input.verb\ndecision := {\"allow\": false}\n",
+        "package switchboard\nimport rego.v1\ndecision := {\"allow\": true, \"x\": count([1 | numbers.range(1, 100000)[_]; numbers.range(1, 100000)[_]])}\n",
+    ] {
+        let Ok(policy) = Policy::load(&bundle(rules, None)) else { continue };
+
+        let decision = decide(&policy, PERSON, "get_status", &json!({}), None);
+
+        assert_eq!((decision.allow, decision.code), (false, Some("policy.invalid")), "{rules}");
+    }
+}
+
+#[test]
+fn rules_nested_beyond_reason_are_an_error() {
+    for text in [
+        format!(
+            "package switchboard.project\nimport rego.v1\ndeny contains \"a\" if {}1{}",
+            "(".repeat(20_000),
+            ")".repeat(20_000)
+        ),
+        format!("package switchboard.project\nimport rego.v1\ndeny contains \"a\" if x == {}", "\n[".repeat(20_000)),
+        format!("package switchboard.project\nimport rego.v1\ndeny contains \"a\" if {}true", "not ".repeat(200)),
+        "\u{0}\u{0}".to_owned(),
+        String::new(),
+    ] {
+        assert!(Policy::load(&bundle("", Some(&text))).is_err(), "{text:.80}");
+    }
+}
+
+#[test]
+fn a_users_own_rules_replace_the_default_ones() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("a.rego"), "package switchboard\nimport rego.v1\ndecision := answer\n").unwrap();
+    std::fs::write(
+        folder.join("b.rego"),
+        "package switchboard\nimport rego.v1\nanswer := {\"allow\": true, \"rule\": \"mine\"}\n",
+    )
+    .unwrap();
+    std::fs::write(folder.join("notes.txt"), "not rules").unwrap();
+
+    let own = Bundle::from_folder(folder).unwrap();
+    let policy = Policy::load(&own).unwrap();
+
+    assert_eq!(decide(&policy, AGENT, "shutdown", &json!({}), None).rule, "mine");
+    assert_ne!(policy.digest(), Policy::load(&Bundle::default()).unwrap().digest());
+}
+
+#[test]
+fn an_empty_or_missing_folder_means_the_default_rules() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+
+    assert_eq!(Bundle::from_folder(folder).unwrap(), Bundle::default());
+    assert_eq!(Bundle::from_folder(&folder.join("nowhere")).unwrap(), Bundle::default());
+    assert_eq!(Bundle::default().with_project(folder).unwrap(), Bundle::default());
+}
+
+#[test]
+fn a_projects_file_must_be_a_plain_file_of_sane_size() {
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path();
+    std::fs::create_dir(root.join(".switchboard")).unwrap();
+    let file = root.join(PROJECT_FILE);
+
+    std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
+    let link = Bundle::default().with_project(root).unwrap_err();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, "#".repeat(MAX_FILE_BYTES as usize + 1)).unwrap();
+    let large = Bundle::default().with_project(root).unwrap_err();
+
+    assert!(matches!(link, Error::Unfit { .. }), "{link}");
+    assert!(matches!(large, Error::Unfit { .. }), "{large}");
+}
+
+/// Not an assertion: prints what a decision takes. `cargo test -p switchboard-policy -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints a figure and asserts nothing"]
+fn prints_the_cost_of_a_decision() {
+    let start = std::time::Instant::now();
+    let policy = Policy::load(&Bundle::default()).unwrap();
+    let loaded = start.elapsed();
+    let args = json!({ "recipient": "coder-1", "payload": "x".repeat(10_000), "action": "status_update" });
+    for (who, caller) in [("person", PERSON), ("worker", WORKER), ("agent", AGENT)] {
+        let start = std::time::Instant::now();
+        for _ in 0..10_000 {
+            assert!(decide(&policy, caller, "send_message", &args, None).allow);
+        }
+        println!("{who}: {:?} a decision; load {loaded:?}", start.elapsed() / 10_000);
+    }
+}
