@@ -98,10 +98,7 @@ impl Known {
     }
 
     fn key(hit: &Hit, text: &[u8]) -> (&'static str, [u8; 32]) {
-        (
-            hit.detector.rule,
-            Sha256::digest(&text[hit.range.clone()]).into(),
-        )
+        (hit.detector.rule, Sha256::digest(&text[hit.range.clone()]).into())
     }
 
     /// Tells whether the base had this one, each of its copies once.
@@ -131,14 +128,8 @@ fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
     let from = lines.start(line).unwrap_or(hit.range.start);
     let to = from + lines.bytes(&source.text, line).len();
     let mut around = source.text[from..to].to_vec();
-    for other in hits
-        .iter()
-        .filter(|other| other.range.start < to && other.range.end > from)
-    {
-        let (start, end) = (
-            other.range.start.max(from) - from,
-            other.range.end.min(to) - from,
-        );
+    for other in hits.iter().filter(|other| other.range.start < to && other.range.end > from) {
+        let (start, end) = (other.range.start.max(from) - from, other.range.end.min(to) - from);
         around[start..end].fill(b'*');
     }
     around.retain(|byte| !byte.is_ascii_whitespace() && *byte != b'*');
@@ -151,11 +142,7 @@ fn finding(hit: &Hit, source: &Source, is_new: bool, what: &[u8], occurrence: us
         Some(doubt) => format!("{} ({doubt})", detector.title),
         None => detector.title.to_owned(),
     };
-    let severity = if hit.doubt.is_some() {
-        Severity::Low
-    } else {
-        detector.severity
-    };
+    let severity = if hit.doubt.is_some() { Severity::Low } else { detector.severity };
     Finding {
         check: CheckName::Secretscan,
         rule: detector.rule.to_owned(),

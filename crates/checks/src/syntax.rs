@@ -47,16 +47,12 @@ impl FileCheck for SyntaxCheck {
             return Look::Looked(Vec::new());
         }
         let old = match &source.base {
-            Base::Other(before) => parsers
-                .parse(language, before)
-                .map(|tree| problem::all(&tree, before)),
+            Base::Other(before) => parsers.parse(language, before).map(|tree| problem::all(&tree, before)),
             Base::Nothing | Base::Same => None,
         };
         let newness = Newness::new(source, old);
-        let findings = problems
-            .iter()
-            .enumerate()
-            .map(|(at, problem)| finding(source, language, problem, at, &newness));
+        let findings =
+            problems.iter().enumerate().map(|(at, problem)| finding(source, language, problem, at, &newness));
         Look::Looked(findings.take(MOST_PER_FILE).collect())
     }
 }
@@ -96,8 +92,7 @@ impl<'a> Newness<'a> {
             Self::Beside { old, source } => {
                 let touched = source.touched();
                 let was_there = old.iter().any(|before| {
-                    before.kind == problem.kind
-                        && touched.moved(before.lines.start) == Some(problem.lines.start)
+                    before.kind == problem.kind && touched.moved(before.lines.start) == Some(problem.lines.start)
                 });
                 !was_there && touched.is_near(&problem.lines)
             }

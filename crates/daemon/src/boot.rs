@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dispatch::{Config, Dispatch, Trust, Work};
+use policy::{Bundle, Policy};
 use process::env::{Env, var};
 use store::{Clock, Store};
 use tokio::net::UnixListener;
@@ -63,9 +64,9 @@ pub fn serve(place: Place, options: Options) -> Result<(), Error> {
 async fn run(place: Place, options: Options) -> Result<(), Error> {
     project::prepare(&place.project)?;
     let lock = owner::take(&place)?;
-    process::orphans::adopt_orphans()?;
+    process::orphans::become_subreaper()?;
     let store = open_store(&place)?;
-    let policy = policy::Policy::load(&place.settings, &place.project)?;
+    let policy = load_policy(&place)?;
     token::ensure(&place.project)?;
     let stop = CancellationToken::new();
     let dispatch = Dispatch::new(store.clone(), dispatch_config(&place)?, Arc::new(Mail(store.clone())), stop.clone());
@@ -108,7 +109,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     }
     remove_socket(&place);
     drop(verbs);
-    store.close().map_err(Error::from)?;
+    store.close();
     drop(lock);
     Ok(())
 }
@@ -116,6 +117,14 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
 fn open_store(place: &Place) -> Result<Store, Error> {
     let config = store::Config::new(place.store());
     Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(Work)])?)
+}
+
+/// The user's rules or ours, narrowed by the project's.
+fn load_policy(place: &Place) -> Result<Policy, Error> {
+    let bundle =
+        Bundle::from_folder(&place.settings.join("policy")).and_then(|bundle| bundle.with_project(&place.root));
+    let policy = bundle.and_then(|bundle| Policy::load(&bundle));
+    Ok(policy.map_err(|error| error.failure())?)
 }
 
 fn dispatch_config(place: &Place) -> Result<Config, Error> {
@@ -169,7 +178,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             () = signals.next() => return false,
             () = tokio::time::sleep(LOOK) => {}
         }
-        process::orphans::reap();
+        drop(process::orphans::reap());
         let live = *dispatch.live_runs().borrow() > 0;
         had_run |= live;
         let quiet = verbs.last_call.lock().unwrap_or_else(PoisonError::into_inner).elapsed();

@@ -2,35 +2,29 @@
 
 use std::path::Path;
 
+use ledger::{Frontier, Key, SignedHead};
 use protocol::error::Failure;
+use protocol::id::Digest;
 use protocol::verb::system::SignHeadReply;
 use store::{Filter, Store};
 
 /// Events that one look takes.
-const PAGE: u64 = 1000;
+const PAGE: usize = 1000;
 
 /// Folds all events into a Merkle head and signs it.
 pub(crate) fn sign(store: &Store, keys: &Path) -> Result<SignHeadReply, Failure> {
-    let key = ledger::Key::load_or_make(keys).map_err(|error| error.failure())?;
-    let mut tree = ledger::Frontier::default();
-    let (mut after, mut head) = (0, protocol::id::Digest::ZERO);
+    let key = Key::load_or_create(keys).map_err(|error| error.failure())?;
+    let mut tree = Frontier::new();
+    let (mut lsn, mut head_hash) = (0, Digest::ZERO);
     loop {
-        let page = store.events(after, &Filter::all(), PAGE).map_err(|error| error.failure())?;
+        let page = store.events(lsn, &Filter::all(), PAGE).map_err(|error| error.failure())?;
         let Some(last) = page.last() else { break };
-        after = last.lsn;
-        for event in &page {
-            tree.push(event.hash);
-            head = event.hash;
-        }
+        (lsn, head_hash) = (last.lsn, last.hash);
+        page.iter().for_each(|event| tree.push(&event.hash));
     }
-    let statement = ledger::Head {
-        chain_id: store.chain_id(),
-        lsn: after,
-        head_hash: head,
-        merkle_root: tree.root(),
-        ts: store.now(),
-    };
-    let envelope = key.sign_head(&statement).map_err(|error| error.failure())?;
+    let head =
+        SignedHead { chain_id: store.chain_id().to_owned(), lsn, head_hash, merkle_root: tree.root(), ts: store.now() };
+    let envelope = ledger::sign_head(&key, &head).map_err(|error| error.failure())?;
     let envelope = serde_json::to_value(envelope).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    Ok(SignHeadReply { envelope, public_key: key.public_hex() })
+    Ok(SignHeadReply { envelope, public_key: key.public().to_string() })
 }

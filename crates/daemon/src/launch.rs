@@ -15,6 +15,9 @@ const READY: Duration = Duration::from_secs(20);
 /// How often its sign is looked for.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// Settings that a command hands on to the daemon that it starts.
+const PASSED: [&str; 3] = ["RUST_LOG", "SWITCHBOARD_CRASH_AT", "SWITCHBOARD_IDLE_S"];
+
 /// What the daemon is started for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Launch {
@@ -42,7 +45,7 @@ pub fn launch(place: &Place, launch: Launch) -> Result<ServerInfo, Error> {
         argv.push("--ends-with-run".to_owned());
     }
     let log = place.log();
-    Spawn::new(argv).cwd(&place.root).env_only(Env::everything()).own_session().detached(Some(&log))?;
+    Spawn::new(argv).cwd(&place.root).env_only(Env::plain().inherit(PASSED)).own_session().detached(Some(&log))?;
     let limit = Deadline::after(READY);
     while !limit.has_passed() {
         if let Some(info) = running(place)? {

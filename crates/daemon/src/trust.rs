@@ -42,9 +42,7 @@ pub fn commands(text: &str, source: &str) -> Result<Commands, Failure> {
 }
 
 fn parse(text: &str, source: &str) -> Result<Plan, Failure> {
-    let is_json = text.trim_start().starts_with('{');
-    let parsed = if is_json { pipeline::plan_json::parse(text) } else { pipeline::plan_md::parse(text) };
-    parsed.map_err(|error| error.failure(source))
+    dispatch::read_plan(text, source)
 }
 
 /// The file of pins in the user's settings folder.

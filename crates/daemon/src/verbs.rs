@@ -120,23 +120,19 @@ fn known(verb: &str) -> Option<&'static str> {
 
 impl Verbs {
     fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
-        let (kind, isolation) = match &caller.kind {
-            CallerKind::Person => ("person", "none"),
-            CallerKind::Worker { .. } => ("worker", "full"),
-            CallerKind::Agent => ("agent", "none"),
+        let (kind, run) = match &caller.kind {
+            CallerKind::Person => (policy::CallerKind::Person, ""),
+            CallerKind::Worker { run, .. } => (policy::CallerKind::Worker, run.as_str()),
+            CallerKind::Agent => (policy::CallerKind::Agent, ""),
         };
-        let caller = policy::Caller {
-            name: caller.name.to_string(),
-            kind,
-            is_verified: caller.is_verified,
-            isolation,
-            face: caller.face,
-        };
-        let decision = self.policy.decide(&policy::Input::new(verb, caller, args, self.store.now()));
-        if decision.allow {
-            return Ok(());
-        }
-        Err(Failure::new("policy.denied", decision.reason).at(verb).hint(format!("rule {}", decision.rule)))
+        let about = policy::name_in(args).unwrap_or(caller.name.as_str());
+        let about = AgentName::new(about).ok().map(|name| bus::agent(&self.store, &name)).transpose()?.flatten();
+        let effect = face::effect_of(verb).ok_or_else(|| face::unknown_verb(verb))?;
+        let name = caller.name.as_str();
+        let caller =
+            policy::Caller { name, kind, is_verified: caller.is_verified, isolation: policy::Isolation::Full, run };
+        let input = policy::Input::new((verb, effect), caller, args, about.map(|agent| agent.kind), self.store.now());
+        self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
     }
 
     fn status(&self) -> Result<GetStatusReply, Failure> {
@@ -159,13 +155,13 @@ impl Verbs {
     /// Reads events, waiting for the first one if asked to.
     async fn read_events(&self, request: ReadEventsRequest) -> Result<ReadEventsReply, Failure> {
         let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
-        let limit = u64::from(request.limit.unwrap_or(EVENTS.0).clamp(1, EVENTS.1));
+        let limit = request.limit.unwrap_or(EVENTS.0).clamp(1, EVENTS.1) as usize;
         let filter = Filter::kinds(request.kinds.clone()).subject(request.subject.clone());
         let mut watch = self.store.watch();
         loop {
             let head = self.store.head().lsn;
             let mut events = self.store.events(request.after, &filter, limit).map_err(|error| error.failure())?;
-            let is_whole = (events.len() as u64) < limit;
+            let is_whole = events.len() < limit;
             if !events.is_empty() || tokio::time::Instant::now() >= deadline {
                 let cursor =
                     if is_whole { head.max(request.after) } else { events.last().map_or(head, |event| event.lsn) };
@@ -186,16 +182,18 @@ impl Verbs {
 
     async fn verify(&self) -> Result<VerifyLogReply, Failure> {
         let store = self.store.clone();
-        let report = tokio::task::spawn_blocking(move || store.verify(store::Scope::Everything)).await;
+        let report = tokio::task::spawn_blocking(move || store.verify(store::Scope::All)).await;
         let report = report
             .map_err(|error| Failure::new("internal.bug", error.to_string()))?
             .map_err(|error| error.failure())?;
         Ok(VerifyLogReply {
-            is_intact: report.is_intact(),
-            summary: report.summary(),
-            events: report.events,
-            head: report.head.hash,
-            faults: report.faults.iter().map(ToString::to_string).collect(),
+            is_intact: report.is_clean(),
+            summary: report
+                .first()
+                .map_or_else(|| report.verdict().to_owned(), |first| format!("{}: {first}", report.verdict())),
+            events: report.events(),
+            head: report.hash(),
+            faults: report.findings.iter().map(ToString::to_string).collect(),
         })
     }
 

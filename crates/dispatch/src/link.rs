@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use protocol::error::Failure;
 use protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
-use protocol::id::{Digest, WorkerId};
+use protocol::id::{AgentName, Digest, RunId, WorkerId};
 use protocol::run::StopCause;
 use protocol::wire::Hello;
+use store::Query;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
@@ -85,6 +86,38 @@ impl Dispatch {
             return turn_away(write).await;
         };
         serve(link, read, write).await
+    }
+}
+
+/// A worker as its capability token proves it.
+#[derive(Debug, Clone)]
+pub struct WorkerIdentity {
+    /// Its run.
+    pub run: RunId,
+    /// Which worker.
+    pub worker: WorkerId,
+    /// Its task.
+    pub task: String,
+    /// Which agent it is on the bus.
+    pub agent: AgentName,
+}
+
+impl Dispatch {
+    /// The live worker whose capability token this is.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn worker_of(&self, token: &str) -> Result<Option<WorkerIdentity>, Error> {
+        let digest = Digest::of(token.as_bytes()).hex();
+        let query = Query::table(crate::work::WORKERS).eq("token", digest).eq("exited", 0_i64).limit(1);
+        let Some(row) = self.inner.store.read(&query)?.into_iter().next() else { return Ok(None) };
+        let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
+        Ok(Some(WorkerIdentity {
+            run: RunId::new(row.try_text("run")?).map_err(|_| bad("run"))?,
+            worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
+            task: row.try_text("task")?.to_owned(),
+            agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
+        }))
     }
 }
 

@@ -89,6 +89,16 @@ pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
     line.map(protocol::plan::CommandLine::argv)
 }
 
+/// Reads the text of a plan.json or a plan.md.
+///
+/// # Errors
+/// What is wrong with it, and where in `source`.
+pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
+    let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+    let parsed = if is_json { pipeline::plan_json::parse(text) } else { pipeline::plan_md::parse(text) };
+    parsed.map_err(|error| error.failure(source))
+}
+
 /// All commands that a plan brings: what `switchboard trust` shows and pins.
 #[must_use]
 pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {

@@ -66,20 +66,12 @@ impl Scanner {
     }
 
     fn new(detectors: Vec<&'static Detector>) -> Self {
-        let mut words: Vec<&str> = detectors
-            .iter()
-            .flat_map(|detector| detector.keywords)
-            .copied()
-            .collect();
+        let mut words: Vec<&str> = detectors.iter().flat_map(|detector| detector.keywords).copied().collect();
         words.sort_unstable();
         words.dedup();
         let owners = words
             .iter()
-            .map(|word| {
-                (0..detectors.len())
-                    .filter(|at| detectors[*at].keywords.contains(word))
-                    .collect()
-            })
+            .map(|word| (0..detectors.len()).filter(|at| detectors[*at].keywords.contains(word)).collect())
             .collect();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -88,10 +80,7 @@ impl Scanner {
             .build(&words)
             .expect("a few hundred short words fit an automaton");
         Self {
-            detectors: detectors
-                .into_iter()
-                .map(|detector| (detector, OnceLock::new()))
-                .collect(),
+            detectors: detectors.into_iter().map(|detector| (detector, OnceLock::new())).collect(),
             keywords,
             owners,
         }
@@ -101,12 +90,7 @@ impl Scanner {
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
         for word in self.keywords.find_overlapping_iter(text) {
-            let place = Place {
-                text,
-                at: word.start(),
-                keyword_end: word.end(),
-                kind,
-            };
+            let place = Place { text, at: word.start(), keyword_end: word.end(), kind };
             for owner in &self.owners[word.pattern().as_usize()] {
                 let (detector, regex) = &self.detectors[*owner];
                 if !kind.takes(&detector.find) {
@@ -136,15 +120,8 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
     if !judged {
         return None;
     }
-    let doubt = detector
-        .checksum
-        .filter(|fits| !fits(secret))
-        .map(|_| "its checksum does not fit: revoked or made up");
-    Some(Hit {
-        detector,
-        range: found.range,
-        doubt,
-    })
+    let doubt = detector.checksum.filter(|fits| !fits(secret)).map(|_| "its checksum does not fit: revoked or made up");
+    Some(Hit { detector, range: found.range, doubt })
 }
 
 /// Of hits that share bytes the one of the more special kind stays, then the longer one.
@@ -154,20 +131,10 @@ fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
         Find::Assigned(_) => 1,
         Find::Reader(_) => 2,
     };
-    hits.sort_by_key(|hit| {
-        (
-            rank(hit),
-            std::cmp::Reverse(hit.range.len()),
-            hit.range.start,
-            hit.detector.rule,
-        )
-    });
+    hits.sort_by_key(|hit| (rank(hit), std::cmp::Reverse(hit.range.len()), hit.range.start, hit.detector.rule));
     let mut kept: Vec<Hit> = Vec::new();
     for hit in hits {
-        if !kept
-            .iter()
-            .any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end)
-        {
+        if !kept.iter().any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end) {
             kept.push(hit);
         }
     }

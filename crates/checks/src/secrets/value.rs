@@ -63,9 +63,8 @@ const MADE_UP: &[&str] = &[
 ];
 /// Words that a person puts into a password that is none.
 const WEAK_WORDS: &[&str] = &[
-    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo",
-    "bar", "token", "key", "mock", "string", "value", "default", "hidden", "wrong", "invalid",
-    "correct", "bad", "letmein", "temp", "login",
+    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
+    "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
 ];
 /// What a value begins with that refers to one elsewhere, or is a hash of one.
 const REFERENCES: &[&str] = &[
@@ -151,9 +150,7 @@ fn find(text: &[u8], word: &[u8]) -> bool {
 
 /// Tells whether one character makes up a third of a value, or five stand in a row.
 fn repeats(value: &[u8]) -> bool {
-    let five = value
-        .windows(5)
-        .any(|window| window.iter().all(|byte| *byte == window[0]));
+    let five = value.windows(5).any(|window| window.iter().all(|byte| *byte == window[0]));
     let distinct: std::collections::HashSet<u8> = value.iter().copied().collect();
     five || distinct.len() <= 4.min(value.len() / 3)
 }
@@ -163,11 +160,7 @@ fn runs(value: &[u8]) -> bool {
     let steps = |by: i16| {
         let mut run = 0;
         value.windows(2).any(|pair| {
-            run = if i16::from(pair[1]) - i16::from(pair[0]) == by {
-                run + 1
-            } else {
-                0
-            };
+            run = if i16::from(pair[1]) - i16::from(pair[0]) == by { run + 1 } else { 0 };
             run >= 6
         })
     };
@@ -203,20 +196,7 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
     let is_variable = small[0] == b'$'
         && small[1..].iter().all(|byte| {
             byte.is_ascii_alphanumeric()
-                || matches!(
-                    byte,
-                    b'_' | b'{'
-                        | b'}'
-                        | b':'
-                        | b'-'
-                        | b'.'
-                        | b'('
-                        | b')'
-                        | b'>'
-                        | b'['
-                        | b']'
-                        | b'\''
-                )
+                || matches!(byte, b'_' | b'{' | b'}' | b':' | b'-' | b'.' | b'(' | b')' | b'>' | b'[' | b']' | b'\'')
         });
     let is_bracketed = matches!(
         (small[0], small[small.len() - 1]),
@@ -230,9 +210,7 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
             | (b'#', b'#')
             | (b'&', b';')
     );
-    let is_number = small
-        .iter()
-        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b':' | b'+'));
+    let is_number = small.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b':' | b'+'));
     let is_path = small[0] == b'/' && wordiness(&small) > 0.5
         || small.starts_with(b"./")
         || small.starts_with(b"../")
@@ -240,9 +218,8 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         || find(&small, b"://");
     REFERENCES.iter().any(|word| starts(word))
         || [
-            "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://",
-            "()", "\\x", "\\u00", "->", "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv",
-            "environ", "env(", ".env",
+            "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()", "\\x", "\\u00",
+            "->", "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(", ".env",
         ]
         .iter()
         .any(holds)
@@ -259,47 +236,28 @@ fn is_call(value: &[u8]) -> bool {
     let opens = value.iter().position(|byte| matches!(byte, b'(' | b'['));
     opens.is_some_and(|at| {
         at > 0
-            && value[..at].iter().all(|byte| {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b':')
-            })
+            && value[..at].iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b':'))
             && value.iter().any(|byte| matches!(byte, b')' | b']'))
     })
 }
 
 fn is_version_or_date(value: &[u8]) -> bool {
-    value
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count()
-        <= 2
-        && value
-            .iter()
-            .filter(|byte| matches!(byte, b'.' | b'-' | b':' | b'/'))
-            .count()
-            >= 2
+    value.iter().filter(|byte| byte.is_ascii_alphabetic()).count() <= 2
+        && value.iter().filter(|byte| matches!(byte, b'.' | b'-' | b':' | b'/')).count() >= 2
 }
 
 /// A regular expression, a format or markup.
 fn is_pattern(value: &[u8]) -> bool {
-    [
-        "\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b",
-        "+$", "*$",
-    ]
-    .iter()
-    .any(|word| find(value, word.as_bytes()))
+    ["\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$", "*$"]
+        .iter()
+        .any(|word| find(value, word.as_bytes()))
 }
 
 fn is_password(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
-    let letters = value
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let has_digit = value.iter().any(u8::is_ascii_digit);
-    if looks_like_code(value)
-        || (letters < 2 && value.len() < 8)
-        || (assigned.kind.form == Form::Translation)
-    {
+    if looks_like_code(value) || (letters < 2 && value.len() < 8) || (assigned.kind.form == Form::Translation) {
         return false;
     }
     let small = value.to_ascii_lowercase();
@@ -309,39 +267,29 @@ fn is_password(assigned: &Assigned<'_>) -> bool {
         return is_strong && !is_weak && value.len() >= 10 && wordiness(value) < 0.75;
     }
     if !has_digit {
-        return is_random_letters(value)
-            || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
+        return is_random_letters(value) || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
     }
     is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
 }
 
 /// Something other than the marks that join words.
 fn has_symbol(value: &[u8]) -> bool {
-    value.iter().any(|byte| {
-        matches!(
-            byte,
-            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'=' | b'~'
-        )
-    })
+    value
+        .iter()
+        .any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'=' | b'~'))
 }
 
 fn is_random_letters(value: &[u8]) -> bool {
-    let letters = value
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     letters >= 12 && wordiness(value) < 0.45 && entropy(value) >= 3.0
 }
 
 /// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
 fn looks_like_code(value: &[u8]) -> bool {
-    let is_name = value.iter().all(|byte| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b',')
-    });
-    let joins = value
+    let is_name = value
         .iter()
-        .filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b','))
-        .count();
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b','));
+    let joins = value.iter().filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b',')).count();
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
     is_name && joins > 0 && digits <= 2 && wordiness(value) > 0.6
 }
@@ -350,46 +298,20 @@ fn is_key(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
     let digits = core.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = core
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let letters = core.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let charset = core.iter().all(|byte| {
         byte.is_ascii_alphanumeric()
             || matches!(
                 byte,
-                b'-' | b'_'
-                    | b'.'
-                    | b'+'
-                    | b'/'
-                    | b'~'
-                    | b':'
-                    | b'!'
-                    | b'@'
-                    | b'#'
-                    | b'%'
-                    | b'^'
-                    | b'*'
-                    | b'$'
-                    | b'&'
+                b'-' | b'_' | b'.' | b'+' | b'/' | b'~' | b':' | b'!' | b'@' | b'#' | b'%' | b'^' | b'*' | b'$' | b'&'
             )
     });
     if !charset || looks_like_code(value) || assigned.kind.form == Form::Translation {
         return false;
     }
-    let is_hex = core
-        .iter()
-        .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-    let least = if assigned.kind.is_for_show() || assigned.is_compared {
-        (20, 3.5)
-    } else {
-        (12, 3.0)
-    };
-    let least = if is_hex {
-        (16.max(least.0), 2.7)
-    } else {
-        least
-    };
+    let is_hex = core.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let least = if assigned.kind.is_for_show() || assigned.is_compared { (20, 3.5) } else { (12, 3.0) };
+    let least = if is_hex { (16.max(least.0), 2.7) } else { least };
     if core.len() < least.0 || entropy(&core) < least.1 {
         return false;
     }

@@ -20,11 +20,7 @@ pub(crate) struct Parsers {
 
 impl Parsers {
     pub(crate) fn new(time: Duration) -> Self {
-        Self {
-            by_language: HashMap::new(),
-            time,
-            current: None,
-        }
+        Self { by_language: HashMap::new(), time, current: None }
     }
 
     /// Forgets the tree of the file before.
@@ -53,18 +49,10 @@ impl Parsers {
         }
         parser.reset();
         let mut watch = |_: &_| {
-            if Instant::now() > deadline {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut watch);
-        parser.parse_with_options(
-            &mut |at, _| text.get(at..).unwrap_or_default(),
-            None,
-            Some(options),
-        )
+        parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))
     }
 }
 

@@ -44,7 +44,7 @@ impl Dispatch {
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
         let inner = &self.inner;
-        let plan = read_plan(&request)?;
+        let plan = plan::read(&request.plan, &request.source)?;
         let repo = inner.config.repo.clone();
         let ground = inner.blocking(move || ground(&repo)).await?;
         let run = RunId::from_bits(random_bits()?);
@@ -107,16 +107,6 @@ struct Caller<'a> {
     by: &'a str,
     call: Option<Idempotency>,
     reply: StartRunReply,
-}
-
-fn read_plan(request: &StartRunRequest) -> Result<Plan, Error> {
-    let text = request.plan.trim_start();
-    let parsed = if text.starts_with('{') {
-        pipeline::plan_json::parse(&request.plan)
-    } else {
-        pipeline::plan_md::parse(&request.plan)
-    };
-    Ok(parsed.map_err(|error| error.failure(&request.source))?)
 }
 
 fn ground(repo: &process::git::Repo) -> Result<Ground, Error> {
