@@ -1,2 +1,51 @@
-//! Chores of this repository.
-fn main() {}
+//! Chores of this repository: `cargo xtask layers`, `schemas`, `bench`.
+
+mod bench;
+mod command;
+mod layers;
+mod schemas;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of this repository
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Check that every crate depends only on those that its level allows
+    Layers,
+    /// Write the JSON schemas of all verbs to `crates/protocol/schemas/verbs.json`
+    Schemas(schemas::Args),
+    /// Measure, and print one JSON object on the last line
+    #[command(subcommand)]
+    Bench(bench::Bench),
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().chore {
+        Chore::Layers => layers::run(&root()),
+        Chore::Schemas(args) => schemas::run(&root(), &args),
+        Chore::Bench(bench) => bench::run(&root(), &bench),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root.
+fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or(here.clone(), PathBuf::from)
+}

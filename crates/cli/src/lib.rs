@@ -1,7 +1,56 @@
 //! The one binary: terminal, colours and exit codes.
+//!
+//! Start with [`run`]. [`args`] is the command line, [`commands`] holds a file per command, [`client`] talks to the
+//! daemon, [`session`] finds or starts it, [`output`] and [`report`] are all that is ever printed.
+
+mod args;
+mod bridge;
+mod client;
+mod commands;
+mod context;
+mod edit;
+mod output;
+mod report;
+mod run_report;
+mod session;
+mod surroundings;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use crate::args::Args;
+use crate::context::Context;
+use crate::surroundings::Surroundings;
 
 /// Runs the command line and returns the process's exit code.
 #[must_use]
-pub fn run() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn run() -> ExitCode {
+    let surroundings = Surroundings::read();
+    let argv: Vec<_> = std::env::args_os().collect();
+    if let Some(code) = commands::hot_path(&argv, &surroundings) {
+        return code;
+    }
+    match Args::try_parse_from(&argv) {
+        Ok(args) => run_command(args, surroundings),
+        Err(error) => refuse_arguments(&error),
+    }
+}
+
+fn run_command(args: Args, surroundings: Surroundings) -> ExitCode {
+    let mut context = Context::new(&args.shared, surroundings);
+    let outcome = commands::run(args.command, &mut context);
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(ending) => report::end(&ending, &context),
+    }
+}
+
+/// Prints clap's own words; help and version are answers, everything else is a wrong call.
+fn refuse_arguments(error: &clap::Error) -> ExitCode {
+    let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    // A closed pipe takes nothing from the answer: there is nobody left to tell.
+    let _ = error.print();
+    if is_answer { ExitCode::SUCCESS } else { ExitCode::from(protocol::error::Exit::Usage as u8) }
 }

@@ -1,0 +1,154 @@
+//! The agents that can be had here: those of the user's settings, those of the repository that the user trusts, and
+//! those that Switchboard knows and finds on `PATH`. In this order; the first one of a name counts.
+
+use agents::catalog::{self, Known};
+use daemon::FOLDER;
+use daemon::trust::{Commands, Pins};
+use protocol::error::{Failure, near_matches};
+use protocol::frame::DriverSpec;
+use protocol::id::{AgentName, Digest, fold};
+use protocol::verb::run::AgentChoice;
+
+use crate::context::Context;
+use crate::session::work_tree;
+use crate::settings::{Agents, Described};
+
+/// All that was found.
+#[derive(Debug)]
+pub(crate) struct Available {
+    user: Agents,
+    project: Agents,
+    is_project_trusted: bool,
+}
+
+/// An agent that a task could be given to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// Its name.
+    pub(crate) name: String,
+    /// Whether runs with it cost money.
+    pub(crate) spends: bool,
+    /// Where it is described.
+    pub(crate) origin: String,
+}
+
+// === impl Available ===
+
+impl Available {
+    /// Looks around.
+    ///
+    /// # Errors
+    /// `config.syntax` when a settings file does not parse.
+    pub(crate) fn read(context: &Context) -> Result<Self, Failure> {
+        let settings = context.surroundings.config_folder();
+        let user = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
+        let project = work_tree(context.folder()).map(|root| Agents::read(&root.join(FOLDER)));
+        let project = project.transpose()?.unwrap_or_default();
+        let pins = settings.as_deref().map(Pins::at);
+        let is_project_trusted = pins.is_some_and(|pins| pins.has(&commands(&project).digest));
+        Ok(Self { user, project, is_project_trusted })
+    }
+
+    /// The agents of the repository, as commands that want to be trusted.
+    pub(crate) fn of_project(&self) -> Commands {
+        commands(&self.project)
+    }
+
+    /// How to start an agent.
+    ///
+    /// # Errors
+    /// `agent.unknown`, `agent.missing`, or `config.untrusted` for one that only the repository describes.
+    pub(crate) fn choice(&self, name: &AgentName, context: &Context) -> Result<AgentChoice, Failure> {
+        if let Some(agent) = self.user.find(name.as_str()) {
+            return described(name, agent, context);
+        }
+        match self.project.find(name.as_str()) {
+            Some(agent) if self.is_project_trusted => return described(name, agent, context),
+            Some(agent) => return Err(self.untrusted(name, agent)),
+            None => {}
+        }
+        let known = catalog::find(name.as_str()).ok_or_else(|| self.unknown(name))?;
+        present(name, &known.driver(), known.install, context)?;
+        Ok(AgentChoice { name: name.clone(), driver: known.driver(), scripted: false, env: inherited(known.env, context) })
+    }
+
+    /// Everybody who could be asked, whose program is there.
+    pub(crate) fn candidates(&self, context: &Context) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        let mut files = vec![&self.user];
+        files.extend(self.is_project_trusted.then_some(&self.project));
+        for file in files {
+            let here = file.list.iter().filter(|(_, agent)| is_present(&agent.driver(), context));
+            found.extend(here.map(|(name, agent)| Candidate {
+                name: name.clone(),
+                spends: agent.spends,
+                origin: file.path.display().to_string(),
+            }));
+        }
+        let known = catalog::ALL.iter().filter(|known| is_present(&known.driver(), context));
+        found.extend(known.map(|Known { name, title, spends, .. }| Candidate {
+            name: (*name).to_owned(),
+            spends: *spends,
+            origin: (*title).to_owned(),
+        }));
+        let mut seen = std::collections::BTreeSet::new();
+        found.retain(|candidate| seen.insert(fold(&candidate.name)));
+        found
+    }
+
+    fn untrusted(&self, name: &AgentName, agent: &Described) -> Failure {
+        let what = format!("the agent {name} is a command that came with this repository");
+        let mut failure = Failure::new("config.untrusted", what)
+            .at(self.project.path.display().to_string())
+            .hint("look at it, then: switchboard trust");
+        failure.cause.push(agent.command().join(" "));
+        failure
+    }
+
+    fn unknown(&self, name: &AgentName) -> Failure {
+        let ours = self.user.list.keys().map(String::as_str);
+        let names: Vec<_> = catalog::ALL.iter().map(|known| known.name).chain(ours).collect();
+        let failure = Failure::new("agent.unknown", format!("no agent is called {name}"));
+        match near_matches(name.as_str(), names).as_slice() {
+            [] => failure.hint("describe it in your settings: switchboard explain agent.unknown"),
+            near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+        }
+    }
+}
+
+fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<AgentChoice, Failure> {
+    present(name, &agent.driver(), "correct its command in your settings", context)?;
+    let names: Vec<_> = agent.env.iter().map(String::as_str).collect();
+    let env = inherited(&names, context);
+    Ok(AgentChoice { name: name.clone(), driver: agent.driver(), scripted: agent.scripted, env })
+}
+
+fn inherited(names: &[&str], context: &Context) -> Vec<(String, String)> {
+    let value = |name: &&str| Some(((*name).to_owned(), context.surroundings.variable(name)?.to_owned()));
+    names.iter().filter_map(value).collect()
+}
+
+fn program(driver: &DriverSpec) -> &str {
+    let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = driver;
+    argv.first().map_or("", String::as_str)
+}
+
+fn is_present(driver: &DriverSpec, context: &Context) -> bool {
+    context.surroundings.find_program(program(driver)).is_some()
+}
+
+fn present(name: &AgentName, driver: &DriverSpec, hint: &str, context: &Context) -> Result<(), Failure> {
+    if is_present(driver, context) {
+        return Ok(());
+    }
+    let what = format!("the agent {name} needs the program {:?}, which is not on PATH", program(driver));
+    Err(Failure::new("agent.missing", what).hint(hint))
+}
+
+/// The commands of a file's agents under the digest that pins them.
+fn commands(agents: &Agents) -> Commands {
+    let of = |(name, agent): (&String, &Described)| (format!("agent {name}"), agent.command().to_vec());
+    let list: Vec<_> = agents.list.iter().map(of).collect();
+    let digest = Digest::of(serde_json::json!(list).to_string().as_bytes());
+    Commands { list, digest }
+}

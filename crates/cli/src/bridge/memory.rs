@@ -1,0 +1,130 @@
+//! What the bridge remembers of a conversation: the handshake, and the requests that wait for an answer.
+
+use protocol::error::Failure;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+/// Requests that may wait at once; a client that asks more is told so.
+const MOST_WAITING: usize = 1024;
+
+/// A request as the client sent it.
+#[derive(Debug, Clone)]
+struct Request {
+    id: String,
+    line: Vec<u8>,
+}
+
+/// What a new daemon has to hear.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// The client's `initialize`, answered or not.
+    handshake: Option<Request>,
+    /// The client's `notifications/initialized`.
+    confirmed: Option<Vec<u8>>,
+    /// Requests without an answer, oldest first.
+    waiting: Vec<Request>,
+    /// The answer to this id was seen before and is not handed on again.
+    swallow: Option<String>,
+}
+
+/// The part of a JSON-RPC line that the bridge looks at.
+#[derive(Deserialize)]
+struct Peek<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Cancelled<'a> {
+    #[serde(borrow, rename = "requestId")]
+    id: Option<&'a RawValue>,
+}
+
+// === impl Memory ===
+
+impl Memory {
+    /// Takes note of a line of the client; gives a refusal when it must not be sent on.
+    pub(super) fn hear_client(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let peek: Peek<'_> = serde_json::from_slice(line).ok()?;
+        match (peek.method.as_deref()?, peek.id) {
+            ("notifications/initialized", _) => self.confirmed = Some(line.to_vec()),
+            ("notifications/cancelled", _) => self.forget_cancelled(peek.params?),
+            (_, None) => {}
+            (_, Some(id)) if self.waiting.len() >= MOST_WAITING => return Some(busy(id.get())),
+            (method, Some(id)) => {
+                let request = Request { id: id.get().to_owned(), line: line.to_vec() };
+                if method == "initialize" {
+                    self.handshake = Some(request.clone());
+                    self.confirmed = None;
+                }
+                self.waiting.push(request);
+            }
+        }
+        None
+    }
+
+    /// Takes note of a line of the daemon; says whether the client is to see it.
+    pub(super) fn hear_answer(&mut self, line: &[u8]) -> bool {
+        let Ok(Peek { id: Some(id), method: None, .. }) = serde_json::from_slice(line) else { return true };
+        let id = id.get();
+        if self.swallow.as_deref() == Some(id) {
+            self.swallow = None;
+            return false;
+        }
+        self.waiting.retain(|request| request.id != id);
+        true
+    }
+
+    /// Whether something still waits for an answer.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The lines that a new daemon has to hear before anything else.
+    pub(super) fn replay(&mut self) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        let handshake = self.handshake.clone();
+        if let Some(request) = &handshake {
+            let is_open = self.waiting.iter().any(|waiting| waiting.id == request.id);
+            self.swallow = (!is_open).then(|| request.id.clone());
+            lines.push(request.line.clone());
+        }
+        lines.extend(self.confirmed.clone());
+        let of_handshake = |request: &&Request| handshake.as_ref().is_some_and(|first| first.id == request.id);
+        lines.extend(self.waiting.iter().filter(|request| !of_handshake(request)).map(|request| request.line.clone()));
+        lines
+    }
+
+    /// Answers everything that waits with a failure.
+    pub(super) fn refuse_all(&mut self, failure: &Failure) -> Vec<Vec<u8>> {
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.iter().map(|request| error(&request.id, -32_000, failure)).collect()
+    }
+
+    fn forget_cancelled(&mut self, params: &RawValue) {
+        let cancelled: Result<Cancelled<'_>, _> = serde_json::from_str(params.get());
+        if let Ok(Cancelled { id: Some(id) }) = cancelled {
+            self.waiting.retain(|request| request.id != id.get());
+        }
+    }
+}
+
+/// The answer to a line over the limit, whose id nobody knows.
+pub(super) fn too_long() -> Vec<u8> {
+    error("null", -32_600, &Failure::new("request.too-large", "the line is over 4 MiB"))
+}
+
+fn busy(id: &str) -> Vec<u8> {
+    let failure = Failure::new("request.too-large", format!("{MOST_WAITING} requests wait for an answer already"));
+    error(id, -32_000, &failure)
+}
+
+/// A JSON-RPC error; `id` is JSON text.
+fn error(id: &str, number: i32, failure: &Failure) -> Vec<u8> {
+    let body = json!({ "code": number, "message": failure.to_string(), "data": failure });
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{body}}}"#).into_bytes()
+}

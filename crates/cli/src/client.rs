@@ -1,0 +1,207 @@
+//! Talks to the daemon over its Unix socket: one [`Hello`] line, then a line for each call and each answer.
+//!
+//! Blocking, without a runtime: a command that only asks must be done within milliseconds.
+
+mod lines;
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use protocol::error::Failure;
+use protocol::verb::{Effect, Verb};
+use protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
+use serde_json::Value;
+
+use lines::{LineReader, Read};
+
+/// How long an answer may take where the call names no time of its own.
+pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Who calls, as the daemon is told.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Caller {
+    /// The worker's capability token or the root's bearer token.
+    pub(crate) token: Option<String>,
+    /// The name to be recorded, unverified.
+    pub(crate) name: Option<String>,
+}
+
+/// A connection for verb calls.
+#[derive(Debug)]
+pub(crate) struct Client {
+    socket: PathBuf,
+    caller: Caller,
+    stream: UnixStream,
+    lines: LineReader<UnixStream>,
+    last_id: u64,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Connects and says who calls.
+    ///
+    /// # Errors
+    /// `daemon.not-running` when nobody listens, `daemon.unreachable` when the first line can't be sent.
+    pub(crate) fn connect(socket: &Path, caller: &Caller) -> Result<Self, Failure> {
+        let hello = Hello::Calls { v: WIRE_VERSION, token: caller.token.clone(), name: caller.name.clone() };
+        let stream = open(socket, &hello)?;
+        let lines = LineReader::new(stream.try_clone().map_err(|error| broken(socket, &error))?);
+        Ok(Self { socket: socket.to_owned(), caller: caller.clone(), stream, lines, last_id: 0 })
+    }
+
+    /// Calls a verb and waits for its answer.
+    ///
+    /// A call that changes something gets a key of its own and is sent a second time when the connection breaks
+    /// before the answer: the daemon then gives the first answer again.
+    ///
+    /// # Errors
+    /// The verb's own failure; `daemon.unreachable` without an answer in time; `daemon.other-version` when the
+    /// answer has another shape.
+    pub(crate) fn call<V: Verb>(&mut self, request: &V::Request) -> Result<V::Reply, Failure> {
+        self.call_within::<V>(request, ANSWER_LIMIT)
+    }
+
+    /// Like [`Client::call`] with a time limit of its own.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn call_within<V: Verb>(&mut self, request: &V::Request, limit: Duration) -> Result<V::Reply, Failure> {
+        let args = serde_json::to_value(request)
+            .map_err(|error| Failure::new("internal.bug", format!("{} has no JSON form", V::NAME)).because(&error))?;
+        let key = (V::EFFECT != Effect::Read).then(new_key).transpose()?;
+        let reply = self.call_value(V::NAME, args, key, limit)?;
+        serde_json::from_value(reply).map_err(|error| {
+            Failure::new("daemon.other-version", format!("the daemon answered {} in a shape of its own", V::NAME))
+                .hint("end it and let the next command start one of this version: switchboard restart")
+                .because(&error)
+        })
+    }
+
+    /// Calls a verb by name with plain JSON.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub(crate) fn call_value(
+        &mut self,
+        verb: &str,
+        args: Value,
+        key: Option<String>,
+        limit: Duration,
+    ) -> Result<Value, Failure> {
+        self.last_id += 1;
+        let call = Call { id: self.last_id, verb: verb.to_owned(), args, key };
+        let answer = match self.exchange(&call, limit) {
+            Ok(answer) => answer,
+            Err(Broken::TimeOut) => return Err(silent(&self.socket, verb, limit)),
+            Err(Broken::Io(_)) => {
+                *self = Self { last_id: self.last_id, ..Self::connect(&self.socket, &self.caller)? };
+                self.exchange(&call, limit).map_err(|broken| broken.failure(&self.socket, verb, limit))?
+            }
+        };
+        match (answer.ok, answer.error) {
+            (_, Some(failure)) => Err(failure),
+            (reply, None) => Ok(reply.unwrap_or(Value::Null)),
+        }
+    }
+
+    /// Waits until the daemon has closed the connection, which it does when it ends.
+    ///
+    /// # Errors
+    /// `daemon.unreachable` when it is still there after [`ANSWER_LIMIT`].
+    pub(crate) fn wait_for_end(mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + ANSWER_LIMIT;
+        loop {
+            match self.lines.next_before(deadline) {
+                Ok(Read::Line(_)) => {}
+                Ok(Read::End) | Err(_) => return Ok(()),
+                Ok(Read::TimeOut) => return Err(silent(&self.socket, "shutdown", ANSWER_LIMIT)),
+            }
+        }
+    }
+
+    /// Sends a call and reads lines until its answer is among them.
+    fn exchange(&mut self, call: &Call, limit: Duration) -> Result<Answer, Broken> {
+        let deadline = Instant::now() + limit;
+        lines::send(&self.stream, call, limit).map_err(Broken::Io)?;
+        loop {
+            let line = match self.lines.next_before(deadline).map_err(Broken::Io)? {
+                Read::Line(line) => line,
+                Read::TimeOut => return Err(Broken::TimeOut),
+                Read::End => return Err(Broken::Io(std::io::ErrorKind::UnexpectedEof.into())),
+            };
+            let answer: Answer = serde_json::from_slice(&line)
+                .map_err(|error| Broken::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
+            if answer.id == call.id {
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+enum Broken {
+    TimeOut,
+    Io(std::io::Error),
+}
+
+impl Broken {
+    fn failure(&self, socket: &Path, verb: &str, limit: Duration) -> Failure {
+        match self {
+            Self::TimeOut => silent(socket, verb, limit),
+            Self::Io(error) => broken(socket, error),
+        }
+    }
+}
+
+/// Opens the socket.
+///
+/// # Errors
+/// `daemon.not-running` when nobody listens there.
+fn dial(socket: &Path) -> Result<UnixStream, Failure> {
+    UnixStream::connect(socket).map_err(|error| {
+        Failure::new("daemon.not-running", "no daemon runs for this repository")
+            .at(socket.display().to_string())
+            .hint("start one: switchboard up --detach")
+            .because(&error)
+    })
+}
+
+/// Opens a connection that has said what it is for.
+///
+/// # Errors
+/// As [`Client::connect`].
+pub(crate) fn open(socket: &Path, hello: &Hello) -> Result<UnixStream, Failure> {
+    let stream = dial(socket)?;
+    lines::send(&stream, hello, ANSWER_LIMIT).map_err(|error| broken(socket, &error))?;
+    Ok(stream)
+}
+
+/// A fresh key under which a change may be asked for again: 128 random bits.
+///
+/// # Errors
+/// `internal.bug` when the system has no randomness.
+pub(crate) fn new_key() -> Result<String, Failure> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new("internal.bug", "the system gives no random numbers").hint(error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn silent(socket: &Path, verb: &str, limit: Duration) -> Failure {
+    Failure::new("daemon.unreachable", format!("no answer to {verb} within {} s", limit.as_secs()))
+        .at(socket.display().to_string())
+        .hint("see how it is: switchboard doctor")
+}
+
+fn broken(socket: &Path, error: &std::io::Error) -> Failure {
+    Failure::new("daemon.unreachable", "the connection to the daemon broke")
+        .at(socket.display().to_string())
+        .hint("try again; the next command starts a daemon where none runs")
+        .because(error)
+}
+
+#[cfg(test)]
+mod tests;

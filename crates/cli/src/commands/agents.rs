@@ -1,0 +1,39 @@
+//! `switchboard agents`
+
+use protocol::verb::bus::{GetTeamRoster, GetTeamRosterRequest};
+
+use crate::context::Context;
+use crate::output::{Table, one_line};
+use crate::report::Outcome;
+
+/// List the team: names, roles, status, unread mail
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: get_team_roster")]
+pub(crate) struct Args {}
+
+/// Asks and shows.
+pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
+    let roster = context.daemon()?.call::<GetTeamRoster>(&GetTeamRosterRequest {})?;
+    if context.json {
+        context.out.json(&roster);
+        return Ok(());
+    }
+    if roster.agents.is_empty() {
+        context.out.line("nobody has registered yet");
+        return Ok(());
+    }
+    let mut table = Table::new(&["AGENT", "KIND", "ROLE", "UNREAD", "LAST SEEN", "STATUS"]);
+    for agent in &roster.agents {
+        let kind = if agent.is_scripted { "script" } else { agent.kind.as_str() };
+        let status = match agent.status_message.as_str() {
+            "" => agent.status.clone(),
+            message => format!("{}: {message}", agent.status),
+        };
+        let cells = [agent.name.to_string(), kind.to_owned(), one_line(&agent.role, 20), agent.unread.to_string()];
+        table.row(cells.into_iter().chain([agent.last_seen.to_string(), one_line(&status, 60)]));
+    }
+    for line in table.lines() {
+        context.out.line(line);
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! `switchboard call`
+
+use std::io::Read as _;
+use std::time::Duration;
+
+use protocol::error::{Failure, near_matches};
+use protocol::verb::{Effect, Row, table};
+use protocol::wire::MAX_LINE_BYTES;
+use serde_json::{Map, Value};
+
+use crate::client::new_key;
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Call any verb by its name and print its reply as JSON
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The verb; all verbs when left out
+    verb: Option<String>,
+    /// `key=value` (JSON where it parses, else text), `key:=json`, or `-` for a JSON object on standard input
+    args: Vec<String>,
+    /// Idempotency key: the same key and arguments give the first answer again
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// Wait so many seconds for the answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    wait: u64,
+}
+
+/// Calls, or lists the verbs.
+pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    let rows = table();
+    let Some(verb) = &args.verb else {
+        list(&rows, context);
+        return Ok(());
+    };
+    let row = rows.iter().find(|row| row.name == verb).ok_or_else(|| unknown(verb, &rows))?;
+    let request = arguments(&args.args, &row.request)?;
+    let key = match args.key {
+        Some(key) => Some(key),
+        None if row.effect == Effect::Read => None,
+        None => Some(new_key()?),
+    };
+    let limit = Duration::from_secs(args.wait.clamp(1, 3600));
+    let reply = context.daemon()?.call_value(row.name, request, key, limit)?;
+    if context.json || !context.surroundings.stdout_is_terminal {
+        context.out.json(&reply);
+    } else {
+        let text = serde_json::to_string_pretty(&reply);
+        context.out.line(text.unwrap_or_else(|_| reply.to_string()));
+    }
+    Ok(())
+}
+
+fn list(rows: &[Row], context: &mut Context) {
+    for row in rows {
+        if context.json {
+            context.out.json(row);
+        } else {
+            context.out.line(format!("{:18} {}", row.name, row.about));
+        }
+    }
+}
+
+fn unknown(verb: &str, rows: &[Row]) -> Failure {
+    let near = near_matches(verb, rows.iter().map(|row| row.name));
+    let failure = Failure::new("request.unknown-verb", format!("there is no verb {verb}"));
+    match near.as_slice() {
+        [] => failure.hint("all verbs: switchboard call"),
+        near => failure.hint(format!("did you mean {}?", near.join(" or "))),
+    }
+}
+
+/// Reads `key=value` words into one object; later words win. A value whose field takes only text stays text.
+fn arguments(words: &[String], schema: &Value) -> Result<Value, Failure> {
+    let mut object = Map::new();
+    for word in words {
+        if word == "-" {
+            object.extend(standard_input()?);
+            continue;
+        }
+        let (key, value) = word.split_once('=').ok_or_else(|| bad(word, "expected key=value"))?;
+        let (key, value) = match key.strip_suffix(':') {
+            Some(key) => (key, serde_json::from_str(value).map_err(|error| bad(word, &error.to_string()))?),
+            None if schema["properties"][key]["type"] == "string" => (key, Value::String(value.to_owned())),
+            None => (key, serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()))),
+        };
+        object.insert(key.to_owned(), value);
+    }
+    Ok(Value::Object(object))
+}
+
+fn standard_input() -> Result<Map<String, Value>, Failure> {
+    let mut text = String::new();
+    let limit = MAX_LINE_BYTES as u64;
+    std::io::stdin()
+        .take(limit)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::new("request.bad-args", "standard input can't be read").because(&error))?;
+    serde_json::from_str(&text).map_err(|error| bad("-", &format!("standard input is not a JSON object: {error}")))
+}
+
+fn bad(word: &str, why: &str) -> Failure {
+    Failure::new("request.bad-args", format!("{word:?}: {why}"))
+        .hint("switchboard call send_message recipient=ada payload='are you there?'")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Value, Failure> {
+        let schema = json!({"properties": {"text": {"type": "string"}}});
+        arguments(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>(), &schema)
+    }
+
+    #[test]
+    fn values_are_json_where_they_parse_and_text_elsewhere() {
+        let read = read(&["a=1", "b=one two", "c=true", r#"d=["x"]"#, "e=x=y", "f="]).unwrap();
+
+        assert_eq!(read, json!({"a": 1, "b": "one two", "c": true, "d": ["x"], "e": "x=y", "f": ""}));
+    }
+
+    #[test]
+    fn a_field_that_takes_only_text_is_never_read_as_json() {
+        assert_eq!(read(&["text=5", "other=5"]).unwrap(), json!({"text": "5", "other": 5}));
+    }
+
+    #[test]
+    fn a_colon_insists_on_json() {
+        assert_eq!(read(&[r#"a:="1""#]).unwrap(), json!({"a": "1"}));
+        assert_eq!(read(&["a:=one"]).unwrap_err().code, "request.bad-args");
+    }
+
+    #[test]
+    fn a_word_without_an_equals_sign_is_refused() {
+        assert_eq!(read(&["payload"]).unwrap_err().code, "request.bad-args");
+    }
+
+    #[test]
+    fn a_misspelt_verb_gets_a_near_one() {
+        let failure = unknown("send_mesage", &table());
+
+        assert!(failure.hint.contains("send_message"), "{}", failure.hint);
+    }
+}

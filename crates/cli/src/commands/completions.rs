@@ -1,0 +1,21 @@
+//! `switchboard completions`
+
+use clap::CommandFactory as _;
+
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+/// Prints the script.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::args::Args::command(), "switchboard", &mut script);
+    context.out.text(&String::from_utf8_lossy(&script));
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! The pages of `docs/errors/`, embedded: one for each code.
+
+macro_rules! pages {
+    ($($code:literal)*) => {
+        /// Every page with its code.
+        const PAGES: &[(&str, &str)] =
+            &[$(($code, include_str!(concat!("../../../../../docs/errors/", $code, ".md")))),*];
+    };
+}
+
+pages! {
+    "agent.ambiguous"
+    "agent.isolation-unavailable"
+    "agent.missing"
+    "agent.protocol"
+    "agent.spawn"
+    "agent.timeout"
+    "agent.unknown"
+    "agent.unmanaged"
+    "auth.bad-token"
+    "auth.foreign-host"
+    "auth.foreign-origin"
+    "bus.already-acked"
+    "bus.inbox-full"
+    "bus.name-taken"
+    "bus.not-yours"
+    "bus.payload-too-large"
+    "bus.unknown-message"
+    "bus.unknown-recipient"
+    "check.bad-base"
+    "check.failed"
+    "check.outside-root"
+    "check.unreadable"
+    "config.bad-value"
+    "config.syntax"
+    "config.untrusted"
+    "daemon.not-running"
+    "daemon.other-version"
+    "daemon.running"
+    "daemon.unreachable"
+    "dispatch.already-running"
+    "dispatch.dirty"
+    "dispatch.merge-conflict"
+    "dispatch.no-change"
+    "dispatch.not-finished"
+    "dispatch.unknown-run"
+    "dispatch.unknown-task"
+    "dispatch.worktree"
+    "gate.refused"
+    "git.bare"
+    "git.detached"
+    "git.failed"
+    "git.missing"
+    "git.no-commits"
+    "git.not-a-repository"
+    "internal.bug"
+    "io.denied"
+    "io.disk-full"
+    "need.settled"
+    "need.unknown"
+    "plan.cycle"
+    "plan.duplicate-task"
+    "plan.empty"
+    "plan.no-agent"
+    "plan.schema"
+    "plan.syntax"
+    "plan.unknown-dependency"
+    "plan.unsafe-id"
+    "plan.unsafe-path"
+    "policy.denied"
+    "policy.invalid"
+    "request.bad-args"
+    "request.conflict"
+    "request.malformed"
+    "request.too-large"
+    "request.unknown-verb"
+    "store.busy"
+    "store.conflict"
+    "store.corrupt"
+    "store.fatal"
+    "store.locked"
+    "store.network-file-system"
+    "store.too-large"
+    "worker.lost"
+}
+
+/// The page of a code.
+pub(super) fn page(code: &str) -> Option<&'static str> {
+    PAGES.iter().find(|(known, _)| *known == code).map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use protocol::error::TABLE;
+
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_page_and_every_page_a_code() {
+        let codes: BTreeSet<_> = TABLE.iter().map(|row| row.code.to_owned()).collect();
+        let embedded: BTreeSet<_> = PAGES.iter().map(|(code, _)| (*code).to_owned()).collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+        let files: BTreeSet<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap().trim_end_matches(".md").to_owned())
+            .collect();
+
+        assert_eq!(codes, embedded);
+        assert_eq!(codes, files);
+    }
+
+    #[test]
+    fn every_page_says_cause_remedy_and_an_example() {
+        for row in TABLE {
+            let text = page(row.code).unwrap();
+            assert!(text.starts_with(&format!("# {}: {}\n", row.code, row.title)), "{}", row.code);
+            for part in ["\n## Cause\n", "\n## What to do\n", "\n## Example\n", "\n    "] {
+                assert!(text.contains(part), "{} lacks {part:?}", row.code);
+            }
+        }
+    }
+}

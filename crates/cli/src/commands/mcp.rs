@@ -1,0 +1,63 @@
+//! `switchboard mcp`: the bridge itself, and its installation in a client.
+
+mod install;
+
+use std::process::ExitCode;
+
+use daemon::Launch;
+use protocol::error::Failure;
+use protocol::wire::{Hello, WIRE_VERSION};
+
+use crate::args::Shared;
+use crate::context::Context;
+use crate::report::{self, Outcome};
+use crate::session::At;
+use crate::surroundings::Surroundings;
+use crate::{bridge, client};
+
+/// Serve MCP on standard input and output, or install that in a client
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Install(install::Args),
+}
+
+/// Serves or installs.
+pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    match args.command {
+        None => carry(context).map_err(Into::into),
+        Some(Command::Install(args)) => install::run(&args, context),
+    }
+}
+
+/// Serves without the argument parser.
+pub(crate) fn serve(surroundings: &Surroundings) -> ExitCode {
+    let context = Context::new(&Shared::default(), surroundings.clone());
+    match carry(&context) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report::end(&failure.into(), &context),
+    }
+}
+
+fn carry(context: &Context) -> Result<(), Failure> {
+    let bridge = client::new_key()?;
+    let is_worker = context.surroundings.worker().is_some();
+    let open = |at: &At| {
+        let caller = at.caller.clone();
+        let hello = Hello::Mcp { v: WIRE_VERSION, token: caller.token, name: caller.name, bridge: bridge.clone() };
+        client::open(&at.socket, &hello)
+    };
+    // A worker's daemon may come back within a minute; the worker must not start one, so it only waits.
+    let connect = || match context.reach(open) {
+        Err(failure) if failure.code == "daemon.not-running" && !is_worker => {
+            open(&context.start_daemon(Launch::default())?)
+        }
+        other => other,
+    };
+    bridge::carry(std::io::stdin(), std::io::stdout(), connect)
+}

@@ -1,0 +1,145 @@
+//! `switchboard mcp install`: writes Switchboard into a client's settings and leaves the rest as it is.
+
+mod client;
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum as _;
+use protocol::error::Failure;
+
+use crate::context::Context;
+use crate::edit::{self, Edited};
+use crate::report::Outcome;
+use crate::session::work_tree;
+
+use client::{Client, Syntax};
+
+/// Register Switchboard as an MCP server in a client's settings
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The client
+    client: Client,
+    /// Print the block and where it belongs; write nothing
+    #[arg(long)]
+    print: bool,
+    /// For this repository, or for everything you do
+    #[arg(long, value_enum, default_value_t = Scope::Project)]
+    scope: Scope,
+}
+
+/// Whose settings are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Scope {
+    /// The repository's.
+    Project,
+    /// The user's.
+    User,
+}
+
+/// Prints or installs.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let file = settings_file(args, context)?;
+    let command = own_command(context);
+    if args.print {
+        let block = edited("", args.client, &command, &file)?;
+        say(context, args, &file, "printed", None);
+        if !context.json {
+            context.out.text(&block);
+        }
+        return Ok(());
+    }
+    let change = edit::file(&file, |text| edited(text, args.client, &command, &file))?;
+    match change {
+        Edited::Unchanged => say(context, args, &file, "unchanged", None),
+        Edited::Written { backup } => say(context, args, &file, "installed", backup.as_deref()),
+    }
+    Ok(())
+}
+
+fn say(context: &mut Context, args: &Args, file: &Path, outcome: &str, backup: Option<&Path>) {
+    let name = args.client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    if context.json {
+        let value = serde_json::json!({ "client": name, "file": file, "outcome": outcome, "backup": backup });
+        context.out.json(&value);
+        return;
+    }
+    match outcome {
+        "printed" => context.out.line(format!("# {}", file.display())),
+        "unchanged" => context.out.line(format!("{} has it already", file.display())),
+        _ => context.out.line(format!("switchboard is an MCP server of {name} now: {}", file.display())),
+    }
+    if let Some(backup) = backup {
+        context.out.line(format!("the file as it was: {}", backup.display()));
+    }
+}
+
+fn settings_file(args: &Args, context: &Context) -> Result<PathBuf, Failure> {
+    let missing =
+        |what: &str| Failure::new("config.bad-value", format!("{what} is not set")).hint("set it and try again");
+    match args.scope {
+        Scope::User => args.client.user_file(&context.surroundings).ok_or_else(|| missing("HOME")),
+        Scope::Project => {
+            let root = work_tree(context.folder()).ok_or_else(|| {
+                Failure::new("git.not-a-repository", "there is no repository to install it for")
+                    .at(context.folder().display().to_string())
+                    .hint("install it for everything you do: --scope user")
+            })?;
+            Ok(args.client.project_file(&root))
+        }
+    }
+}
+
+/// How clients are told to start this program: by name where that finds this very file, else by its path.
+fn own_command(context: &Context) -> String {
+    let program = &context.surroundings.program;
+    let same = |found: PathBuf| found.canonicalize().ok() == program.canonicalize().ok();
+    let is_on_path = context.surroundings.find_program("switchboard").is_some_and(same);
+    if is_on_path { "switchboard".to_owned() } else { program.display().to_string() }
+}
+
+/// The settings with Switchboard in them; everything else is byte for byte what it was.
+fn edited(text: &str, client: Client, command: &str, file: &Path) -> Result<String, Failure> {
+    let syntax = |why: String| {
+        Failure::new("config.syntax", format!("the settings do not parse: {why}"))
+            .at(file.display().to_string())
+            .hint("mend the file, or see what belongs in it: switchboard mcp install --print")
+    };
+    match client.syntax() {
+        Syntax::Json => edit::jsonc::set(text, &client.path(), &client.json_block(command)).map_err(syntax),
+        Syntax::Toml => edit::toml::set(text, &client.path(), &client.toml_block(command)).map_err(syntax),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_gets_its_own_block() {
+        let mut all = String::new();
+        for client in Client::value_variants() {
+            let block = edited("", *client, "/usr/bin/switchboard", Path::new("f")).unwrap();
+            all.push_str(&format!("--- {} ---\n{block}", client.project_file(Path::new("")).display()));
+        }
+
+        insta::assert_snapshot!(all);
+    }
+
+    #[test]
+    fn installing_twice_changes_nothing_the_second_time() {
+        for client in Client::value_variants() {
+            let once = edited("", *client, "switchboard", Path::new("f")).unwrap();
+
+            assert_eq!(edited(&once, *client, "switchboard", Path::new("f")).unwrap(), once);
+        }
+    }
+
+    #[test]
+    fn broken_settings_are_left_alone() {
+        for client in Client::value_variants() {
+            let failure = edited("{ \"a\": [", *client, "switchboard", Path::new("f")).unwrap_err();
+
+            assert_eq!(failure.code, "config.syntax");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The clients: where each keeps its MCP servers, and in what form.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toml_edit::{Array, Table, value};
+
+use crate::surroundings::Surroundings;
+
+/// An MCP client that Switchboard can be installed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Client {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// OpenCode.
+    Opencode,
+    /// Gemini CLI.
+    Gemini,
+    /// Qwen Code.
+    Qwen,
+}
+
+/// The form of a settings file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    /// JSON, possibly with comments.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// The repository's settings.
+    pub(crate) fn project_file(self, root: &Path) -> PathBuf {
+        match self {
+            Self::Claude => root.join(".mcp.json"),
+            Self::Codex => root.join(".codex/config.toml"),
+            Self::Opencode => existing(root.join("opencode.jsonc"), root.join("opencode.json")),
+            Self::Gemini => root.join(".gemini/settings.json"),
+            Self::Qwen => root.join(".qwen/settings.json"),
+        }
+    }
+
+    /// The user's settings; nothing without a home folder.
+    pub(crate) fn user_file(self, surroundings: &Surroundings) -> Option<PathBuf> {
+        let below = |path: &str| surroundings.home().map(|home| home.join(path));
+        let named = |variable: &str| surroundings.variable(variable).map(PathBuf::from);
+        match self {
+            Self::Claude => Some(named("CLAUDE_CONFIG_DIR").or_else(|| surroundings.home())?.join(".claude.json")),
+            Self::Codex => Some(named("CODEX_HOME").or_else(|| below(".codex"))?.join("config.toml")),
+            Self::Opencode => {
+                let folder = named("XDG_CONFIG_HOME").or_else(|| below(".config"))?.join("opencode");
+                Some(existing(folder.join("opencode.jsonc"), folder.join("opencode.json")))
+            }
+            Self::Gemini => below(".gemini/settings.json"),
+            Self::Qwen => below(".qwen/settings.json"),
+        }
+    }
+
+    /// The form of both.
+    pub(crate) fn syntax(self) -> Syntax {
+        match self {
+            Self::Codex => Syntax::Toml,
+            Self::Claude | Self::Opencode | Self::Gemini | Self::Qwen => Syntax::Json,
+        }
+    }
+
+    /// Where in the settings the entry stands.
+    pub(crate) fn path(self) -> [&'static str; 2] {
+        match self {
+            Self::Codex => ["mcp_servers", "switchboard"],
+            Self::Opencode => ["mcp", "switchboard"],
+            Self::Claude | Self::Gemini | Self::Qwen => ["mcpServers", "switchboard"],
+        }
+    }
+
+    /// The entry in JSON.
+    pub(crate) fn json_block(self, command: &str) -> Value {
+        match self {
+            Self::Opencode => json!({ "type": "local", "command": [command, "mcp"], "environment": {} }),
+            Self::Gemini | Self::Qwen => json!({ "command": command, "args": ["mcp"], "env": {}, "trust": true }),
+            Self::Claude | Self::Codex => json!({ "command": command, "args": ["mcp"], "env": {} }),
+        }
+    }
+
+    /// The entry in TOML. Without the approval mode Codex refuses every tool of a server when nobody watches.
+    pub(crate) fn toml_block(self, command: &str) -> Table {
+        let mut table = Table::new();
+        table.insert("command", value(command));
+        table.insert("args", value(Array::from_iter(["mcp"])));
+        table.insert("default_tools_approval_mode", value("approve"));
+        table
+    }
+}
+
+fn existing(first: PathBuf, second: PathBuf) -> PathBuf {
+    if first.exists() { first } else { second }
+}

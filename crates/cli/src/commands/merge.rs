@@ -1,0 +1,38 @@
+//! `switchboard merge`
+
+use std::time::Duration;
+
+use protocol::verb::run::{MergeRun, MergeRunRequest};
+
+use crate::context::Context;
+use crate::output::one_line;
+use crate::report::Outcome;
+
+/// A merge of a large tree on a slow disk may take its time.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Merge a run's branch into the branch that it was started from
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: merge_run")]
+pub(crate) struct Args {
+    /// The run, or the beginning of its id; the newest when left out
+    run: Option<String>,
+}
+
+/// Merges.
+pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    let request = MergeRunRequest { run: args.run };
+    let reply = context.daemon()?.call_within::<MergeRun>(&request, LIMIT)?;
+    if context.json {
+        context.out.json(&reply);
+        return Ok(());
+    }
+    let short = |commit: &str| commit.chars().take(12).collect::<String>();
+    let files = reply.files.len();
+    context.out.line(format!("{} moved from {} to {}", reply.target, short(&reply.from), short(&reply.to)));
+    context.out.line(format!("{files} files changed:"));
+    for file in &reply.files {
+        context.out.line(format!("    {}", one_line(file, 300)));
+    }
+    Ok(())
+}

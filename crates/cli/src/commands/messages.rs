@@ -1,0 +1,56 @@
+//! `switchboard messages`
+
+use protocol::error::Failure;
+use protocol::id::AgentName;
+use protocol::message::{DeliveryState, Message};
+use protocol::verb::bus::{ListMessages, ListMessagesRequest};
+
+use crate::context::Context;
+use crate::output::{Output, Tone, plain};
+use crate::report::Outcome;
+
+/// List messages between agents and how far each has come
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: list_messages")]
+pub(crate) struct Args {
+    /// Only those from or to this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// At most so many, the newest
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+/// Asks and shows.
+pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    let agent = args
+        .agent
+        .map(AgentName::new)
+        .transpose()
+        .map_err(|error| Failure::new("request.bad-args", "--agent is not the name of an agent").because(&error))?;
+    let reply = context.daemon()?.call::<ListMessages>(&ListMessagesRequest { agent, limit: args.limit })?;
+    if context.json {
+        context.out.json(&reply);
+        return Ok(());
+    }
+    for message in &reply.messages {
+        show(message, &mut context.out);
+    }
+    context.out.line(format!("{} sent, {} acknowledged", reply.sent, reply.acked));
+    Ok(())
+}
+
+fn show(message: &Message, out: &mut Output) {
+    let claim = if message.sender_verified { "" } else { " (unverified)" };
+    let (tone, state) = match message.state {
+        DeliveryState::Accepted => (Tone::Notice, "accepted"),
+        DeliveryState::Offered => (Tone::Notice, "offered"),
+        DeliveryState::Injected => (Tone::Faint, "seen"),
+        DeliveryState::Acked => (Tone::Good, "acked"),
+    };
+    let head = format!("{} {} {}{claim} -> {}", message.created_at, message.id, message.sender, message.recipient);
+    out.line(format!("{head}  {}  {}", message.action.as_str(), out.paint(tone, state)));
+    for line in plain(&message.payload).lines() {
+        out.line(format!("    {line}"));
+    }
+}

@@ -1,0 +1,110 @@
+//! `switchboard needs`, `approve`, `deny`, `answer`
+
+use protocol::need::Need;
+use protocol::verb::need::{
+    Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsRequest, SettleReply, SettleRequest,
+};
+
+use crate::context::Context;
+use crate::output::{Output, Tone, one_line, plain};
+use crate::report::Outcome;
+
+/// List the questions that wait for a person
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: list_needs")]
+pub(crate) struct Args {
+    /// Also those that were settled
+    #[arg(long)]
+    all: bool,
+}
+
+/// Allow what a worker asks for, once
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: approve")]
+pub(crate) struct ApproveArgs {
+    /// The question's id, or the beginning of it
+    id: String,
+}
+
+/// Refuse what a worker asks for
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: deny")]
+pub(crate) struct DenyArgs {
+    /// The question's id, or the beginning of it
+    id: String,
+}
+
+/// Answer a worker's question with one of its options
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: answer")]
+pub(crate) struct AnswerArgs {
+    /// The question's id, or the beginning of it
+    id: String,
+    /// The id of the option
+    option: String,
+}
+
+/// Lists.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<ListNeeds>(&ListNeedsRequest { include_settled: args.all })?;
+    if context.json {
+        context.out.json(&reply);
+        return Ok(());
+    }
+    if reply.needs.is_empty() {
+        context.out.line("nothing waits for you");
+    }
+    for need in &reply.needs {
+        show(need, &mut context.out);
+    }
+    Ok(())
+}
+
+/// Allows.
+pub(crate) fn run_approve(args: ApproveArgs, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<Approve>(&SettleRequest { id: args.id })?;
+    say(&reply, context);
+    Ok(())
+}
+
+/// Refuses.
+pub(crate) fn run_deny(args: DenyArgs, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<Deny>(&SettleRequest { id: args.id })?;
+    say(&reply, context);
+    Ok(())
+}
+
+/// Answers.
+pub(crate) fn run_answer(args: AnswerArgs, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<Answer>(&AnswerRequest { id: args.id, option: args.option })?;
+    say(&reply, context);
+    Ok(())
+}
+
+fn say(reply: &SettleReply, context: &mut Context) {
+    if context.json {
+        context.out.json(reply);
+    } else {
+        context.out.line(format!("{} is {}", reply.id, reply.outcome));
+    }
+}
+
+/// Prints a question with the commands that settle it.
+pub(crate) fn show(need: &Need, out: &mut Output) {
+    let head = format!("{}  {} of {}: {}", need.id, need.task, need.run, one_line(&need.title, 200));
+    out.line(out.paint(Tone::Notice, &head));
+    for line in plain(&need.detail).lines().take(40) {
+        out.line(format!("    {line}"));
+    }
+    if let Some(outcome) = &need.outcome {
+        out.line(format!("    {outcome}"));
+        return;
+    }
+    for option in &need.options {
+        let name = one_line(&option.name, 80);
+        out.line(format!("    switchboard answer {} {}   ({name})", need.id, one_line(&option.id, 80)));
+    }
+    out.line(format!("    switchboard approve {}", need.id));
+    out.line(format!("    switchboard deny {}", need.id));
+    out.line(format!("    refused by itself at {}", need.expires_at));
+}

@@ -1,0 +1,139 @@
+//! `switchboard run`
+
+mod agents;
+mod follow;
+mod line;
+mod preview;
+
+use std::path::{Path, PathBuf};
+
+use daemon::Launch;
+use protocol::error::{Exit, Failure};
+use protocol::plan::{MAX_PLAN_BYTES, Plan};
+use protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
+
+use crate::ask;
+use crate::commands::{example, trust};
+use crate::context::Context;
+use crate::report::{Ending, Outcome};
+
+/// Run a plan with agents in work trees, or go on with a run
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: start_run, resume_run, get_run")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct Args {
+    /// The plan: a plan.json or a plan.md
+    #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
+    plan: Option<PathBuf>,
+    /// Run the built-in example in a scratch folder, with scripts that play agents
+    #[arg(long, conflicts_with = "resume")]
+    example: bool,
+    /// Go on with a run that was interrupted; the newest when none is named
+    #[arg(long, value_name = "RUN", num_args = 0..=1)]
+    resume: Option<Option<String>>,
+    /// The agent for tasks that name none
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Say what would happen and start nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Merge into your branch when every task is merged
+    #[arg(long)]
+    merge: bool,
+    /// At most so many workers at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    max_workers: Option<u32>,
+    /// Folder for the work trees
+    #[arg(long, value_name = "DIR")]
+    worktrees: Option<PathBuf>,
+    /// Start without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Runs the example, a plan, or what is left of a run.
+pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    match (args.example, &args.resume) {
+        (true, _) => example::run(args.agent.as_deref(), context),
+        (false, Some(run)) => resume(run.clone(), context),
+        (false, None) => run_plan(&args, context),
+    }
+}
+
+/// A plan as it was found.
+struct Source {
+    text: String,
+    /// Its path as people know it.
+    name: String,
+    plan: Plan,
+}
+
+fn run_plan(args: &Args, context: &mut Context) -> Outcome {
+    let path = args.plan.as_deref().unwrap_or(Path::new(""));
+    let source = read(path, context)?;
+    let choice = agents::choose(&source.plan, args.agent.as_deref(), context)?;
+    trust::require(&source.text, &source.name, path, context)?;
+    let mut request = StartRunRequest {
+        plan: source.text,
+        source: source.name,
+        agents: choice.agents,
+        default_agent: choice.default,
+        max_workers: args.max_workers,
+        worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
+        merge: args.merge,
+        dry_run: true,
+        ends_daemon: false,
+    };
+    let (mut client, started) = context.daemon_for(Launch { ends_with_run: true })?;
+    let preview = client.call::<StartRun>(&request)?;
+    show_preview(&preview, &source.plan, args, context);
+    if args.dry_run {
+        return Ok(());
+    }
+    if !args.yes && context.can_ask() && !ask::yes("Start?", true)? {
+        return Err(Ending::Said(Exit::Person));
+    }
+    request.dry_run = false;
+    request.ends_daemon = started;
+    // A person may have thought for longer than an unused daemon waits, so it is looked for again.
+    let (mut client, _) = context.daemon_for(Launch { ends_with_run: true })?;
+    let reply = client.call::<StartRun>(&request)?;
+    let run = reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
+    follow::follow(client, &run, reply.cursor, args.merge, context)
+}
+
+fn show_preview(preview: &StartRunReply, plan: &Plan, args: &Args, context: &mut Context) {
+    if !context.json {
+        preview::print(preview, plan, args.merge, context);
+    } else if args.dry_run {
+        context.out.json(preview);
+    }
+}
+
+fn resume(run: Option<String>, context: &mut Context) -> Outcome {
+    let (mut client, started) = context.daemon_for(Launch { ends_with_run: true })?;
+    let reply = client.call::<ResumeRun>(&ResumeRunRequest { run, ends_daemon: started })?;
+    if !context.json {
+        context.out.line(format!("{} is {}", reply.run, reply.state));
+    }
+    follow::follow(client, &reply.run, reply.cursor, false, context)
+}
+
+fn read(path: &Path, context: &Context) -> Result<Source, Failure> {
+    let name = path.display().to_string();
+    let unreadable = |error: &std::io::Error| {
+        Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(error)
+    };
+    let full = context.resolve(path);
+    let size = full.metadata().map_err(|error| unreadable(&error))?.len();
+    if size > MAX_PLAN_BYTES as u64 {
+        return Err(Failure::new("plan.schema", format!("a plan has at most {MAX_PLAN_BYTES} bytes")).at(name));
+    }
+    let bytes = std::fs::read(&full).map_err(|error| unreadable(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Failure::new("plan.syntax", "the plan is not UTF-8").at(format!("{name}:{line}"))
+    })?;
+    let plan = daemon::trust::plan(&text, &name)?;
+    Ok(Source { text, name, plan })
+}

@@ -1,0 +1,135 @@
+//! Who does the work: the agents that a plan names, and the one for tasks that name none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::error::Failure;
+use protocol::id::{AgentName, fold};
+use protocol::plan::{Phase, Plan, Task};
+use protocol::verb::run::AgentChoice;
+
+use crate::ask;
+use crate::available::Available;
+use crate::context::Context;
+
+/// What was chosen.
+#[derive(Debug)]
+pub(super) struct Choice {
+    /// How to start each agent that is needed.
+    pub(super) agents: Vec<AgentChoice>,
+    /// Who does the tasks that name nobody.
+    pub(super) default: Option<AgentName>,
+}
+
+/// Chooses; asks where several could do it and a person is there.
+///
+/// # Errors
+/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `config.untrusted`, `config.syntax`.
+pub(super) fn choose(plan: &Plan, named: Option<&str>, context: &Context) -> Result<Choice, Failure> {
+    let available = Available::read(context)?;
+    let wanted = wanted(plan);
+    let default = match named {
+        Some(name) => Some(name.to_owned()),
+        None if wanted.has_nobody => one(&available, context)?,
+        None => None,
+    };
+    let mut choices = BTreeMap::new();
+    for name in wanted.names.iter().chain(&default) {
+        choices.insert(fold(name), available.choice(&agent_name(name)?, context)?);
+    }
+    let default = default.map(|name| agent_name(&name)).transpose()?;
+    Ok(Choice { agents: choices.into_values().collect(), default })
+}
+
+/// The one agent that may be taken without asking, or the one that a person names. An agent whose runs cost money is
+/// never taken without being named, not even when there is no other.
+fn one(available: &Available, context: &Context) -> Result<Option<String>, Failure> {
+    let candidates = available.candidates(context);
+    if let [only] = candidates.as_slice()
+        && !only.spends
+    {
+        return Ok(Some(only.name.clone()));
+    }
+    let names: Vec<_> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    if context.can_ask() {
+        let chosen = ask::choose("Some tasks name no agent. Who does them?", &names)?;
+        if let Some(name) = chosen {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    let what = "some tasks name no agent, and Switchboard does not choose one for you";
+    let hint = format!("name one: --agent {}", names.join(" | --agent "));
+    Err(Failure::new("agent.ambiguous", what).hint(hint))
+}
+
+/// The agents that a plan's tasks need.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    names: BTreeSet<String>,
+    /// Some task names nobody, and has no command that would do without.
+    has_nobody: bool,
+}
+
+fn wanted(plan: &Plan) -> Wanted {
+    let mut wanted = Wanted::default();
+    for phase in &plan.phases {
+        for task in &phase.tasks {
+            let has_command = task.switchboard.as_ref().is_some_and(|settings| settings.command.is_some());
+            match agent_of(plan, phase, task) {
+                _ if has_command => {}
+                Some(name) => {
+                    wanted.names.insert(name.to_owned());
+                }
+                None => wanted.has_nobody = true,
+            }
+        }
+    }
+    wanted
+}
+
+fn agent_of<'a>(plan: &'a Plan, phase: &'a Phase, task: &'a Task) -> Option<&'a str> {
+    let of_task = task.switchboard.as_ref().and_then(|settings| settings.agent.as_deref());
+    let of_phase = phase.switchboard.as_ref().and_then(|settings| settings.agent.as_deref());
+    let of_plan = plan.switchboard.as_ref().and_then(|settings| settings.agent.as_deref());
+    of_task.or(of_phase).or(of_plan)
+}
+
+fn agent_name(name: &str) -> Result<AgentName, Failure> {
+    AgentName::new(name)
+        .map_err(|error| Failure::new("agent.unknown", format!("{name:?} can't be the name of an agent")).because(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(settings: &str) -> Plan {
+        let task = |id: &str, rest: &str| format!(r#"{{"id":"{id}","phase":1,"description":"d"{rest}}}"#);
+        let tasks = [
+            task("1.1", r#","x-switchboard":{"agent":"ada"}"#),
+            task("1.2", r#","x-switchboard":{"command":["true"]}"#),
+            task("1.3", ""),
+        ];
+        let text = format!(
+            r#"{{"schema_version":"1.0.0","title":"t","swarm":"s"{settings},"phases":[{{"id":1,"name":"p","tasks":[{}]}}]}}"#,
+            tasks.join(",")
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn a_task_with_a_command_needs_nobody_and_one_without_a_name_does() {
+        let wanted = wanted(&plan(""));
+
+        assert_eq!(wanted, Wanted { names: ["ada".to_owned()].into(), has_nobody: true });
+    }
+
+    #[test]
+    fn the_plans_own_agent_does_what_names_nobody() {
+        let wanted = wanted(&plan(r#","x-switchboard":{"agent":"ben"}"#));
+
+        assert_eq!(wanted, Wanted { names: ["ada".to_owned(), "ben".to_owned()].into(), has_nobody: false });
+    }
+}

@@ -1,0 +1,212 @@
+//! Follows a run to its end: a line for each thing that happens, then the report.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use protocol::error::{Exit, Failure};
+use protocol::event::Event;
+use protocol::id::RunId;
+use protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest};
+use protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::line::Teller;
+use crate::client::Client;
+use crate::context::Context;
+use crate::report::{Ending, Outcome};
+use crate::run_report;
+
+/// How long one look waits for the next event: signals are seen in between.
+const LOOK_MS: u64 = 300;
+
+/// How long a second Ctrl-C may come after the first.
+const SECOND_THOUGHT: Duration = Duration::from_millis(1500);
+
+/// How long a daemon that went away is looked for, which covers a `switchboard restart`.
+const COME_BACK: Duration = Duration::from_secs(5);
+
+/// How long the merge at the end of a run is waited for.
+const MERGE_LIMIT: Duration = Duration::from_secs(300);
+
+/// Events that one look takes.
+const PAGE: u32 = 500;
+
+/// Follows until the run has ended, the person leaves, or the daemon is gone.
+///
+/// # Errors
+/// What the run came to, where that is not success.
+pub(super) fn follow(client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
+    let signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
+        Failure::new("internal.bug", "signals can't be listened to").because(&error)
+    })?;
+    let bar = bar(context);
+    let mut watch = Watch { client, run, cursor, signals, bar, teller: Teller::new(run), interrupted: None };
+    let left = watch.to_the_end(context);
+    watch.bar.finish_and_clear();
+    if let Some(ending) = left? {
+        return Err(ending);
+    }
+    watch.conclude(merge, context)
+}
+
+struct Watch<'a> {
+    client: Client,
+    run: &'a RunId,
+    cursor: u64,
+    signals: Signals,
+    bar: ProgressBar,
+    teller: Teller<'a>,
+    interrupted: Option<Instant>,
+}
+
+// === impl Watch ===
+
+impl Watch<'_> {
+    /// Prints what happens until the run has ended; an ending of its own when the person leaves before that.
+    fn to_the_end(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
+        let mut is_running = self.get()?.summary.state == "running";
+        loop {
+            let reply = self.look(context)?;
+            self.cursor = reply.cursor;
+            for event in &reply.events {
+                self.tell(event, context);
+            }
+            if self.teller.has_ended() || !is_running && reply.cursor >= reply.head {
+                return Ok(None);
+            }
+            if let Some(ending) = self.heed_signals(context)? {
+                return Ok(Some(ending));
+            }
+            // A reader that is gone is like a first Ctrl-C: the run goes on without it.
+            if context.out.is_closed() {
+                return Ok(Some(Ending::Said(Exit::Failed)));
+            }
+            if reply.events.is_empty() {
+                is_running = self.get()?.summary.state == "running";
+            }
+        }
+    }
+
+    fn look(&mut self, context: &Context) -> Result<ReadEventsReply, Failure> {
+        let request = ReadEventsRequest {
+            after: self.cursor,
+            limit: Some(PAGE),
+            wait_ms: LOOK_MS,
+            with_bodies: true,
+            ..ReadEventsRequest::default()
+        };
+        let deadline = Instant::now() + COME_BACK;
+        loop {
+            let failure = match self.client.call::<ReadEvents>(&request) {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            if !failure.code.starts_with("daemon.") || Instant::now() >= deadline {
+                return Err(failure.hint(format!("go on with it: switchboard run --resume {}", self.run)));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            if let Ok(client) = context.running_daemon() {
+                self.client = client;
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &Event, context: &mut Context) {
+        let lines = self.teller.lines(event, &context.out);
+        if context.json {
+            context.out.json(event);
+        } else {
+            self.bar.suspend(|| lines.iter().for_each(|line| context.out.line(line)));
+        }
+        if let Some(total) = self.teller.tasks() {
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(self.teller.merged());
+        self.bar.set_message(self.teller.at_work());
+    }
+
+    fn heed_signals(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
+        let arrived: Vec<_> = self.signals.pending().collect();
+        if arrived.contains(&SIGTERM) {
+            return Ok(Some(Ending::Signal(143)));
+        }
+        if arrived.contains(&SIGINT) {
+            if self.interrupted.is_some() {
+                return self.stop(context).map(Some);
+            }
+            self.interrupted = Some(Instant::now());
+            let how = format!("the run goes on; follow it again: switchboard run --resume {}", self.run);
+            self.say(&how, context);
+            self.say("Ctrl-C once more stops its workers", context);
+        }
+        let has_left = self.interrupted.is_some_and(|since| since.elapsed() > SECOND_THOUGHT);
+        Ok(has_left.then_some(Ending::Signal(130)))
+    }
+
+    fn stop(&mut self, context: &mut Context) -> Result<Ending, Failure> {
+        let reply = self.client.call::<StopRun>(&StopRunRequest { what: self.run.to_string() })?;
+        self.say(&format!("{} is told to stop; what is merged stays in its branch", reply.run), context);
+        Ok(Ending::Signal(130))
+    }
+
+    fn say(&self, line: &str, context: &mut Context) {
+        if !context.json {
+            self.bar.suspend(|| context.out.line(line));
+        }
+    }
+
+    fn get(&mut self) -> Result<GetRunReply, Failure> {
+        self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()) })
+    }
+
+    /// The report, the merge that was asked for, and what the record says of itself.
+    fn conclude(mut self, merge: bool, context: &mut Context) -> Outcome {
+        let mut report = self.get()?;
+        let mut refused = None;
+        if merge && report.summary.state == "succeeded" {
+            let request = MergeRunRequest { run: Some(self.run.to_string()) };
+            refused = self.client.call_within::<MergeRun>(&request, MERGE_LIMIT).err();
+            report = self.get()?;
+        }
+        let verified = self.client.call::<VerifyLog>(&VerifyLogRequest {})?;
+        if context.json {
+            context.out.json(&serde_json::json!({ "report": report, "verified": verified }));
+        } else {
+            context.out.line("");
+            run_report::print(&report, &mut context.out);
+            context.out.line(format!("record: {} events, {}", verified.events, verified.summary));
+            next_step(&report, context);
+        }
+        if let Some(failure) = refused {
+            return Err(failure.into());
+        }
+        if !verified.is_intact {
+            return Err(Failure::new("store.corrupt", verified.summary).hint("switchboard verify").into());
+        }
+        run_report::exit(&report).map_or(Ok(()), |exit| Err(Ending::Said(exit)))
+    }
+}
+
+fn next_step(report: &GetRunReply, context: &mut Context) {
+    let run = &report.summary.run;
+    let line = match run_report::exit(report) {
+        None if report.summary.is_merged => format!("merged into {}", report.summary.target),
+        None => format!("take it over: switchboard merge {run}"),
+        Some(_) => format!("see why: switchboard show {run}   try again: switchboard retry {run}"),
+    };
+    context.out.line(line);
+}
+
+/// A bar below the lines, on a terminal only.
+fn bar(context: &Context) -> ProgressBar {
+    if context.json || !context.surroundings.stdout_is_terminal || !context.surroundings.stderr_is_terminal {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
+    if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} merged  {elapsed}  {wide_msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.enable_steady_tick(Duration::from_secs(1));
+    bar
+}

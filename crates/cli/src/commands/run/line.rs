@@ -1,0 +1,251 @@
+//! Turns events into lines: who did what on which task, refusals with what was found.
+
+use std::collections::BTreeMap;
+
+use protocol::event::Event;
+use protocol::id::{RunId, WorkerId};
+use protocol::message::MessageEvent;
+use protocol::need::NeedEvent;
+use protocol::plan::TaskId;
+use protocol::run::{GateVerdict, RunEvent, RunOutcome, TurnOutcome};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::output::{Output, Tone, one_line};
+
+/// Widest text of an agent in a line.
+const WIDTH: usize = 160;
+
+/// Tells a run's story and keeps what later lines need.
+#[derive(Debug)]
+pub(super) struct Teller<'a> {
+    run: &'a RunId,
+    /// Agent by task.
+    agents: BTreeMap<String, String>,
+    /// Task by worker.
+    workers: BTreeMap<WorkerId, String>,
+    at_work: Vec<String>,
+    tasks: Option<u64>,
+    merged: u64,
+    has_ended: bool,
+}
+
+/// The facts of `worker_equipped`, as far as they are told.
+#[derive(Deserialize)]
+struct Equipped {
+    worker: WorkerId,
+    run: RunId,
+    task: String,
+    attempt: u32,
+    agent: String,
+    scripted: bool,
+}
+
+/// The facts of `worker_reported`, as far as they are told.
+#[derive(Deserialize)]
+struct Reported {
+    worker: WorkerId,
+    what: Value,
+}
+
+// === impl Teller ===
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(run: &'a RunId) -> Self {
+        let (agents, workers) = (BTreeMap::new(), BTreeMap::new());
+        Self { run, agents, workers, at_work: Vec::new(), tasks: None, merged: 0, has_ended: false }
+    }
+
+    /// Whether the run has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// How many tasks there are, once that is known.
+    pub(super) fn tasks(&self) -> Option<u64> {
+        self.tasks
+    }
+
+    /// How many of them are merged.
+    pub(super) fn merged(&self) -> u64 {
+        self.merged
+    }
+
+    /// Who is at work on what.
+    pub(super) fn at_work(&self) -> String {
+        let who = |task: &String| format!("{task} {}", self.agents.get(task).map_or("", String::as_str));
+        self.at_work.iter().map(who).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The lines that tell of an event; none when it is of no interest here.
+    pub(super) fn lines(&mut self, event: &Event, out: &Output) -> Vec<String> {
+        if event.subject == format!("run/{}", self.run) {
+            return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
+        }
+        match event.kind.as_str() {
+            "worker_equipped" => self.of_start(event),
+            "worker_reported" => self.of_worker(event, out),
+            "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
+            _ => event.fact().map_or_else(Vec::new, |fact| of_message(fact, event)),
+        }
+    }
+
+    fn head(&self, task: &str) -> String {
+        format!("{task:5} {:8}", self.agents.get(task).map_or("", String::as_str))
+    }
+
+    fn of_start(&mut self, event: &Event) -> Vec<String> {
+        let Ok(equipped) = serde_json::from_value::<Equipped>(event.facts.clone()) else { return Vec::new() };
+        if equipped.run != *self.run {
+            return Vec::new();
+        }
+        let Equipped { worker, task, attempt, agent, scripted, .. } = equipped;
+        self.agents.insert(task.clone(), agent);
+        self.workers.insert(worker, task.clone());
+        self.at_work.retain(|other| *other != task);
+        self.at_work.push(task.clone());
+        let script = if scripted { " (a script)" } else { "" };
+        vec![format!("{} starts{script}, attempt {attempt}", self.head(&task))]
+    }
+
+    fn of_worker(&self, event: &Event, out: &Output) -> Vec<String> {
+        let Ok(Reported { worker, what }) = serde_json::from_value(event.facts.clone()) else { return Vec::new() };
+        let Some(task) = self.workers.get(&worker) else { return Vec::new() };
+        let word = |key: &str| what[key].as_str().unwrap_or_default();
+        match (word("report"), word("status")) {
+            ("tool_called", "completed") => vec![format!("{} did: {}", self.head(task), one_line(word("title"), WIDTH))],
+            ("tool_called", "failed") => {
+                vec![format!("{} could not: {}", self.head(task), one_line(word("title"), WIDTH))]
+            }
+            ("faulted", _) => {
+                let why = one_line(event.body.as_deref().unwrap_or_default(), WIDTH);
+                let text = format!("{} {}: {why}", self.head(task), word("code"));
+                vec![out.paint(Tone::Bad, &text)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn of_need(&self, fact: NeedEvent, out: &Output) -> Vec<String> {
+        match fact {
+            NeedEvent::NeedAsked { id, run, task, title, .. } if run == *self.run => {
+                let line = format!("{} ASKS YOU: {}", self.head(&task), one_line(&title, WIDTH));
+                let how = format!("{:15}switchboard approve {id}   switchboard deny {id}", "");
+                vec![out.paint(Tone::Notice, &line), how]
+            }
+            NeedEvent::NeedAsked { .. } => Vec::new(),
+            NeedEvent::NeedSettled { id, outcome, .. } => vec![format!("{:14} {id} is {outcome}", "")],
+        }
+    }
+
+    fn of_run(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
+        match fact {
+            RunEvent::RunStarted { tasks, max_workers, .. } => {
+                self.tasks = Some(tasks.into());
+                vec![format!("{}: {tasks} tasks, {max_workers} at once", self.run)]
+            }
+            RunEvent::RunFinished { outcome } => {
+                self.has_ended = true;
+                vec![ended(outcome)]
+            }
+            RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
+            RunEvent::TurnEnded { task, outcome, reason, .. } => vec![self.of_turn(task.as_str(), outcome, &reason)],
+            RunEvent::ChangeCaptured { task, files, files_total, .. } => {
+                let names = one_line(&files.join(", "), WIDTH);
+                vec![format!("{} changed {files_total} files: {names}", self.head(task.as_str()))]
+            }
+            RunEvent::NothingChanged { task, .. } => {
+                vec![out.paint(Tone::Bad, &format!("{} changed nothing, so it is not done", self.head(task.as_str())))]
+            }
+            RunEvent::GateReported { task, gate, verdict, reasons, .. } => {
+                self.of_gate(task.as_str(), &gate, verdict, &reasons, out)
+            }
+            fact => self.of_task(fact, out),
+        }
+    }
+
+    fn of_turn(&self, task: &str, outcome: TurnOutcome, reason: &str) -> String {
+        let says = match outcome {
+            TurnOutcome::Finished => "says that it is done",
+            TurnOutcome::Failed => "failed",
+            TurnOutcome::Stopped => "was stopped",
+            TurnOutcome::Refused => "declined",
+            TurnOutcome::TimedOut => "took too long",
+        };
+        let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, WIDTH)) };
+        format!("{} {says}{why}", self.head(task))
+    }
+
+    fn of_gate(&self, task: &str, gate: &str, verdict: GateVerdict, reasons: &[String], out: &Output) -> Vec<String> {
+        let (tone, word) = match verdict {
+            GateVerdict::Pass => (Tone::Good, "passes"),
+            GateVerdict::Warn => (Tone::Notice, "passes with a warning"),
+            GateVerdict::Fail => (Tone::Bad, "REFUSES"),
+            GateVerdict::Error => (Tone::Bad, "REFUSES, it could not judge"),
+            GateVerdict::NotConfigured => (Tone::Faint, "is not configured"),
+        };
+        let mut lines = vec![out.paint(tone, &format!("{} {gate} {word}", self.head(task)))];
+        lines.extend(reasons.iter().map(|reason| format!("{:15}  {}", "", one_line(reason, WIDTH))));
+        lines
+    }
+
+    /// What happens to a task beside its turns and gates.
+    fn of_task(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
+        let Some(task) = fact.task().map(TaskId::as_str).map(str::to_owned) else { return Vec::new() };
+        let head = self.head(&task);
+        let mut leave = || self.at_work.retain(|other| *other != task);
+        match fact {
+            RunEvent::TaskMerged { commit, .. } => {
+                leave();
+                self.merged += 1;
+                let short = commit.get(..9).unwrap_or(&commit);
+                vec![out.paint(Tone::Good, &format!("{head} is merged as {short}"))]
+            }
+            RunEvent::MergeConflicted { files, .. } => {
+                vec![out.paint(Tone::Bad, &format!("{head} conflicts: {}", one_line(&files.join(", "), WIDTH)))]
+            }
+            RunEvent::TaskBlocked { reason, .. } => {
+                leave();
+                vec![out.paint(Tone::Bad, &format!("{head} is blocked: {}", one_line(&reason, WIDTH)))]
+            }
+            RunEvent::TaskDepFailed { root, .. } => {
+                vec![out.paint(Tone::Bad, &format!("{head} can't start: {root} did not make it"))]
+            }
+            RunEvent::WorkerLost { reason, .. } => vec![format!("{head} was lost: {}", one_line(&reason, WIDTH))],
+            RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],
+            RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
+            RunEvent::RunStarted { .. }
+            | RunEvent::RunFinished { .. }
+            | RunEvent::RunStopRequested
+            | RunEvent::TaskAdded { .. }
+            | RunEvent::TaskExtended { .. }
+            | RunEvent::WorkerIntended { .. }
+            | RunEvent::WorkerStarted { .. }
+            | RunEvent::TurnEnded { .. }
+            | RunEvent::ChangeCaptured { .. }
+            | RunEvent::NothingChanged { .. }
+            | RunEvent::GateReported { .. }
+            | RunEvent::MergeIntended { .. } => Vec::new(),
+        }
+    }
+}
+
+fn ended(outcome: RunOutcome) -> String {
+    match outcome {
+        RunOutcome::Succeeded => "every task is merged",
+        RunOutcome::Failed => "some task did not make it",
+        RunOutcome::Stopped => "the run was stopped",
+    }
+    .to_owned()
+}
+
+fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
+    match fact {
+        MessageEvent::MessageSent { sender, recipient, .. } => {
+            let text = one_line(event.body.as_deref().unwrap_or_default(), WIDTH);
+            vec![format!("mail  {sender} -> {recipient}: {text}")]
+        }
+        MessageEvent::MessageAcked { recipient, id } => vec![format!("mail  {recipient} has it: {id}")],
+        MessageEvent::MessageOffered { .. } | MessageEvent::MessageInjected { .. } => Vec::new(),
+    }
+}

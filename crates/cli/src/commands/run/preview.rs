@@ -1,0 +1,46 @@
+//! What a run will do, before it does anything.
+
+use protocol::frame::DriverSpec;
+use protocol::plan::Plan;
+use protocol::verb::run::{AgentChoice, StartRunReply};
+
+use crate::context::Context;
+use crate::output::{Tone, one_line};
+
+/// Prints target branch, agents, work trees, tasks in order, and what the run will ask.
+pub(super) fn print(preview: &StartRunReply, plan: &Plan, merge: bool, context: &mut Context) {
+    let out = &mut context.out;
+    out.line(out.paint(Tone::Strong, &one_line(&plan.title, 100)));
+    let base = preview.base.get(..9).unwrap_or(&preview.base);
+    out.line(format!("from        {} at {base}", preview.target));
+    out.line(format!("onto        {}, a branch of its own", preview.branch));
+    let moves = if merge { "when every task is merged" } else { "only by `switchboard merge`" };
+    out.line(format!("            {} itself moves {moves}", preview.target));
+    out.line(format!("work trees  {}", preview.worktrees));
+    for (number, wave) in preview.waves.iter().enumerate() {
+        let head = if number == 0 { "tasks" } else { "then" };
+        out.line(format!("{head:11} {}", wave.join(", ")));
+    }
+    out.line(format!("at once     {}", preview.max_workers));
+    for agent in &preview.agents {
+        out.line(format!("agent       {}: {}", agent.name, described(agent)));
+    }
+    for note in &preview.notes {
+        out.line(format!("left out    {}", one_line(note, 200)));
+    }
+    out.line("asks        what an agent may not decide for itself: switchboard needs");
+    if preview.agents.iter().any(|agent| !agent.scripted && matches!(agent.driver, DriverSpec::Acp { .. })) {
+        let warning = "its agents have your rights: they may run commands as you do";
+        out.line(out.paint(Tone::Notice, &format!("trust       {warning}")));
+    }
+    out.line("");
+}
+
+fn described(agent: &AgentChoice) -> String {
+    let (how, argv) = match &agent.driver {
+        DriverSpec::Acp { argv } => ("speaks ACP", argv),
+        DriverSpec::Exec { argv } => ("a command", argv),
+    };
+    let script = if agent.scripted { "a SCRIPT that plays an agent, " } else { "" };
+    format!("{script}{how}: {}", one_line(&argv.join(" "), 160))
+}

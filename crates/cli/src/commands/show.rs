@@ -1,0 +1,101 @@
+//! `switchboard show` and `switchboard diff`
+
+use protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskReply, ShowTaskRequest};
+
+use crate::context::Context;
+use crate::output::{Output, one_line, plain};
+use crate::report::Outcome;
+use crate::run_report;
+
+/// Show a run, or one task of it with its attempts, gates and refusals
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: show_task, get_run")]
+pub(crate) struct Args {
+    /// `RUN/TASK`, `TASK` of the newest run, or a run; the newest run when left out
+    what: Option<String>,
+}
+
+/// Show what a task changes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: show_task")]
+pub(crate) struct DiffArgs {
+    /// `RUN/TASK`, or `TASK` of the newest run
+    task: String,
+}
+
+/// Shows a run or a task.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    match &args.what {
+        Some(task) if !is_run(task) => show_task(task, context),
+        run => show_run(run.clone(), context),
+    }
+}
+
+/// Shows a diff.
+pub(crate) fn run_diff(args: &DiffArgs, context: &mut Context) -> Outcome {
+    let request = ShowTaskRequest { task: args.task.clone(), diff: true, output: false };
+    let reply = context.daemon()?.call::<ShowTask>(&request)?;
+    if context.json {
+        context.out.json(&reply);
+    } else {
+        context.out.text(&plain(reply.diff.as_deref().unwrap_or_default()));
+    }
+    Ok(())
+}
+
+fn is_run(what: &str) -> bool {
+    what.starts_with("run_") && !what.contains('/')
+}
+
+fn show_run(run: Option<String>, context: &mut Context) -> Outcome {
+    let reply: GetRunReply = context.daemon()?.call::<GetRun>(&GetRunRequest { run })?;
+    if context.json {
+        context.out.json(&reply);
+    } else {
+        run_report::print(&reply, &mut context.out);
+    }
+    Ok(())
+}
+
+fn show_task(task: &str, context: &mut Context) -> Outcome {
+    let request = ShowTaskRequest { task: task.to_owned(), diff: false, output: false };
+    let reply = context.daemon()?.call::<ShowTask>(&request)?;
+    if context.json {
+        context.out.json(&reply);
+    } else {
+        describe(&reply, &mut context.out);
+    }
+    Ok(())
+}
+
+fn describe(reply: &ShowTaskReply, out: &mut Output) {
+    let task = &reply.task;
+    let script = if task.scripted { " (a script)" } else { "" };
+    out.line(format!("task      {} of {}", task.id, reply.run));
+    out.line(format!("is        {}", one_line(&task.description, 500)));
+    out.line(format!("agent     {}{script}", task.agent));
+    out.line(format!("state     {}, {} attempts", task.state, task.attempts));
+    if !task.depends.is_empty() {
+        out.line(format!("depends   {}", task.depends.join(", ")));
+    }
+    for gate in &task.gates {
+        out.line(format!("gate      {}: {}", gate.gate, gate.verdict));
+        for reason in &gate.reasons {
+            out.line(format!("            {}", one_line(reason, 300)));
+        }
+    }
+    for refusal in &task.refusals {
+        out.line(format!("refused   {}", one_line(refusal, 300)));
+    }
+    if let Some(commit) = &task.commit {
+        out.line(format!("commit    {commit}"));
+    }
+    for file in &task.files {
+        out.line(format!("file      {}", one_line(file, 300)));
+    }
+    for (name, path) in [("worktree", &task.worktree), ("folder", &reply.folder)] {
+        if !path.is_empty() {
+            out.line(format!("{name:9} {path}"));
+        }
+    }
+}

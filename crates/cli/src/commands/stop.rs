@@ -1,0 +1,45 @@
+//! `switchboard stop` and `switchboard retry`
+
+use protocol::verb::run::{RetryTask, RetryTaskRequest, RunReply, StopRun, StopRunRequest};
+
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Stop a run or one task; work that is not merged stays in its branch
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: stop_run")]
+pub(crate) struct StopArgs {
+    /// `RUN` or `RUN/TASK`
+    what: String,
+}
+
+/// Try a blocked or stopped task again, with all attempts anew
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: retry_task")]
+pub(crate) struct RetryArgs {
+    /// `RUN/TASK`, or `RUN` for all of its blocked tasks
+    what: String,
+}
+
+/// Stops.
+pub(crate) fn run_stop(args: StopArgs, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<StopRun>(&StopRunRequest { what: args.what })?;
+    say(&reply, context);
+    Ok(())
+}
+
+/// Retries.
+pub(crate) fn run_retry(args: RetryArgs, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what })?;
+    say(&reply, context);
+    Ok(())
+}
+
+fn say(reply: &RunReply, context: &mut Context) {
+    if context.json {
+        context.out.json(reply);
+    } else {
+        context.out.line(format!("{} is {}", reply.run, reply.state));
+        context.out.line(format!("follow it: switchboard run --resume {}", reply.run));
+    }
+}

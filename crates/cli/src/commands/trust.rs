@@ -1,0 +1,143 @@
+//! `switchboard trust`
+
+use std::path::{Path, PathBuf};
+
+use daemon::trust::{Commands, Pins, commands};
+use protocol::error::Failure;
+
+use crate::ask;
+use crate::available::Available;
+use crate::context::Context;
+use crate::output::one_line;
+use crate::report::Outcome;
+
+/// Show the commands that a plan or this repository brings, and allow exactly them
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The plan; the agents of this repository when left out
+    plan: Option<PathBuf>,
+    /// List what you trust
+    #[arg(long, conflicts_with_all = ["plan", "revoke"])]
+    list: bool,
+    /// Take trust back: a digest of the list, or the beginning of one
+    #[arg(long, value_name = "DIGEST", conflicts_with = "plan")]
+    revoke: Option<String>,
+    /// Trust without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Lists, revokes, or shows and pins.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let pins = pins(context)?;
+    if args.list {
+        return list(&pins, context);
+    }
+    if let Some(digest) = &args.revoke {
+        return revoke(digest, &pins, context);
+    }
+    let (name, commands) = match &args.plan {
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(context.resolve(path)).map_err(|error| {
+                Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(&error)
+            })?;
+            let commands = commands(&text, &name)?;
+            (name, commands)
+        }
+        None => ("the agents of this repository".to_owned(), Available::read(context)?.of_project()),
+    };
+    pin(&name, &commands, args.yes, &pins, context)
+}
+
+fn pin(name: &str, commands: &Commands, yes: bool, pins: &Pins, context: &mut Context) -> Outcome {
+    let known = pins.has(&commands.digest);
+    if !context.json {
+        show(name, commands, context);
+    }
+    if !commands.list.is_empty() && !known {
+        if !yes && !(context.can_ask() && ask::yes("Trust exactly these commands?", false)?) {
+            return Err(untrusted(name, commands).hint("add --yes once you have read them").into());
+        }
+        pins.pin(name, commands).map_err(Failure::from)?;
+    }
+    if context.json {
+        context.out.json(&as_json(name, commands));
+    } else {
+        context.out.line(if commands.list.is_empty() { "there is nothing to trust" } else { "they are trusted" });
+    }
+    Ok(())
+}
+
+/// Makes sure that the commands of a plan are trusted, asking a person where one is there.
+///
+/// # Errors
+/// `config.untrusted` with the commands.
+pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context) -> Result<(), Failure> {
+    let commands = commands(text, name)?;
+    let pins = pins(context)?;
+    if commands.list.is_empty() || pins.has(&commands.digest) {
+        return Ok(());
+    }
+    if context.can_ask() {
+        show(name, &commands, context);
+        if ask::yes("Trust exactly these commands?", false)? {
+            return Ok(pins.pin(name, &commands)?);
+        }
+    }
+    Err(untrusted(name, &commands).hint(format!("look at them, then: switchboard trust {}", path.display())))
+}
+
+fn pins(context: &Context) -> Result<Pins, Failure> {
+    let folder = context.surroundings.config_folder();
+    folder.as_deref().map(Pins::at).ok_or_else(|| Failure::new("config.bad-value", "HOME is not set"))
+}
+
+fn untrusted(name: &str, commands: &Commands) -> Failure {
+    let what = format!("{name} brings {} commands that you have not trusted", commands.list.len());
+    let mut failure = Failure::new("config.untrusted", what).at(name);
+    failure.cause = commands.list.iter().map(|(what, argv)| format!("{what}: {}", argv.join(" "))).collect();
+    failure
+}
+
+fn show(name: &str, commands: &Commands, context: &mut Context) {
+    context.out.line(format!("{name}: {} commands, {}", commands.list.len(), commands.digest));
+    for (what, argv) in &commands.list {
+        context.out.line(format!("  {what}: {}", one_line(&argv.join(" "), 2000)));
+    }
+}
+
+fn as_json(name: &str, commands: &Commands) -> serde_json::Value {
+    serde_json::json!({ "what": name, "digest": commands.digest, "commands": commands.list })
+}
+
+fn list(pins: &Pins, context: &mut Context) -> Outcome {
+    let all = pins.all().map_err(Failure::from)?;
+    if context.json {
+        context.out.json(&all);
+        return Ok(());
+    }
+    if all.is_empty() {
+        context.out.line("you trust nothing yet");
+    }
+    for (digest, pin) in &all {
+        context.out.line(format!("{digest}  {}", one_line(&pin.what, 100)));
+        for command in &pin.commands {
+            context.out.line(format!("    {}", one_line(command, 2000)));
+        }
+    }
+    Ok(())
+}
+
+fn revoke(digest: &str, pins: &Pins, context: &mut Context) -> Outcome {
+    if !pins.revoke(digest).map_err(Failure::from)? {
+        let failure = Failure::new("request.bad-args", format!("no trusted digest begins with {digest}, or several do"));
+        return Err(failure.hint("switchboard trust --list").into());
+    }
+    if context.json {
+        context.out.json(&serde_json::json!({ "revoked": digest }));
+    } else {
+        context.out.line("it is not trusted any more");
+    }
+    Ok(())
+}

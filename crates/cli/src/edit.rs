@@ -1,0 +1,155 @@
+//! Changes one entry in a settings file that belongs to somebody else: the rest stays byte for byte, a copy is kept,
+//! and the file is replaced whole or not at all.
+
+pub(crate) mod jsonc;
+pub(crate) mod toml;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use protocol::error::Failure;
+
+/// What became of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// It had that entry already.
+    Unchanged,
+    /// It was written; the copy of what was there before, if anything was.
+    Written {
+        /// The copy.
+        backup: Option<PathBuf>,
+    },
+}
+
+/// Replaces a file's text by what `change` makes of it; a missing file counts as empty.
+///
+/// # Errors
+/// What `change` says, in which case nothing is written; `io.denied` or `io.disk-full` when the file can't be.
+pub(crate) fn file(path: &Path, change: impl FnOnce(&str) -> Result<String, Failure>) -> Result<Edited, Failure> {
+    // A link stays a link: what it points at is changed.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let old = match fs::read_to_string(&target) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(path, &error)),
+    };
+    let new = change(old.as_deref().unwrap_or_default())?;
+    if old.as_deref() == Some(new.as_str()) {
+        return Ok(Edited::Unchanged);
+    }
+    let backup = match &old {
+        Some(text) => Some(keep(&target, text).map_err(|error| failed(path, &error))?),
+        None => None,
+    };
+    replace(&target, new.as_bytes()).map_err(|error| failed(path, &error))?;
+    Ok(Edited::Written { backup })
+}
+
+/// Writes a copy beside the file under the first free name.
+fn keep(path: &Path, text: &str) -> io::Result<PathBuf> {
+    for number in 0..1000 {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if number == 0 { ".backup".to_owned() } else { format!(".backup{number}") });
+        let copy = PathBuf::from(name);
+        match OpenOptions::new().write(true).create_new(true).open(&copy) {
+            Ok(mut file) => {
+                fs::set_permissions(&copy, path.metadata()?.permissions())?;
+                file.write_all(text.as_bytes())?;
+                file.sync_all()?;
+                return Ok(copy);
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("there are a thousand copies already"))
+}
+
+/// Replaces a file in one step; its folder is made where it is missing, its permissions are kept.
+///
+/// # Errors
+/// What the system says; the file is then as it was.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or_else(|| io::Error::other("the path has no folder"))?;
+    fs::create_dir_all(folder)?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".new{}", std::process::id()));
+    let draft = PathBuf::from(name);
+    let done = write_draft(&draft, path, bytes).and_then(|()| fs::rename(&draft, path));
+    if done.is_err() {
+        // The draft may not exist; the reason that counts is the one above.
+        let _ = fs::remove_file(&draft);
+    }
+    done.and_then(|()| File::open(folder)?.sync_all())
+}
+
+/// Writes the draft, readable for its owner only until it has the permissions of the file that it replaces.
+fn write_draft(draft: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
+    if let Ok(data) = path.metadata() {
+        file.set_permissions(data.permissions())?;
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// A failure to read or write a file.
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    let code = if error.kind() == ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
+    Failure::new(code, format!("{} can't be read or written", path.display())).because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(text: &str) -> impl FnOnce(&str) -> Result<String, Failure> {
+        let text = text.to_owned();
+        move |_| Ok(text)
+    }
+
+    #[test]
+    fn keeps_a_copy_of_each_former_text_and_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/settings.json");
+
+        file(&path, to("one")).unwrap();
+        file(&path, to("two")).unwrap();
+        let last = file(&path, to("three")).unwrap();
+
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        let Edited::Written { backup: Some(backup) } = last else { panic!("{last:?}") };
+        assert_eq!(fs::read_to_string(backup).unwrap(), "two");
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_refused_change_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        fs::write(&path, "one").unwrap();
+
+        let refused = file(&path, |_| Err(Failure::new("config.syntax", "no")));
+
+        assert_eq!(refused.unwrap_err().code, "config.syntax");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_stays_a_link_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::write(&real, "one").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+
+        file(&link, to("two")).unwrap();
+
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "two");
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

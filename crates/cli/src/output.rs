@@ -1,0 +1,92 @@
+//! Standard output: text for people, JSON for programs, and nothing worse than silence when the reader is gone.
+
+mod plain;
+mod table;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+pub(crate) use plain::{one_line, plain};
+pub(crate) use table::Table;
+
+/// A place to print to. When the reader has closed its end, everything after that is dropped.
+pub(crate) struct Output {
+    to: Box<dyn Write>,
+    is_closed: bool,
+    has_color: bool,
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").field("is_closed", &self.is_closed).finish_non_exhaustive()
+    }
+}
+
+/// How a word stands out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// Good news.
+    Good,
+    /// Bad news.
+    Bad,
+    /// Needs an eye.
+    Notice,
+    /// Beside the point.
+    Faint,
+    /// A heading.
+    Strong,
+}
+
+impl Output {
+    /// The process's standard output.
+    pub(crate) fn stdout(has_color: bool) -> Self {
+        Self { to: Box::new(io::stdout()), is_closed: false, has_color }
+    }
+
+    /// Prints one line. Control characters in `text` are the caller's business: see [`plain`].
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        let text = text.as_ref();
+        self.write(|to| writeln!(to, "{text}"));
+    }
+
+    /// Prints text as it is, without a line end.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.write(|to| to.write_all(text.as_bytes()));
+    }
+
+    /// Prints one JSON value on a line of its own.
+    pub(crate) fn json(&mut self, value: &impl Serialize) {
+        match serde_json::to_string(value) {
+            Ok(text) => self.line(text),
+            Err(error) => self.line(format!("null // {error}")),
+        }
+    }
+
+    /// Whether the reader is gone.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// A word in a tone, where colours are wanted.
+    pub(crate) fn paint(&self, tone: Tone, text: &str) -> String {
+        if self.has_color { format!("{}{text}\x1b[0m", sequence(tone)) } else { text.to_owned() }
+    }
+
+    fn write(&mut self, print: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        if !self.is_closed {
+            let done = print(&mut self.to).and_then(|()| self.to.flush());
+            self.is_closed = done.is_err();
+        }
+    }
+}
+
+fn sequence(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "\x1b[32m",
+        Tone::Bad => "\x1b[31m",
+        Tone::Notice => "\x1b[33m",
+        Tone::Faint => "\x1b[2m",
+        Tone::Strong => "\x1b[1m",
+    }
+}

@@ -1,0 +1,42 @@
+//! Text that agents wrote, made safe for a terminal.
+
+/// The text without what could steer a terminal: control characters other than line end and tab, and the marks that
+/// turn the direction of writing, become `�`.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if is_steering(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// The first line of a text, made safe and cut to `width` characters.
+pub(crate) fn one_line(text: &str, width: usize) -> String {
+    let text = plain(text);
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or_default().replace('\t', " ");
+    let is_cut = first.chars().count() > width || lines.next().is_some();
+    let mut out: String = first.chars().take(if is_cut { width.saturating_sub(1) } else { width }).collect();
+    if is_cut {
+        out.push('…');
+    }
+    out
+}
+
+fn is_steering(c: char) -> bool {
+    let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    turns || (c.is_control() && c != '\n' && c != '\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_escape_sequences_out_of_untrusted_text() {
+        assert_eq!(plain("a\x1b[31mb\nc\u{202e}"), "a\u{fffd}[31mb\nc\u{fffd}");
+    }
+
+    #[test]
+    fn shows_that_a_line_was_cut() {
+        assert_eq!(one_line("abcdef", 4), "abc…");
+        assert_eq!(one_line("ab\ncd", 10), "ab…");
+        assert_eq!(one_line("ab", 2), "ab");
+    }
+}

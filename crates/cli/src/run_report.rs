@@ -1,0 +1,135 @@
+//! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
+
+use protocol::error::Exit;
+use protocol::verb::run::{GetRunReply, TaskReport};
+
+use crate::output::{Output, Table, Tone, one_line};
+
+/// Prints the report.
+pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
+    let summary = &run.summary;
+    out.line(out.paint(Tone::Strong, &format!("{}  {}", summary.run, one_line(&summary.title, 80))));
+    out.line(format!(
+        "{}: {} of {} tasks merged into {}",
+        summary.state, summary.merged, summary.tasks, summary.branch
+    ));
+    out.line("");
+    for line in tasks(&run.list).lines() {
+        out.line(line);
+    }
+    for task in run.list.iter().filter(|task| !task.refusals.is_empty()) {
+        out.line("");
+        out.line(format!("{} was refused {} times:", task.id, task.refusals.len()));
+        for refusal in &task.refusals {
+            out.line(format!("    {}", one_line(refusal, 300)));
+        }
+    }
+    out.line("");
+    out.line(format!("messages: {} sent, {} acknowledged", run.messages_sent, run.messages_acked));
+}
+
+fn tasks(list: &[TaskReport]) -> Table {
+    let mut table = Table::new(&["TASK", "AGENT", "ATTEMPTS", "STATE", "COMMIT", "GATES"]);
+    for task in list {
+        let agent = if task.scripted { format!("{} (script)", task.agent) } else { task.agent.clone() };
+        let commit = task.commit.as_deref().map_or("-", |commit| commit.get(..9).unwrap_or(commit));
+        let cells = [task.id.clone(), agent, task.attempts.to_string(), task.state.clone(), commit.to_owned()];
+        table.row(cells.into_iter().chain([gates(task)]));
+    }
+    table
+}
+
+/// Every required gate, those that are not configured too.
+fn gates(task: &TaskReport) -> String {
+    if task.gates.is_empty() {
+        return "none".to_owned();
+    }
+    let words: Vec<_> =
+        task.gates.iter().map(|gate| format!("{} {}", gate.gate, gate.verdict.replace('_', " "))).collect();
+    words.join(", ")
+}
+
+/// What a run's outcome means to an exit code; nothing when every task is merged.
+pub(crate) fn exit(run: &GetRunReply) -> Option<Exit> {
+    let is_merged = |task: &&TaskReport| task.state != "merged";
+    Exit::of_many(run.list.iter().filter(is_merged).map(task_exit))
+}
+
+/// A task that a gate refused last ends with 3; everything else that is not merged is work that failed.
+fn task_exit(task: &TaskReport) -> Exit {
+    let is_refused = task.gates.iter().any(|gate| matches!(gate.verdict.as_str(), "fail" | "error"));
+    if is_refused { Exit::Gate } else { Exit::Failed }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::id::RunId;
+    use protocol::time::Millis;
+    use protocol::verb::run::{GateReport, RunSummary};
+
+    use super::*;
+
+    fn task(id: &str, state: &str, gates: &[(&str, &str)]) -> TaskReport {
+        let gate = |(gate, verdict): &(&str, &str)| GateReport {
+            gate: (*gate).to_owned(),
+            verdict: (*verdict).to_owned(),
+            reasons: Vec::new(),
+        };
+        TaskReport {
+            id: id.to_owned(),
+            description: format!("do {id}"),
+            agent: "ada".to_owned(),
+            scripted: true,
+            state: state.to_owned(),
+            attempts: 1,
+            gates: gates.iter().map(gate).collect(),
+            refusals: Vec::new(),
+            commit: (state == "merged").then(|| "0123456789abcdef".to_owned()),
+            files: Vec::new(),
+            depends: Vec::new(),
+            worktree: String::new(),
+            micro_usd: None,
+        }
+    }
+
+    fn run(list: Vec<TaskReport>) -> GetRunReply {
+        let summary = RunSummary {
+            run: RunId::new("run_1").unwrap(),
+            title: "hello".to_owned(),
+            state: "finished".to_owned(),
+            branch: "switchboard/run_1".to_owned(),
+            target: "main".to_owned(),
+            base: "0".repeat(40),
+            tasks: list.len() as u64,
+            merged: list.iter().filter(|task| task.state == "merged").count() as u64,
+            blocked: 0,
+            is_merged: false,
+            started_at: Millis(0),
+            ended_at: None,
+        };
+        GetRunReply { summary, list, messages_sent: 2, messages_acked: 1 }
+    }
+
+    #[test]
+    fn the_report_shows_gates_that_are_not_configured() {
+        let list = vec![task("1.1", "merged", &[("secretscan", "pass"), ("test_runner", "not_configured")])];
+
+        let lines = tasks(&list).lines();
+
+        assert_eq!(
+            lines[1],
+            "1.1   ada (script)  1         merged  012345678  secretscan pass, test_runner not configured"
+        );
+    }
+
+    #[test]
+    fn a_refused_task_weighs_more_than_a_failed_one() {
+        let merged = task("1.1", "merged", &[]);
+        let failed = task("1.2", "blocked", &[]);
+        let refused = task("1.3", "blocked", &[("secretscan", "fail")]);
+
+        assert_eq!(exit(&run(vec![merged.clone()])), None);
+        assert_eq!(exit(&run(vec![merged.clone(), failed.clone()])), Some(Exit::Failed));
+        assert_eq!(exit(&run(vec![merged, failed, refused])), Some(Exit::Gate));
+    }
+}

@@ -1,0 +1,134 @@
+//! Finds the daemon of the repository that the command is about, and starts one where none runs.
+//!
+//! A command that only asks must be done in milliseconds, so the daemon's own sign in the work tree is tried first;
+//! only where that does not lead to a daemon is git asked where everything lies.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use daemon::{FOLDER, Launch, Place, ServerInfo, launch};
+use protocol::error::Failure;
+
+use crate::client::{Caller, Client};
+use crate::context::Context;
+
+/// Where a daemon listens, and who calls.
+#[derive(Debug, Clone)]
+pub(crate) struct At {
+    /// Its Unix socket.
+    pub(crate) socket: PathBuf,
+    /// The caller.
+    pub(crate) caller: Caller,
+}
+
+/// The work tree that holds a folder: the nearest one upwards with a `.git`.
+pub(crate) fn work_tree(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Connects to the daemon, starting one where none runs.
+    ///
+    /// # Errors
+    /// What finding, starting or reaching it fails with; `agent.unmanaged` inside a worker where none runs.
+    pub(crate) fn daemon(&self) -> Result<Client, Failure> {
+        self.daemon_for(Launch::default()).map(|(client, _)| client)
+    }
+
+    /// Like [`Context::daemon`]; also says whether it had to be started.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn daemon_for(&self, how: Launch) -> Result<(Client, bool), Failure> {
+        match self.running_daemon() {
+            Err(failure) if failure.code == "daemon.not-running" => {
+                let at = self.start_daemon(how)?;
+                Ok((Client::connect(&at.socket, &at.caller)?, true))
+            }
+            other => Ok((other?, false)),
+        }
+    }
+
+    /// Connects to the daemon if one runs.
+    ///
+    /// # Errors
+    /// `daemon.not-running` where none does.
+    pub(crate) fn running_daemon(&self) -> Result<Client, Failure> {
+        self.reach(|at| Client::connect(&at.socket, &at.caller))
+    }
+
+    /// Runs `open` with the place of the daemon that runs.
+    ///
+    /// # Errors
+    /// `daemon.not-running` where none does, and what `open` says.
+    pub(crate) fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
+        if let Some(at) = self.named_by_sign() {
+            match open(&at) {
+                Err(failure) if failure.code == "daemon.not-running" => {}
+                other => return other,
+            }
+        }
+        // The socket of a worker's environment is the only one that counts there.
+        if self.surroundings.variable("SWITCHBOARD_SOCKET").is_some() {
+            return Err(self.none_runs());
+        }
+        let place = self.place()?;
+        if daemon::Owner::of(&place)?.is_none() {
+            return Err(self.none_runs());
+        }
+        open(&At { caller: self.caller(&place.project), socket: place.socket })
+    }
+
+    /// Starts a daemon and waits until it is ready.
+    ///
+    /// # Errors
+    /// As [`Context::daemon`].
+    pub(crate) fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
+        let place = self.place()?;
+        let info = launch(&place, how)?;
+        Ok(At { socket: info.socket, caller: self.caller(&place.project) })
+    }
+
+    /// Where everything of the repository lies.
+    ///
+    /// # Errors
+    /// `git.not-a-repository` and the like.
+    pub(crate) fn place(&self) -> Result<Place, Failure> {
+        Ok(Place::discover(self.folder())?)
+    }
+
+    /// The daemon that the environment or the sign in the work tree names.
+    fn named_by_sign(&self) -> Option<At> {
+        let project = work_tree(self.folder()).map(|root| root.join(FOLDER));
+        if let Some(socket) = self.surroundings.variable("SWITCHBOARD_SOCKET") {
+            let caller = self.caller(&project.unwrap_or_default());
+            return Some(At { socket: socket.into(), caller });
+        }
+        let project = project?;
+        let info = ServerInfo::read(&project)?;
+        is_own(&info.socket).then(|| At { socket: info.socket, caller: self.caller(&project) })
+    }
+
+    /// The caller as the environment names it: a worker by its token, else whoever may read the root's token.
+    fn caller(&self, project: &Path) -> Caller {
+        let own = self.surroundings.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
+        // Without a token the daemon refuses and says where it stands; no need to fail here already.
+        let token = own.or_else(|| daemon::read_token(project).ok().flatten());
+        let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.surroundings.variable(name));
+        Caller { token, name: name.map(str::to_owned) }
+    }
+
+    fn none_runs(&self) -> Failure {
+        Failure::new("daemon.not-running", "no daemon runs for this repository")
+            .at(self.folder().display().to_string())
+            .hint("start one: switchboard up --detach")
+    }
+}
+
+/// Whether a socket is the user's own. The sign that names it lies in the work tree, where anybody may have put it; the
+/// token is only for a daemon of the same user.
+fn is_own(socket: &Path) -> bool {
+    socket.metadata().is_ok_and(|data| data.uid() == rustix::process::getuid().as_raw())
+}

@@ -1,0 +1,160 @@
+//! The user's settings, `config.toml` in the settings folder, as far as commands need them: agents of one's own.
+//!
+//! A repository may describe agents too, in `.switchboard/config.toml`. Those are commands of somebody else, so they
+//! count only when the user has trusted exactly them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use protocol::error::{Failure, near_matches};
+use protocol::frame::DriverSpec;
+use serde::Deserialize;
+
+/// Largest settings file in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// An agent that somebody has described.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Described {
+    /// `acp` or `exec`.
+    driver: Driver,
+    /// Program and arguments.
+    command: Vec<String>,
+    /// Names of variables that it may inherit.
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+    /// It is a script that plays an agent.
+    #[serde(default)]
+    pub(crate) scripted: bool,
+    /// Runs with it cost money; it is then never chosen without being named. Default: true.
+    #[serde(default = "yes")]
+    pub(crate) spends: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Driver {
+    Acp,
+    Exec,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct File {
+    #[serde(default)]
+    agents: BTreeMap<String, Described>,
+}
+
+/// Agents that are described in a file, and the file.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Agents {
+    /// Where they are described.
+    pub(crate) path: PathBuf,
+    /// By name.
+    pub(crate) list: BTreeMap<String, Described>,
+}
+
+// === impl Described ===
+
+impl Described {
+    /// How to drive it.
+    pub(crate) fn driver(&self) -> DriverSpec {
+        let argv = self.command.clone();
+        match self.driver {
+            Driver::Acp => DriverSpec::Acp { argv },
+            Driver::Exec => DriverSpec::Exec { argv },
+        }
+    }
+
+    /// Program and arguments.
+    pub(crate) fn command(&self) -> &[String] {
+        &self.command
+    }
+}
+
+// === impl Agents ===
+
+impl Agents {
+    /// Reads the agents of a settings folder; none where there is no file.
+    ///
+    /// # Errors
+    /// `config.syntax` with file and line; `io.denied` when the file can't be read.
+    pub(crate) fn read(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join("config.toml");
+        let text = match fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self { path, ..Self::default() }),
+            Ok(data) if data.len() > MAX_BYTES => {
+                let what = format!("the settings are larger than {MAX_BYTES} bytes");
+                return Err(Failure::new("config.syntax", what).at(path.display().to_string()));
+            }
+            Ok(_) => fs::read_to_string(&path),
+            Err(error) => Err(error),
+        };
+        let text = text.map_err(|error| {
+            Failure::new("io.denied", "the settings can't be read").at(path.display().to_string()).because(&error)
+        })?;
+        let file: File = toml_edit::de::from_str(&text).map_err(|error| syntax(&path, &text, &error))?;
+        Ok(Self { path, list: file.agents })
+    }
+
+    /// The agent of a name; spellings that differ in case, spaces or `_` meet.
+    pub(crate) fn find(&self, name: &str) -> Option<&Described> {
+        let wanted = protocol::id::fold(name);
+        self.list.iter().find(|(name, _)| protocol::id::fold(name) == wanted).map(|(_, agent)| agent)
+    }
+}
+
+fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
+    let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
+    let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
+    let fields = ["driver", "command", "env", "scripted", "spends"];
+    let unknown = error.message().split('`').nth(1).unwrap_or_default();
+    match near_matches(unknown, fields).first() {
+        Some(near) if !fields.contains(&unknown) => failure.hint(format!("did you mean `{near}`?")),
+        _ => failure.hint("switchboard explain config.syntax"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Agents, Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("config.toml"), text).unwrap();
+        Agents::read(folder.path())
+    }
+
+    #[test]
+    fn a_described_agent_is_found_in_any_spelling() {
+        let agents = read("[agents.My_Agent]\ndriver = \"acp\"\ncommand = [\"a\", \"--acp\"]\nenv = [\"KEY\"]\n").unwrap();
+
+        let agent = agents.find("my agent").unwrap();
+
+        assert_eq!(agent.driver(), DriverSpec::Acp { argv: vec!["a".into(), "--acp".into()] });
+        assert!(agent.spends && !agent.scripted);
+    }
+
+    #[test]
+    fn a_misspelt_field_is_named_with_its_line_and_a_near_one() {
+        let failure = read("\n[agents.a]\ndriver = \"acp\"\ncomand = [\"a\"]\n").unwrap_err();
+
+        assert_eq!(failure.code, "config.syntax");
+        assert!(failure.place.contains("config.toml:"), "{}", failure.place);
+        assert!(failure.hint.contains("`command`"), "{}", failure.hint);
+    }
+
+    #[test]
+    fn no_file_means_no_agents_and_other_sections_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+
+        assert!(Agents::read(folder.path()).unwrap().list.is_empty());
+        assert!(read("[elsewhere]\nx = 1\n").unwrap().list.is_empty());
+    }
+}

@@ -1,0 +1,130 @@
+//! A daemon of its own in a repository of its own, gone when the measurement is.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use protocol::verb::Verb as _;
+use protocol::verb::system::GetStatus;
+use protocol::wire::{Call, Hello, WIRE_VERSION};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::command::{command, output};
+
+/// The longest that a start may take before the measurement gives up.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A repository with a home of its own.
+#[derive(Debug)]
+pub(crate) struct Place {
+    folder: TempDir,
+    binary: PathBuf,
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Makes a repository with one commit.
+    pub(crate) fn new(binary: &Path) -> anyhow::Result<Self> {
+        let place = Self { folder: TempDir::new()?, binary: binary.to_owned() };
+        for folder in ["home", "state", "repo"] {
+            fs::create_dir(place.folder.path().join(folder))?;
+        }
+        let git = |args: &[&str]| output(place.at_home(&mut command("git", &place.repo())).args(args));
+        git(&["init", "--quiet", "--initial-branch=main"])?;
+        let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
+        git(&[who.as_slice(), &["commit", "--quiet", "--allow-empty", "--message=start"]].concat())?;
+        Ok(place)
+    }
+
+    fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    /// A command of the binary in the repository.
+    pub(crate) fn switchboard(&self) -> Command {
+        let mut switchboard = command(&self.binary, &self.repo());
+        self.at_home(&mut switchboard);
+        switchboard
+    }
+
+    fn at_home<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        let folder = self.folder.path();
+        command
+            .env("HOME", folder.join("home"))
+            .env("XDG_STATE_HOME", folder.join("state"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("SWITCHBOARD_WORKER")
+    }
+
+    /// Starts a daemon and measures until it has answered a first call.
+    pub(crate) fn start(&self) -> anyhow::Result<(Daemon, Duration)> {
+        let began = Instant::now();
+        let child = self.switchboard().arg("up").stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let mut daemon = Daemon { child };
+        loop {
+            if let Some(pid) = self.ask() {
+                let took = began.elapsed();
+                if pid != u64::from(daemon.child.id()) {
+                    bail!("process {pid} answered instead of {}", daemon.child.id());
+                }
+                return Ok((daemon, took));
+            }
+            if let Some(status) = daemon.child.try_wait()? {
+                bail!("the daemon ended with {status}");
+            }
+            if began.elapsed() > LIMIT {
+                bail!("the daemon is not ready after {} s", LIMIT.as_secs());
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+    }
+
+    /// The process id that a daemon answers with, once there is one.
+    fn ask(&self) -> Option<u64> {
+        let folder = self.repo().join(".switchboard");
+        let info: Value = serde_json::from_slice(&fs::read(folder.join("server_info.json")).ok()?).ok()?;
+        let token = fs::read_to_string(folder.join("auth_token")).ok()?.trim().to_owned();
+        let mut stream = UnixStream::connect(info["socket"].as_str()?).ok()?;
+        stream.set_read_timeout(Some(LIMIT)).ok()?;
+        let hello = Hello::Calls { v: WIRE_VERSION, token: Some(token), name: Some("bench".to_owned()) };
+        let call = Call { id: 1, verb: GetStatus::NAME.to_owned(), args: json!({}), key: None };
+        let lines = format!("{}\n{}\n", serde_json::to_string(&hello).ok()?, serde_json::to_string(&call).ok()?);
+        stream.write_all(lines.as_bytes()).ok()?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).ok()?;
+        serde_json::from_str::<Value>(&line).ok()?["ok"]["pid"].as_u64()
+    }
+}
+
+/// A running daemon; killed when dropped.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+}
+
+// === impl Daemon ===
+
+impl Daemon {
+    /// Memory that it holds, in megabytes of a million bytes.
+    pub(crate) fn resident_mb(&self) -> anyhow::Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let kib: f64 = line.trim().trim_end_matches(" kB").parse().context("VmRSS")?;
+        Ok(kib * 1024.0 / 1e6)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill and only the status to collect.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

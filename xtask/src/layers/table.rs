@@ -1,0 +1,86 @@
+//! Who may depend on whom: the table of `docs/architecture.md`.
+
+/// A crate's row.
+#[derive(Debug)]
+pub(super) struct Row {
+    name: &'static str,
+    /// Its level; dependencies point downwards.
+    pub(super) level: u8,
+    /// Crates of ours that it may depend on.
+    pub(super) may: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row { name: "protocol", level: 0, may: &[] },
+    Row { name: "process", level: 1, may: &["protocol"] },
+    Row { name: "store", level: 1, may: &["protocol"] },
+    Row { name: "policy", level: 1, may: &["protocol"] },
+    Row { name: "ledger", level: 1, may: &["protocol"] },
+    Row { name: "pipeline", level: 1, may: &["protocol"] },
+    Row { name: "grammars", level: 1, may: &[] },
+    Row { name: "checks", level: 2, may: &["protocol", "process", "grammars"] },
+    Row { name: "agents", level: 2, may: &["protocol", "process"] },
+    Row { name: "bus", level: 2, may: &["protocol", "store", "pipeline"] },
+    Row { name: "gateway", level: 2, may: &["protocol", "store", "policy", "ledger", "process"] },
+    Row { name: "dispatch", level: 2, may: &["protocol", "store", "pipeline", "ledger", "process"] },
+    Row {
+        name: "daemon",
+        level: 3,
+        may: &[
+            "protocol", "process", "store", "policy", "ledger", "pipeline", "grammars", "bus", "gateway", "dispatch",
+        ],
+    },
+    // `process` beyond the design's table: the example makes a repository, and `doctor` asks programs for their versions.
+    Row { name: "cli", level: 4, may: &["protocol", "process", "checks", "agents", "ledger", "daemon"] },
+    Row { name: "xtask", level: 4, may: &["protocol"] },
+];
+
+/// A library that only some crates may name.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    library: &'static str,
+    /// Those crates.
+    pub(super) only: &'static [&'static str],
+    /// The reason.
+    pub(super) why: &'static str,
+}
+
+const KEEPERS: &[Keeper] = &[
+    Keeper { library: "rusqlite", only: &["store"], why: "only the store knows SQL" },
+    Keeper { library: "regorus", only: &["policy"], why: "there is one decision point" },
+    Keeper { library: "ed25519-dalek", only: &["ledger"], why: "keys are kept in one place" },
+    Keeper { library: "clap", only: &["cli", "xtask"], why: "a command line is an edge" },
+    Keeper { library: "miette", only: &["cli"], why: "a terminal is an edge" },
+    Keeper { library: "axum", only: &["daemon"], why: "HTTP is an edge" },
+    Keeper { library: "rmcp", only: &["daemon", "gateway"], why: "MCP is an edge" },
+    Keeper {
+        library: "tokio",
+        only: &["process", "store", "agents", "bus", "gateway", "dispatch", "daemon", "cli"],
+        why: "words and decisions have no runtime",
+    },
+];
+
+/// The row of a crate.
+pub(super) fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+/// The rule about a library, if there is one.
+pub(super) fn keeper(library: &str) -> Option<&'static Keeper> {
+    KEEPERS.iter().find(|keeper| keeper.library == library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_crate_depends_only_on_lower_levels() {
+        for upper in ROWS {
+            for name in upper.may {
+                let lower = row(name).unwrap();
+                assert!(lower.level < upper.level, "{} on {}", upper.name, lower.name);
+            }
+        }
+    }
+}
