@@ -129,8 +129,14 @@ impl Verbs {
         let about = AgentName::new(about).ok().map(|name| bus::agent(&self.store, &name)).transpose()?.flatten();
         let effect = face::effect_of(verb).ok_or_else(|| face::unknown_verb(verb))?;
         let name = caller.name.as_str();
-        let caller =
-            policy::Caller { name, kind, is_verified: caller.is_verified, isolation: policy::Isolation::Full, run, task };
+        let caller = policy::Caller {
+            name,
+            kind,
+            is_verified: caller.is_verified,
+            isolation: policy::Isolation::Full,
+            run,
+            task,
+        };
         let input = policy::Input::new((verb, effect), caller, args, about.map(|agent| agent.kind), self.store.now());
         self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
     }

@@ -6,6 +6,12 @@
 
 pub mod paths;
 pub mod plan_hash;
+pub mod plan_json;
+pub mod plan_md {
+    pub fn parse(text: &str) -> Result<protocol::plan::Plan, crate::plan_json::PlanError> {
+        crate::plan_json::parse(text)
+    }
+}
 pub mod prepare;
 pub mod run;
 pub mod settings;
