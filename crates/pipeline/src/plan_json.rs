@@ -1,0 +1,141 @@
+//! Reading, checking and writing `plan.json`.
+
+mod graph;
+mod locate;
+mod schema;
+mod strict;
+
+use std::fmt;
+
+use protocol::error::Failure;
+use protocol::plan::{MAX_PLAN_BYTES, Plan};
+use serde_json::Value;
+
+/// What is wrong with a plan, and where: the first thing in the file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct PlanError {
+    /// A code of the error table: `plan.…`.
+    pub code: &'static str,
+    /// Line and column in the file, from 1, when the plan came from a text.
+    pub place: Option<Place>,
+    /// JSON pointer to the field; empty for the plan itself.
+    pub pointer: Box<str>,
+    /// What should stand there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+    /// What to do; may be empty.
+    pub hint: String,
+}
+
+/// A place in a file, from 1 (a plan has at most 4 MB).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line.
+    pub line: u32,
+    /// Column, in characters.
+    pub column: u32,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.pointer.is_empty() {
+            write!(f, "{}: ", self.pointer)?;
+        }
+        write!(f, "expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl PlanError {
+    fn new(
+        code: &'static str,
+        pointer: impl Into<Box<str>>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            place: None,
+            pointer: pointer.into(),
+            expected: expected.into(),
+            found: found.into(),
+            hint: String::new(),
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    pub(crate) fn syntax(place: Option<Place>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { place, ..Self::new("plan.syntax", "", expected, found) }
+    }
+
+    /// The failure that faces show, for a plan that was read from `file`.
+    #[must_use]
+    pub fn failure(&self, file: &str) -> Failure {
+        let place = match self.place {
+            Some(Place { line, column }) => format!("{file}:{line}:{column}"),
+            None => file.to_owned(),
+        };
+        Failure::new(self.code, self.to_string()).at(place).hint(self.hint.clone())
+    }
+}
+
+/// Reads a `plan.json` and checks everything that a run relies on.
+///
+/// # Errors
+/// The first thing that is wrong, in this order: the text (`plan.syntax`), the shape of fields (`plan.schema`, `plan.unsafe-id`,
+/// `plan.unsafe-path`), then `plan.empty`, `plan.duplicate-task`, `plan.unknown-dependency` and `plan.cycle`.
+pub fn parse(text: &str) -> Result<Plan, PlanError> {
+    check_text(text)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let value = strict::parse(text)?;
+    read(value, |pointer| locate::locate(text, pointer))
+}
+
+/// Writes a plan as `plan.json`: two spaces, a line break at the end.
+#[must_use]
+pub fn write(plan: &Plan) -> String {
+    let mut text = serde_json::to_string_pretty(plan).expect("a plan has only texts, numbers and lists");
+    text.push('\n');
+    text
+}
+
+/// Checks a plan that did not come from a text.
+///
+/// # Errors
+/// As for [`parse`], without places.
+pub fn validate(plan: &Plan) -> Result<(), PlanError> {
+    let value = serde_json::to_value(plan).expect("a plan has only texts, numbers and lists");
+    read(value, |_| None).map(|_| ())
+}
+
+/// Checks the shape of a plan and reads it; `place` says where in the file a pointer leads.
+pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Place>) -> Result<Plan, PlanError> {
+    let located = |mut error: PlanError| {
+        error.place = error.place.or_else(|| place(&error.pointer));
+        error
+    };
+    schema::check(&mut value).map_err(located)?;
+    let odd = |error: serde_json::Error| PlanError::new("plan.schema", "", "a plan", error.to_string());
+    let plan = serde_json::from_value(value).map_err(odd).map_err(located)?;
+    graph::check(&plan).map_err(located)?;
+    Ok(plan)
+}
+
+/// Refuses texts that are too large or hold characters that only broken files hold.
+pub(crate) fn check_text(text: &str) -> Result<(), PlanError> {
+    if text.len() > MAX_PLAN_BYTES {
+        let found = format!("{} bytes", text.len());
+        return Err(PlanError::syntax(None, "at most 4 MB of text", found).hint("split the plan"));
+    }
+    let broken = text.char_indices().find(|(_, c)| matches!(c, '\0' | '\u{fffd}'));
+    let Some((at, c)) = broken else { return Ok(()) };
+    let found = if c == '\0' { "a NUL character" } else { "the sign of a character that could not be read (U+FFFD)" };
+    Err(PlanError::syntax(Some(locate::place(text, at)), "UTF-8 text", found).hint("restore the file, it is damaged"))
+}
+
+#[cfg(test)]
+mod tests;

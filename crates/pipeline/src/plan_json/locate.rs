@@ -1,0 +1,134 @@
+//! From a JSON pointer, or a byte, to a line and column.
+
+use super::Place;
+
+/// The place of a byte.
+pub(super) fn place(text: &str, at: usize) -> Place {
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    numbers(before.matches('\n').count(), before[line_start..].chars().count())
+}
+
+/// Turns a column in bytes, from 1 (0 for the line break before the line), into one in characters.
+pub(super) fn from_bytes(text: &str, line: usize, column: usize) -> Place {
+    let content = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+    let end = column.saturating_sub(1).min(content.len());
+    let before = content.char_indices().take_while(|(at, _)| *at < end).count();
+    numbers(line.saturating_sub(1), before)
+}
+
+/// A place from numbers that begin at 0.
+fn numbers(line: usize, column: usize) -> Place {
+    let number = |from_zero: usize| u32::try_from(from_zero + 1).unwrap_or(u32::MAX);
+    Place { line: number(line), column: number(column) }
+}
+
+/// The place of the value that a pointer leads to, in a text that is valid JSON.
+pub(super) fn locate(text: &str, pointer: &str) -> Option<Place> {
+    let mut cursor = Cursor { text: text.as_bytes(), at: 0 };
+    cursor.space();
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        match cursor.peek()? {
+            b'{' => cursor.enter_field(&part)?,
+            b'[' => cursor.enter_item(part.parse().ok()?)?,
+            _ => return None,
+        }
+    }
+    Some(place(text, cursor.at))
+}
+
+struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// From `{` to the value of a field.
+    fn enter_field(&mut self, name: &str) -> Option<()> {
+        self.at += 1;
+        loop {
+            self.space();
+            let start = self.at;
+            self.text_literal()?;
+            let key: String = serde_json::from_slice(&self.text[start..self.at]).ok()?;
+            self.skip_separator();
+            if key == name {
+                return Some(());
+            }
+            self.value()?;
+            self.skip_separator();
+        }
+    }
+
+    /// From `[` to an item.
+    fn enter_item(&mut self, number: usize) -> Option<()> {
+        self.at += 1;
+        self.space();
+        for _ in 0..number {
+            self.value()?;
+            self.skip_separator();
+        }
+        Some(())
+    }
+
+    /// Over a `:` or `,` with the space around it.
+    fn skip_separator(&mut self) {
+        self.space();
+        if matches!(self.peek(), Some(b':' | b',')) {
+            self.at += 1;
+        }
+        self.space();
+    }
+
+    /// Over a whole value.
+    fn value(&mut self) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'"' => self.text_literal()?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.at += 1;
+                }
+                _ => self.at += 1,
+            }
+            let ended = self.peek().is_none_or(|byte| matches!(byte, b',' | b'}' | b']') || byte.is_ascii_whitespace());
+            if depth == 0 && ended {
+                return Some(());
+            }
+        }
+    }
+
+    /// Over a text in quotes.
+    fn text_literal(&mut self) -> Option<()> {
+        if self.peek()? != b'"' {
+            return None;
+        }
+        self.at += 1;
+        loop {
+            match self.peek()? {
+                b'\\' => self.at += 2,
+                b'"' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+}

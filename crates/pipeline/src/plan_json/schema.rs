@@ -1,0 +1,298 @@
+//! The shape of a plan, field by field. Tables say what a field holds; one walk checks them.
+
+use protocol::error::near_matches;
+use protocol::id;
+use protocol::plan::{MAX_TASKS, TaskId};
+use serde_json::{Map, Value};
+
+use super::PlanError;
+use crate::paths;
+
+/// What a field holds.
+enum Kind {
+    /// The version of the format.
+    Version,
+    Text,
+    FilledText,
+    Texts,
+    Flag,
+    /// A whole number from the first to the second.
+    Number(u64, u64),
+    OneOf(&'static [&'static str]),
+    /// An argument list or a line for the shell.
+    Command,
+    /// A name that becomes part of a file name.
+    Name,
+    Names,
+    TaskId,
+    TaskIds,
+    /// Paths and globs inside the repository.
+    Paths,
+    Object(&'static [Field]),
+    Objects(&'static [Field]),
+}
+
+struct Field {
+    name: &'static str,
+    needed: bool,
+    kind: Kind,
+}
+
+const fn needed(name: &'static str, kind: Kind) -> Field {
+    Field { name, needed: true, kind }
+}
+
+const fn optional(name: &'static str, kind: Kind) -> Field {
+    Field { name, needed: false, kind }
+}
+
+/// The largest whole number that JavaScript tells from its neighbours.
+const LARGEST: u64 = (1 << 53) - 1;
+/// A week.
+const MAX_MINUTES: u64 = 7 * 24 * 60;
+
+const PLAN: &[Field] = &[
+    needed("schema_version", Kind::Version),
+    needed("title", Kind::FilledText),
+    needed("swarm", Kind::FilledText),
+    optional("current_phase", Kind::Number(1, LARGEST)),
+    optional("migration_status", Kind::OneOf(&["native", "migrated", "migration_failed"])),
+    optional("specMtime", Kind::Text),
+    optional("specHash", Kind::Text),
+    optional("execution_profile", Kind::Object(PROFILE)),
+    needed("phases", Kind::Objects(PHASE)),
+    optional("x-switchboard", Kind::Object(PLAN_SETTINGS)),
+];
+
+const PROFILE: &[Field] = &[
+    optional("parallelization_enabled", Kind::Flag),
+    optional("max_concurrent_tasks", Kind::Number(1, 64)),
+    optional("council_parallel", Kind::Flag),
+    optional("locked", Kind::Flag),
+    optional("auto_proceed", Kind::Flag),
+];
+
+const PHASE: &[Field] = &[
+    needed("id", Kind::Number(1, LARGEST)),
+    needed("name", Kind::FilledText),
+    optional("status", Kind::OneOf(&["pending", "in_progress", "complete", "completed", "blocked", "closed"])),
+    optional("tasks", Kind::Objects(TASK)),
+    optional("type", Kind::OneOf(&["code", "non-code"])),
+    optional("required_agents", Kind::Texts),
+    optional("x-switchboard", Kind::Object(PHASE_SETTINGS)),
+];
+
+const TASK: &[Field] = &[
+    needed("id", Kind::TaskId),
+    needed("phase", Kind::Number(1, LARGEST)),
+    optional("status", Kind::OneOf(&["pending", "in_progress", "completed", "blocked", "closed"])),
+    optional("size", Kind::OneOf(&["small", "medium", "large"])),
+    needed("description", Kind::FilledText),
+    optional("depends", Kind::TaskIds),
+    optional("acceptance", Kind::Text),
+    optional("files_touched", Kind::Paths),
+    optional("evidence_path", Kind::Text),
+    optional("blocked_reason", Kind::Text),
+    optional("x-switchboard", Kind::Object(TASK_SETTINGS)),
+];
+
+const PLAN_SETTINGS: &[Field] = &[
+    optional("gates", Kind::Names),
+    optional("test", Kind::Command),
+    optional("build", Kind::Command),
+    optional("agent", Kind::Name),
+    optional("max_workers", Kind::Number(1, 64)),
+    optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
+];
+
+const PHASE_SETTINGS: &[Field] =
+    &[optional("gates", Kind::Names), optional("test", Kind::Command), optional("agent", Kind::Name)];
+
+const TASK_SETTINGS: &[Field] = &[
+    optional("agent", Kind::Name),
+    optional("command", Kind::Command),
+    optional("slice", Kind::Name),
+    optional("test", Kind::Command),
+    optional("gates", Kind::Names),
+    optional("scope", Kind::Paths),
+    optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
+    optional("author", Kind::FilledText),
+];
+
+/// Checks a plan's shape. Takes out known fields that are null (the same as not being there) and writes `1.0` as `1`.
+pub(super) fn check(value: &mut Value) -> Result<(), PlanError> {
+    check_object("", value, PLAN)?;
+    let phases = value.get("phases").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let tasks = |phase: &Value| phase.get("tasks").and_then(Value::as_array).map_or(0, Vec::len);
+    match phases.iter().map(tasks).sum() {
+        0 => Err(PlanError::new("plan.empty", "/phases", "at least one task", "none").hint("add a task to a phase")),
+        1..=MAX_TASKS => Ok(()),
+        many => {
+            let found = format!("{many} tasks");
+            Err(PlanError::new("plan.schema", "/phases", "at most 10000 tasks", found).hint("split the plan"))
+        }
+    }
+}
+
+fn check_object(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<(), PlanError> {
+    let found = describe(value);
+    let Value::Object(object) = value else {
+        return Err(wrong(pointer, "an object", found));
+    };
+    for field in fields {
+        let pointer_to = format!("{pointer}/{}", field.name);
+        match object.get_mut(field.name) {
+            Some(Value::Null) if !field.needed => {
+                object.shift_remove(field.name);
+            }
+            Some(value) => check_field(&pointer_to, value, &field.kind)?,
+            None if field.needed => return Err(missing(pointer, object, field, fields)),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn missing(pointer: &str, object: &Map<String, Value>, field: &Field, fields: &[Field]) -> PlanError {
+    let unknown = object.keys().map(String::as_str).filter(|key| fields.iter().all(|field| field.name != *key));
+    let error = wrong(pointer, format!("the field {:?}", field.name), "no such field".to_owned());
+    match near_matches(field.name, unknown).first() {
+        Some(near) => error.hint(format!("is {near:?} meant to be {:?}?", field.name)),
+        None => error,
+    }
+}
+
+fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), PlanError> {
+    match kind {
+        Kind::Object(fields) => check_object(pointer, value, fields),
+        Kind::Objects(fields) => items(pointer, value)?.try_for_each(|(at, item)| check_object(&at, item, fields)),
+        Kind::Texts => items(pointer, value)?.try_for_each(|(at, item)| text(&at, item).map(|_| ())),
+        Kind::Names => items(pointer, value)?.try_for_each(|(at, item)| name(&at, item)),
+        Kind::TaskIds => items(pointer, value)?.try_for_each(|(at, item)| task_id(&at, item)),
+        Kind::Paths => items(pointer, value)?.try_for_each(|(at, item)| path(&at, item)),
+        Kind::Text => text(pointer, value).map(|_| ()),
+        Kind::FilledText => filled(pointer, value),
+        Kind::Name => name(pointer, value),
+        Kind::TaskId => task_id(pointer, value),
+        Kind::Command => command(pointer, value),
+        Kind::Number(from, to) => number(pointer, value, *from, *to),
+        Kind::OneOf(words) => one_of(pointer, value, words),
+        Kind::Version if value == "1.0.0" => Ok(()),
+        Kind::Version => Err(wrong(pointer, "\"1.0.0\", the only version", describe(value))),
+        Kind::Flag if value.is_boolean() => Ok(()),
+        Kind::Flag => Err(wrong(pointer, "true or false", describe(value))),
+    }
+}
+
+fn items<'a>(
+    pointer: &'a str,
+    value: &'a mut Value,
+) -> Result<impl Iterator<Item = (String, &'a mut Value)>, PlanError> {
+    let found = describe(value);
+    let list = value.as_array_mut().ok_or_else(|| wrong(pointer, "a list", found))?;
+    Ok(list.iter_mut().enumerate().map(move |(at, item)| (format!("{pointer}/{at}"), item)))
+}
+
+fn text<'a>(pointer: &str, value: &'a Value) -> Result<&'a str, PlanError> {
+    value.as_str().ok_or_else(|| wrong(pointer, "a text", describe(value)))
+}
+
+fn filled(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    if text(pointer, value)?.is_empty() {
+        Err(wrong(pointer, "a text that is not empty", describe(value)))
+    } else {
+        Ok(())
+    }
+}
+
+fn one_of(pointer: &str, value: &Value, words: &[&'static str]) -> Result<(), PlanError> {
+    let word = text(pointer, value)?;
+    if words.contains(&word) {
+        return Ok(());
+    }
+    let error = wrong(pointer, format!("one of {}", words.join(", ")), describe(value));
+    match near_matches(word, words.iter().copied()).first() {
+        Some(near) => Err(error.hint(format!("did you mean {near:?}?"))),
+        None => Err(error),
+    }
+}
+
+fn number(pointer: &str, value: &mut Value, from: u64, to: u64) -> Result<(), PlanError> {
+    let whole = value.as_u64().or_else(|| {
+        let float = value.as_f64().filter(|float| float.fract() == 0.0 && *float >= 0.0 && *float <= LARGEST as f64);
+        float.map(|float| float as u64)
+    });
+    match whole.filter(|number| (from..=to).contains(number)) {
+        Some(number) => {
+            *value = number.into();
+            Ok(())
+        }
+        None if to == LARGEST => Err(wrong(pointer, format!("a whole number from {from}"), describe(value))),
+        None => Err(wrong(pointer, format!("a whole number from {from} to {to}"), describe(value))),
+    }
+}
+
+fn name(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    let rule = |error: id::IdError| {
+        PlanError::new("plan.unsafe-id", pointer, "a safe name", describe(value)).hint(error.to_string())
+    };
+    id::check("name", text(pointer, value)?).map_err(rule)
+}
+
+fn task_id(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    let rule = |error: protocol::plan::BadTaskId| {
+        PlanError::new("plan.unsafe-id", pointer, "a safe id such as \"1.2\"", describe(value)).hint(error.to_string())
+    };
+    TaskId::new(text(pointer, value)?).map(|_| ()).map_err(rule)
+}
+
+fn path(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    let rule = |error: paths::UnsafePath| {
+        PlanError::new(
+            "plan.unsafe-path",
+            pointer,
+            "a path inside the repository",
+            format!("{}: {error}", describe(value)),
+        )
+        .hint("name files relative to the repository's root")
+    };
+    paths::check(text(pointer, value)?).map_err(rule)
+}
+
+fn command(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    let runnable = |text: &str| !text.trim().is_empty() && !text.contains('\0');
+    let good = match value {
+        Value::String(line) => runnable(line),
+        Value::Array(argv) => {
+            let texts = argv.iter().all(|arg| arg.as_str().is_some_and(|arg| !arg.contains('\0')));
+            texts && argv.first().and_then(Value::as_str).is_some_and(runnable)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => false,
+    };
+    if good {
+        Ok(())
+    } else {
+        Err(wrong(pointer, "a program with its arguments, or a line for the shell", describe(value)))
+    }
+}
+
+fn wrong(pointer: &str, expected: impl Into<String>, found: String) -> PlanError {
+    PlanError::new("plan.schema", pointer, expected, found)
+}
+
+/// A value as an error shows it: short, and never more than one line.
+fn describe(value: &Value) -> String {
+    const SHOWN: usize = 40;
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.is_empty() => "an empty text".to_owned(),
+        Value::String(text) if text.chars().count() > SHOWN => {
+            format!("{:?}…", text.chars().take(SHOWN).collect::<String>())
+        }
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(list) => format!("a list of {}", list.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}

@@ -1,0 +1,125 @@
+use super::*;
+
+const DEMO: &str = include_str!("../../tests/plans/demo.json");
+
+/// The demo plan with one thing replaced.
+fn with(what: &str, by: &str) -> String {
+    assert!(DEMO.contains(what), "{what}");
+    DEMO.replacen(what, by, 1)
+}
+
+fn refusal(text: &str) -> String {
+    let error = parse(text).unwrap_err();
+    let place = error.place.map(|place| format!("{}:{}", place.line, place.column)).unwrap_or_default();
+    format!("{} {place} {error} | {}", error.code, error.hint)
+}
+
+#[test]
+fn a_good_plan_comes_back_as_it_was() {
+    let plan = parse(DEMO).unwrap();
+
+    assert_eq!(parse(&write(&plan)).unwrap(), plan);
+    assert_eq!(serde_json::to_string(&plan).unwrap(), DEMO.replace('\n', ""));
+}
+
+#[test]
+fn refusals_say_what_stands_where_and_what_should() {
+    let bad = [
+        with("\"title\":\"Demo\",", "\"title\":\"Demo\",,"),
+        with("\"title\":\"Demo\",", "\"title\":\"Dämo\",\"title\":\"x\","),
+        with("\"phase\":1,\"status\":\"pending\"", "\"phase\":1,}"),
+        "{\"schema_version\":\"1.0.0\"".to_owned(),
+        "[]".to_owned(),
+        String::new(),
+        with("1.0.0", "2.0.0"),
+        with("\"title\":\"Demo\",", ""),
+        with("\"swarm\":\"mega\",", "\"swarn\":\"mega\","),
+        with("\"current_phase\":1", "\"current_phase\":0"),
+        with("\"status\":\"pending\"", "\"status\":\"complete\""),
+        with("\"depends\":[\"1.2\"]", "\"depends\":\"1.2\""),
+        with("\"description\":\"Ten\"", "\"description\":\"\""),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"command\":[]},"),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"timeout_minutes\":1.5},"),
+    ];
+
+    insta::assert_snapshot!(bad.map(|text| refusal(&text)).join("\n"));
+}
+
+#[test]
+fn refusals_of_the_graph_name_the_tasks() {
+    let one = |id: &str, depends: &str| {
+        format!("{{\"id\":\"{id}\",\"phase\":1,\"description\":\"d\",\"depends\":[{depends}]}}")
+    };
+    let plan = |tasks: &[String]| {
+        format!(
+            "{{\"schema_version\":\"1.0.0\",\"title\":\"t\",\"swarm\":\"s\",\"phases\":[{{\"id\":1,\"name\":\"p\",\"tasks\":[\n{}]}}]}}",
+            tasks.join(",\n")
+        )
+    };
+    let bad = [
+        plan(&[]),
+        plan(&[one("1.1", ""), one("1.1", "")]),
+        plan(&[one("1.1", "\"1.22\""), one("1.2", "")]),
+        plan(&[one("1.1", "\"1.1\"")]),
+        plan(&[one("1.0", "\"1.2\""), one("1.2", "\"1.10\""), one("1.10", "\"1.3\""), one("1.3", "\"1.2\"")]),
+    ];
+
+    insta::assert_snapshot!(bad.map(|text| refusal(&text)).join("\n"));
+}
+
+#[test]
+fn unsafe_ids_and_paths_are_refused() {
+    for id in ["../x", "a/b", "-rf", ".git", "a b", "", "x.lock"] {
+        let refused = parse(&with("\"id\":\"1.10\"", &format!("\"id\":\"{id}\""))).unwrap_err();
+        assert_eq!((refused.code, refused.place.unwrap().line), ("plan.unsafe-id", 3), "{id:?}");
+    }
+    for path in ["../x", "/etc/passwd", "-rf", "a\\\\..\\\\b", "a\\u0000b", "C:/x", "~/.ssh", ""] {
+        let files = format!("\"files_touched\":[\"{path}\"]");
+        let refused = parse(&with("\"files_touched\":[\"src/a.ts\"]", &files)).unwrap_err();
+        assert_eq!((refused.code, refused.place.unwrap().line), ("plan.unsafe-path", 2), "{path:?}");
+    }
+}
+
+#[test]
+fn damaged_and_huge_texts_are_refused() {
+    assert!(refusal(&with("Demo", "De\0mo")).starts_with("plan.syntax 1:38 "));
+    assert!(refusal(&with("Demo", "De\u{fffd}mo")).starts_with("plan.syntax 1:38 "));
+    assert!(refusal(&" ".repeat(MAX_PLAN_BYTES + 1)).starts_with("plan.syntax"));
+}
+
+#[test]
+fn nulls_and_byte_order_marks_are_taken_as_nothing() {
+    let text = format!("\u{feff}{}", with("\"current_phase\":1", "\"current_phase\":null,\"later\":null"));
+
+    let plan = parse(&text).unwrap();
+
+    assert_eq!(plan.current_phase, None);
+    assert_eq!(plan.extra["later"], Value::Null);
+}
+
+#[test]
+fn too_many_tasks_are_refused_and_ten_thousand_are_not() {
+    let plan = |count: usize| {
+        let mut plan = parse(DEMO).unwrap();
+        let task = plan.phases[0].tasks[0].clone();
+        let id = |n: usize| protocol::plan::TaskId::new(format!("1.{n}")).unwrap();
+        plan.phases[0].tasks = (0..count)
+            .map(|n| {
+                let depends = n.checked_sub(1).map(id).into_iter().collect();
+                protocol::plan::Task { id: id(n), depends, ..task.clone() }
+            })
+            .collect();
+        plan
+    };
+
+    assert_eq!(validate(&plan(10_000)), Ok(()));
+    assert_eq!(validate(&plan(10_001)).unwrap_err().code, "plan.schema");
+}
+
+#[test]
+fn a_failure_names_the_file_and_the_place() {
+    let failure = parse(&with("1.0.0", "2.0.0")).unwrap_err().failure("plan.json");
+
+    assert_eq!(failure.place, "plan.json:1:19");
+    assert_eq!(failure.code, "plan.schema");
+}
