@@ -105,7 +105,8 @@ pub enum AgentEvent {
 ///
 /// The contract, which one test suite holds every driver to:
 /// - [`Driver::next`] gives `Opened` once, then for every accepted prompt `TurnStarted` and later `TurnEnded`, in this order and never two turns at
-///   once; `Exited` is the last event and comes whatever happens. It may be dropped half-way without losing an event.
+///   once (neither, when the agent ends before the whole prompt is written); `Exited` is the last event and comes whatever happens. It may be
+///   dropped half-way without losing an event.
 /// - [`Driver::prompt`] is refused unless the agent is open and no turn runs. Nothing of a prompt is sent before it is accepted.
 /// - A turn that is over is over: later words of the agent open none.
 /// - Whatever the agent writes, memory stays bounded, and a line that can't be read is counted and skipped.

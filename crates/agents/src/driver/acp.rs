@@ -66,8 +66,10 @@ enum Phase {
     /// `session/new` with this id is on its way.
     Opening(u64),
     Idle,
+    /// `session/prompt` with this id is on its way.
     Turn {
         id: u64,
+        is_started: bool,
         is_cancelled: bool,
     },
     Broken,
@@ -135,9 +137,10 @@ impl Driver for Acp {
         self.text.clear();
         let prompt = json!([{ "type": "text", "text": text }]);
         let id = self.request("session/prompt", json!({ "sessionId": self.session, "prompt": prompt }));
-        if self.phase == Phase::Idle {
-            self.phase = Phase::Turn { id, is_cancelled: false };
+        if self.phase != Phase::Idle {
+            return false;
         }
+        self.phase = Phase::Turn { id, is_started: false, is_cancelled: false };
         true
     }
 
@@ -153,8 +156,8 @@ impl Driver for Acp {
     }
 
     fn cancel(&mut self) {
-        let Phase::Turn { id, is_cancelled: false } = self.phase else { return };
-        self.phase = Phase::Turn { id, is_cancelled: true };
+        let Phase::Turn { id, is_started, is_cancelled: false } = self.phase else { return };
+        self.phase = Phase::Turn { id, is_started, is_cancelled: true };
         let params = json!({ "sessionId": self.session });
         self.send(0, &json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params }));
         for ask in self.asks.keys().cloned().collect::<Vec<_>>() {
@@ -194,7 +197,7 @@ impl Acp {
             Heard::Bytes(stream, bytes) => self.ready.push_back(AgentEvent::Raw { stream, bytes }),
             Heard::Written(number) => {
                 if matches!(self.phase, Phase::Turn { id, .. } if id == number) {
-                    self.ready.push_back(AgentEvent::TurnStarted);
+                    self.started();
                 }
             }
             Heard::Exited => {
@@ -256,7 +259,10 @@ impl Acp {
                 self.text = crate::ending(&self.text, TEXT_KEPT).to_owned();
             }
         }
-        self.ready.extend(self.calls.read(update, &self.cwd));
+        if let Some(event) = self.calls.read(update, &self.cwd) {
+            self.started();
+            self.ready.push_back(event);
+        }
         self.ready.extend(self.usage.update(update));
     }
 
@@ -279,6 +285,7 @@ impl Acp {
         if cancelled || options.is_empty() || self.asks.len() >= MAX_ASKS {
             return self.answer(&id, Ok(json!({ "outcome": { "outcome": "cancelled" } })));
         }
+        self.started();
         self.asked += 1;
         let ask = format!("ask-{}", self.asked);
         let (title, detail) = updates::question(&params["toolCall"], &self.calls);
@@ -292,7 +299,10 @@ impl Acp {
         match self.phase {
             Phase::Initializing(expected) if id == expected => self.initialized(answer),
             Phase::Opening(expected) if id == expected => self.opened(answer),
-            Phase::Turn { id: expected, is_cancelled } if id == expected => self.turn_answered(answer, is_cancelled),
+            Phase::Turn { id: expected, is_cancelled, .. } if id == expected => {
+                self.started();
+                self.turn_answered(answer, is_cancelled);
+            }
             Phase::Initializing(_) | Phase::Opening(_) | Phase::Turn { .. } | Phase::Idle | Phase::Broken => {}
         }
     }
@@ -343,7 +353,16 @@ impl Acp {
         }
     }
 
+    /// An answer, a tool or a question shows that the prompt has arrived, even before our writer has said so.
+    fn started(&mut self) {
+        if let Phase::Turn { id, is_started: false, is_cancelled } = self.phase {
+            self.phase = Phase::Turn { id, is_started: true, is_cancelled };
+            self.ready.push_back(AgentEvent::TurnStarted);
+        }
+    }
+
     fn end_turn(&mut self, stop: &str, text: Option<String>) {
+        let was_started = matches!(self.phase, Phase::Turn { is_started: true, .. });
         let text = text.unwrap_or_else(|| std::mem::take(&mut self.text));
         let text = crate::ending(&text, TEXT_KEPT).to_owned();
         for ask in self.asks.keys().cloned().collect::<Vec<_>>() {
@@ -352,7 +371,9 @@ impl Acp {
         if self.phase != Phase::Broken {
             self.phase = Phase::Idle;
         }
-        self.ready.push_back(AgentEvent::TurnEnded { stop: stop.to_owned(), text });
+        if was_started {
+            self.ready.push_back(AgentEvent::TurnEnded { stop: stop.to_owned(), text });
+        }
     }
 
     fn has_turn(&self) -> bool {

@@ -1,0 +1,126 @@
+//! A small MCP client: it starts the stdio server that the session names and calls its tools, one at a time.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::time::Duration;
+
+use process::env::Env;
+use process::spawn::{Child, Spawn};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use crate::driver::Lines;
+
+/// The version that we ask for; any answer is accepted, as only `tools/call` is used.
+const VERSION: &str = "2025-06-18";
+
+/// How long one call may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running server.
+pub(super) struct Tools {
+    /// Dropped, it takes the server along.
+    _child: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    lines: Lines,
+    read: VecDeque<Vec<u8>>,
+    next_id: u64,
+}
+
+// === impl Tools ===
+
+impl Tools {
+    /// Starts the first stdio server of a `session/new`; nothing when it names none.
+    pub(super) async fn start(servers: &Value, cwd: &Path) -> Result<Option<Self>, String> {
+        let servers = servers.as_array().map(Vec::as_slice).unwrap_or_default();
+        let Some(server) = servers.iter().find(|server| server["command"].is_string()) else { return Ok(None) };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let args = server["args"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let argv = std::iter::once(&server["command"]).chain(args).map(text);
+        let given = server["env"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let env = given.iter().fold(Env::plain(), |env, pair| env.set(text(&pair["name"]), text(&pair["value"])));
+        let mut child = Spawn::new(argv).cwd(cwd).env_only(env).piped().map_err(|e| e.to_string())?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the MCP server has no streams".to_owned());
+        };
+        drain(&mut child);
+        let (lines, read) = (Lines::default(), VecDeque::new());
+        let mut tools = Self { _child: child, stdin, stdout, lines, read, next_id: 0 };
+        let info = json!({ "name": super::NAME, "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": info });
+        tools.request("initialize", params).await?;
+        tools.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;
+        Ok(Some(tools))
+    }
+
+    /// Calls a tool; gives its structured answer, or its text.
+    pub(super) async fn call(&mut self, tool: &str, args: &Value) -> Result<Value, String> {
+        let args = if args.is_null() { json!({}) } else { args.clone() };
+        let result = self.request("tools/call", json!({ "name": tool, "arguments": args })).await?;
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        if result["isError"] == true {
+            return Err(format!("{tool}: {}", crate::beginning(text, 1000)));
+        }
+        if !result["structuredContent"].is_null() {
+            return Ok(result["structuredContent"].clone());
+        }
+        Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
+    }
+
+    async fn request(&mut self, method: &str, params: Value) -> Result<Value, String> {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
+        let answer = tokio::time::timeout(LIMIT, self.answer(id)).await;
+        let answer = answer.map_err(|_| format!("the MCP server did not answer {method}"))??;
+        match answer.get("error") {
+            Some(error) => {
+                Err(format!("{method}: {}", crate::beginning(error["message"].as_str().unwrap_or("an error"), 1000)))
+            }
+            None => Ok(answer["result"].clone()),
+        }
+    }
+
+    /// Reads until the answer comes; questions of the server are declined.
+    async fn answer(&mut self, id: u64) -> Result<Value, String> {
+        let mut buffer = vec![0; 16 << 10];
+        loop {
+            while let Some(line) = self.read.pop_front() {
+                let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
+                if message.get("method").is_none() && message["id"] == id {
+                    return Ok(message);
+                }
+                if message.get("method").is_some() && message.get("id").is_some() {
+                    let error = json!({ "code": -32601, "message": "not offered" });
+                    self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error })).await?;
+                }
+            }
+            match self.stdout.read(&mut buffer).await {
+                Ok(n @ 1..) => self.read.extend(self.lines.push(&buffer[..n])),
+                Ok(0) | Err(_) => return Err("the MCP server is gone".to_owned()),
+            }
+        }
+    }
+
+    async fn send(&mut self, message: &Value) -> Result<(), String> {
+        let line = format!("{message}\n");
+        let sent = async {
+            self.stdin.write_all(line.as_bytes()).await?;
+            self.stdin.flush().await
+        };
+        sent.await.map_err(|e| format!("the MCP server does not listen: {e}"))
+    }
+}
+
+/// Passes the server's standard error on, so that it is not blocked and somebody can read it. Ends with the server.
+fn drain(child: &mut Child) {
+    let Some(mut stderr) = child.stderr.take() else { return };
+    tokio::spawn(async move {
+        let mut buffer = vec![0; 4 << 10];
+        while let Ok(n @ 1..) = stderr.read(&mut buffer).await {
+            eprint!("{}", String::from_utf8_lossy(&buffer[..n]));
+        }
+    });
+}

@@ -1,0 +1,64 @@
+//! Takes secrets that we know out of texts before they become events.
+
+use protocol::frame::{WorkerEvent, WorkerSpec};
+
+/// What stands in a secret's place.
+const MARK: &str = "‹secret›";
+
+/// A shorter value is no secret worth hiding, and would hide ordinary words.
+const SHORTEST: usize = 8;
+
+/// Parts of the names of variables that hold secrets.
+const NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "COOKIE"];
+
+/// The secrets of one worker, longest first.
+pub(super) struct Redactor(Vec<String>);
+
+// === impl Redactor ===
+
+impl Redactor {
+    pub(super) fn new(spec: &WorkerSpec) -> Self {
+        let is_secret = |name: &str| NAMES.iter().any(|part| name.to_ascii_uppercase().contains(part));
+        let bridge = spec.mcp.iter().flat_map(|mcp| &mcp.env);
+        let named = spec.env.iter().chain(bridge).filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
+        let mut secrets: Vec<_> = named.chain([&spec.token]).filter(|value| value.len() >= SHORTEST).cloned().collect();
+        secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        secrets.dedup();
+        Self(secrets)
+    }
+
+    pub(super) fn clean(&self, event: WorkerEvent) -> WorkerEvent {
+        match event {
+            WorkerEvent::AgentStarted { pid, argv } => {
+                WorkerEvent::AgentStarted { pid, argv: argv.into_iter().map(|arg| self.text(arg)).collect() }
+            }
+            WorkerEvent::ToolCalled { call, title, tool_kind, status, paths } => WorkerEvent::ToolCalled {
+                call,
+                title: self.text(title),
+                tool_kind,
+                status,
+                paths: paths.into_iter().map(|path| self.text(path)).collect(),
+            },
+            WorkerEvent::PermissionAsked { ask, title, options, detail } => {
+                WorkerEvent::PermissionAsked { ask, title: self.text(title), options, detail: self.text(detail) }
+            }
+            WorkerEvent::TurnEnded { turn, stop, text } => WorkerEvent::TurnEnded { turn, stop, text: self.text(text) },
+            WorkerEvent::AgentExited { code, signal, stderr } => {
+                WorkerEvent::AgentExited { code, signal, stderr: self.text(stderr) }
+            }
+            WorkerEvent::Faulted { code, what } => WorkerEvent::Faulted { code, what: self.text(what) },
+            plain @ (WorkerEvent::SessionOpened { .. }
+            | WorkerEvent::TurnStarted { .. }
+            | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::CostReported { .. }
+            | WorkerEvent::Sealed { .. }) => plain,
+        }
+    }
+
+    fn text(&self, text: String) -> String {
+        self.0.iter().fold(text, |text, secret| match text.contains(secret) {
+            true => text.replace(secret, MARK),
+            false => text,
+        })
+    }
+}

@@ -1,0 +1,466 @@
+//! The loop of one worker: prompts its agent turn by turn, writes down what happens, obeys the daemon, and keeps the limits.
+
+mod asks;
+
+use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use process::env::Env;
+use process::orphans;
+use protocol::frame::{ShimCommand, WorkerEvent, WorkerSpec};
+use protocol::id::MessageId;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::identity::Identity;
+use super::link::Order;
+use super::recorder::Recorder;
+use super::spool::Spool;
+use crate::driver::{AgentEvent, Driver, Start};
+use crate::{Error, Result};
+use asks::Asks;
+
+/// Prompts that wait for the end of a turn; the daemon offers again what did not fit, as nothing shows that it was seen.
+const MAX_QUEUE: usize = 64;
+
+/// Tool calls of one turn that are reported; a flood beyond them stays in the spool.
+const MAX_TOOLS: u32 = 2000;
+
+/// How often costs are reported inside a turn: about what the log should get of one worker.
+const COST_EVERY: Duration = Duration::from_secs(1);
+
+/// Between SIGTERM and SIGKILL where the daemon named no time.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long a cancelled turn may take to end before the agent is terminated; less where the grace is short.
+const CANCEL: Duration = Duration::from_secs(1);
+
+/// How long an agent may take to exit when no more prompts come; some never do (`reference/agents-and-ux.md` §3).
+const CLOSE: Duration = Duration::from_secs(2);
+
+/// A worker at work.
+pub(super) struct Worker {
+    spec: WorkerSpec,
+    identity: Identity,
+    recorder: Recorder,
+    spool: Spool,
+    orders: mpsc::Receiver<Order>,
+    linger: Duration,
+    state: State,
+    turn: u32,
+    queue: VecDeque<Prompt>,
+    is_finishing: bool,
+    asks: Asks,
+    tools: HashSet<String>,
+    tools_told: u32,
+    spent: Spent,
+    /// When the worker's life is over.
+    wall: Instant,
+    /// Last sign of life of the agent.
+    heard: Instant,
+    alone: Alone,
+    ending: Option<Ending>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// No session yet.
+    Opening,
+    /// Between turns.
+    Idle { since: Instant },
+    /// A prompt is on its way to the agent.
+    Prompted { mail: Vec<MessageId> },
+    /// The agent works.
+    Turn,
+    /// No more prompts: the agent should exit by itself.
+    Closing { by: Instant },
+    /// The agent's group has been ended.
+    Ended,
+}
+
+struct Prompt {
+    text: String,
+    mail: Vec<MessageId>,
+}
+
+/// Whether there is a daemon.
+enum Alone {
+    No,
+    Since(Instant),
+    /// For too long: stop at the next tool boundary.
+    TooLong,
+}
+
+/// What the agent has used and the daemon has not been told.
+struct Spent {
+    micro_usd: Option<u64>,
+    input: u64,
+    output: u64,
+    told: Instant,
+}
+
+struct Ending {
+    grace: Duration,
+    /// The cancelled turn may end by itself until then.
+    by: Instant,
+    fault: Option<(&'static str, String)>,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    pub(super) fn new(
+        spec: WorkerSpec,
+        identity: Identity,
+        recorder: Recorder,
+        spool: Spool,
+        orders: mpsc::Receiver<Order>,
+        linger: Duration,
+    ) -> Self {
+        let now = Instant::now();
+        let wall = later(now, spec.limits.wall_ms);
+        let first = Prompt { text: spec.prompt.clone(), mail: spec.mail.clone() };
+        let asks = Asks::new(Duration::from_millis(spec.limits.permission_ms));
+        Self {
+            spec,
+            identity,
+            recorder,
+            spool,
+            orders,
+            linger,
+            state: State::Opening,
+            turn: 0,
+            queue: VecDeque::from([first]),
+            is_finishing: false,
+            asks,
+            tools: HashSet::new(),
+            tools_told: 0,
+            spent: Spent { micro_usd: None, input: 0, output: 0, told: now },
+            wall,
+            heard: now,
+            alone: Alone::Since(now),
+            ending: None,
+        }
+    }
+
+    /// Number of the last frame.
+    pub(super) fn last_frame(&self) -> u64 {
+        self.recorder.last()
+    }
+
+    /// Runs the agent to its end. Whatever happens, no process of it is left, and the last frame says so.
+    pub(super) async fn run<D: Driver>(&mut self, argv: Vec<String>) -> Result<()> {
+        let start = self.start_with(argv.clone());
+        match D::start(&start) {
+            Ok(mut driver) => {
+                let driven = self.drive(&mut driver, argv).await;
+                drop(driver);
+                let swept = orphans::sweep();
+                if !swept.left.is_empty() {
+                    tracing::error!(pids = ?swept.left, "processes of the agent can't be ended");
+                }
+                driven?;
+            }
+            Err(error) => {
+                let failure = error.failure();
+                let what = std::iter::once(&failure.what).chain(&failure.cause).cloned().collect::<Vec<_>>().join(": ");
+                self.record(WorkerEvent::Faulted { code: failure.code, what })?;
+            }
+        }
+        let seal = self.spool.seal()?;
+        self.record(WorkerEvent::Sealed { bytes: seal.bytes, dropped: seal.dropped, digest: seal.digest })
+    }
+
+    /// Every process of the agent carries the worker's name, by which a later daemon finds what a dead shim left.
+    fn start_with(&self, argv: Vec<String>) -> Start {
+        let env: Env = self.spec.env.iter().cloned().collect();
+        Start {
+            argv,
+            cwd: PathBuf::from(&self.spec.cwd),
+            env: env.set("SWITCHBOARD_WORKER", self.spec.worker.as_str()),
+            mcp: self.spec.mcp.clone(),
+        }
+    }
+
+    async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {
+        self.identity.agent = driver.fingerprint();
+        self.identity.write(&PathBuf::from(&self.spec.folder))?;
+        self.record(WorkerEvent::AgentStarted { pid: driver.pid(), argv })?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(Error::io("listen for signals"))?;
+        loop {
+            self.advance(driver)?;
+            let wake = self.wake();
+            tokio::select! {
+                event = driver.next() => {
+                    if event == AgentEvent::Exited {
+                        break;
+                    }
+                    self.on_event(driver, event)?;
+                }
+                Some(order) = self.orders.recv() => self.on_order(driver, order)?,
+                () = sleep_until(wake) => self.on_time(driver)?,
+                _ = terminate.recv() => self.stop(driver, GRACE, None)?,
+            }
+            self.end_if_due(driver).await?;
+        }
+        let (terminated, stderr) = driver.finish().await;
+        if driver.malformed() > 0 {
+            tracing::warn!(lines = driver.malformed(), "lines of the agent could not be read");
+        }
+        self.close_turn("error", String::new())?;
+        self.record(WorkerEvent::AgentExited { code: terminated.exit.code(), signal: terminated.exit.signal(), stderr })
+    }
+
+    /// Does what can be done now: the next prompt, or the end.
+    fn advance<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let State::Idle { since } = self.state else { return Ok(()) };
+        if self.ending.is_some() {
+            return Ok(());
+        }
+        if let Some(Prompt { text, mail }) = self.next_prompt() {
+            if driver.prompt(&text) {
+                self.heard = Instant::now();
+                self.state = State::Prompted { mail: if D::SHOWS_MAIL { mail } else { Vec::new() } };
+            }
+            return Ok(());
+        }
+        let lingered = self.turn > 0 && Instant::now() >= since + self.linger;
+        if self.is_finishing || lingered {
+            driver.close();
+            self.state = State::Closing { by: Instant::now() + CLOSE };
+        }
+        Ok(())
+    }
+
+    /// All prompts that wait, as one: an agent reads its mail better in one piece.
+    fn next_prompt(&mut self) -> Option<Prompt> {
+        let mut whole = self.queue.pop_front()?;
+        if self.turn > 0 {
+            for Prompt { text, mail } in self.queue.drain(..) {
+                whole.text.push_str("\n\n");
+                whole.text.push_str(&text);
+                whole.mail.extend(mail);
+            }
+        }
+        Some(whole)
+    }
+
+    /// When something is due next.
+    fn wake(&self) -> Instant {
+        if self.state == State::Ended {
+            return later(Instant::now(), u64::MAX);
+        }
+        let works = matches!(self.state, State::Prompted { .. } | State::Turn);
+        let idle = (works && self.asks.is_empty()).then(|| later(self.heard, self.spec.limits.idle_ms));
+        let pause = match self.state {
+            State::Idle { since } => Some(since + self.linger),
+            State::Closing { by } => Some(by),
+            State::Opening | State::Prompted { .. } | State::Turn | State::Ended => None,
+        };
+        let alone = match self.alone {
+            Alone::Since(since) => Some(later(since, self.spec.limits.orphan_grace_ms)),
+            Alone::No | Alone::TooLong => None,
+        };
+        let ending = self.ending.as_ref().map(|ending| ending.by);
+        let limits = self.ending.is_none().then_some([Some(self.wall), idle, alone, self.asks.next_due()]);
+        let all = limits.into_iter().flatten().chain([pause, ending]);
+        all.flatten().min().unwrap_or(self.wall)
+    }
+
+    fn on_event<D: Driver>(&mut self, driver: &mut D, event: AgentEvent) -> Result<()> {
+        self.heard = Instant::now();
+        match event {
+            AgentEvent::Raw { bytes, .. } => {
+                self.spool.write(&bytes);
+                Ok(())
+            }
+            AgentEvent::Opened { session } => {
+                self.state = State::Idle { since: self.heard };
+                session.map_or(Ok(()), |session| self.record(WorkerEvent::SessionOpened { session }))
+            }
+            AgentEvent::TurnStarted => self.on_turn_started(),
+            AgentEvent::ToolCalled { call, title, kind, status, paths } => {
+                let is_open = matches!(status.as_str(), "pending" | "in_progress");
+                if is_open {
+                    self.tools.insert(call.clone())
+                } else {
+                    self.tools.remove(&call)
+                };
+                self.tools_told += 1;
+                if self.tools_told <= MAX_TOOLS {
+                    self.record(WorkerEvent::ToolCalled { call, title, tool_kind: kind, status, paths })?;
+                }
+                self.stop_if_orphaned(driver)
+            }
+            AgentEvent::Asked { ask, title, options, detail } => {
+                self.asks.open(&ask, &options);
+                self.record(WorkerEvent::PermissionAsked { ask, title, options, detail })
+            }
+            AgentEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
+                self.spent.micro_usd = match (self.spent.micro_usd, micro_usd) {
+                    (Some(a), Some(b)) => Some(a.saturating_add(b)),
+                    (a, b) => a.or(b),
+                };
+                self.spent.input = self.spent.input.saturating_add(input_tokens);
+                self.spent.output = self.spent.output.saturating_add(output_tokens);
+                if self.heard.duration_since(self.spent.told) >= COST_EVERY { self.tell_cost() } else { Ok(()) }
+            }
+            AgentEvent::TurnEnded { stop, text } => {
+                self.close_turn(&stop, text)?;
+                self.stop_if_orphaned(driver)
+            }
+            AgentEvent::Broken { code, what } => self.stop(driver, CLOSE, Some((code, what))),
+            AgentEvent::Exited => Ok(()),
+        }
+    }
+
+    fn on_turn_started(&mut self) -> Result<()> {
+        let State::Prompted { mail } = std::mem::replace(&mut self.state, State::Turn) else { return Ok(()) };
+        self.turn += 1;
+        self.tools_told = 0;
+        self.record(WorkerEvent::TurnStarted { turn: self.turn, mail })
+    }
+
+    /// Ends the turn that runs, if one does, and the questions in it.
+    fn close_turn(&mut self, stop: &str, text: String) -> Result<()> {
+        self.settle_all()?;
+        self.tell_cost()?;
+        if self.state != State::Turn {
+            return Ok(());
+        }
+        self.state = State::Idle { since: Instant::now() };
+        self.tools.clear();
+        self.record(WorkerEvent::TurnEnded { turn: self.turn, stop: stop.to_owned(), text })
+    }
+
+    fn tell_cost(&mut self) -> Result<()> {
+        let told = Instant::now();
+        let spent = std::mem::replace(&mut self.spent, Spent { micro_usd: None, input: 0, output: 0, told });
+        let Spent { micro_usd, input: input_tokens, output: output_tokens, .. } = spent;
+        if micro_usd.is_none() && input_tokens + output_tokens == 0 {
+            return Ok(());
+        }
+        self.record(WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens })
+    }
+
+    fn settle_all(&mut self) -> Result<()> {
+        for ask in self.asks.take_all() {
+            self.record(WorkerEvent::PermissionSettled { ask, option: None })?;
+        }
+        Ok(())
+    }
+
+    fn on_order<D: Driver>(&mut self, driver: &mut D, order: Order) -> Result<()> {
+        match order {
+            Order::Connected => self.alone = Alone::No,
+            Order::Lost => self.alone = Alone::Since(Instant::now()),
+            Order::Command(ShimCommand::Ack { .. }) => {}
+            Order::Command(ShimCommand::Finish) => self.is_finishing = true,
+            Order::Command(ShimCommand::Prompt { text, mail }) => {
+                if self.queue.len() < MAX_QUEUE {
+                    self.queue.push_back(Prompt { text, mail });
+                }
+            }
+            Order::Command(ShimCommand::Permit { ask, option }) => self.permit(driver, &ask, option)?,
+            Order::Command(ShimCommand::Stop { grace_ms }) => {
+                self.stop(driver, Duration::from_millis(grace_ms), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn permit<D: Driver>(&mut self, driver: &mut D, ask: &str, option: Option<String>) -> Result<()> {
+        let Some(option) = self.asks.settle(ask, option) else { return Ok(()) };
+        self.heard = Instant::now();
+        if driver.permit(ask, option.as_deref()) {
+            self.record(WorkerEvent::PermissionSettled { ask: ask.to_owned(), option })?;
+        }
+        Ok(())
+    }
+
+    fn on_time<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let now = Instant::now();
+        if self.state == State::Ended {
+            return Ok(());
+        }
+        for (ask, reject) in self.asks.due(now) {
+            self.permit(driver, &ask, reject)?;
+        }
+        if let Alone::Since(since) = self.alone
+            && now >= later(since, self.spec.limits.orphan_grace_ms)
+        {
+            self.alone = Alone::TooLong;
+            self.stop_if_orphaned(driver)?;
+        }
+        let works = matches!(self.state, State::Prompted { .. } | State::Turn);
+        let silent = works && self.asks.is_empty() && now >= later(self.heard, self.spec.limits.idle_ms);
+        let over = |what: &str, ms: u64| Some(("agent.timeout", format!("{what} {} s", ms.div_ceil(1000))));
+        if now >= self.wall {
+            self.stop(driver, GRACE, over("the worker's time is over after", self.spec.limits.wall_ms))?;
+        } else if silent {
+            self.stop(driver, GRACE, over("the agent was silent in its turn for", self.spec.limits.idle_ms))?;
+        } else if matches!(self.state, State::Closing { by } if now >= by) {
+            self.stop(driver, CLOSE, None)?;
+        }
+        Ok(())
+    }
+
+    /// Between two tool calls is where a worker that nobody watches can stop without leaving half a deed.
+    fn stop_if_orphaned<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let is_boundary = self.tools.is_empty() && self.asks.is_empty();
+        if !matches!(self.alone, Alone::TooLong) || (self.state == State::Turn && !is_boundary) {
+            return Ok(());
+        }
+        let what = "no daemon came back in time; the worker stopped between two tool calls".to_owned();
+        self.stop(driver, GRACE, Some(("daemon.unreachable", what)))
+    }
+
+    /// Begins the end: the turn is cancelled and may end by itself for a moment.
+    fn stop<D: Driver>(
+        &mut self,
+        driver: &mut D,
+        grace: Duration,
+        fault: Option<(&'static str, String)>,
+    ) -> Result<()> {
+        let now = Instant::now();
+        if self.state == State::Ended {
+            return Ok(());
+        }
+        match &mut self.ending {
+            Some(ending) => ending.grace = ending.grace.min(grace),
+            None => {
+                driver.cancel();
+                self.ending = Some(Ending { grace, by: now + CANCEL.min(grace / 2), fault });
+            }
+        }
+        self.settle_all()
+    }
+
+    async fn end_if_due<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let works = matches!(self.state, State::Prompted { .. } | State::Turn);
+        let is_due = |ending: &mut Ending| !works || Instant::now() >= ending.by;
+        let Some(ending) = self.ending.take_if(is_due) else { return Ok(()) };
+        self.close_turn("cancelled", String::new())?;
+        self.state = State::Ended;
+        if let Some((code, what)) = ending.fault {
+            self.record(WorkerEvent::Faulted { code: code.to_owned(), what })?;
+        }
+        let terminated = driver.end(ending.grace).await;
+        if !terminated.survivors.is_empty() {
+            tracing::error!(pids = ?terminated.survivors, "members of the agent's group can't be ended");
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, event: WorkerEvent) -> Result<()> {
+        self.recorder.record(event)
+    }
+}
+
+/// A point `ms` milliseconds after another; one that can't be represented is as good as never.
+fn later(from: Instant, ms: u64) -> Instant {
+    const NEVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+    from + Duration::from_millis(ms).min(NEVER)
+}
