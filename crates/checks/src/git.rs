@@ -53,6 +53,8 @@ const MAIN_BRANCHES: [&str; 5] = [
 pub(crate) struct Git {
     root: PathBuf,
     limits: Limits,
+    /// The environment of every call.
+    env: Vec<(String, String)>,
 }
 
 /// How git sees a file: its kind of entry and its content.
@@ -86,18 +88,55 @@ pub(crate) struct Change {
 impl Git {
     /// Opens the work tree around `root`; `None` where there is none, or no git.
     pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Option<Self>, Error> {
-        let git = Self {
+        let env = ENV
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let mut git = Self {
             root: root.to_owned(),
             limits: limits.clone(),
+            env,
         };
         match git.try_ask(&["rev-parse", "--is-inside-work-tree"]) {
-            Ok(Ok(answer)) => Ok((answer.trim_ascii() == b"true").then_some(git)),
-            Ok(Err(_refusal)) => Ok(None),
+            Ok(Ok(answer)) if answer.trim_ascii() == b"true" => {
+                git.switch_filters_off()?;
+                Ok(Some(git))
+            }
+            Ok(Ok(_) | Err(_)) => Ok(None),
             Err(Error::Command { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Empties the commands of every content filter: git runs one where it compares a file whose time tells nothing.
+    fn switch_filters_off(&mut self) -> Result<(), Error> {
+        let call = [
+            "config",
+            "-z",
+            "--name-only",
+            "--get-regexp",
+            r"^filter\..*\.(clean|smudge|process|required)$",
+        ];
+        let Ok(names) = self.try_ask(&call)? else {
+            return Ok(());
+        };
+        let names: Vec<String> = fields(&names).map(text).collect();
+        for (at, name) in names.iter().enumerate() {
+            let value = if name.ends_with(".required") {
+                "false"
+            } else {
+                ""
+            };
+            self.env
+                .push((format!("GIT_CONFIG_KEY_{at}"), name.clone()));
+            self.env
+                .push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+        }
+        self.env
+            .push(("GIT_CONFIG_COUNT".into(), names.len().to_string()));
+        Ok(())
     }
 
     /// Gives the commit that a revision names.
@@ -225,7 +264,7 @@ impl Git {
             args: &args,
             cwd: &self.root,
             pass_env: PLAIN_ENV,
-            set_env: ENV,
+            set_env: &self.env,
             time_limit: self.limits.git_time,
             keep: OUTPUT,
         })

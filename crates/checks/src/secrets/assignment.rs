@@ -182,8 +182,12 @@ fn operator(
     name_is_quoted: bool,
     name: &[u8],
 ) -> Option<Operator> {
-    let is_setter = name.len() > 3
-        && (name[..3].eq_ignore_ascii_case(b"set") || name.starts_with(b"with") || before == b'.');
+    let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
+    let is_setter = before == b'.'
+        || last.len() < name.len()
+        || [&b"set"[..], b"with"]
+            .iter()
+            .any(|verb| last.starts_with(verb));
     for compare in [&b"==="[..], b"==", b"!==", b"!="] {
         if cursor.take(compare) {
             return Some(Operator::Compare);

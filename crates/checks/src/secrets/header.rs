@@ -40,8 +40,8 @@ pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
         .to_ascii_lowercase()
         .windows(10)
         .any(|part| part == b"opensesame" || part == b"open sesam");
-    (is_text && !is_shown && !is_sesame && !(place.kind.is_for_show() && classes(password) < 3))
-        .then_some(Found { range })
+    let is_example = is_sesame || (place.kind.is_for_show() && classes(password) < 3);
+    (is_text && !is_shown && !is_example).then_some(Found { range })
 }
 
 /// Reads the password of `curl -u user:password`; the keyword is `curl `.
