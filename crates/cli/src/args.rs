@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::commands::{
-    agents, call, completions, down, explain, log, mcp, merge, messages, needs, restart, show, status, stop, token,
+    agents, call, check, completions, doctor, down, explain, log, mcp, merge, messages, needs, restart, run,
+    script_agent, shim, show, status, stop, token, trust, up, verify,
 };
 
 /// Runs a team of coding agents on one repository and keeps a record that you can verify.
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
 /// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Run(run::Args),
     Status(status::Args),
     Show(show::Args),
     Diff(show::DiffArgs),
@@ -48,13 +50,22 @@ pub(crate) enum Command {
     Answer(needs::AnswerArgs),
     Agents(agents::Args),
     Messages(messages::Args),
+    Check(check::Args),
+    Verify(verify::Args),
+    Trust(trust::Args),
     Mcp(mcp::Args),
+    Up(up::Args),
     Down(down::Args),
     Restart(restart::Args),
+    Doctor(doctor::Args),
     Explain(explain::Args),
     Call(call::Args),
     Token(token::Args),
     Completions(completions::Args),
+    #[command(hide = true)]
+    Shim(shim::Args),
+    #[command(hide = true)]
+    ScriptAgent(script_agent::Args),
 }
 
 #[cfg(test)]

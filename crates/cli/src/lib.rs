@@ -4,6 +4,8 @@
 //! daemon, [`session`] finds or starts it, [`output`] and [`report`] are all that is ever printed.
 
 mod args;
+mod ask;
+mod available;
 mod bridge;
 mod client;
 mod commands;
@@ -13,6 +15,7 @@ mod output;
 mod report;
 mod run_report;
 mod session;
+mod settings;
 mod surroundings;
 
 use std::process::ExitCode;

@@ -35,13 +35,17 @@ pub struct Commands {
 /// # Errors
 /// When the plan does not parse; the failure names the place.
 pub fn commands(text: &str, source: &str) -> Result<Commands, Failure> {
-    let plan = parse(text, source)?;
+    let plan = plan(text, source)?;
     let list = dispatch::commands(&plan);
     let digest = dispatch::commands_digest(&list);
     Ok(Commands { list, digest })
 }
 
-fn parse(text: &str, source: &str) -> Result<Plan, Failure> {
+/// Reads a plan's text (plan.json or plan.md).
+///
+/// # Errors
+/// When it does not parse; the failure names the place.
+pub fn plan(text: &str, source: &str) -> Result<Plan, Failure> {
     dispatch::read_plan(text, source)
 }
 

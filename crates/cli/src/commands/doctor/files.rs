@@ -1,0 +1,52 @@
+//! Files of ours: that only the user reads what is secret, and that there is room.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use daemon::Place;
+
+use super::Look;
+
+/// Less room than this is worth a word.
+const ROOM: u64 = 512 << 20;
+
+pub(super) fn looks(fix: bool, place: &Place) -> Vec<Look> {
+    let token = place.project.join("auth_token");
+    let mut looks = vec![room(place)];
+    looks.extend(private("state folder", &place.state, 0o700, fix));
+    looks.extend(private("token", &token, 0o600, fix));
+    looks.extend(ignored(fix, place));
+    looks
+}
+
+/// A file or folder that only the user may read; one that does not exist yet is fine.
+fn private(about: &'static str, path: &Path, mode: u32, fix: bool) -> Option<Look> {
+    let found = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    if found & 0o077 == 0 {
+        return Some(Look::ok(about, path.display().to_string()));
+    }
+    let look = Look::bad(about, format!("{} is open to others (mode {found:o})", path.display()));
+    Some(look.mend(fix, || fs::set_permissions(path, Permissions::from_mode(mode))))
+}
+
+/// The folder in the work tree must not show up as something to commit.
+fn ignored(fix: bool, place: &Place) -> Option<Look> {
+    let file = place.project.join(".gitignore");
+    if !place.project.is_dir() || file.exists() {
+        return None;
+    }
+    let look = Look::bad("ignore file", format!("{} is missing", file.display()));
+    Some(look.mend(fix, || fs::write(file, "*\n")))
+}
+
+fn room(place: &Place) -> Look {
+    match rustix::fs::statvfs(&place.state) {
+        Ok(stat) => {
+            let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+            let what = format!("{} MB free for state and work trees", free / 1_000_000);
+            if free < ROOM { Look::bad("disk", what).hint("make room") } else { Look::ok("disk", what) }
+        }
+        Err(error) => Look::note("disk", format!("how much room is left can't be told: {error}")),
+    }
+}

@@ -1,0 +1,101 @@
+//! The repository, its daemon, and what both have left behind.
+
+use daemon::{Owner, Place, ServerInfo};
+use process::git::Head;
+use protocol::error::Failure;
+use protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogRequest};
+
+use super::{Look, files};
+use crate::context::Context;
+
+pub(super) fn looks(fix: bool, context: &Context) -> Vec<Look> {
+    let place = match context.place() {
+        Ok(place) => place,
+        Err(failure) => return vec![Look::failure("repository", &failure)],
+    };
+    let mut looks = vec![head(&place)];
+    looks.extend(files::looks(fix, &place));
+    looks.extend(work_trees(fix, &place));
+    looks.extend(daemon(fix, &place, context));
+    looks
+}
+
+fn head(place: &Place) -> Look {
+    match place.repo.head() {
+        Ok(Head::Branch { name, commit }) => {
+            Look::ok("repository", format!("{} on {name} at {}", place.root.display(), commit.short()))
+        }
+        Ok(Head::Detached(commit)) => {
+            let what = format!("HEAD is detached at {}: runs have no branch to merge into", commit.short());
+            Look::note("repository", what).hint("git switch -c NAME")
+        }
+        Ok(Head::Unborn { name }) => {
+            let what = format!("{name} has no commit yet: runs have nothing to start from");
+            Look::note("repository", what).hint("git commit --allow-empty -m 'First commit'")
+        }
+        Err(error) => Look::failure("repository", &error.failure()),
+    }
+}
+
+/// Work trees of ours that git still lists and whose folder is gone.
+fn work_trees(fix: bool, place: &Place) -> Option<Look> {
+    let base = place.state.join("worktrees");
+    let listed = match place.repo.worktree_list() {
+        Ok(listed) => listed,
+        Err(error) => return Some(Look::failure("work trees", &error.failure())),
+    };
+    let ours: Vec<_> = listed.iter().filter(|tree| tree.path.starts_with(&base)).collect();
+    let gone = ours.iter().filter(|tree| !tree.path.is_dir()).count();
+    if gone > 0 {
+        let look = Look::bad("work trees", format!("git lists {gone} of ours whose folder is gone"));
+        return Some(look.mend(fix, || place.repo.worktree_prune(&base)));
+    }
+    (!ours.is_empty()).then(|| Look::ok("work trees", format!("{} of ours", ours.len())))
+}
+
+fn daemon(fix: bool, place: &Place, context: &Context) -> Vec<Look> {
+    match Owner::of(place) {
+        Ok(Some(owner)) => running(&owner, context),
+        Ok(None) => vec![absent(fix, place)],
+        Err(error) => vec![Look::failure("daemon", &Failure::from(error))],
+    }
+}
+
+/// A sign without a daemon is what a daemon leaves that was killed.
+fn absent(fix: bool, place: &Place) -> Look {
+    match ServerInfo::read(&place.project) {
+        None => Look::ok("daemon", "none runs; commands start one when they need it"),
+        Some(info) => {
+            let what = format!("process {} left its server_info.json behind when it was killed", info.pid);
+            let file = place.project.join("server_info.json");
+            Look::note("daemon", what).mend(fix, || std::fs::remove_file(file))
+        }
+    }
+}
+
+fn running(owner: &Owner, context: &Context) -> Vec<Look> {
+    let mut client = match context.running_daemon() {
+        Ok(client) => client,
+        Err(failure) => {
+            let what = format!("process {} does not answer: {failure}", owner.pid);
+            return vec![Look::bad("daemon", what).hint(&format!("end it (kill {}), then try again", owner.pid))];
+        }
+    };
+    let status = match client.call::<GetStatus>(&GetStatusRequest {}) {
+        Ok(status) => status,
+        Err(failure) => return vec![Look::failure("daemon", &failure)],
+    };
+    let ours = env!("CARGO_PKG_VERSION");
+    let version = if status.version == ours {
+        Look::ok("daemon", format!("{} as process {}, {}", status.version, status.pid, status.http))
+    } else {
+        let what = format!("is {}, this command is {ours}", status.version);
+        Look::bad("daemon", what).hint("switchboard restart")
+    };
+    let record = match client.call::<VerifyLog>(&VerifyLogRequest {}) {
+        Ok(reply) if reply.is_intact => Look::ok("record", format!("{} events, {}", reply.events, reply.summary)),
+        Ok(reply) => Look::bad("record", reply.summary).hint("switchboard explain store.corrupt"),
+        Err(failure) => Look::failure("record", &failure),
+    };
+    vec![version, record]
+}

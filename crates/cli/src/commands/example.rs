@@ -1,0 +1,113 @@
+//! `switchboard run --example`: the whole way through, in a scratch folder, by the very commands that a user types.
+
+mod damage;
+mod files;
+mod scratch;
+mod stage;
+
+use protocol::error::{Exit, Failure};
+
+use crate::context::Context;
+use crate::output::Tone;
+use crate::report::{Ending, Outcome};
+
+use scratch::Scratch;
+use stage::Stage;
+
+/// Runs the example's plan, with scripts in the parts of its agents or with a real agent in all of them, then shows
+/// that its record verifies and that a damaged one does not.
+pub(crate) fn run(agent: Option<&str>, context: &mut Context) -> Outcome {
+    let scratch = Scratch::make(agent, context)?;
+    introduce(&scratch, agent, context);
+    let outcome = {
+        let mut stage = Stage::new(&scratch, context)?;
+        perform(&scratch, &mut stage)
+        // The stage ends the daemon, however the play went.
+    };
+    farewell(&scratch, context);
+    outcome
+}
+
+fn perform(scratch: &Scratch, stage: &mut Stage<'_>) -> Outcome {
+    if scratch.has_test {
+        stage.show(&["trust", "plan.json", "--yes"])?;
+    }
+    stage.quiet(&["up", "--detach"])?;
+    let ran = stage.show(&["run", "plan.json", "--yes"])?;
+    if ran != 0 {
+        return Err(ending(ran));
+    }
+    let record = scratch.folder.join("record.jsonl");
+    let record = record.display().to_string();
+    stage.quiet(&["call", "export_log", &format!("path={record}")])?;
+    if stage.show(&["verify", &record])? != 0 {
+        return Err(Failure::new("store.corrupt", "the example's record does not verify").into());
+    }
+    let damage = damage::damage(&scratch.folder)?;
+    stage.say(&damage.told());
+    let (code, said) = stage.show_and_keep(&["verify", &damage.path.display().to_string()])?;
+    if code == 0 || !said.contains(&format!("event {}", damage.lsn)) {
+        let what = format!("a changed byte in event {} was not found", damage.lsn);
+        return Err(Failure::new("internal.bug", what).into());
+    }
+    stage.say("That is what it is for: nobody changes the record unseen.");
+    Ok(())
+}
+
+/// A command's exit code as our own.
+fn ending(code: i32) -> Ending {
+    match code {
+        2 => Ending::Said(Exit::Usage),
+        3 => Ending::Said(Exit::Gate),
+        4 => Ending::Said(Exit::Person),
+        5 => Ending::Said(Exit::Agent),
+        130 => Ending::Signal(130),
+        _ => Ending::Said(Exit::Failed),
+    }
+}
+
+fn introduce(scratch: &Scratch, agent: Option<&str>, context: &mut Context) {
+    if context.json {
+        context.out.json(&serde_json::json!({ "scratch": scratch.folder, "scripted": agent.is_none() }));
+        return;
+    }
+    let out = &mut context.out;
+    out.line(out.paint(Tone::Strong, "Switchboard: an example"));
+    out.line(format!("Everything happens in {}; nothing else is touched.", scratch.folder.display()));
+    match agent {
+        None => {
+            let who = "ada, ben and cleo are SCRIPTS that play agents: no model, no network, no cost.";
+            out.line(out.paint(Tone::Notice, who));
+            out.line("All the rest is real: git, work trees, messages, gates, merges and the record.");
+        }
+        Some(name) => {
+            let who = format!("{name} plays ada, ben and cleo. It has your rights, and its runs may cost money.");
+            out.line(out.paint(Tone::Notice, &who));
+        }
+    }
+    if !scratch.has_test {
+        out.line("cargo can't be used here, so the last task's test gate is left out.");
+    }
+}
+
+fn farewell(scratch: &Scratch, context: &mut Context) {
+    if context.json {
+        return;
+    }
+    let out = &mut context.out;
+    out.line("");
+    out.line("Look further:");
+    out.line(format!("  cd {} && . ../env", scratch.repo.display()));
+    for (command, what) in [
+        ("switchboard status", "how everything stands"),
+        ("switchboard show 1.2", "the task that was refused, and why"),
+        ("switchboard diff 2.1", "what a task changed"),
+        ("switchboard messages", "what cleo asked and ada answered"),
+        ("git log --graph --oneline --all", "the run's own branch; main is as it was"),
+        ("switchboard merge", "take the work over into main"),
+        ("switchboard down", "end the daemon that these commands start"),
+    ] {
+        out.line(format!("  {command:33} # {what}"));
+    }
+    out.line(format!("  rm -rf {:26} # remove every trace", scratch.folder.display()));
+}

@@ -1,0 +1,192 @@
+//! The scratch folder: a repository, three agents, and folders of its own for everything that would lie in the home.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use process::env::Env;
+use process::spawn::Spawn;
+use protocol::error::Failure;
+use protocol::frame::DriverSpec;
+use protocol::id::AgentName;
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use super::files::{REPOSITORY, SCRIPTS};
+use crate::available::Available;
+use crate::client::new_key;
+use crate::context::Context;
+
+/// Folders below the scratch folder.
+const FOLDERS: &[&str] = &["home", "state", "config/switchboard", "cargo", "tmp", "agents", "hello/src", "hello/tests"];
+
+/// A scratch folder that is ready for the play.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    /// The folder; it stays when the play is over.
+    pub(super) folder: PathBuf,
+    /// The repository in it.
+    pub(super) repo: PathBuf,
+    /// The environment in which every command runs.
+    pub(super) env: Env,
+    /// Whether the last task is held to `cargo test`.
+    pub(super) has_test: bool,
+}
+
+// === impl Scratch ===
+
+impl Scratch {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// When a file can't be written, git fails, or the agent is not there.
+    pub(super) fn make(agent: Option<&str>, context: &Context) -> Result<Self, Failure> {
+        // Who plays is found out before anything is written.
+        let player = agent.map(|name| driver(name, context)).transpose()?;
+        let folder = std::env::temp_dir().join(format!("switchboard-example-{}", &new_key()?[..8]));
+        let failed = |error: std::io::Error| {
+            Failure::new("io.denied", "the scratch folder can't be filled").at(folder.display().to_string()).because(&error)
+        };
+        private(&folder).and_then(|()| FOLDERS.iter().try_for_each(|name| private(&folder.join(name)))).map_err(failed)?;
+        let env = environment(&folder, player.is_some(), context);
+        let repo = folder.join("hello");
+        let has_test = has_cargo(&env, &repo);
+        fill(&folder, &repo, has_test).map_err(failed)?;
+        let settings = settings(&folder, player, &context.surroundings.program);
+        fs::write(folder.join("config/switchboard/config.toml"), settings.to_string()).map_err(failed)?;
+        fs::write(folder.join("env"), exports(&folder, context)).map_err(failed)?;
+        commit(&repo, &env)?;
+        Ok(Self { folder, repo, env, has_test })
+    }
+}
+
+fn private(folder: &Path) -> std::io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn driver(name: &str, context: &Context) -> Result<DriverSpec, Failure> {
+    let name = AgentName::new(name).map_err(|error| Failure::new("agent.unknown", error.to_string()))?;
+    Ok(Available::read(context)?.choice(&name, context)?.driver)
+}
+
+/// Where commands look for everything. A real agent needs the user's own home, where its login lies.
+fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
+    let text = |name: &str| folder.join(name).display().to_string();
+    let own = context.surroundings.variables().iter().filter(|(name, _)| !name.starts_with("SWITCHBOARD_"));
+    let base: Env = if is_real { own.cloned().collect() } else { Env::plain() };
+    let env = base
+        .set("XDG_STATE_HOME", text("state"))
+        .set("XDG_CONFIG_HOME", text("config"))
+        .set("CARGO_HOME", text("cargo"))
+        .set("TMPDIR", text("tmp"))
+        .set("GIT_CONFIG_NOSYSTEM", "1");
+    if is_real {
+        return env;
+    }
+    let env = env.set("HOME", text("home")).set("XDG_CACHE_HOME", text("home/.cache")).set("XDG_DATA_HOME", text("home/.data"));
+    // A toolchain that rustup has installed is found by this alone, and only read.
+    let rustup = context.surroundings.variable("RUSTUP_HOME").map(PathBuf::from);
+    let rustup = rustup.or_else(|| context.surroundings.home().map(|home| home.join(".rustup")));
+    match rustup.filter(|folder| folder.is_dir()) {
+        Some(rustup) => env.set("RUSTUP_HOME", rustup.display().to_string()),
+        None => env,
+    }
+}
+
+fn has_cargo(env: &Env, repo: &Path) -> bool {
+    let asked = Spawn::new(["cargo", "--version"]).cwd(repo).env_only(env.clone()).output();
+    asked.is_ok_and(|output| output.succeeded())
+}
+
+fn fill(folder: &Path, repo: &Path, has_test: bool) -> std::io::Result<()> {
+    for (path, text) in REPOSITORY {
+        let text = if *path == "plan.json" && !has_test { without_tests(text) } else { (*text).to_owned() };
+        fs::write(repo.join(path), text)?;
+    }
+    for (name, text) in SCRIPTS {
+        fs::write(folder.join(format!("agents/{name}.json")), text)?;
+    }
+    Ok(())
+}
+
+/// The plan without its test commands; what does not parse stays as it is and is reported when it is run.
+fn without_tests(text: &str) -> String {
+    let Ok(mut plan) = serde_json::from_str::<serde_json::Value>(text) else { return text.to_owned() };
+    let tasks = plan["phases"].as_array_mut().into_iter().flatten();
+    for task in tasks.filter_map(|phase| phase["tasks"].as_array_mut()).flatten() {
+        if let Some(settings) = task["x-switchboard"].as_object_mut() {
+            settings.remove("test");
+        }
+    }
+    plan.to_string()
+}
+
+/// The settings of the scratch folder's user: the three agents.
+fn settings(folder: &Path, player: Option<DriverSpec>, program: &Path) -> DocumentMut {
+    let mut agents = Table::new();
+    agents.set_implicit(true);
+    let player = player.map(|DriverSpec::Acp { argv } | DriverSpec::Exec { argv }| argv);
+    for (name, _) in SCRIPTS {
+        let script = folder.join(format!("agents/{name}.json")).display().to_string();
+        let own = vec![program.display().to_string(), "script-agent".to_owned(), script];
+        let mut agent = Table::new();
+        agent.insert("driver", value("acp"));
+        agent.insert("command", value(Array::from_iter(player.clone().unwrap_or(own))));
+        agent.insert("scripted", value(player.is_none()));
+        agent.insert("spends", value(player.is_some()));
+        agents.insert(name, Item::Table(agent));
+    }
+    let mut document = DocumentMut::new();
+    document.insert("agents", Item::Table(agents));
+    document
+}
+
+/// What a shell needs to look at the scratch folder with the same eyes.
+fn exports(folder: &Path, context: &Context) -> String {
+    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+    let program = context.surroundings.program.parent().unwrap_or(Path::new("/"));
+    format!(
+        "export XDG_STATE_HOME={}\nexport XDG_CONFIG_HOME={}\nexport PATH={}:\"$PATH\"\n",
+        quoted(&folder.join("state")),
+        quoted(&folder.join("config")),
+        quoted(program)
+    )
+}
+
+/// Makes the repository, with one commit of a committer of its own.
+fn commit(repo: &Path, env: &Env) -> Result<(), Failure> {
+    let who = ["-c", "user.name=Example", "-c", "user.email=example@localhost", "-c", "commit.gpgSign=false"];
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["add", "--all"],
+        &["commit", "--quiet", "--no-verify", "--message=Say hello in two languages"],
+    ] {
+        let argv = ["git"].iter().chain(&who).chain(args).copied();
+        let output = Spawn::new(argv).cwd(repo).env_only(env.clone()).output().map_err(|error| error.failure())?;
+        if !output.succeeded() {
+            let said = output.stderr.text();
+            return Err(Failure::new("git.failed", format!("git {}: {}", args[0], said.trim())).at(repo.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_without_tests_brings_no_commands() {
+        let (_, plan) = REPOSITORY.iter().find(|(path, _)| *path == "plan.json").unwrap();
+
+        assert!(!daemon::trust::commands(plan, "plan.json").unwrap().list.is_empty());
+        assert!(daemon::trust::commands(&without_tests(plan), "plan.json").unwrap().list.is_empty());
+    }
+
+    #[test]
+    fn the_three_agents_say_that_they_are_scripts() {
+        let settings = settings(Path::new("/s"), None, Path::new("/bin/switchboard")).to_string();
+
+        assert_eq!(settings.matches("scripted = true").count(), 3, "{settings}");
+        assert!(settings.contains(r#"command = ["/bin/switchboard", "script-agent", "/s/agents/ada.json"]"#), "{settings}");
+    }
+}

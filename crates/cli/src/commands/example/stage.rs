@@ -1,0 +1,168 @@
+//! Runs commands of this binary in the scratch folder and shows what they print, as it comes.
+
+use std::time::Duration;
+
+use process::spawn::{Exit, Spawn};
+use protocol::error::Failure;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::runtime::{Builder, Runtime};
+
+use super::scratch::Scratch;
+use crate::context::Context;
+use crate::output::Tone;
+use crate::report::Ending;
+
+/// How often signals are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a command gets to end when it is interrupted.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The longest that the daemon's end is waited for.
+const DOWN: Duration = Duration::from_secs(30);
+
+/// A stage; dropped, it ends the daemon of the scratch folder.
+pub(super) struct Stage<'a> {
+    scratch: &'a Scratch,
+    context: &'a mut Context,
+    runtime: Runtime,
+    signals: Signals,
+}
+
+/// A line of a command.
+enum Line {
+    Out(String),
+    Err(String),
+}
+
+// === impl Stage ===
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(scratch: &'a Scratch, context: &'a mut Context) -> Result<Self, Failure> {
+        let bug = |error: std::io::Error| Failure::new("internal.bug", "the example can't be staged").because(&error);
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(bug)?;
+        let signals = Signals::new([SIGINT, SIGTERM]).map_err(bug)?;
+        Ok(Self { scratch, context, runtime, signals })
+    }
+
+    /// Says something between the commands.
+    pub(super) fn say(&mut self, line: &str) {
+        if self.context.json {
+            self.context.out.json(&serde_json::json!({ "note": line }));
+        } else {
+            self.context.out.line(format!("\n{line}"));
+        }
+    }
+
+    /// Shows a command and what it prints; gives its exit code.
+    pub(super) fn show(&mut self, args: &[&str]) -> Result<i32, Ending> {
+        self.show_and_keep(args).map(|(code, _)| code)
+    }
+
+    /// Shows a command and what it prints; gives its exit code and its standard output.
+    pub(super) fn show_and_keep(&mut self, args: &[&str]) -> Result<(i32, String), Ending> {
+        if !self.context.json {
+            let line = format!("\n$ switchboard {}", args.join(" "));
+            let line = self.context.out.paint(Tone::Strong, &line);
+            self.context.out.line(line);
+        }
+        self.run(args, true)
+    }
+
+    /// Runs a command that must succeed and has nothing to show.
+    pub(super) fn quiet(&mut self, args: &[&str]) -> Result<(), Ending> {
+        match self.run(args, false)? {
+            (0, _) => Ok(()),
+            (code, said) => {
+                let what = format!("switchboard {} ended with {code}: {}", args.join(" "), said.trim());
+                Err(Failure::new("internal.bug", what).into())
+            }
+        }
+    }
+
+    fn spawn(&self, args: &[&str]) -> Spawn {
+        let program = self.context.surroundings.program.display().to_string();
+        let json = self.context.json.then_some("--json");
+        let argv = [program.as_str()].into_iter().chain(args.iter().copied()).chain(json);
+        Spawn::new(argv).cwd(&self.scratch.repo).env_only(self.scratch.env.clone())
+    }
+
+    fn run(&mut self, args: &[&str], shown: bool) -> Result<(i32, String), Ending> {
+        let spawn = self.spawn(args);
+        let (context, signals) = (&mut *self.context, &mut self.signals);
+        self.runtime.block_on(async {
+            let mut child = spawn.piped().map_err(|error| error.failure())?;
+            drop(child.stdin.take());
+            let mut out = lines(child.stdout.take());
+            let mut err = lines(child.stderr.take());
+            let mut said = String::new();
+            loop {
+                let line = tokio::select! {
+                    Some(line) = next(&mut out) => Line::Out(line),
+                    Some(line) = next(&mut err) => Line::Err(line),
+                    () = tokio::time::sleep(LOOK), if out.is_some() || err.is_some() => {
+                        if signals.pending().next().is_some() {
+                            child.terminate(GRACE).await;
+                            return Err(Ending::Signal(130));
+                        }
+                        continue;
+                    }
+                    else => break,
+                };
+                tell(&line, shown, &mut said, context);
+            }
+            match child.wait().await.exit {
+                Exit::Exited(code) => Ok((code, said)),
+                Exit::Signalled(signal) => Ok((128 + signal, said)),
+            }
+        })
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        // The daemon ends by itself after a while; when it can't be told to, there is nobody to tell but the user.
+        let ended = self.spawn(&["down"]).wall(DOWN).output();
+        if !ended.is_ok_and(|output| output.succeeded()) {
+            self.say("the daemon could not be ended; it ends by itself after 15 minutes");
+        }
+    }
+}
+
+type Stream = Option<Box<dyn AsyncBufRead + Unpin>>;
+
+fn lines<R: AsyncRead + Unpin + 'static>(stream: Option<R>) -> Stream {
+    stream.map(|stream| Box::new(BufReader::new(stream)) as _)
+}
+
+/// The next line; nothing, then and for ever, once the stream has ended.
+async fn next(stream: &mut Stream) -> Option<String> {
+    let reader = stream.as_mut()?;
+    let mut line = Vec::new();
+    match reader.read_until(b'\n', &mut line).await {
+        Ok(count) if count > 0 => Some(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()),
+        Ok(_) | Err(_) => {
+            *stream = None;
+            None
+        }
+    }
+}
+
+fn tell(line: &Line, shown: bool, said: &mut String, context: &mut Context) {
+    match line {
+        Line::Out(line) => {
+            if shown {
+                context.out.line(line);
+            }
+            said.push_str(line);
+            said.push('\n');
+        }
+        Line::Err(line) if shown => eprintln!("{line}"),
+        Line::Err(line) => {
+            said.push_str(line);
+            said.push('\n');
+        }
+    }
+}

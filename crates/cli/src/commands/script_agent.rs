@@ -1,0 +1,23 @@
+//! `switchboard script-agent`: plays an agent from a script. It is no model, and says so wherever it shows.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::report::{Ending, Outcome};
+
+/// Play an agent from a script, over ACP on standard input and output
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The script
+    file: PathBuf,
+}
+
+/// Runs it through the argument parser, which only a strange spelling needs.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if serve(&args.file) == ExitCode::SUCCESS { Ok(()) } else { Err(Ending::Said(protocol::error::Exit::Failed)) }
+}
+
+/// Plays.
+pub(crate) fn serve(file: impl AsRef<Path>) -> ExitCode {
+    agents::script::run(file.as_ref())
+}

@@ -1,0 +1,69 @@
+//! `switchboard up`
+
+use std::time::Duration;
+
+use daemon::{Launch, Options, Owner, serve};
+use protocol::error::Failure;
+use protocol::verb::system::{GetStatus, GetStatusRequest};
+
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Run the daemon of this repository, here or in the background
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// In the background; returns when it is ready
+    #[arg(long)]
+    detach: bool,
+    /// Port of the loopback HTTP server; a free one when left out
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// End after so many minutes without anything to do; 0: never
+    #[arg(long, value_name = "MINUTES")]
+    idle: Option<u64>,
+    /// Was started by a command: says nothing.
+    #[arg(long, hide = true)]
+    foreground_internal: bool,
+    /// Ends with the run that it was started for.
+    #[arg(long, hide = true)]
+    ends_with_run: bool,
+}
+
+/// Minutes without anything to do after which a daemon ends that some command has started.
+const IDLE_MINUTES: u64 = 15;
+
+/// Serves, or starts a daemon that does.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    if context.surroundings.worker().is_some() {
+        let what = "a worker may not start a daemon";
+        return Err(Failure::new("agent.unmanaged", what).hint("start it in a terminal of your own").into());
+    }
+    if args.detach { detach(context) } else { foreground(args, context) }
+}
+
+fn foreground(args: &Args, context: &mut Context) -> Outcome {
+    let place = context.place()?;
+    // One that a person started in a terminal stays until that person ends it.
+    let minutes = args.idle.unwrap_or(if args.foreground_internal { IDLE_MINUTES } else { 0 });
+    let idle = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
+    if !args.foreground_internal && !context.json {
+        context.out.line(format!("switchboard for {} (Ctrl-C ends it)", place.root.display()));
+    }
+    let options = Options { ends_with_run: args.ends_with_run, idle, port: args.port };
+    serve(place, options).map_err(|error| Failure::from(error).into())
+}
+
+fn detach(context: &mut Context) -> Outcome {
+    let place = context.place()?;
+    if let Some(owner) = Owner::of(&place).map_err(Failure::from)? {
+        let what = format!("a daemon (process {}) already runs for {}", owner.pid, place.root.display());
+        return Err(Failure::new("daemon.running", what).hint("switchboard status").into());
+    }
+    let status = context.daemon_for(Launch::default())?.0.call::<GetStatus>(&GetStatusRequest {})?;
+    if context.json {
+        context.out.json(&status);
+    } else {
+        context.out.line(format!("a daemon runs as process {}, {}", status.pid, status.http));
+    }
+    Ok(())
+}

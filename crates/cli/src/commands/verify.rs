@@ -1,0 +1,101 @@
+//! `switchboard verify`
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use ledger::{Envelope, HeadCheck, PublicKey};
+use protocol::error::{Exit, Failure};
+use protocol::id::Digest;
+use protocol::verb::system::{VerifyLog, VerifyLogReply, VerifyLogRequest};
+
+use crate::context::Context;
+use crate::output::plain;
+use crate::report::{Ending, Outcome};
+
+/// Verify the record, or an export of it without a daemon
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: verify_log")]
+pub(crate) struct Args {
+    /// An export, as `switchboard call export_log path=/abs/FILE` writes it; the record itself when left out
+    file: Option<PathBuf>,
+    /// A signed head that must cover the export, as `switchboard call sign_head` prints it
+    #[arg(long, value_name = "FILE", requires_all = ["file", "key"])]
+    head: Option<PathBuf>,
+    /// The public key that signed it, in hex or as its file holds it
+    #[arg(long, value_name = "HEX", requires = "head")]
+    key: Option<String>,
+}
+
+/// Verifies and shows; an exit code of 1 says that the record is damaged.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let reply = match &args.file {
+        None => context.daemon()?.call::<VerifyLog>(&VerifyLogRequest {})?,
+        Some(file) => of_export(file, args, context)?,
+    };
+    show(&reply, context);
+    if reply.is_intact { Ok(()) } else { Err(Ending::Said(Exit::Failed)) }
+}
+
+fn show(reply: &VerifyLogReply, context: &mut Context) {
+    if context.json {
+        context.out.json(reply);
+        return;
+    }
+    context.out.line(format!("{} events, head {}", reply.events, reply.head));
+    context.out.line(plain(&reply.summary));
+    for fault in &reply.faults {
+        context.out.line(format!("  {}", plain(fault)));
+    }
+}
+
+fn of_export(file: &Path, args: &Args, context: &Context) -> Result<VerifyLogReply, Failure> {
+    let unreadable = |error: &std::io::Error| {
+        Failure::new("io.denied", "the export can't be read").at(file.display().to_string()).because(error)
+    };
+    let export = File::open(context.resolve(file)).map_err(|error| unreadable(&error))?;
+    let mut head = match (&args.head, &args.key) {
+        (Some(head), Some(key)) => Some(signed_head(&context.resolve(head), key)?),
+        _ => None,
+    };
+    let visit = |hash: &_| {
+        if let Some(head) = &mut head {
+            head.push(hash);
+        }
+    };
+    let checked = daemon::verify_export(BufReader::new(export), visit)?;
+    let mut reply = checked.reply;
+    if let (Some(head), true) = (head, reply.is_intact) {
+        match head.finish(&checked.chain_id) {
+            Ok(verdict) => reply.summary = verdict.to_string(),
+            Err(error) => {
+                reply.is_intact = false;
+                reply.summary = error.to_string();
+            }
+        }
+    }
+    Ok(reply)
+}
+
+/// Reads a signed head: an envelope, or the whole reply of `sign_head`, of which only the envelope counts.
+fn signed_head(file: &Path, key: &str) -> Result<HeadCheck, Failure> {
+    let bad = |what: String| Failure::new("request.bad-args", what).at(file.display().to_string());
+    let text = std::fs::read(file).map_err(|error| bad(format!("the signed head can't be read: {error}")))?;
+    let mut value: serde_json::Value =
+        serde_json::from_slice(&text).map_err(|error| bad(format!("the signed head does not parse: {error}")))?;
+    if let Some(inner) = value.get_mut("envelope") {
+        value = inner.take();
+    }
+    let envelope: Envelope =
+        serde_json::from_value(value).map_err(|error| bad(format!("that is not an envelope: {error}")))?;
+    let key = public_key(key).map_err(|error| bad(format!("--key is not a public key: {error}")))?;
+    HeadCheck::new(&envelope, &key).map_err(|error| error.failure())
+}
+
+/// Reads a key in hex, or as its file holds it.
+fn public_key(text: &str) -> Result<PublicKey, ledger::Error> {
+    match Digest::parse(text) {
+        Some(bytes) => PublicKey::from_bytes(&bytes.0),
+        None => PublicKey::parse(text),
+    }
+}
