@@ -69,7 +69,12 @@ impl Available {
         }
         let known = catalog::find(name.as_str()).ok_or_else(|| self.unknown(name))?;
         present(name, &known.driver(), known.install, context)?;
-        Ok(AgentChoice { name: name.clone(), driver: known.driver(), scripted: false, env: inherited(known.env, context) })
+        Ok(AgentChoice {
+            name: name.clone(),
+            driver: known.driver(),
+            scripted: false,
+            env: inherited(known.env, context),
+        })
     }
 
     /// Everybody who could be asked, whose program is there.

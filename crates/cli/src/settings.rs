@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn a_described_agent_is_found_in_any_spelling() {
-        let agents = read("[agents.My_Agent]\ndriver = \"acp\"\ncommand = [\"a\", \"--acp\"]\nenv = [\"KEY\"]\n").unwrap();
+        let agents =
+            read("[agents.My_Agent]\ndriver = \"acp\"\ncommand = [\"a\", \"--acp\"]\nenv = [\"KEY\"]\n").unwrap();
 
         let agent = agents.find("my agent").unwrap();
 

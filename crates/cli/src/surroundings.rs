@@ -86,6 +86,7 @@ impl Surroundings {
     }
 
     /// The same surroundings with one variable set anew.
+    #[cfg(test)]
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.variables.retain(|(key, _)| key != name);

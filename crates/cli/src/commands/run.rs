@@ -98,7 +98,8 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     // A person may have thought for longer than an unused daemon waits, so it is looked for again.
     let (mut client, _) = context.daemon_for(Launch { ends_with_run: true })?;
     let reply = client.call::<StartRun>(&request)?;
-    let run = reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
+    let run =
+        reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
     follow::follow(client, &run, reply.cursor, args.merge, context)
 }
 
@@ -121,9 +122,8 @@ fn resume(run: Option<String>, context: &mut Context) -> Outcome {
 
 fn read(path: &Path, context: &Context) -> Result<Source, Failure> {
     let name = path.display().to_string();
-    let unreadable = |error: &std::io::Error| {
-        Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(error)
-    };
+    let unreadable =
+        |error: &std::io::Error| Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(error);
     let full = context.resolve(path);
     let size = full.metadata().map_err(|error| unreadable(&error))?.len();
     if size > MAX_PLAN_BYTES as u64 {
@@ -131,7 +131,8 @@ fn read(path: &Path, context: &Context) -> Result<Source, Failure> {
     }
     let bytes = std::fs::read(&full).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line =
+            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
         Failure::new("plan.syntax", "the plan is not UTF-8").at(format!("{name}:{line}"))
     })?;
     let plan = daemon::trust::plan(&text, &name)?;

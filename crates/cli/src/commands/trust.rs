@@ -131,7 +131,8 @@ fn list(pins: &Pins, context: &mut Context) -> Outcome {
 
 fn revoke(digest: &str, pins: &Pins, context: &mut Context) -> Outcome {
     if !pins.revoke(digest).map_err(Failure::from)? {
-        let failure = Failure::new("request.bad-args", format!("no trusted digest begins with {digest}, or several do"));
+        let failure =
+            Failure::new("request.bad-args", format!("no trusted digest begins with {digest}, or several do"));
         return Err(failure.hint("switchboard trust --list").into());
     }
     if context.json {

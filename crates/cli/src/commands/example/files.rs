@@ -66,7 +66,9 @@ mod tests {
         let md = daemon::trust::plan(text("plan.md"), "plan.md").unwrap();
 
         let tasks = |plan: &protocol::plan::Plan| {
-            plan.tasks().map(|task| (task.id.clone(), task.description.clone(), task.depends.clone())).collect::<Vec<_>>()
+            plan.tasks()
+                .map(|task| (task.id.clone(), task.description.clone(), task.depends.clone()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(json.title, md.title);
         assert_eq!(tasks(&json), tasks(&md));

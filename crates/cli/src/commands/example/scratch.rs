@@ -44,9 +44,13 @@ impl Scratch {
         let player = agent.map(|name| driver(name, context)).transpose()?;
         let folder = std::env::temp_dir().join(format!("switchboard-example-{}", &new_key()?[..8]));
         let failed = |error: std::io::Error| {
-            Failure::new("io.denied", "the scratch folder can't be filled").at(folder.display().to_string()).because(&error)
+            Failure::new("io.denied", "the scratch folder can't be filled")
+                .at(folder.display().to_string())
+                .because(&error)
         };
-        private(&folder).and_then(|()| FOLDERS.iter().try_for_each(|name| private(&folder.join(name)))).map_err(failed)?;
+        private(&folder)
+            .and_then(|()| FOLDERS.iter().try_for_each(|name| private(&folder.join(name))))
+            .map_err(failed)?;
         let env = environment(&folder, player.is_some(), context);
         let repo = folder.join("hello");
         let has_test = has_cargo(&env, &repo);
@@ -82,7 +86,10 @@ fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
     if is_real {
         return env;
     }
-    let env = env.set("HOME", text("home")).set("XDG_CACHE_HOME", text("home/.cache")).set("XDG_DATA_HOME", text("home/.data"));
+    let env = env
+        .set("HOME", text("home"))
+        .set("XDG_CACHE_HOME", text("home/.cache"))
+        .set("XDG_DATA_HOME", text("home/.data"));
     // A toolchain that rustup has installed is found by this alone, and only read.
     let rustup = context.surroundings.variable("RUSTUP_HOME").map(PathBuf::from);
     let rustup = rustup.or_else(|| context.surroundings.home().map(|home| home.join(".rustup")));
@@ -124,7 +131,7 @@ fn without_tests(text: &str) -> String {
 fn settings(folder: &Path, player: Option<DriverSpec>, program: &Path) -> DocumentMut {
     let mut agents = Table::new();
     agents.set_implicit(true);
-    let player = player.map(|DriverSpec::Acp { argv } | DriverSpec::Exec { argv }| argv);
+    let player = player.map(|(DriverSpec::Acp { argv } | DriverSpec::Exec { argv })| argv);
     for (name, _) in SCRIPTS {
         let script = folder.join(format!("agents/{name}.json")).display().to_string();
         let own = vec![program.display().to_string(), "script-agent".to_owned(), script];
@@ -164,7 +171,9 @@ fn commit(repo: &Path, env: &Env) -> Result<(), Failure> {
         let output = Spawn::new(argv).cwd(repo).env_only(env.clone()).output().map_err(|error| error.failure())?;
         if !output.succeeded() {
             let said = output.stderr.text();
-            return Err(Failure::new("git.failed", format!("git {}: {}", args[0], said.trim())).at(repo.display().to_string()));
+            return Err(
+                Failure::new("git.failed", format!("git {}: {}", args[0], said.trim())).at(repo.display().to_string())
+            );
         }
     }
     Ok(())
@@ -187,6 +196,9 @@ mod tests {
         let settings = settings(Path::new("/s"), None, Path::new("/bin/switchboard")).to_string();
 
         assert_eq!(settings.matches("scripted = true").count(), 3, "{settings}");
-        assert!(settings.contains(r#"command = ["/bin/switchboard", "script-agent", "/s/agents/ada.json"]"#), "{settings}");
+        assert!(
+            settings.contains(r#"command = ["/bin/switchboard", "script-agent", "/s/agents/ada.json"]"#),
+            "{settings}"
+        );
     }
 }

@@ -97,8 +97,9 @@ fn agent_of<'a>(plan: &'a Plan, phase: &'a Phase, task: &'a Task) -> Option<&'a 
 }
 
 fn agent_name(name: &str) -> Result<AgentName, Failure> {
-    AgentName::new(name)
-        .map_err(|error| Failure::new("agent.unknown", format!("{name:?} can't be the name of an agent")).because(&error))
+    AgentName::new(name).map_err(|error| {
+        Failure::new("agent.unknown", format!("{name:?} can't be the name of an agent")).because(&error)
+    })
 }
 
 #[cfg(test)]

@@ -36,12 +36,13 @@ const PAGE: u32 = 500;
 ///
 /// # Errors
 /// What the run came to, where that is not success.
-pub(super) fn follow(client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
-    let signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
-        Failure::new("internal.bug", "signals can't be listened to").because(&error)
-    })?;
+pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
+    let signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
     let bar = bar(context);
-    let mut watch = Watch { client, run, cursor, signals, bar, teller: Teller::new(run), interrupted: None };
+    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
+    let teller = Teller::new(run, &before);
+    let mut watch = Watch { client, run, cursor, signals, bar, teller, interrupted: None };
     let left = watch.to_the_end(context);
     watch.bar.finish_and_clear();
     if let Some(ending) = left? {
@@ -119,9 +120,7 @@ impl Watch<'_> {
         } else {
             self.bar.suspend(|| lines.iter().for_each(|line| context.out.line(line)));
         }
-        if let Some(total) = self.teller.tasks() {
-            self.bar.set_length(total);
-        }
+        self.bar.set_length(self.teller.tasks());
         self.bar.set_position(self.teller.merged());
         self.bar.set_message(self.teller.at_work());
     }

@@ -8,6 +8,7 @@ use protocol::message::MessageEvent;
 use protocol::need::NeedEvent;
 use protocol::plan::TaskId;
 use protocol::run::{GateVerdict, RunEvent, RunOutcome, TurnOutcome};
+use protocol::verb::run::RunSummary;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ pub(super) struct Teller<'a> {
     /// Task by worker.
     workers: BTreeMap<WorkerId, String>,
     at_work: Vec<String>,
-    tasks: Option<u64>,
+    tasks: u64,
     merged: u64,
     has_ended: bool,
 }
@@ -51,9 +52,11 @@ struct Reported {
 // === impl Teller ===
 
 impl<'a> Teller<'a> {
-    pub(super) fn new(run: &'a RunId) -> Self {
+    /// Begins with what is known of the run before the first event that is told.
+    pub(super) fn new(run: &'a RunId, summary: &RunSummary) -> Self {
         let (agents, workers) = (BTreeMap::new(), BTreeMap::new());
-        Self { run, agents, workers, at_work: Vec::new(), tasks: None, merged: 0, has_ended: false }
+        let (tasks, merged) = (summary.tasks, summary.merged);
+        Self { run, agents, workers, at_work: Vec::new(), tasks, merged, has_ended: false }
     }
 
     /// Whether the run has ended.
@@ -61,8 +64,8 @@ impl<'a> Teller<'a> {
         self.has_ended
     }
 
-    /// How many tasks there are, once that is known.
-    pub(super) fn tasks(&self) -> Option<u64> {
+    /// How many tasks there are.
+    pub(super) fn tasks(&self) -> u64 {
         self.tasks
     }
 
@@ -113,7 +116,9 @@ impl<'a> Teller<'a> {
         let Some(task) = self.workers.get(&worker) else { return Vec::new() };
         let word = |key: &str| what[key].as_str().unwrap_or_default();
         match (word("report"), word("status")) {
-            ("tool_called", "completed") => vec![format!("{} did: {}", self.head(task), one_line(word("title"), WIDTH))],
+            ("tool_called", "completed") => {
+                vec![format!("{} did: {}", self.head(task), one_line(word("title"), WIDTH))]
+            }
             ("tool_called", "failed") => {
                 vec![format!("{} could not: {}", self.head(task), one_line(word("title"), WIDTH))]
             }
@@ -140,9 +145,8 @@ impl<'a> Teller<'a> {
 
     fn of_run(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
         match fact {
-            RunEvent::RunStarted { tasks, max_workers, .. } => {
-                self.tasks = Some(tasks.into());
-                vec![format!("{}: {tasks} tasks, {max_workers} at once", self.run)]
+            RunEvent::RunStarted { max_workers, .. } => {
+                vec![format!("{}: {} tasks, {max_workers} at once", self.run, self.tasks)]
             }
             RunEvent::RunFinished { outcome } => {
                 self.has_ended = true;
