@@ -137,7 +137,7 @@ impl Verbs {
             run,
             task,
         };
-        let input = policy::Input::new((verb, effect), caller, args, about.map(|agent| agent.kind), self.store.now());
+        let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
         self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
     }
 

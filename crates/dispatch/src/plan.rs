@@ -7,7 +7,7 @@ use pipeline::settings::Settings;
 use protocol::error::Failure;
 use protocol::frame::DriverSpec;
 use protocol::id::{AgentName, Digest, RunId};
-use protocol::plan::{Plan, Task, TaskId};
+use protocol::plan::{MigrationStatus, Plan, Task, TaskId};
 use protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
@@ -94,9 +94,15 @@ pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
 /// # Errors
 /// What is wrong with it, and where in `source`.
 pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
-    let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
-    let parsed = if is_json { pipeline::plan_json::parse(text) } else { pipeline::plan_md::parse(text) };
-    parsed.map_err(|error| error.failure(source))
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+        return pipeline::plan_json::parse(text).map_err(|error| error.failure(source));
+    }
+    let parsed = pipeline::plan_md::parse(text).map_err(|error| error.failure(source))?;
+    if parsed.plan.migration_status == Some(MigrationStatus::MigrationFailed) {
+        let what = "this is neither a plan.json nor a plan.md: no line is a phase (`## Phase 1: …`) with tasks below it";
+        return Err(Failure::new("plan.syntax", what).at(source).hint("see docs: a plan has phases, and phases have tasks"));
+    }
+    Ok(parsed.plan)
 }
 
 /// All commands that a plan brings: what `switchboard trust` shows and pins.

@@ -164,19 +164,35 @@ pub(crate) fn mail_during(inner: &Inner, row: &Row) -> Result<(u64, u64), Error>
     }
 }
 
-/// The end of a worker's raw output.
+/// The end of a worker's raw output: of its spool's last segments, at most `bytes`.
 pub(crate) fn output(folder: &str, bytes: u64) -> Result<Option<String>, Error> {
-    let path = Path::new(folder).join("output.log");
-    let mut file = match std::fs::File::open(&path) {
-        Ok(file) => file,
+    let spool = Path::new(folder).join("spool");
+    let mut segments: Vec<_> = match std::fs::read_dir(&spool) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io(&path)(error)),
+        Err(error) => return Err(io(&spool)(error)),
     };
-    let length = file.metadata().map_err(io(&path))?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(bytes))).map_err(io(&path))?;
-    let mut text = Vec::new();
-    file.take(bytes).read_to_end(&mut text).map_err(io(&path))?;
+    segments.sort();
+    let (mut parts, mut left) = (Vec::new(), bytes);
+    for path in segments.iter().rev() {
+        let part = tail(path, left)?;
+        left -= part.len() as u64;
+        parts.push(part);
+        if left == 0 {
+            break;
+        }
+    }
+    let text: Vec<u8> = parts.into_iter().rev().flatten().collect();
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+fn tail(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
+    let mut file = std::fs::File::open(path).map_err(io(path))?;
+    let length = file.metadata().map_err(io(path))?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(bytes))).map_err(io(path))?;
+    let mut text = Vec::new();
+    file.take(bytes).read_to_end(&mut text).map_err(io(path))?;
+    Ok(text)
 }
 
 /// Keeps what the gates found as evidence in the swarm document's format.

@@ -1,17 +1,13 @@
 //! Decisions only: plans, task states, gates, scheduling. No clock, no disk, no network, no threads.
 //!
-//! Start with `plan_json` and `plan_md` (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
+//! Start with [`plan_json`] and [`plan_md`] (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
 //! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
 //! do next).
 
 pub mod paths;
 pub mod plan_hash;
 pub mod plan_json;
-pub mod plan_md {
-    pub fn parse(text: &str) -> Result<protocol::plan::Plan, crate::plan_json::PlanError> {
-        crate::plan_json::parse(text)
-    }
-}
+pub mod plan_md;
 pub mod prepare;
 pub mod run;
 pub mod settings;

@@ -140,3 +140,6 @@ impl<'a> Nodes<'a> {
 fn patterns(task: &Task) -> Vec<Pattern> {
     task.files_touched.iter().filter_map(|text| Pattern::parse(text).ok()).collect()
 }
+
+#[cfg(test)]
+mod tests;

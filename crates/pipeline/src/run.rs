@@ -194,3 +194,6 @@ impl RunState {
         counts
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,3 +69,34 @@ pub fn max_workers(plan: &Plan, flag: Option<u32>) -> u32 {
     let planned = [named, allowed].into_iter().flatten().min();
     flag.or(planned).unwrap_or(DEFAULT_WORKERS).clamp(1, MAX_WORKERS)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tasks_own_word_goes_before_its_phases_and_its_plans() {
+        let plan: Plan = serde_json::from_value(json!({
+            "schema_version": "1.0.0", "title": "t", "swarm": "s",
+            "x-switchboard": { "agent": "one", "test": "plan", "build": ["make"], "gates": ["a"], "timeout_minutes": 2 },
+            "phases": [{
+                "id": 1, "name": "p", "x-switchboard": { "test": ["phase"], "gates": ["b"] },
+                "tasks": [
+                    { "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "two", "gates": [] } },
+                    { "id": "1.2", "phase": 1, "description": "d" }
+                ]
+            }]
+        }))
+        .unwrap();
+        let phase = &plan.phases[0];
+
+        let (first, second) = (of(&plan, phase, &phase.tasks[0]), of(&plan, phase, &phase.tasks[1]));
+
+        assert_eq!((first.agent.as_deref(), first.gates), (Some("two"), Some(vec![])));
+        assert_eq!((second.agent.as_deref(), second.gates), (Some("one"), Some(vec!["b".to_owned()])));
+        assert_eq!(second.test, Some(CommandLine::Argv(vec!["phase".to_owned()])));
+        assert_eq!((second.build.unwrap().argv(), second.timeout_ms), (vec!["make".to_owned()], Some(120_000)));
+    }
+}

@@ -97,7 +97,8 @@ impl<'a> Input<'a> {
     /// finds none.
     #[must_use]
     pub fn new(
-        (verb, effect): (&'a str, Effect),
+        verb: &'a str,
+        effect: Effect,
         caller: Caller<'a>,
         args: &Value,
         about_kind: Option<AgentKind>,
@@ -201,7 +202,7 @@ mod tests {
             task: "t1",
         };
         let is_caller =
-            |args: Value| Input::new(("check_inbox", Effect::Written), caller, &args, None, Millis(0)).about.is_caller;
+            |args: Value| Input::new("check_inbox", Effect::Written, caller, &args, None, Millis(0)).about.is_caller;
 
         assert!(is_caller(json!({})));
         assert!(is_caller(json!({ "agent": "coder_1" })));

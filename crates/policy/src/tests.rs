@@ -25,7 +25,7 @@ fn ask(caller: Caller<'_>, verb: &str, args: Value, about: Option<AgentKind>) ->
 }
 
 fn decide(policy: &Policy, caller: Caller<'_>, verb: &str, args: &Value, about: Option<AgentKind>) -> Decision {
-    policy.decide(&Input::new((verb, Effect::Synced), caller, args, about, Millis(1_800_000_000_000)))
+    policy.decide(&Input::new(verb, Effect::Synced, caller, args, about, Millis(1_800_000_000_000)))
 }
 
 fn line(decision: &Decision) -> String {

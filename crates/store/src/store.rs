@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use protocol::event::{Event, Lsn};
@@ -12,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::core::{Core, lock};
 use crate::export::Exporter;
-use crate::log::{Chain, Finding, Visit};
+use crate::log::{Chain, Visit};
 use crate::mem::{Memory, Tables};
 use crate::prepared::Prepared;
 use crate::record::Tip;
@@ -20,74 +19,10 @@ use crate::schema::Schema;
 use crate::sqlite::Sqlite;
 use crate::verify::{Report, Scope};
 use crate::write::Answer;
-use crate::{Batch, Cell, Clock, Committed, Error, Filter, Projection, Query, Row};
-
-/// Where a store lies and how much it may take.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// The database file. It, its `-wal` and `-shm`, and a `.lock` that is never deleted lie in a folder that is made
-    /// for the owner alone when it is missing. Must be on a local disk.
-    pub path: PathBuf,
-    /// Page cache of the writer in KiB; each of the two readers takes a quarter. Default 1,024.
-    pub cache_kib: u32,
-    /// Batches that may wait for the writer; one more is answered with [`Error::Busy`]. Default 1,024.
-    pub queue: usize,
-    /// Where the time comes from.
-    pub clock: Clock,
-}
-
-impl Config {
-    /// The defaults for a path.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), cache_kib: 1024, queue: 1024, clock: Clock::system() }
-    }
-}
-
-/// The end of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Head {
-    /// The last event; 0 in an empty log.
-    pub lsn: Lsn,
-    /// Its hash, which stands for the whole chain; zero in an empty log.
-    pub hash: Digest,
-}
-
-/// How thoroughly to checkpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checkpoint {
-    /// Moves what it can without waiting for readers.
-    Passive,
-    /// Moves everything and cuts the WAL to nothing, waiting a moment for readers.
-    Truncate,
-}
-
-/// What a checkpoint did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CheckpointStats {
-    /// Whether the whole WAL was moved.
-    pub complete: bool,
-    /// Pages in the WAL.
-    pub pages: u64,
-    /// Pages of it that are in the database now.
-    pub moved: u64,
-}
-
-/// How far the check behind the start has come. The start itself checks only what is newer than the last clean head.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scan {
-    /// At work.
-    Running {
-        /// Checked up to this event.
-        checked: Lsn,
-        /// Of so many.
-        of: Lsn,
-    },
-    /// Everything was as it was written.
-    Whole,
-    /// Something was not; `switchboard verify` says more.
-    Damaged(Finding),
-}
+use crate::{
+    Batch, Cell, Checkpoint, CheckpointStats, Clock, Committed, Config, Error, Filter, Head, Projection, Query, Row,
+    Scan,
+};
 
 /// The event log with its projections. A cheap handle; the last one that goes closes the store.
 ///

@@ -57,13 +57,17 @@ impl Blobs {
 impl Batch {
     fn start(root: &Path, limits: &Limits) -> io::Result<Self> {
         let args = guarded(&["cat-file", "--batch"]);
+        let env: Vec<_> = ENV
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let mut child = command::start(
             &Job {
                 program: "git",
                 args: &args,
                 cwd: root,
                 pass_env: PLAIN_ENV,
-                set_env: ENV,
+                set_env: &env,
                 time_limit: limits.git_time,
                 keep: 0,
             },

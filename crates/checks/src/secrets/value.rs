@@ -1,5 +1,9 @@
 //! Whether a value is a credential or only stands where one would.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::assignment::Assigned;
 use super::file_kind::Form;
 use super::name::Promise;
@@ -63,8 +67,9 @@ const MADE_UP: &[&str] = &[
 ];
 /// Words that a person puts into a password that is none.
 const WEAK_WORDS: &[&str] = &[
-    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
-    "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
+    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo",
+    "bar", "token", "key", "mock", "string", "value", "default", "hidden", "wrong", "invalid",
+    "correct", "bad", "letmein", "temp", "login",
 ];
 /// What a value begins with that refers to one elsewhere, or is a hash of one.
 const REFERENCES: &[&str] = &[
@@ -136,23 +141,49 @@ const REFERENCES: &[&str] = &[
     "ldap",
     "jdbc:",
     "mailto:",
+    "./",
+    "../",
+    "~/",
+];
+
+/// What only stands in a value that is filled in later, or in code.
+const HELD_BY_REFERENCES: &[&str] = &[
+    "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()",
+    "\\x", "\\u00", "->", "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(",
+    ".env",
+];
+/// What only stands in patterns.
+const PATTERN_PARTS: &[&str] = &[
+    "\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$",
+    "*$",
 ];
 
 /// Tells a made-up value from a possible one, whatever it is for.
 pub(crate) fn is_made_up(value: &[u8]) -> bool {
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(MADE_UP));
     let small = value.to_ascii_lowercase();
-    MADE_UP.iter().any(|word| find(&small, word.as_bytes())) || repeats(&small) || runs(&small)
+    WORDS.is_match(&small) || repeats(&small) || runs(&small)
 }
 
-fn find(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
+/// Makes an automaton that finds any of some words, small or capital.
+fn automaton(words: &[&str]) -> AhoCorasick {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(words)
+        .expect("a few short words fit an automaton")
 }
 
 /// Tells whether one character makes up a third of a value, or five stand in a row.
 fn repeats(value: &[u8]) -> bool {
-    let five = value.windows(5).any(|window| window.iter().all(|byte| *byte == window[0]));
-    let distinct: std::collections::HashSet<u8> = value.iter().copied().collect();
-    five || distinct.len() <= 4.min(value.len() / 3)
+    let five = value
+        .windows(5)
+        .any(|window| window.iter().all(|byte| *byte == window[0]));
+    let mut seen = [false; 256];
+    value
+        .iter()
+        .for_each(|byte| seen[usize::from(*byte)] = true);
+    let distinct = seen.iter().filter(|seen| **seen).count();
+    five || distinct <= 4.min(value.len() / 3)
 }
 
 /// Tells whether eight characters in a row count up or down, as in `abcdefgh`.
@@ -160,7 +191,11 @@ fn runs(value: &[u8]) -> bool {
     let steps = |by: i16| {
         let mut run = 0;
         value.windows(2).any(|pair| {
-            run = if i16::from(pair[1]) - i16::from(pair[0]) == by { run + 1 } else { 0 };
+            run = if i16::from(pair[1]) - i16::from(pair[0]) == by {
+                run + 1
+            } else {
+                0
+            };
             run >= 6
         })
     };
@@ -188,131 +223,134 @@ fn is_possible(assigned: &Assigned<'_>) -> bool {
         && value.iter().any(u8::is_ascii_alphanumeric)
 }
 
+/// Tells whether a value consists of letters, digits and these other characters.
+fn is_made_of(value: &[u8], others: &[u8]) -> bool {
+    value
+        .iter()
+        .all(|byte| byte.is_ascii_alphanumeric() || others.contains(byte))
+}
+
 /// Tells whether a value names where the real one is, or is filled in later.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
+    static HELD: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(HELD_BY_REFERENCES));
     let small = value.to_ascii_lowercase();
-    let starts = |word: &&str| small.starts_with(word.as_bytes());
-    let holds = |word: &&str| find(&small, word.as_bytes());
-    let is_variable = small[0] == b'$'
-        && small[1..].iter().all(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'_' | b'{' | b'}' | b':' | b'-' | b'.' | b'(' | b')' | b'>' | b'[' | b']' | b'\'')
-        });
-    let is_bracketed = matches!(
-        (small[0], small[small.len() - 1]),
-        (b'<', b'>')
-            | (b'[', b']')
-            | (b'{', b'}')
-            | (b'%', b'%')
-            | (b'_', b'_')
-            | (b'@', b'@')
-            | (b'(', b')')
-            | (b'#', b'#')
-            | (b'&', b';')
-    );
-    let is_number = small.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b':' | b'+'));
-    let is_path = small[0] == b'/' && wordiness(&small) > 0.5
-        || small.starts_with(b"./")
-        || small.starts_with(b"../")
-        || small.starts_with(b"~/")
-        || find(&small, b"://");
-    REFERENCES.iter().any(|word| starts(word))
-        || [
-            "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()", "\\x", "\\u00",
-            "->", "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(", ".env",
-        ]
+    REFERENCES
         .iter()
-        .any(holds)
-        || is_variable
-        || is_bracketed
-        || is_number
-        || is_path
+        .any(|word| small.starts_with(word.as_bytes()))
+        || HELD.is_match(&small)
+        || is_variable(&small)
+        || is_bracketed(&small)
         || is_call(&small)
-        || is_version_or_date(&small)
+        || (small[0] == b'/' && wordiness(&small) > 0.5)
+        || is_number_or_date(&small)
+}
+
+fn is_variable(value: &[u8]) -> bool {
+    value[0] == b'$' && is_made_of(&value[1..], b"_{}:-.()>[]'")
+}
+
+fn is_bracketed(value: &[u8]) -> bool {
+    let ends = [value[0], value[value.len() - 1]];
+    [
+        b"<>", b"[]", b"{}", b"%%", b"__", b"@@", b"()", b"##", b"&;",
+    ]
+    .contains(&&ends)
 }
 
 /// `name(…)` or `a.b[…]`.
 fn is_call(value: &[u8]) -> bool {
-    let opens = value.iter().position(|byte| matches!(byte, b'(' | b'['));
+    let opens = value.iter().position(|byte| b"([".contains(byte));
     opens.is_some_and(|at| {
-        at > 0
-            && value[..at].iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b':'))
-            && value.iter().any(|byte| matches!(byte, b')' | b']'))
+        at > 0 && is_made_of(&value[..at], b"_.$:") && value.iter().any(|byte| b")]".contains(byte))
     })
 }
 
-fn is_version_or_date(value: &[u8]) -> bool {
-    value.iter().filter(|byte| byte.is_ascii_alphabetic()).count() <= 2
-        && value.iter().filter(|byte| matches!(byte, b'.' | b'-' | b':' | b'/')).count() >= 2
+/// A number, a version, a date or an address.
+fn is_number_or_date(value: &[u8]) -> bool {
+    let letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
+    let joins = value.iter().filter(|byte| b".-:/".contains(byte)).count();
+    value
+        .iter()
+        .all(|byte| byte.is_ascii_digit() || b".,-:+".contains(byte))
+        || (letters <= 2 && joins >= 2)
 }
 
-/// A regular expression, a format or markup.
+/// A regular expression or a format.
 fn is_pattern(value: &[u8]) -> bool {
-    ["\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$", "*$"]
-        .iter()
-        .any(|word| find(value, word.as_bytes()))
+    static PARTS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PATTERN_PARTS));
+    PARTS.is_match(value)
 }
 
 fn is_password(assigned: &Assigned<'_>) -> bool {
+    static WEAK: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(WEAK_WORDS));
     let value = assigned.value;
-    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let letters = value
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
     let has_digit = value.iter().any(u8::is_ascii_digit);
-    if looks_like_code(value) || (letters < 2 && value.len() < 8) || (assigned.kind.form == Form::Translation) {
+    if looks_like_code(value)
+        || (letters < 2 && value.len() < 8)
+        || (assigned.kind.form == Form::Translation)
+    {
         return false;
     }
-    let small = value.to_ascii_lowercase();
-    let is_weak = WEAK_WORDS.iter().any(|word| find(&small, word.as_bytes()));
+    let is_weak = WEAK.is_match(value);
     let is_strong = value.len() >= 8 && classes(value) >= 3 && changes(value) >= 3 && has_digit;
     if assigned.kind.is_for_show() || assigned.is_compared {
         return is_strong && !is_weak && value.len() >= 10 && wordiness(value) < 0.75;
     }
     if !has_digit {
-        return is_random_letters(value) || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
+        return is_random_letters(value)
+            || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
     }
     is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
 }
 
 /// Something other than the marks that join words.
 fn has_symbol(value: &[u8]) -> bool {
-    value
-        .iter()
-        .any(|byte| matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'?' | b'+' | b'=' | b'~'))
+    value.iter().any(|byte| b"!@#$%^&*?+=~".contains(byte))
+}
+
+fn count(value: &[u8], want: fn(&u8) -> bool) -> usize {
+    value.iter().filter(|byte| want(byte)).count()
 }
 
 fn is_random_letters(value: &[u8]) -> bool {
-    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    letters >= 12 && wordiness(value) < 0.45 && entropy(value) >= 3.0
+    count(value, u8::is_ascii_alphabetic) >= 12 && wordiness(value) < 0.45 && entropy(value) >= 3.0
 }
 
 /// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
 fn looks_like_code(value: &[u8]) -> bool {
-    let is_name = value
-        .iter()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b','));
-    let joins = value.iter().filter(|byte| matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b',')).count();
-    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-    is_name && joins > 0 && digits <= 2 && wordiness(value) > 0.6
+    let joins = value.iter().filter(|byte| b"_-./:,".contains(byte)).count();
+    let is_name = is_made_of(value, b"_-./:,") && joins > 0;
+    is_name && count(value, u8::is_ascii_digit) <= 2 && wordiness(value) > 0.6
 }
 
 fn is_key(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
-    let digits = core.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = core.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    let charset = core.iter().all(|byte| {
-        byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'-' | b'_' | b'.' | b'+' | b'/' | b'~' | b':' | b'!' | b'@' | b'#' | b'%' | b'^' | b'*' | b'$' | b'&'
-            )
-    });
-    if !charset || looks_like_code(value) || assigned.kind.form == Form::Translation {
+    let is_possible = is_made_of(&core, b"-_.+/~:!@#%^*$&") && !looks_like_code(value);
+    if !is_possible || assigned.kind.form == Form::Translation {
         return false;
     }
-    let is_hex = core.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-    let least = if assigned.kind.is_for_show() || assigned.is_compared { (20, 3.5) } else { (12, 3.0) };
-    let least = if is_hex { (16.max(least.0), 2.7) } else { least };
-    if core.len() < least.0 || entropy(&core) < least.1 {
+    let is_hex = core
+        .iter()
+        .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let (length, bits) = match (assigned.kind.is_for_show() || assigned.is_compared, is_hex) {
+        (true, true) => (20, 2.7),
+        (true, false) => (20, 3.5),
+        (false, true) => (16, 2.7),
+        (false, false) => (12, 3.0),
+    };
+    let (digits, letters) = (
+        count(&core, u8::is_ascii_digit),
+        count(&core, u8::is_ascii_alphabetic),
+    );
+    if core.len() < length || entropy(&core) < bits {
         return false;
     }
     if digits == 0 {

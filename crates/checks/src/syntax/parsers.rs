@@ -59,8 +59,11 @@ impl Parsers {
 /// Gives the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.
 pub(crate) fn language_of(source: &Source) -> Option<Language> {
     let head = &source.text[..source.text.len().min(2_000)];
-    match source.language? {
-        Language::JavaScript if head.windows(5).any(|word| word == b"@flow") => Some(Language::Tsx),
-        language => Some(language),
+    let is_flow = source.language == Some(Language::JavaScript)
+        && head.windows(5).any(|word| word == b"@flow");
+    if is_flow {
+        Some(Language::Tsx)
+    } else {
+        source.language
     }
 }

@@ -96,9 +96,8 @@ fn collect(cursor: &mut TreeCursor<'_>, text: &[u8], problems: &mut Vec<Problem>
 }
 
 fn holds_inner_error(node: Node<'_>) -> bool {
-    (0..u32::try_from(node.child_count()).unwrap_or(u32::MAX))
-        .filter_map(|at| node.child(at))
-        .any(|child| child.has_error())
+    let mut cursor = node.walk();
+    node.children(&mut cursor).any(|child| child.has_error())
 }
 
 fn of_node(node: Node<'_>, text: &[u8]) -> Problem {

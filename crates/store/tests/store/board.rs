@@ -61,6 +61,9 @@ impl Projection for Board {
                 Change::patch("notes", [owner(), lsn()], [("state", Cell::from("taken")), ("tag", Cell::Null)]),
                 Change::add("owners", [owner()], "waiting", -1),
             ],
+            "waiting_raised" => {
+                vec![Change::add("owners", [owner()], "waiting", event.facts["by"].as_i64().unwrap_or_default())]
+            }
             "note_dropped" => vec![Change::delete("notes", [owner(), lsn()])],
             "projector_broken" => vec![Change::put("notes", [("owner", Cell::Int(1))])],
             "projector_panics" => panic!("on purpose"),
@@ -99,6 +102,19 @@ impl Fixture {
         Self { store: Store::in_memory(projections(), clock.clock()), clock, folder: None }
     }
 
+    /// Where the database lies.
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.folder.as_ref().unwrap().path().join("state/store.db")
+    }
+
+    /// Closes the store and opens it again with other projections.
+    pub(crate) fn reopen(self, projections: Vec<Box<dyn Projection>>) -> Result<Self, Error> {
+        let path = self.path();
+        self.store.close();
+        let config = Config { clock: self.clock.clock(), ..Config::new(path) };
+        Ok(Self { store: Store::open(config, projections)?, clock: self.clock, folder: self.folder })
+    }
+
     pub(crate) fn commit(&self, batch: Batch) -> Result<Committed, Error> {
         self.store.commit_blocking(batch)
     }
@@ -119,6 +135,14 @@ pub(crate) fn post_with(facts: Value) -> NewEvent {
 
 pub(crate) fn take(owner: &str, lsn: u64) -> NewEvent {
     NewEvent::new("note_taken", format!("owner/{owner}"), "test", json!({ "owner": owner, "lsn": lsn }))
+}
+
+pub(crate) fn raise(owner: &str, by: i64) -> NewEvent {
+    NewEvent::new("waiting_raised", format!("owner/{owner}"), "test", json!({ "owner": owner, "by": by }))
+}
+
+pub(crate) fn drop_note(owner: &str, lsn: u64) -> NewEvent {
+    NewEvent::new("note_dropped", format!("owner/{owner}"), "test", json!({ "owner": owner, "lsn": lsn }))
 }
 
 pub(crate) fn call(key: &str, args: &str) -> Idempotency {

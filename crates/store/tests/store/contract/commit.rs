@@ -2,7 +2,7 @@ use protocol::event::NewEvent;
 use serde_json::json;
 use store::{Batch, Cell, Error, Query};
 
-use crate::board::{Fixture, add_owner, call, on_every_backend, post, projections, take};
+use crate::board::{Fixture, add_owner, call, drop_note, on_every_backend, post, projections, raise, take};
 
 fn numbers_events_densely_and_counts_revisions_per_subject(it: &Fixture) {
     let first = it.commit(Batch::synced().event(add_owner("ann")).event(post("ann", 1)).event(post("bob", 2))).unwrap();
@@ -19,8 +19,7 @@ fn numbers_events_densely_and_counts_revisions_per_subject(it: &Fixture) {
 
 fn applies_puts_patches_sums_and_deletes(it: &Fixture) {
     it.commit(Batch::synced().event(add_owner("ann")).event(post("ann", 7)).event(post("ann", 8))).unwrap();
-    let dropped = NewEvent::new("note_dropped", "owner/ann", "test", json!({"owner": "ann", "lsn": 3}));
-    it.commit(Batch::synced().event(take("ann", 2)).event(dropped)).unwrap();
+    it.commit(Batch::synced().event(take("ann", 2)).event(drop_note("ann", 3))).unwrap();
 
     let notes = it.store.read(&Query::table("notes")).unwrap();
     let owner = it.store.get("owners", &["ann".into()]).unwrap().unwrap();
@@ -36,12 +35,14 @@ fn sums_make_missing_rows_and_saturate(it: &Fixture) {
     let made = it.store.get("owners", &["new".into()]).unwrap().unwrap();
     assert_eq!(made.get_int("waiting"), Some(1));
     assert_eq!(made.get("mood"), &Cell::Null);
+    for (by, sum) in [(i64::MAX, i64::MAX), (5, i64::MAX), (i64::MIN, -1), (i64::MIN, i64::MIN)] {
+        it.commit(Batch::synced().event(raise("new", by))).unwrap();
+        assert_eq!(it.store.get("owners", &["new".into()]).unwrap().unwrap().get_int("waiting"), Some(sum));
+    }
 }
 
 fn patches_and_deletes_of_missing_rows_do_nothing(it: &Fixture) {
-    let dropped = NewEvent::new("note_dropped", "owner/ann", "test", json!({"owner": "ann", "lsn": 9}));
-
-    it.commit(Batch::synced().event(take("ann", 9)).event(dropped)).unwrap();
+    it.commit(Batch::synced().event(take("ann", 9)).event(drop_note("ann", 9))).unwrap();
 
     assert_eq!(it.store.read(&Query::table("notes")).unwrap(), []);
 }

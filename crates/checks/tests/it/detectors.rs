@@ -1,0 +1,1 @@
+//! Every detector has hits and look-alikes.

@@ -1,0 +1,22 @@
+//! The checks from outside: real folders, real repositories, real programs.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod base;
+#[cfg(test)]
+mod canary;
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod detectors;
+#[cfg(test)]
+mod render;
+#[cfg(test)]
+mod scratch;
+#[cfg(test)]
+mod secrets;
+#[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod syntax;

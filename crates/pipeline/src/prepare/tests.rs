@@ -1,0 +1,177 @@
+use protocol::event::{MAX_FACTS_BYTES, NewEvent};
+use protocol::run::{RunEvent, TaskState};
+use protocol::time::Millis;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::plan_json;
+use crate::run::RunState;
+
+fn plan(tasks: Value, more: Value) -> Plan {
+    let mut plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [
+        { "id": 1, "name": "p", "tasks": tasks }] });
+    plan.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    plan_json::parse(&plan.to_string()).unwrap()
+}
+
+fn task(id: &str, depends: &[&str], files: &[&str], status: &str) -> Value {
+    json!({ "id": id, "phase": 1, "description": "d", "depends": depends, "files_touched": files, "status": status })
+}
+
+fn ids(tasks: &[TaskId]) -> Vec<&str> {
+    tasks.iter().map(TaskId::as_str).collect()
+}
+
+#[test]
+fn says_what_runs_beside_what_and_what_is_left_out_and_why() {
+    let plan = plan(
+        json!([
+            task("1.1", &[], &["a.rs"], "completed"),
+            task("1.2", &["1.1"], &["src"], "pending"),
+            task("1.3", &[], &["src/b.rs"], "in_progress"),
+            task("1.4", &[], &["c.rs"], "blocked"),
+            task("1.5", &["1.4"], &[], "pending"),
+            task("1.6", &["1.5"], &[], "pending"),
+            task("1.7", &["1.8"], &[], "pending"),
+            task("1.8", &[], &[], "closed"),
+            task("1.9", &["1.2", "1.3"], &["src/b.rs"], "pending"),
+            task("1.10", &[], &[], "pending"),
+        ]),
+        json!({}),
+    );
+
+    let prepared = prepare(&plan, &BTreeSet::from([TaskId::new("1.10").unwrap()]), None);
+
+    assert_eq!(ids(&prepared.eligible), ["1.2", "1.3", "1.7", "1.9"]);
+    let waves: Vec<_> = prepared.waves.iter().map(|wave| ids(wave)).collect();
+    assert_eq!(waves, [vec!["1.2", "1.7"], vec!["1.3"], vec!["1.9"]]);
+    let pairs: Vec<_> = prepared.conflicts.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.paths[0].as_str())).collect();
+    assert_eq!(pairs, [("1.2", "1.3", "src")], "1.9 is ordered after both already");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&(prepared.skipped, prepared.deferred)).unwrap());
+}
+
+#[test]
+fn the_number_of_workers_comes_from_the_flag_or_the_plan() {
+    let workers = |more: Value, flag| {
+        prepare(&plan(json!([task("1.1", &[], &[], "pending")]), more), &BTreeSet::new(), flag).max_workers
+    };
+    let profile = |on: bool, max: u32| json!({ "parallelization_enabled": on, "max_concurrent_tasks": max });
+
+    assert_eq!(workers(json!({}), None), 2);
+    assert_eq!(workers(json!({ "execution_profile": profile(false, 10) }), None), 1);
+    assert_eq!(workers(json!({ "execution_profile": profile(true, 4) }), None), 4);
+    assert_eq!(workers(json!({ "x-switchboard": { "max_workers": 3 } }), None), 3);
+    assert_eq!(
+        workers(json!({ "x-switchboard": { "max_workers": 3 }, "execution_profile": profile(false, 9) }), None),
+        1
+    );
+    assert_eq!(workers(json!({ "execution_profile": profile(false, 10) }), Some(5)), 5);
+    assert_eq!(workers(json!({}), Some(0)), 1);
+    assert_eq!(workers(json!({}), Some(1000)), 64);
+}
+
+#[test]
+fn the_opening_fits_into_the_log_and_opens_the_run() {
+    let files: Vec<_> = (0..50).map(|n| format!("src/{n}/{}", "\"x".repeat(180))).collect();
+    let many: Vec<_> = (0..200).map(|n| format!("9.{n}-{}", "y".repeat(55))).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    let mut tasks: Vec<_> = many.iter().map(|id| task(id, &[], &[], "pending")).collect();
+    tasks.push(task("1.1", &many, &files.iter().map(String::as_str).collect::<Vec<_>>(), "pending"));
+    tasks.push(task("1.2", &["1.1"], &[], "pending"));
+    let mut plan = plan(json!(tasks), json!({ "x-switchboard": { "gates": ["syntax"], "timeout_minutes": 10080 } }));
+    plan.title = "\"".repeat(3000);
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+
+    let hash = crate::plan_hash::whole(&plan);
+    let events = opening(&plan, &prepared, Opening { plan_hash: &hash, base: &"c".repeat(64), gates: &[] });
+
+    let mut state = RunState::new();
+    for event in &events {
+        let facts = NewEvent::of(event, "run/run_1", "daemon").unwrap().facts;
+        assert!(facts.to_string().len() <= MAX_FACTS_BYTES, "{}: {facts}", facts.to_string().len());
+        assert!(!state.is_open());
+        state.step(event, Millis(0)).unwrap();
+    }
+    assert!(state.is_open());
+    assert!(events.len() > 60, "{}", events.len());
+    assert_eq!(state.tasks().count(), 202);
+    assert_eq!(state.task(&TaskId::new("1.1").unwrap()).unwrap().state, TaskState::Pending);
+}
+
+#[test]
+fn the_opening_leaves_out_what_is_done_and_takes_gates_from_the_nearest_word() {
+    let mut with_gates = task("1.3", &["1.1", "1.2"], &[], "pending");
+    with_gates["x-switchboard"] = json!({ "gates": [] });
+    let plan =
+        plan(json!([task("1.1", &[], &[], "completed"), task("1.2", &["1.1"], &[], "pending"), with_gates]), json!({}));
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+
+    let events =
+        opening(&plan, &prepared, Opening { plan_hash: "h", base: "b", gates: &["a".to_owned(), "b".to_owned()] });
+
+    let added = |event: &RunEvent| match event {
+        RunEvent::TaskAdded { task, depends, gates, .. } => {
+            Some((task.to_string(), ids(depends).join(" "), gates.join(" ")))
+        }
+        _ => None,
+    };
+    let added: Vec<_> = events.iter().filter_map(added).collect();
+    let expected = [("1.2", "", "a b"), ("1.3", "1.2", "")];
+    assert_eq!(added, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
+}
+
+#[test]
+fn a_plan_that_is_done_makes_a_run_that_is_done() {
+    let plan = plan(json!([task("1.1", &[], &[], "completed")]), json!({}));
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+
+    let events = opening(&plan, &prepared, Opening { plan_hash: "h", base: "b", gates: &[] });
+
+    let mut state = RunState::new();
+    events.iter().for_each(|event| drop(state.step(event, Millis(0)).unwrap()));
+    assert_eq!(state.decide(Millis(0)).len(), 1, "only the end is left");
+}
+
+/// A plan of the largest size: layers with random edges and files.
+fn large(count: usize, files: usize) -> Plan {
+    let mut seed = 7_u64;
+    let mut random = move |end: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % end
+    };
+    let tasks: Vec<_> = (0..count)
+        .map(|n| {
+            let on: Vec<_> = (0..random(4)).filter(|_| n > 0).map(|_| format!("1.{}", random(n))).collect();
+            let files: Vec<_> = (0..2).map(|_| format!("src/{}/f.rs", random(files))).collect();
+            let on: Vec<_> = on.iter().map(String::as_str).collect();
+            let files: Vec<_> = files.iter().map(String::as_str).collect();
+            task(&format!("1.{n}"), &on, &files, "pending")
+        })
+        .collect();
+    plan(json!(tasks), json!({}))
+}
+
+#[test]
+fn the_largest_plan_is_prepared_whole() {
+    let plan = large(10_000, 20_000);
+
+    let started = std::time::Instant::now();
+    let prepared = prepare(&plan, &BTreeSet::new(), Some(8));
+    println!("prepared 10,000 tasks in {:?}", started.elapsed());
+
+    assert_eq!(prepared.eligible.len(), 10_000);
+    let waves: Vec<_> = prepared.waves.iter().flatten().collect();
+    assert_eq!(waves.len(), 10_000);
+    assert_eq!(prepared.conflicts.len(), MAX_CONFLICTS);
+    assert!(prepared.cut, "more pairs than are listed");
+}
+
+#[test]
+fn a_plan_in_which_all_write_one_file_is_cut_and_does_not_hang() {
+    let tasks: Vec<_> = (0..5_000).map(|n| task(&format!("1.{n}"), &[], &["Cargo.lock"], "pending")).collect();
+
+    let prepared = prepare(&plan(json!(tasks), json!({})), &BTreeSet::new(), Some(8));
+
+    assert!(prepared.cut);
+    assert!(prepared.waves.iter().all(|wave| wave.len() == 1));
+}

@@ -1,0 +1,442 @@
+use protocol::id::WorkerId;
+use protocol::run::{Effect, GateVerdict, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome};
+
+use super::*;
+
+fn id(text: &str) -> TaskId {
+    TaskId::new(text).unwrap()
+}
+
+/// A run that is told what happens, task by task.
+struct Run {
+    state: RunState,
+    now: i64,
+    workers: u64,
+    last: Vec<RunEvent>,
+}
+
+/// A task: its id, what it depends on, and what it writes.
+type Spec = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+impl Run {
+    fn of(max_workers: u32, tasks: &[Spec]) -> Self {
+        let parts = tasks.len() as u32;
+        let mut run = Self { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
+        let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
+        run.tell(RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
+        for (task, depends, writes) in tasks {
+            run.tell(RunEvent::TaskAdded {
+                task: id(task),
+                depends: depends.iter().map(|on| id(on)).collect(),
+                writes: writes.iter().map(|path| (*path).to_owned()).collect(),
+                gates: vec!["syntax".to_owned(), "secrets".to_owned()],
+                timeout_ms: Some(1000),
+            });
+        }
+        run
+    }
+
+    fn tell(&mut self, event: RunEvent) {
+        self.last = self.state.step(&event, Millis(self.now)).unwrap_or_else(|refused| panic!("{event:?}: {refused}"));
+    }
+
+    fn refused(&mut self, event: RunEvent) -> Refused {
+        self.state.step(&event, Millis(self.now)).unwrap_err()
+    }
+
+    fn effects(&self) -> Vec<Effect> {
+        self.state.decide(Millis(self.now))
+    }
+
+    fn starting(&self) -> Vec<String> {
+        let start = |effect: Effect| match effect {
+            Effect::StartWorker { task, .. } => Some(task.to_string()),
+            _ => None,
+        };
+        self.effects().into_iter().filter_map(start).collect()
+    }
+
+    fn view(&self, task: &str) -> TaskView {
+        self.state.task(&id(task)).unwrap()
+    }
+
+    fn start(&mut self, task: &str) -> WorkerId {
+        self.workers += 1;
+        let worker = WorkerId::from_bits(self.workers);
+        let attempt = self.view(task).attempt;
+        self.tell(RunEvent::WorkerIntended { task: id(task), attempt, worker: worker.clone() });
+        self.tell(RunEvent::WorkerStarted { task: id(task), worker: worker.clone() });
+        worker
+    }
+
+    fn end_turn(&mut self, task: &str, outcome: TurnOutcome) {
+        let worker = self.start(task);
+        self.tell(RunEvent::TurnEnded { task: id(task), worker, outcome, reason: "said so".to_owned() });
+    }
+
+    fn capture(&mut self, task: &str) {
+        self.end_turn(task, TurnOutcome::Finished);
+        let attempt = self.view(task).attempt;
+        let (commit, tree) = (format!("c-{task}-{attempt}"), "tree".to_owned());
+        let files = vec!["a".to_owned()];
+        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, files, files_total: 1 });
+    }
+
+    fn judge(&mut self, task: &str, gate: &str, verdict: GateVerdict) {
+        let attempt = self.view(task).attempt;
+        let reasons = vec![format!("{gate} {attempt}")];
+        self.tell(RunEvent::GateReported { task: id(task), attempt, gate: gate.to_owned(), verdict, reasons });
+    }
+
+    fn pass(&mut self, task: &str) {
+        self.capture(task);
+        self.judge(task, "syntax", GateVerdict::Pass);
+        self.judge(task, "secrets", GateVerdict::Pass);
+    }
+
+    fn intend_merge(&mut self, task: &str) {
+        let attempt = self.view(task).attempt;
+        let commit = format!("c-{task}-{attempt}");
+        self.tell(RunEvent::MergeIntended { task: id(task), attempt, commit, onto: "head".to_owned() });
+    }
+
+    fn merge(&mut self, task: &str) {
+        self.pass(task);
+        self.intend_merge(task);
+        let attempt = self.view(task).attempt;
+        self.tell(RunEvent::TaskMerged { task: id(task), attempt, commit: format!("m-{task}") });
+    }
+
+    /// One attempt that a gate refuses.
+    fn fail(&mut self, task: &str) {
+        self.capture(task);
+        self.judge(task, "syntax", GateVerdict::Pass);
+        self.judge(task, "secrets", GateVerdict::Fail);
+    }
+
+    fn block(&mut self, task: &str) {
+        (0..protocol::run::MAX_ATTEMPTS).for_each(|_| self.fail(task));
+    }
+}
+
+#[test]
+fn tasks_start_in_natural_order_as_workers_get_free() {
+    let mut run = Run::of(2, &[("1.10", &[], &[]), ("1.2", &[], &[]), ("1.1", &[], &[]), ("1.3", &["1.1"], &[])]);
+    assert_eq!(run.starting(), ["1.1", "1.2"]);
+
+    run.pass("1.1");
+    assert_eq!(run.starting(), ["1.2", "1.10"], "the worker of 1.1 is free while gates and merge go on");
+
+    run.intend_merge("1.1");
+    run.tell(RunEvent::TaskMerged { task: id("1.1"), attempt: 1, commit: "m".to_owned() });
+    assert_eq!(run.starting(), ["1.2", "1.3"], "1.3 is ready at once");
+}
+
+#[test]
+fn nothing_starts_before_all_tasks_are_known() {
+    let mut state = RunState::new();
+    let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
+    state.step(&RunEvent::RunStarted { title, plan_hash, base, parts: 2, max_workers: 2 }, Millis(0)).unwrap();
+    let added = RunEvent::TaskAdded {
+        task: id("1.1"),
+        depends: Vec::new(),
+        writes: Vec::new(),
+        gates: Vec::new(),
+        timeout_ms: None,
+    };
+    state.step(&added, Millis(0)).unwrap();
+    assert_eq!(state.decide(Millis(0)), []);
+
+    let more = RunEvent::TaskExtended {
+        task: id("1.1"),
+        part: 2,
+        depends: Vec::new(),
+        writes: vec!["a".to_owned()],
+        gates: Vec::new(),
+    };
+    state.step(&more, Millis(0)).unwrap();
+
+    assert_eq!(state.decide(Millis(0)).len(), 1);
+}
+
+#[test]
+fn tasks_that_write_the_same_files_wait_for_each_other() {
+    let mut run = Run::of(3, &[("1.1", &[], &["src"]), ("1.2", &[], &["src/a.rs"]), ("1.3", &[], &["docs/*.md"])]);
+    assert_eq!(run.starting(), ["1.1", "1.3"]);
+
+    run.fail("1.1");
+    assert_eq!(run.starting(), ["1.1", "1.3"], "a refused attempt keeps its files");
+    let refused =
+        run.refused(RunEvent::WorkerIntended { task: id("1.2"), attempt: 1, worker: WorkerId::from_bits(99) });
+    assert_eq!(refused.code, RefusedCode::Limit);
+
+    run.merge("1.1");
+    assert_eq!(run.starting(), ["1.2", "1.3"]);
+}
+
+#[test]
+fn with_one_worker_a_task_is_merged_before_the_next_starts() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.pass("1.1");
+    assert_eq!(run.starting(), Vec::<String>::new());
+
+    run.intend_merge("1.1");
+    run.tell(RunEvent::TaskMerged { task: id("1.1"), attempt: 1, commit: "m".to_owned() });
+
+    assert_eq!(run.starting(), ["1.2"]);
+}
+
+#[test]
+fn a_refused_attempt_is_told_all_reasons_so_far_and_continues_from_its_change() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.fail("1.1");
+    run.end_turn("1.1", TurnOutcome::Failed);
+
+    let [Effect::StartWorker { attempt, from, resume, refusals, .. }] = &run.effects()[..] else { panic!() };
+
+    assert_eq!((*attempt, *resume), (3, false));
+    assert_eq!(from, &StartFrom::Change { commit: "c-1.1-1".to_owned() });
+    assert_eq!(refusals[0].cause, RefusalCause::Gate { gate: "secrets".to_owned() });
+    assert_eq!((refusals[0].attempt, &refusals[0].reasons[..]), (1, &["secrets 1".to_owned()][..]));
+    assert_eq!((refusals[1].attempt, &refusals[1].cause), (2, &RefusalCause::AgentFailed));
+}
+
+#[test]
+fn all_required_gates_are_heard_before_an_attempt_is_refused() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.capture("1.1");
+
+    run.judge("1.1", "secrets", GateVerdict::Fail);
+    assert!(matches!(run.view("1.1").state, TaskState::Gating { .. }));
+    run.judge("1.1", "syntax", GateVerdict::Error);
+
+    let refusals = run.view("1.1").refusals;
+    let causes: Vec<_> = refusals.iter().map(|refusal| (refusal.attempt, refusal.reasons[0].as_str())).collect();
+    assert_eq!(causes, [(1, "secrets 1"), (1, "syntax 1")]);
+    assert_eq!(run.view("1.1").attempt, 2);
+}
+
+#[test]
+fn a_gate_that_is_not_configured_is_shown_and_neither_passes_nor_refuses() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.capture("1.1");
+
+    run.judge("1.1", "syntax", GateVerdict::NotConfigured);
+    run.judge("1.1", "lint", GateVerdict::Fail);
+    run.judge("1.1", "secrets", GateVerdict::Pass);
+
+    let view = run.view("1.1");
+    assert!(matches!(view.state, TaskState::Passed { .. }), "{:?}", view.state);
+    let shown: Vec<_> = view.gates.iter().map(|gate| (gate.gate.as_str(), gate.required, gate.verdict)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("syntax", true, GateVerdict::NotConfigured),
+            ("secrets", true, GateVerdict::Pass),
+            ("lint", false, GateVerdict::Fail)
+        ]
+    );
+}
+
+#[test]
+fn a_worker_that_says_done_and_changed_nothing_is_not_done() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Finished);
+    assert!(matches!(run.effects()[..], [Effect::Capture { .. }]));
+
+    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 1 });
+
+    let view = run.view("1.1");
+    assert_eq!((view.attempt, &view.refusals[0].cause), (2, &RefusalCause::NothingChanged));
+}
+
+#[test]
+fn the_fifth_refused_attempt_blocks_the_task_and_all_that_need_it_and_nothing_else() {
+    let mut run = Run::of(
+        2,
+        &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &["1.2"], &[]), ("1.4", &[], &[]), ("1.5", &["1.4"], &[])],
+    );
+
+    run.block("1.1");
+
+    let failed = |task: &str| RunEvent::TaskDepFailed { task: id(task), root: id("1.1") };
+    let reason = "5 attempts were refused; the last: gate secrets: secrets 5".to_owned();
+    let blocked = RunEvent::TaskBlocked { task: id("1.1"), attempt: 5, reason };
+    assert_eq!(run.last, [blocked, failed("1.2"), failed("1.3")]);
+    assert_eq!(run.view("1.3").state, TaskState::DepFailed { root: id("1.1") });
+    run.merge("1.4");
+    run.merge("1.5");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Failed }]);
+}
+
+#[test]
+fn lost_workers_are_no_attempts_but_the_third_blocks() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    for lost in 1..=2 {
+        let worker = run.start("1.1");
+        run.tell(RunEvent::WorkerLost { task: id("1.1"), worker, reason: "killed".to_owned() });
+        let [Effect::StartWorker { attempt, starts, resume, .. }] = run.effects()[..] else { panic!() };
+        assert_eq!((attempt, starts, resume), (1, lost, true));
+    }
+
+    let worker = run.start("1.1");
+    run.tell(RunEvent::WorkerLost { task: id("1.1"), worker, reason: "killed".to_owned() });
+
+    assert_eq!(
+        run.view("1.1").state,
+        TaskState::Blocked { reason: "3 workers were lost; the last: killed".to_owned() }
+    );
+}
+
+#[test]
+fn a_merge_conflict_refuses_the_attempt_and_the_next_starts_rebased() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.pass("1.1");
+    run.intend_merge("1.1");
+    assert_eq!(run.effects(), [], "a merge that is under way is not begun again");
+
+    run.tell(RunEvent::MergeConflicted { task: id("1.1"), attempt: 1, files: vec!["src/a.rs".to_owned()] });
+
+    let [Effect::StartWorker { from, refusals, .. }] = &run.effects()[..] else { panic!() };
+    assert_eq!(from, &StartFrom::Rebased { commit: "c-1.1-1".to_owned() });
+    assert_eq!((&refusals[0].cause, &refusals[0].reasons[0][..]), (&RefusalCause::MergeConflict, "src/a.rs"));
+}
+
+#[test]
+fn one_merge_at_a_time_in_natural_order() {
+    let mut run = Run::of(3, &[("1.10", &[], &[]), ("1.2", &[], &[])]);
+    run.pass("1.10");
+    run.pass("1.2");
+    let merge = |task: &str| Effect::Merge { task: id(task), attempt: 1, commit: format!("c-{task}-1") };
+    assert_eq!(run.effects(), [merge("1.2")]);
+
+    run.intend_merge("1.2");
+
+    assert_eq!(run.effects(), []);
+    let other = RunEvent::MergeIntended {
+        task: id("1.10"),
+        attempt: 1,
+        commit: "c-1.10-1".to_owned(),
+        onto: "head".to_owned(),
+    };
+    assert_eq!(run.refused(other).code, RefusedCode::Limit);
+    assert_eq!(run.state.in_doubt().map(|task| task.task).collect::<Vec<_>>(), [id("1.2")]);
+}
+
+#[test]
+fn a_person_gives_a_blocked_task_all_its_attempts_anew_and_its_dependents_a_chance() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[])]);
+    run.block("1.1");
+    run.tell(RunEvent::RunFinished { outcome: RunOutcome::Failed });
+    let hint = run.refused(RunEvent::TaskRetryRequested { task: id("1.2") }).hint;
+    assert_eq!(hint, "retry 1.1");
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+
+    assert_eq!((run.view("1.1").attempt, run.view("1.2").state), (6, TaskState::Pending));
+    (0..4).for_each(|_| run.fail("1.1"));
+    assert_eq!(run.view("1.1").state, TaskState::Ready, "a fifth attempt is left");
+    run.merge("1.1");
+    run.merge("1.2");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
+}
+
+#[test]
+fn a_retry_leaves_alone_what_another_task_holds_up() {
+    let mut run =
+        Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &["1.1", "1.2"], &[]), ("1.4", &["1.3"], &[])]);
+    run.block("1.1");
+    run.block("1.2");
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+
+    let by_other = TaskState::DepFailed { root: id("1.2") };
+    assert_eq!((run.view("1.3").state, run.view("1.4").state), (by_other.clone(), by_other));
+    assert_eq!(run.last.len(), 2);
+}
+
+#[test]
+fn a_worker_over_its_time_is_stopped_and_the_attempt_refused() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    let worker = run.start("1.1");
+    assert_eq!((run.effects(), run.state.next_deadline(Millis(0))), (Vec::new(), Some(Millis(1000))));
+
+    run.now = 1000;
+    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::TimedOut };
+    assert_eq!((run.effects(), run.state.next_deadline(Millis(1000))), (vec![stop], None));
+    let (outcome, reason) = (TurnOutcome::TimedOut, "17 min".to_owned());
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome, reason });
+
+    assert_eq!(run.view("1.1").refusals[0].cause, RefusalCause::TimedOut);
+}
+
+#[test]
+fn a_stopped_task_stops_its_worker_and_holds_up_what_needs_it() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &[], &[])]);
+    let worker = run.start("1.1");
+
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
+    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Requested };
+    assert!(run.effects().contains(&stop));
+    let (outcome, reason) = (TurnOutcome::Finished, String::new());
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome, reason });
+
+    assert_eq!(run.view("1.1").state, TaskState::Stopped, "what it finished meanwhile is not merged");
+    assert_eq!(run.view("1.2").state, TaskState::DepFailed { root: id("1.1") });
+    run.merge("1.3");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Stopped }]);
+}
+
+#[test]
+fn a_merge_that_is_under_way_is_brought_to_its_end_before_the_run_stops() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[])]);
+    run.pass("1.1");
+    run.intend_merge("1.1");
+
+    run.tell(RunEvent::RunStopRequested);
+    assert_eq!((run.effects(), run.view("1.2").state), (Vec::new(), TaskState::Stopped));
+    run.tell(RunEvent::TaskMerged { task: id("1.1"), attempt: 1, commit: "m".to_owned() });
+
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Stopped }]);
+    run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.2") });
+    assert_eq!(run.starting(), ["1.2"], "a stopped run can be taken up again");
+}
+
+#[test]
+fn words_of_the_past_change_nothing() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.fail("1.1");
+    let stale = RunEvent::GateReported {
+        task: id("1.1"),
+        attempt: 1,
+        gate: "secrets".to_owned(),
+        verdict: GateVerdict::Pass,
+        reasons: Vec::new(),
+    };
+
+    assert_eq!(run.refused(stale).code, RefusedCode::Stale);
+    let stranger = RunEvent::WorkerStarted { task: id("1.1"), worker: WorkerId::from_bits(99) };
+    assert_eq!(run.refused(stranger).code, RefusedCode::Stale);
+    let unknown = RunEvent::TaskStopRequested { task: id("9.9") };
+    assert_eq!(run.refused(unknown).code, RefusedCode::UnknownTask);
+    assert_eq!(run.refused(RunEvent::RunFinished { outcome: RunOutcome::Succeeded }).code, RefusedCode::Illegal);
+}
+
+#[test]
+fn a_dependency_that_is_not_known_yet_is_refused_so_that_no_circle_can_come_to_be() {
+    let mut state = RunState::new();
+    let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
+    state.step(&RunEvent::RunStarted { title, plan_hash, base, parts: 2, max_workers: 2 }, Millis(0)).unwrap();
+
+    for on in ["1.1", "1.2"] {
+        let added = RunEvent::TaskAdded {
+            task: id("1.1"),
+            depends: vec![id(on)],
+            writes: Vec::new(),
+            gates: Vec::new(),
+            timeout_ms: None,
+        };
+        assert_eq!(state.step(&added, Millis(0)).unwrap_err().code, RefusedCode::Illegal, "{on}");
+    }
+}

@@ -1,0 +1,198 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rusqlite::Connection;
+use store::{Batch, Config, Error, Filter, Scan, Scope, Store};
+
+use crate::board::{Fixture, add_owner, call, post, projections};
+
+fn open(path: &Path) -> Result<Store, Error> {
+    Store::open(Config::new(path), projections())
+}
+
+/// Changes the closed database behind the store's back.
+fn tamper(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+fn filled(events: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+    let it = Fixture::sqlite();
+    for weight in 0..events {
+        it.commit(Batch::written().event(post("ann", weight as i64).with_body("text"))).unwrap();
+    }
+    let path = it.path();
+    it.store.close();
+    (it.folder.unwrap(), path)
+}
+
+#[test]
+fn a_second_owner_is_told_who_the_first_is() {
+    let it = Fixture::sqlite();
+    it.store.announce("http://127.0.0.1:4711").unwrap();
+
+    let second = open(&it.path()).map(|_| ()).unwrap_err();
+
+    let failure = second.failure();
+    assert_eq!(failure.code, "store.locked");
+    assert!(failure.what.contains(&format!("process {} at http://127.0.0.1:4711", std::process::id())), "{failure}");
+}
+
+#[test]
+fn the_lock_outlives_the_owner_as_a_file_only() {
+    let it = Fixture::sqlite();
+    let path = it.path();
+    let lock = path.with_file_name("store.db.lock");
+    it.commit(Batch::synced().event(post("ann", 1))).unwrap();
+    let Fixture { store, folder: _folder, .. } = it;
+    store.close();
+
+    assert!(lock.exists());
+    let again = open(&path).unwrap();
+    assert_eq!(again.head().lsn, 1);
+    assert!(fs::read_to_string(&lock).unwrap().starts_with(&format!("pid {}\nboot ", std::process::id())));
+}
+
+#[test]
+fn everything_survives_a_reopening_and_the_epoch_moves_on() {
+    let it = Fixture::sqlite();
+    let batch = || Batch::synced().event(add_owner("ann")).event(post("ann", 1).with_body("text")).advance("search", 1);
+    it.commit(batch().idempotent(call("k", "a")).reply("first".into())).unwrap();
+    let (head, epoch, chain) = (it.store.head(), it.store.epoch(), it.store.chain_id().to_owned());
+    let events = it.store.events(0, &Filter::all(), 10).unwrap();
+
+    let it = it.reopen(projections()).unwrap();
+
+    assert_eq!((it.store.head(), it.store.epoch(), it.store.chain_id()), (head, epoch + 1, chain.as_str()));
+    assert_eq!(it.store.events(0, &Filter::all(), 10).unwrap(), events);
+    assert_eq!(it.store.body(2).unwrap().as_deref(), Some("text"));
+    assert_eq!(it.store.cursor("search").unwrap(), 1);
+    assert_eq!(it.store.rev("owner/ann").unwrap(), 2);
+    let repeated = it.commit(batch().idempotent(call("k", "a")).reply("second".into())).unwrap();
+    assert!(repeated.repeated);
+    assert_eq!(repeated.reply, "first");
+    assert!(it.store.verify(Scope::All).unwrap().is_clean());
+}
+
+#[test]
+fn folder_and_files_belong_to_the_owner_alone() {
+    let it = Fixture::sqlite();
+    it.commit(Batch::synced().event(post("ann", 1))).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+
+    let folder = it.path().parent().unwrap().to_owned();
+
+    assert_eq!(mode(&folder), 0o700);
+    for file in fs::read_dir(&folder).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}
+
+#[test]
+fn refuses_a_file_that_is_no_store_and_leaves_it_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, other, newer) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+    fs::write(&text, "this is not a database at all, but it is long enough to be looked at".repeat(100)).unwrap();
+    tamper(&other, "CREATE TABLE somebody_elses (x)");
+    open(&newer).unwrap().close();
+    tamper(&newer, "PRAGMA user_version = 99");
+    let before = fs::read(&text).unwrap();
+
+    let code = |path: &Path| open(path).map(|_| ()).unwrap_err().failure();
+
+    assert_eq!(code(&text).code, "store.corrupt");
+    assert!(code(&text).place.contains("a"), "{:?}", code(&text));
+    assert_eq!(fs::read(&text).unwrap(), before);
+    assert_eq!(code(&other).code, "store.corrupt");
+    assert_eq!(code(&newer).code, "daemon.other-version");
+}
+
+#[test]
+fn a_log_that_lost_its_end_is_refused() {
+    let (_folder, path) = filled(5);
+    tamper(&path, "DELETE FROM events WHERE lsn > 3");
+
+    let Err(Error::Corrupt { place, what }) = open(&path) else { panic!("it opened") };
+
+    assert_eq!((place.as_str(), what.as_str()), ("event 5", "it is missing"));
+}
+
+#[test]
+fn damage_after_the_clean_head_is_refused_and_names_the_event() {
+    let (_folder, path) = filled(5);
+    tamper(&path, "DELETE FROM meta WHERE name = 'checked'; UPDATE events SET actor = 'mallory' WHERE lsn = 4");
+
+    let Err(Error::Corrupt { place, what }) = open(&path) else { panic!("it opened") };
+
+    assert_eq!(place, "event 4 (note_posted of owner/ann)");
+    assert_eq!(what, "its content doesn't match its hash");
+}
+
+/// Waits until the check behind the start has ended, at most 10 s.
+fn scanned(store: &Store) -> Scan {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    loop {
+        let scan = store.scan();
+        if !matches!(scan, Scan::Running { .. }) || std::time::Instant::now() > end {
+            return scan;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn damage_before_the_clean_head_is_found_behind_the_start() {
+    for (sql, what) in [
+        ("UPDATE events SET facts = '{}' WHERE lsn = 300", "its content doesn't match its hash"),
+        ("UPDATE bodies SET text = 'other' WHERE lsn = 300", "its body doesn't match its hash"),
+        ("UPDATE bodies SET salt = x'00' WHERE lsn = 300", "Conversion error"),
+    ] {
+        let (_folder, path) = filled(600);
+        tamper(&path, sql);
+
+        let store = open(&path).unwrap();
+
+        let Scan::Damaged(finding) = scanned(&store) else { panic!("not found") };
+        assert!(finding.to_string().starts_with("event 300"), "{finding}");
+        assert!(finding.what.contains(what), "{finding}");
+        let report = store.verify(Scope::Chain).unwrap();
+        assert_eq!(report.first().map(|first| first.place.clone()), Some(finding.place));
+    }
+    let (_folder, path) = filled(600);
+    assert_eq!(scanned(&open(&path).unwrap()), Scan::Whole);
+}
+
+#[test]
+fn verify_names_the_table_that_is_not_what_the_log_says() {
+    for (sql, table) in [
+        ("UPDATE notes SET weight = 99 WHERE lsn = 2", "table notes"),
+        ("DELETE FROM notes WHERE lsn = 2", "table notes"),
+        ("UPDATE owners SET waiting = 1", "table owners"),
+        ("INSERT INTO cursors VALUES ('search', 3, 0)", "table cursors"),
+    ] {
+        let (_folder, path) = filled(3);
+        tamper(&path, sql);
+        let store = open(&path).unwrap();
+
+        let report = store.verify(Scope::All).unwrap();
+
+        assert_eq!(report.first().map(|finding| finding.place.to_string()).as_deref(), Some(table), "{sql}");
+        assert!(store.verify(Scope::Chain).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn a_dropped_body_leaves_no_trace_in_the_file() {
+    let it = Fixture::sqlite();
+    let secret = "correct horse battery staple";
+    it.commit(Batch::synced().event(post("ann", 1).with_body(secret))).unwrap();
+    it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+    let holds = |path: &Path| fs::read(path).unwrap().windows(secret.len()).any(|part| part == secret.as_bytes());
+    assert!(holds(&it.path()));
+
+    it.commit(Batch::synced().drop_body(1)).unwrap();
+    it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+
+    assert!(!holds(&it.path()));
+    assert!(!holds(&it.path().with_file_name("store.db-wal")));
+}
