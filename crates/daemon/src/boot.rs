@@ -53,12 +53,23 @@ impl Default for Options {
 /// # Errors
 /// `daemon.running` when there is one already; whatever keeps it from starting.
 pub fn serve(place: Place, options: Options) -> Result<(), Error> {
+    log();
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build();
     let runtime = runtime.map_err(io(&place.root))?;
     let ended = runtime.block_on(run(place, options));
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended
+}
+
+/// The log goes to standard error, which is the state folder's `daemon.log` for a daemon in the background. `RUST_LOG` says
+/// how much; rmcp would log whole requests, which are not ours to keep.
+fn log() {
+    let filter = var("RUST_LOG").unwrap_or_else(|| "info,rmcp=warn,hyper=warn".to_owned());
+    let subscriber = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_env_filter(filter);
+    if subscriber.try_init().is_err() {
+        tracing::debug!("somebody else logs already");
+    }
 }
 
 async fn run(place: Place, options: Options) -> Result<(), Error> {

@@ -181,6 +181,7 @@ impl Watch {
 
     /// Tells the shim how far its frames are in the record, if they are of its present incarnation.
     async fn acknowledge(&mut self) {
+        tracing::debug!(worker = %self.worker, seen = self.seen, linked = self.commands.is_some(), "ack");
         let seq = u64::try_from(self.seen & ((1 << 40) - 1)).unwrap_or(0);
         self.tell(ShimCommand::Ack { seq }).await;
     }
