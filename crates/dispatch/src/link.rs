@@ -170,7 +170,10 @@ async fn serve(
             }
         }
     }
-    link.signals.send(Signal::Detached).await.map_err(|_| Error::Stopping)
+    if link.signals.send(Signal::Detached).await.is_err() {
+        tracing::debug!(worker = %link.worker, "the worker's watch ended before its shim");
+    }
+    Ok(())
 }
 
 /// Reads on to the end of a line into `buffer`, which keeps what was read when the caller stops waiting in between.
