@@ -49,9 +49,9 @@ impl Run {
     }
 
     fn starting(&self) -> Vec<String> {
-        let start = |effect: Effect| match effect {
-            Effect::StartWorker { task, .. } => Some(task.to_string()),
-            _ => None,
+        let start = |effect: Effect| {
+            let Effect::StartWorker { task, .. } = effect else { return None };
+            Some(task.to_string())
         };
         self.effects().into_iter().filter_map(start).collect()
     }
