@@ -116,8 +116,8 @@ pub(super) fn start(folder: &Path, spec: &WorkerSpec, recorder: &Recorder) -> Re
 impl Link {
     /// Waits, briefly, until the daemon has acked the last frame. What is not acked is on disk for a daemon that comes later.
     pub(super) async fn flush(mut self, last: u64) {
-        // The answer of `wait_for` is a read lock; it must not live into the next wait.
-        let is_there = timeout(FLUSH_ALONE, self.connected.wait_for(|is| *is)).await.is_ok_and(|there| there.is_ok());
+        // The guard that the wait gives must not live on: the sender's task writes what it guards.
+        let is_there = matches!(timeout(FLUSH_ALONE, self.connected.wait_for(|is| *is)).await, Ok(Ok(_)));
         if is_there {
             // Nothing is lost when it does not come: the frames are on disk.
             let _ = timeout(FLUSH, self.acked.wait_for(|acked| *acked >= last)).await;
