@@ -41,6 +41,10 @@ const CANCEL: Duration = Duration::from_secs(1);
 /// How long an agent may take to exit when no more prompts come; some never do (`reference/agents-and-ux.md` §3).
 const CLOSE: Duration = Duration::from_secs(2);
 
+/// Arguments of the agent's command that are reported, and bytes of each: a frame must stay short.
+const ARGS: usize = 32;
+const ARG: usize = 500;
+
 /// A worker at work.
 pub(super) struct Worker {
     spec: WorkerSpec,
@@ -167,6 +171,7 @@ impl Worker {
             Err(error) => {
                 let failure = error.failure();
                 let what = std::iter::once(&failure.what).chain(&failure.cause).cloned().collect::<Vec<_>>().join(": ");
+                let what = crate::beginning(&what, 2 << 10).to_owned();
                 self.record(WorkerEvent::Faulted { code: failure.code, what })?;
             }
         }
@@ -188,6 +193,7 @@ impl Worker {
     async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {
         self.identity.agent = driver.fingerprint();
         self.identity.write(&PathBuf::from(&self.spec.folder))?;
+        let argv = argv.iter().take(ARGS).map(|arg| crate::beginning(arg, ARG).to_owned()).collect();
         self.record(WorkerEvent::AgentStarted { pid: driver.pid(), argv })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(Error::io("listen for signals"))?;
         loop {
