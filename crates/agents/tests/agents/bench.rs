@@ -238,27 +238,27 @@ pub(crate) fn kinds(frames: &[Frame]) -> Vec<String> {
 
 /// Codes of the faults in these frames.
 pub(crate) fn faults(frames: &[Frame]) -> Vec<&str> {
-    let fault = |frame: &'_ Frame| match &frame.event {
-        WorkerEvent::Faulted { code, .. } => Some(code.clone()),
-        _ => None,
+    let fault = |frame: &Frame| {
+        let WorkerEvent::Faulted { code, .. } = &frame.event else { return None };
+        Some(protocol::error::find(code).expect("a known code").code)
     };
-    frames.iter().filter_map(fault).map(|code| protocol::error::find(&code).expect("a known code").code).collect()
+    frames.iter().filter_map(fault).collect()
 }
 
 /// How the agent ended: code and signal.
 pub(crate) fn exited(frames: &[Frame]) -> (Option<i32>, Option<i32>) {
-    let exit = frames.iter().find_map(|frame| match &frame.event {
-        WorkerEvent::AgentExited { code, signal, .. } => Some((*code, *signal)),
-        _ => None,
-    });
-    exit.expect("an exit")
+    let exit = |frame: &Frame| {
+        let WorkerEvent::AgentExited { code, signal, .. } = &frame.event else { return None };
+        Some((*code, *signal))
+    };
+    frames.iter().find_map(exit).expect("an exit")
 }
 
 /// Turn, reason and words of each ended turn.
 pub(crate) fn turns(frames: &[Frame]) -> Vec<(u32, String, String)> {
-    let turn = |frame: &Frame| match &frame.event {
-        WorkerEvent::TurnEnded { turn, stop, text } => Some((*turn, stop.clone(), text.clone())),
-        _ => None,
+    let turn = |frame: &Frame| {
+        let WorkerEvent::TurnEnded { turn, stop, text } = &frame.event else { return None };
+        Some((*turn, stop.clone(), text.clone()))
     };
     frames.iter().filter_map(turn).collect()
 }

@@ -1,7 +1,7 @@
 //! Turns, mail, questions, and a daemon that goes and comes back.
 
 use process::spawn::{Exit, Signal};
-use protocol::frame::{ShimCommand, WorkerEvent};
+use protocol::frame::{Frame, ShimCommand, WorkerEvent};
 use protocol::id::Digest;
 use protocol::wire::Hello;
 use serde_json::json;
@@ -192,14 +192,11 @@ async fn a_question_waits_for_its_answer_and_times_out_closed() {
     line.tell(ShimCommand::Finish).await;
     line.rest().await;
 
-    let settled: Vec<_> = bench
-        .frames()
-        .into_iter()
-        .filter_map(|frame| match frame.event {
-            WorkerEvent::PermissionSettled { ask, option } => Some((ask, option)),
-            _ => None,
-        })
-        .collect();
+    let settled = |frame: Frame| {
+        let WorkerEvent::PermissionSettled { ask, option } = frame.event else { return None };
+        Some((ask, option))
+    };
+    let settled: Vec<_> = bench.frames().into_iter().filter_map(settled).collect();
     let expected = [Some("allow_once"), None, Some("reject_once")].map(|option| option.map(str::to_owned));
     assert_eq!(settled, asked.into_iter().map(|(ask, _)| ask).zip(expected).collect::<Vec<_>>());
     assert_eq!((bench.tree("allowed").is_some(), bench.tree("denied"), bench.tree("late")), (true, None, None));
