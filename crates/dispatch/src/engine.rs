@@ -127,7 +127,16 @@ impl Engine {
         let plan = Arc::new(load(&inner, run)?);
         let state = fold_state(&inner.store, run)?;
         let last = last_workers(&inner, run)?;
-        Ok(Self { inner, plan, state, last, under_way: BTreeSet::new(), merge_under_way: None, me: Handle::new(me), inbox })
+        Ok(Self {
+            inner,
+            plan,
+            state,
+            last,
+            under_way: BTreeSet::new(),
+            merge_under_way: None,
+            me: Handle::new(me),
+            inbox,
+        })
     }
 
     /// Runs until the run has ended or the daemon goes down.
@@ -312,7 +321,7 @@ pub(crate) fn fold_state(store: &store::Store, run: &RunId) -> Result<RunState, 
 
 /// Reads a run's fixed part: the log has it, but for how its agents are started.
 pub(crate) fn load(inner: &Inner, run: &RunId) -> Result<RunPlan, Error> {
-    let row = inner.store.get(crate::work::RUNS, &vec![run.as_str().into()])?;
+    let row = inner.store.get(crate::work::RUNS, &[run.as_str().into()])?;
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;
     let text = inner.store.body(configured)?.ok_or_else(|| Error::Missing(format!("the plan of {run}")))?;

@@ -15,7 +15,13 @@ use crate::{Config, Error, files, plan};
 const TAIL: usize = 4000;
 
 /// Adds what the checks reported on an attempt to the task's bundle.
-pub(crate) fn keep(inner: &Inner, run: &RunId, id: &TaskId, attempt: u32, reports: &[CheckReport]) -> Result<(), Error> {
+pub(crate) fn keep(
+    inner: &Inner,
+    run: &RunId,
+    id: &TaskId,
+    attempt: u32,
+    reports: &[CheckReport],
+) -> Result<(), Error> {
     let path = plan::evidence_file(&inner.config, run, id);
     let mut bundle = read(&inner.config, run, id)?;
     for report in reports {
@@ -59,7 +65,12 @@ fn detail(report: &CheckReport) -> Detail {
     match report.check {
         CheckName::SyntaxCheck => {
             let files = syntax(report);
-            Detail::Syntax { files_checked: report.files_checked, files_failed: files.len() as u64, skipped_count: skipped, files }
+            Detail::Syntax {
+                files_checked: report.files_checked,
+                files_failed: files.len() as u64,
+                skipped_count: skipped,
+                files,
+            }
         }
         CheckName::Secretscan => Detail::Secretscan {
             findings_count: report.findings.iter().filter(|finding| finding.is_new).count() as u64,
@@ -77,7 +88,9 @@ fn detail(report: &CheckReport) -> Detail {
                 skipped_reason: (report.verdict == CheckVerdict::Skip).then(|| report.summary.clone()),
             }
         }
-        CheckName::PlaceholderScan | CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => Detail::Note,
+        CheckName::PlaceholderScan | CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => {
+            Detail::Note
+        }
     }
 }
 

@@ -123,7 +123,7 @@ impl Dispatch {
 
 /// A shim must bring the token of which the record holds the digest.
 fn admit(inner: &Inner, worker: &WorkerId, token: &str) -> Result<(), Error> {
-    let row = inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
+    let row = inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let digest = Digest::of(token.as_bytes()).hex();
     let fits =
         row.is_some_and(|row| row.get_text("token").is_some_and(|held| same(held.as_bytes(), digest.as_bytes())));
