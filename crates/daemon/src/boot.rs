@@ -178,7 +178,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     let mut ends_with_run = options.ends_with_run;
     let mut had_run = false;
     let mut signals = Signals::new();
-    let born = tokio::time::Instant::now();
+    let mut busy = tokio::time::Instant::now();
     loop {
         tokio::select! {
             ask = asks.recv() => match ask {
@@ -192,13 +192,16 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
         drop(process::orphans::reap());
         let live = *dispatch.live_runs().borrow() > 0;
         had_run |= live;
+        if live {
+            busy = tokio::time::Instant::now();
+        }
         let quiet = verbs.last_call.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
         let limit = match (ends_with_run, had_run) {
             (true, true) => Some(AFTER_RUN),
             (true, false) => Some(BEFORE_RUN),
             (false, _) => options.idle,
         };
-        if !live && limit.is_some_and(|limit| quiet > limit && born.elapsed() > limit) {
+        if !live && limit.is_some_and(|limit| quiet > limit && busy.elapsed() > limit) {
             return true;
         }
     }
