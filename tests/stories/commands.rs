@@ -81,6 +81,21 @@ fn the_doctor_mends_what_a_killed_daemon_leaves_and_an_open_token() {
 }
 
 #[test]
+fn a_wrong_token_is_refused_with_its_code() {
+    let mut sandbox = Sandbox::new();
+    sandbox.switchboard(&["status"]).ends_with(0);
+    sandbox.set("SWITCHBOARD_TOKEN", "wrong");
+
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    for args in [&["status", "--json"][..], &["mcp", "--json"]] {
+        let done = sandbox.switchboard_with(args, ping).ends_with(2);
+        assert_eq!(done.failure()["code"], "auth.bad-token");
+    }
+
+    sandbox.unset("SWITCHBOARD_TOKEN");
+}
+
+#[test]
 fn what_the_daemon_writes_into_the_work_tree_is_ignored_by_git() {
     let sandbox = Sandbox::new();
 

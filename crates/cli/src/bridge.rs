@@ -87,6 +87,9 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
             Event::InputTooLong => Ok(self.answer(&memory::too_long())),
             Event::InputEnd => Ok(Next::InputEnded),
             Event::Output(generation, line) if generation == self.generation => {
+                if let Some(failure) = memory::refusal(&line) {
+                    return self.give_up(failure);
+                }
                 Ok(if self.memory.hear_answer(&line) { self.answer(&line) } else { Next::GoOn })
             }
             Event::Lost(generation) if generation == self.generation => {
@@ -131,15 +134,18 @@ impl<W: Write, C: FnMut() -> Result<UnixStream, Failure>> Bridge<W, C> {
         loop {
             match self.try_link() {
                 Ok(()) => return Ok(()),
-                Err(failure) if !is_passing(&failure) || Instant::now() >= deadline => {
-                    for line in self.memory.refuse_all(&failure) {
-                        self.answer(&line);
-                    }
-                    return Err(failure);
-                }
+                Err(failure) if !is_passing(&failure) || Instant::now() >= deadline => return self.give_up(failure),
                 Err(_) => std::thread::sleep(RECONNECT_PAUSE),
             }
         }
+    }
+
+    /// Answers everything that waits with the reason, and ends.
+    fn give_up<T>(&mut self, failure: Failure) -> Result<T, Failure> {
+        for line in self.memory.refuse_all(&failure) {
+            self.answer(&line);
+        }
+        Err(failure)
     }
 
     fn try_link(&mut self) -> Result<(), Failure> {

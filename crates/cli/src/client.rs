@@ -18,6 +18,9 @@ use lines::{LineReader, Read};
 /// How long an answer may take where the call names no time of its own.
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long a daemon that was killed may take to be gone.
+pub(crate) const DYING: Duration = Duration::from_secs(5);
+
 /// Who calls, as the daemon is told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caller {
@@ -27,14 +30,24 @@ pub(crate) struct Caller {
     pub(crate) name: Option<String>,
 }
 
+/// Starts a daemon where the one that was found turns out to be dying; says where the new one listens.
+pub(crate) type Revive = Box<dyn Fn() -> Result<PathBuf, Failure> + Send>;
+
 /// A connection for verb calls.
-#[derive(Debug)]
 pub(crate) struct Client {
     socket: PathBuf,
     caller: Caller,
     stream: UnixStream,
     lines: LineReader<UnixStream>,
     last_id: u64,
+    /// Only until the first answer: a daemon that has answered and is gone is somebody's business.
+    revive: Option<Revive>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("socket", &self.socket).field("last_id", &self.last_id).finish_non_exhaustive()
+    }
 }
 
 // === impl Client ===
@@ -48,7 +61,13 @@ impl Client {
         let hello = Hello::Calls { v: WIRE_VERSION, token: caller.token.clone(), name: caller.name.clone() };
         let stream = open(socket, &hello)?;
         let lines = LineReader::new(stream.try_clone().map_err(|error| broken(socket, &error))?);
-        Ok(Self { socket: socket.to_owned(), caller: caller.clone(), stream, lines, last_id: 0 })
+        Ok(Self { socket: socket.to_owned(), caller: caller.clone(), stream, lines, last_id: 0, revive: None })
+    }
+
+    /// The same, with a way to a new daemon if this one is gone before its first answer.
+    pub(crate) fn or_else(mut self, revive: Revive) -> Self {
+        self.revive = Some(revive);
+        self
     }
 
     /// Calls a verb and waits for its answer.
@@ -92,18 +111,41 @@ impl Client {
     ) -> Result<Value, Failure> {
         self.last_id += 1;
         let call = Call { id: self.last_id, verb: verb.to_owned(), args, key };
-        let answer = match self.exchange(&call, limit) {
-            Ok(answer) => answer,
-            Err(Broken::TimeOut) => return Err(silent(&self.socket, verb, limit)),
-            Err(Broken::Io(_)) => {
-                *self = Self { last_id: self.last_id, ..Self::connect(&self.socket, &self.caller)? };
-                self.exchange(&call, limit).map_err(|broken| broken.failure(&self.socket, verb, limit))?
-            }
-        };
+        let answer = self.insist(&call, limit)?;
+        self.revive = None;
         match (answer.ok, answer.error) {
             (_, Some(failure)) => Err(failure),
             (reply, None) => Ok(reply.unwrap_or(Value::Null)),
         }
+    }
+
+    /// Asks a second time when the connection breaks; more often where a dying daemon is to be replaced.
+    fn insist(&mut self, call: &Call, limit: Duration) -> Result<Answer, Failure> {
+        let deadline = Instant::now() + DYING;
+        let mut has_tried = false;
+        loop {
+            match self.exchange(call, limit) {
+                Ok(answer) => return Ok(answer),
+                Err(Broken::TimeOut) => return Err(silent(&self.socket, &call.verb, limit)),
+                Err(Broken::Io(error)) if has_tried && (self.revive.is_none() || Instant::now() >= deadline) => {
+                    return Err(broken(&self.socket, &error));
+                }
+                Err(Broken::Io(_)) => self.connect_again()?,
+            }
+            has_tried = true;
+        }
+    }
+
+    /// Connects to the same daemon again, or to one that takes its place.
+    fn connect_again(&mut self) -> Result<(), Failure> {
+        let again = match (Self::connect(&self.socket, &self.caller), &self.revive) {
+            (Err(failure), Some(revive)) if failure.code == "daemon.not-running" => {
+                Self::connect(&revive()?, &self.caller)?
+            }
+            (again, _) => again?,
+        };
+        *self = Self { last_id: self.last_id, revive: self.revive.take(), ..again };
+        Ok(())
     }
 
     /// Waits until the daemon has closed the connection, which it does when it ends.
@@ -133,7 +175,8 @@ impl Client {
             };
             let answer: Answer = serde_json::from_slice(&line)
                 .map_err(|error| Broken::Io(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
-            if answer.id == call.id {
+            // Number 0 is the daemon's word on the connection as a whole, such as a wrong token.
+            if answer.id == call.id || answer.id == 0 && answer.error.is_some() {
                 return Ok(answer);
             }
         }
@@ -145,15 +188,6 @@ impl Client {
 enum Broken {
     TimeOut,
     Io(std::io::Error),
-}
-
-impl Broken {
-    fn failure(&self, socket: &Path, verb: &str, limit: Duration) -> Failure {
-        match self {
-            Self::TimeOut => silent(socket, verb, limit),
-            Self::Io(error) => broken(socket, error),
-        }
-    }
 }
 
 /// Opens the socket.

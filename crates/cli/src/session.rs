@@ -4,17 +4,16 @@
 //! only where that does not lead to a daemon is git asked where everything lies.
 
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use daemon::{FOLDER, Launch, Place, ServerInfo, launch};
 use protocol::error::Failure;
 
-use crate::client::{Caller, Client};
+use crate::client::{Caller, Client, DYING};
 use crate::context::Context;
-
-/// How long a daemon that was killed may take to be gone.
-const DYING: Duration = Duration::from_secs(5);
+use crate::surroundings::Surroundings;
 
 /// Where a daemon listens, and who calls.
 #[derive(Debug, Clone)]
@@ -47,18 +46,14 @@ impl Context {
     /// As there.
     pub(crate) fn daemon_for(&self, how: Launch) -> Result<(Client, bool), Failure> {
         match self.running_daemon() {
-            Err(failure) if failure.code == "daemon.not-running" => {}
-            other => return Ok((other?, false)),
-        }
-        let deadline = Instant::now() + DYING;
-        loop {
-            let at = self.start_daemon(how)?;
-            match Client::connect(&at.socket, &at.caller) {
-                // A daemon that was killed a moment ago still holds its lock, and nobody listens any more.
-                Err(failure) if failure.code == "daemon.not-running" && Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                other => return Ok((other?, true)),
+            Err(failure) if failure.code == "daemon.not-running" => {
+                let at = self.start_daemon(how)?;
+                Ok((Client::connect(&at.socket, &at.caller)?, true))
+            }
+            client => {
+                let surroundings = self.surroundings.clone();
+                let revive = Box::new(move || surroundings.start_daemon(how).map(|at| at.socket));
+                Ok((client?.or_else(revive), false))
             }
         }
     }
@@ -76,6 +71,34 @@ impl Context {
     /// # Errors
     /// `daemon.not-running` where none does, and what `open` says.
     pub(crate) fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.surroundings.reach(open)
+    }
+
+    /// Starts a daemon and waits until it is ready.
+    ///
+    /// # Errors
+    /// As [`Context::daemon`].
+    pub(crate) fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
+        self.surroundings.start_daemon(how)
+    }
+
+    /// Where everything of the repository lies.
+    ///
+    /// # Errors
+    /// `git.not-a-repository` and the like.
+    pub(crate) fn place(&self) -> Result<Place, Failure> {
+        self.surroundings.place()
+    }
+}
+
+// === impl Surroundings ===
+
+impl Surroundings {
+    fn place(&self) -> Result<Place, Failure> {
+        Ok(Place::discover(&self.folder)?)
+    }
+
+    fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
         if let Some(at) = self.named_by_sign() {
             match open(&at) {
                 Err(failure) if failure.code == "daemon.not-running" => {}
@@ -83,7 +106,7 @@ impl Context {
             }
         }
         // The socket of a worker's environment is the only one that counts there.
-        if self.surroundings.variable("SWITCHBOARD_SOCKET").is_some() {
+        if self.variable("SWITCHBOARD_SOCKET").is_some() {
             return Err(self.none_runs());
         }
         let place = self.place()?;
@@ -93,28 +116,23 @@ impl Context {
         open(&At { caller: self.caller(&place.project), socket: place.socket })
     }
 
-    /// Starts a daemon and waits until it is ready.
-    ///
-    /// # Errors
-    /// As [`Context::daemon`].
-    pub(crate) fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
+    /// A daemon that was killed a moment ago still holds its lock, and nobody listens any more: it is waited out.
+    fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
         let place = self.place()?;
-        let info = launch(&place, how)?;
-        Ok(At { socket: info.socket, caller: self.caller(&place.project) })
-    }
-
-    /// Where everything of the repository lies.
-    ///
-    /// # Errors
-    /// `git.not-a-repository` and the like.
-    pub(crate) fn place(&self) -> Result<Place, Failure> {
-        Ok(Place::discover(self.folder())?)
+        let deadline = Instant::now() + DYING;
+        loop {
+            let socket = launch(&place, how)?.socket;
+            if UnixStream::connect(&socket).is_ok() || Instant::now() >= deadline {
+                return Ok(At { socket, caller: self.caller(&place.project) });
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// The daemon that the environment or the sign in the work tree names.
     fn named_by_sign(&self) -> Option<At> {
-        let project = work_tree(self.folder()).map(|root| root.join(FOLDER));
-        if let Some(socket) = self.surroundings.variable("SWITCHBOARD_SOCKET") {
+        let project = work_tree(&self.folder).map(|root| root.join(FOLDER));
+        if let Some(socket) = self.variable("SWITCHBOARD_SOCKET") {
             let caller = self.caller(&project.unwrap_or_default());
             return Some(At { socket: socket.into(), caller });
         }
@@ -125,16 +143,16 @@ impl Context {
 
     /// The caller as the environment names it: a worker by its token, else whoever may read the root's token.
     fn caller(&self, project: &Path) -> Caller {
-        let own = self.surroundings.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
+        let own = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
         // Without a token the daemon refuses and says where it stands; no need to fail here already.
         let token = own.or_else(|| daemon::read_token(project).ok().flatten());
-        let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.surroundings.variable(name));
+        let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));
         Caller { token, name: name.map(str::to_owned) }
     }
 
     fn none_runs(&self) -> Failure {
         Failure::new("daemon.not-running", "no daemon runs for this repository")
-            .at(self.folder().display().to_string())
+            .at(self.folder.display().to_string())
             .hint("start one: switchboard up --detach")
     }
 }

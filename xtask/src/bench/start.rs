@@ -40,8 +40,9 @@ const COMMANDS: u32 = 5;
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let build_s = if args.build { Some(build(root)?) } else { None };
     let binary = args.binary.clone().unwrap_or_else(|| root.join("target/release/switchboard"));
-    let size =
-        binary.metadata().with_context(|| format!("{}: build it: cargo build --release", binary.display()))?.len();
+    let missing = || format!("{}: build it: cargo build --release", binary.display());
+    let binary = binary.canonicalize().with_context(missing)?;
+    let size = binary.metadata()?.len();
     let (mut ready, mut memory, mut status) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=args.runs.max(1) {
         let place = Place::new(&binary)?;

@@ -1,6 +1,7 @@
 //! What the bridge remembers of a conversation: the handshake, and the requests that wait for an answer.
 
 use protocol::error::Failure;
+use protocol::wire::Answer;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -111,6 +112,13 @@ impl Memory {
             self.waiting.retain(|request| request.id != id.get());
         }
     }
+}
+
+/// Why the daemon refuses the connection as a whole, if that is what a line says: it is no JSON-RPC then.
+pub(super) fn refusal(line: &[u8]) -> Option<Failure> {
+    let is_rpc = line.windows(9).any(|word| word == b"\"jsonrpc\"");
+    let answer: Answer = if is_rpc { return None } else { serde_json::from_slice(line).ok()? };
+    answer.error
 }
 
 /// The answer to a line over the limit, whose id nobody knows.

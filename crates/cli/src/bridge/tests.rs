@@ -156,6 +156,20 @@ fn what_waits_is_answered_when_no_daemon_comes_back() {
 }
 
 #[test]
+fn a_connection_that_is_refused_ends_with_the_reason() {
+    let mut setup = bridge(1);
+    let mut daemon = setup.connections.recv().unwrap();
+    writeln!(setup.client, "{}", request(3, "initialize")).unwrap();
+    daemon.hears();
+
+    daemon.says(&json!({"id": 0, "error": {"code": "auth.bad-token", "what": "the token is missing or wrong"}}));
+
+    assert_eq!(setup.bridge.join().unwrap().unwrap_err().code, "auth.bad-token");
+    let lines = setup.written.lines();
+    assert_eq!((&lines[0]["id"], &lines[0]["error"]["data"]["code"]), (&json!(3), &json!("auth.bad-token")));
+}
+
+#[test]
 fn a_line_over_the_limit_is_refused_and_the_next_one_goes_on() {
     let mut setup = bridge(1);
     let mut daemon = setup.connections.recv().unwrap();

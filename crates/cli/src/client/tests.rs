@@ -87,6 +87,20 @@ fn hands_on_the_failure_of_a_verb() {
 }
 
 #[test]
+fn a_connection_that_is_refused_as_a_whole_says_why() {
+    let (_folder, socket, listener) = listener();
+    let _server = serve(&listener, |_, _| {
+        let failure = Failure::new("auth.bad-token", "the token is missing or wrong");
+        Some(format!("{}\n", json!({"id": 0, "error": failure})))
+    });
+    let mut client = Client::connect(&socket, &Caller::default()).unwrap();
+
+    let failure = client.call_value("get_status", json!({}), None, ANSWER_LIMIT).unwrap_err();
+
+    assert_eq!(failure.code, "auth.bad-token");
+}
+
+#[test]
 fn a_silent_daemon_is_unreachable_and_an_absent_one_is_not_running() {
     let (folder, socket, _listener) = listener();
 
