@@ -20,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: Vec<u8>,
     pub(crate) base: Base,
+    /// Whether the run compares with a commit at all: only then does a new file belong to a change.
+    pub(crate) has_base: bool,
     pub(crate) language: Option<Language>,
     lines: OnceCell<Lines>,
     touched: OnceCell<Touched>,
@@ -51,6 +53,7 @@ impl Source {
             path,
             text,
             base,
+            has_base: false,
             language,
             lines: OnceCell::new(),
             touched: OnceCell::new(),

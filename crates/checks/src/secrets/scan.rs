@@ -7,8 +7,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
 use super::detector::{Detector, Find, Found};
-use super::file_kind::FileKind;
-use super::{table, value, words};
+use super::file_kind::{FileKind, Form};
+use super::{encoded, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
 
@@ -20,6 +20,8 @@ const MOST_HITS: usize = 4_000;
 pub(crate) struct Hit {
     pub(crate) detector: &'static Detector,
     pub(crate) range: Range<usize>,
+    /// Whether it stands behind base64; the range is that of the encoded text.
+    pub(crate) is_encoded: bool,
     /// What speaks against it being a live one.
     pub(crate) doubt: Option<&'static str>,
 }
@@ -97,8 +99,27 @@ impl Scanner {
         }
     }
 
-    /// Finds the secrets of a text, by place; where two overlap the more telling one stays.
+    /// Finds the secrets of a text, by place, and those behind one level of base64; where two overlap the more telling
+    /// one stays.
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        let mut hits = self.scan_plain(text, kind);
+        if kind.form != Form::Lock {
+            for run in encoded::runs(text) {
+                let told = self.scan_plain(&run.text, kind).into_iter().find(|hit| {
+                    matches!(hit.detector.find, Find::Token(_))
+                        || hit.detector.rule == "private-key"
+                });
+                hits.extend(told.map(|hit| Hit {
+                    range: run.range,
+                    is_encoded: true,
+                    ..hit
+                }));
+            }
+        }
+        without_overlaps(hits)
+    }
+
+    fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
         for word in self.keywords.find_overlapping_iter(text) {
             let place = Place {
@@ -120,7 +141,7 @@ impl Scanner {
                 break;
             }
         }
-        without_overlaps(hits)
+        hits
     }
 }
 
@@ -143,6 +164,7 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
     Some(Hit {
         detector,
         range: found.range,
+        is_encoded: false,
         doubt,
     })
 }

@@ -145,7 +145,7 @@ pub(super) const DETECTORS: &[Detector] = &[
         "twitter-bearer",
         "X bearer token",
         &["aaaaaaaaaaaaaaaaaaaa"],
-        r"A{20,24}[A-Za-z0-9%]{80,100}",
+        r"A{20,24}([A-Za-z0-9%]{80,100})",
     )
     .entropy(3.5),
     Detector::assigned(
