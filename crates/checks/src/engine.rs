@@ -10,11 +10,13 @@ use protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckV
 use crate::accepted::{Baseline, allow_by_comment};
 use crate::commands;
 use crate::moved::Moved;
+use crate::placeholder::PlaceholderScan;
 use crate::report::Report;
 use crate::secrets::Secretscan;
 use crate::selection::{self, Entry, Selection};
 use crate::source::{self, Base, Loaded, Reader, Source};
 use crate::syntax::{Parsers, SyntaxCheck};
+use crate::todo::TodoExtract;
 use crate::{Error, Limits};
 
 /// A check that looks at one file at a time.
@@ -67,31 +69,66 @@ fn run_all(
     limits: &Limits,
     failures: &mut Vec<Error>,
 ) -> Result<(String, Vec<CheckReport>), Error> {
-    let unreadable = |source| Error::Root { root: request.root.clone(), source };
-    let root = Path::new(&request.root).canonicalize().map_err(unreadable)?;
+    let unreadable = |source| Error::Root {
+        root: request.root.clone(),
+        source,
+    };
+    let root = Path::new(&request.root)
+        .canonicalize()
+        .map_err(unreadable)?;
     std::fs::read_dir(&root).map_err(unreadable)?;
     let baseline = Baseline::read(&root, request.baseline.as_deref()).unwrap_or_else(|error| {
         failures.push(error);
         Baseline::default()
     });
-    let checks = file_checks(&request.only);
-    let (base, mut reports) = if checks.is_empty() {
+    let (base, mut reports) = if !FILE_CHECKS
+        .iter()
+        .any(|check| is_wanted(*check, &request.only))
+    {
         (String::from("nothing"), Vec::new())
     } else {
         let mut selection = selection::select(&root, request, limits)?;
         failures.append(&mut selection.problems);
         let base = selection.base.clone();
-        (base, look_at_files(&root, &checks, selection, &baseline, limits)?)
+        let checks = file_checks(&request.only, &selection);
+        (
+            base,
+            look_at_files(&root, &checks, selection, &baseline, limits)?,
+        )
     };
     reports.extend(commands::reports(&root, request, limits));
     reports.sort_by_key(|report| report.check);
     Ok((base, reports))
 }
 
-/// The checks that look at files, among those asked for; all of them where none was named.
-fn file_checks(only: &[CheckName]) -> Vec<Box<dyn FileCheck>> {
-    let all: Vec<Box<dyn FileCheck>> = vec![Box::new(SyntaxCheck), Box::new(Secretscan)];
-    all.into_iter().filter(|check| only.is_empty() || only.contains(&check.name())).collect()
+/// The checks that look at files.
+const FILE_CHECKS: [CheckName; 4] = [
+    CheckName::SyntaxCheck,
+    CheckName::Secretscan,
+    CheckName::PlaceholderScan,
+    CheckName::TodoExtract,
+];
+
+/// Tells whether a check was asked for. A list of notes is no gate: it is made only when it is named.
+fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
+    if only.is_empty() {
+        check != CheckName::TodoExtract
+    } else {
+        only.contains(&check)
+    }
+}
+
+/// Makes the checks that look at files, among those asked for.
+fn file_checks(only: &[CheckName], selection: &Selection) -> Vec<Box<dyn FileCheck>> {
+    let all: [Box<dyn FileCheck>; 4] = [
+        Box::new(SyntaxCheck),
+        Box::new(Secretscan::new(&selection.secretscan_ignore)),
+        Box::new(PlaceholderScan),
+        Box::new(TodoExtract),
+    ];
+    all.into_iter()
+        .filter(|check| is_wanted(check.name(), only))
+        .collect()
 }
 
 /// Shares the files out to threads and joins what the checks say, by path.
@@ -103,14 +140,26 @@ fn look_at_files(
     limits: &Limits,
 ) -> Result<Vec<CheckReport>, Error> {
     let started = Instant::now();
-    let Selection { entries, gone, skipped, blobs, .. } = selection;
+    let Selection {
+        entries,
+        gone,
+        skipped,
+        blobs,
+        has_base,
+        ..
+    } = selection;
     let moved = Moved::new(gone);
-    let reader = Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes };
+    let reader = Reader {
+        root,
+        blobs: blobs.as_ref(),
+        most: limits.file_bytes,
+    };
     let pass = Pass {
         entries: &entries,
         checks,
         reader,
         moved,
+        has_base,
         limits,
         next: AtomicUsize::new(0),
         broken: AtomicBool::new(false),
@@ -118,9 +167,14 @@ fn look_at_files(
     let mut seen = pass.run()?;
     seen.sort_by(|a, b| a.path.cmp(&b.path));
 
-    let mut reports: Vec<Report> = checks.iter().map(|check| Report::new(check.name(), limits)).collect();
+    let mut reports: Vec<Report> = checks
+        .iter()
+        .map(|check| Report::new(check.name(), limits))
+        .collect();
     for report in &mut reports {
-        skipped.iter().for_each(|file| report.skip(file.path.clone(), file.why.clone()));
+        skipped
+            .iter()
+            .for_each(|file| report.skip(file.path.clone(), file.why.clone()));
     }
     for Seen { path, looks } in seen {
         for (report, look) in reports.iter_mut().zip(looks) {
@@ -130,7 +184,10 @@ fn look_at_files(
             }
         }
     }
-    Ok(reports.into_iter().map(|report| report.finish(millis(started))).collect())
+    Ok(reports
+        .into_iter()
+        .map(|report| report.finish(millis(started)))
+        .collect())
 }
 
 /// One pass of all threads over all files.
@@ -139,6 +196,7 @@ struct Pass<'a> {
     checks: &'a [Box<dyn FileCheck>],
     reader: Reader<'a>,
     moved: Moved,
+    has_base: bool,
     limits: &'a Limits,
     next: AtomicUsize,
     broken: AtomicBool,
@@ -148,13 +206,19 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn run(&self) -> Result<Vec<Seen>, Error> {
-        let threads = self.limits.threads.min(self.entries.len().div_ceil(4)).max(1);
+        let threads = self
+            .limits
+            .threads
+            .min(self.entries.len().div_ceil(4))
+            .max(1);
         let parts: Vec<Result<Vec<Seen>, Error>> = thread::scope(|scope| {
             let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| self.work())).collect();
             let mine = self.work();
-            let theirs = workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let theirs = workers.into_iter().map(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
             std::iter::once(mine).chain(theirs).collect()
         });
         let mut seen = Vec::with_capacity(self.entries.len());
@@ -172,7 +236,9 @@ impl Pass<'_> {
             if self.broken.load(Ordering::Relaxed) {
                 break;
             }
-            let looked = self.look(entry, &mut parsers).inspect_err(|_| self.broken.store(true, Ordering::Relaxed))?;
+            let looked = self
+                .look(entry, &mut parsers)
+                .inspect_err(|_| self.broken.store(true, Ordering::Relaxed))?;
             seen.push(looked);
         }
         Ok(seen)
@@ -183,7 +249,11 @@ impl Pass<'_> {
         let mut source = match self.reader.load(entry)? {
             Loaded::Source(source) => source,
             Loaded::Skipped(why) => {
-                let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
+                let looks = self
+                    .checks
+                    .iter()
+                    .map(|_| Look::Skipped(why.clone()))
+                    .collect();
                 return Ok(Seen { path, looks });
             }
         };
@@ -192,8 +262,13 @@ impl Pass<'_> {
         {
             source.base = Base::Other(before);
         }
+        source.has_base = self.has_base;
         parsers.next_file();
-        let looks = self.checks.iter().map(|check| allow_by_comment(check.look(&source, parsers), &source)).collect();
+        let looks = self
+            .checks
+            .iter()
+            .map(|check| allow_by_comment(check.look(&source, parsers), &source))
+            .collect();
         Ok(Seen { path, looks })
     }
 }

@@ -221,6 +221,19 @@ impl Git {
         }))
     }
 
+    /// Gives the object id of one file of a commit, by its path from the folder that is checked.
+    pub(crate) fn blob_at(&self, commit: &str, path: &str) -> Result<Option<String>, Error> {
+        let spec = format!("{commit}:./{path}");
+        let answer = self.try_ask(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &spec,
+        ])?;
+        Ok(answer.ok().map(|id| text(id.trim_ascii())))
+    }
+
     /// Lists the files that git neither tracks nor ignores; a nested repository is one name with `/` at its end.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
         Ok(paths(&self.ask(&[

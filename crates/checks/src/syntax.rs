@@ -10,9 +10,12 @@ use crate::fingerprint::fingerprint;
 use crate::source::{Base, Source};
 
 mod brackets;
+mod caution;
 mod parsers;
 mod problem;
+mod rust;
 
+use caution::Caution;
 pub(crate) use parsers::Parsers;
 use problem::Problem;
 
@@ -42,18 +45,47 @@ impl FileCheck for SyntaxCheck {
         let Some(tree) = parsers.tree_of(language, &source.text) else {
             return Look::Skipped("parsing it took too long".into());
         };
-        let problems = problem::all(&tree, &source.text);
+        let problems = problems_of(&tree, &source.text, language);
         if problems.is_empty() {
             return Look::Looked(Vec::new());
         }
         let old = match &source.base {
-            Base::Other(before) => parsers.parse(language, before).map(|tree| problem::all(&tree, before)),
+            Base::Other(before) => parsers
+                .parse(language, before)
+                .map(|tree| problems_of(&tree, before, language)),
             Base::Nothing | Base::Same => None,
         };
+        let caution = Caution::of(language, source, old.as_ref().is_some_and(Vec::is_empty));
         let newness = Newness::new(source, old);
-        let findings =
-            problems.iter().enumerate().map(|(at, problem)| finding(source, language, problem, at, &newness));
+        let findings = problems.iter().enumerate().map(|(at, problem)| {
+            let is_new = newness.is_new(problem);
+            finding(
+                source,
+                language,
+                problem,
+                at,
+                is_new,
+                is_new && caution.lets_block(problem, source),
+            )
+        });
         Look::Looked(findings.take(MOST_PER_FILE).collect())
+    }
+}
+
+/// Lists what is wrong with a text: the grammar's view, and for Rust that of the parser which procedural macros use.
+fn problems_of(
+    tree: &tree_sitter::Tree,
+    text: &[u8],
+    language: grammars::Language,
+) -> Vec<Problem> {
+    let seen = problem::all(tree, text);
+    if language != grammars::Language::Rust {
+        return seen;
+    }
+    match rust::opinion(text) {
+        rust::Opinion::Fine => Vec::new(),
+        rust::Opinion::Wrong(problem) if seen.is_empty() => vec![problem],
+        rust::Opinion::Wrong(_) | rust::Opinion::None => seen,
     }
 }
 
@@ -92,7 +124,8 @@ impl<'a> Newness<'a> {
             Self::Beside { old, source } => {
                 let touched = source.touched();
                 let was_there = old.iter().any(|before| {
-                    before.kind == problem.kind && touched.moved(before.lines.start) == Some(problem.lines.start)
+                    before.kind == problem.kind
+                        && touched.moved(before.lines.start) == Some(problem.lines.start)
                 });
                 !was_there && touched.is_near(&problem.lines)
             }
@@ -105,14 +138,18 @@ fn finding(
     language: grammars::Language,
     problem: &Problem,
     at: usize,
-    newness: &Newness<'_>,
+    is_new: bool,
+    blocks: bool,
 ) -> Finding {
     let rule = format!("{}-syntax", language.as_str());
-    let is_new = newness.is_new(problem);
     let line = source.lines().bytes(&source.text, problem.lines.start);
     Finding {
         check: CheckName::SyntaxCheck,
-        severity: Severity::High,
+        severity: if blocks || !is_new {
+            Severity::High
+        } else {
+            Severity::Low
+        },
         message: problem.message(language),
         remedy: "Make the file parse again; look at the lines just above as well.".into(),
         cwe: None,
@@ -120,7 +157,7 @@ fn finding(
         span: source.lines().span(&source.text, &problem.range),
         fingerprint: fingerprint(&rule, &source.path, line.trim_ascii(), at),
         is_new,
-        blocks: is_new,
+        blocks,
         allowed: None,
         masked: None,
         rule,

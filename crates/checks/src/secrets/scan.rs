@@ -7,8 +7,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
 use super::detector::{Detector, Find, Found};
-use super::file_kind::FileKind;
-use super::{table, value, words};
+use super::file_kind::{FileKind, Form};
+use super::{encoded, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
 
@@ -20,6 +20,8 @@ const MOST_HITS: usize = 4_000;
 pub(crate) struct Hit {
     pub(crate) detector: &'static Detector,
     pub(crate) range: Range<usize>,
+    /// Whether it stands behind base64; the range is that of the encoded text.
+    pub(crate) is_encoded: bool,
     /// What speaks against it being a live one.
     pub(crate) doubt: Option<&'static str>,
 }
@@ -66,12 +68,20 @@ impl Scanner {
     }
 
     fn new(detectors: Vec<&'static Detector>) -> Self {
-        let mut words: Vec<&str> = detectors.iter().flat_map(|detector| detector.keywords).copied().collect();
+        let mut words: Vec<&str> = detectors
+            .iter()
+            .flat_map(|detector| detector.keywords)
+            .copied()
+            .collect();
         words.sort_unstable();
         words.dedup();
         let owners = words
             .iter()
-            .map(|word| (0..detectors.len()).filter(|at| detectors[*at].keywords.contains(word)).collect())
+            .map(|word| {
+                (0..detectors.len())
+                    .filter(|at| detectors[*at].keywords.contains(word))
+                    .collect()
+            })
             .collect();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -80,17 +90,44 @@ impl Scanner {
             .build(&words)
             .expect("a few hundred short words fit an automaton");
         Self {
-            detectors: detectors.into_iter().map(|detector| (detector, OnceLock::new())).collect(),
+            detectors: detectors
+                .into_iter()
+                .map(|detector| (detector, OnceLock::new()))
+                .collect(),
             keywords,
             owners,
         }
     }
 
-    /// Finds the secrets of a text, by place; where two overlap the more telling one stays.
+    /// Finds the secrets of a text, by place, and those behind one level of base64; where two overlap the more telling
+    /// one stays.
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        let mut hits = self.scan_plain(text, kind);
+        if kind.form != Form::Lock {
+            for run in encoded::runs(text) {
+                let told = self.scan_plain(&run.text, kind).into_iter().find(|hit| {
+                    matches!(hit.detector.find, Find::Token(_))
+                        || hit.detector.rule == "private-key"
+                });
+                hits.extend(told.map(|hit| Hit {
+                    range: run.range,
+                    is_encoded: true,
+                    ..hit
+                }));
+            }
+        }
+        without_overlaps(hits)
+    }
+
+    fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
         for word in self.keywords.find_overlapping_iter(text) {
-            let place = Place { text, at: word.start(), keyword_end: word.end(), kind };
+            let place = Place {
+                text,
+                at: word.start(),
+                keyword_end: word.end(),
+                kind,
+            };
             for owner in &self.owners[word.pattern().as_usize()] {
                 let (detector, regex) = &self.detectors[*owner];
                 if !kind.takes(&detector.find) {
@@ -104,7 +141,7 @@ impl Scanner {
                 break;
             }
         }
-        without_overlaps(hits)
+        hits
     }
 }
 
@@ -120,8 +157,16 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
     if !judged {
         return None;
     }
-    let doubt = detector.checksum.filter(|fits| !fits(secret)).map(|_| "its checksum does not fit: revoked or made up");
-    Some(Hit { detector, range: found.range, doubt })
+    let doubt = detector
+        .checksum
+        .filter(|fits| !fits(secret))
+        .map(|_| "its checksum does not fit: revoked or made up");
+    Some(Hit {
+        detector,
+        range: found.range,
+        is_encoded: false,
+        doubt,
+    })
 }
 
 /// Of hits that share bytes the one of the more special kind stays, then the longer one.
@@ -131,10 +176,20 @@ fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
         Find::Assigned(_) => 1,
         Find::Reader(_) => 2,
     };
-    hits.sort_by_key(|hit| (rank(hit), std::cmp::Reverse(hit.range.len()), hit.range.start, hit.detector.rule));
+    hits.sort_by_key(|hit| {
+        (
+            rank(hit),
+            std::cmp::Reverse(hit.range.len()),
+            hit.range.start,
+            hit.detector.rule,
+        )
+    });
     let mut kept: Vec<Hit> = Vec::new();
     for hit in hits {
-        if !kept.iter().any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end) {
+        if !kept
+            .iter()
+            .any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end)
+        {
             kept.push(hit);
         }
     }

@@ -330,6 +330,17 @@ fn looks_like_code(value: &[u8]) -> bool {
     is_name && count(value, u8::is_ascii_digit) <= 2 && wordiness(value) > 0.6
 }
 
+/// A UUID where the name speaks of a token, or in a sample, is the id of something.
+fn is_id(assigned: &Assigned<'_>) -> bool {
+    let parts: Vec<usize> = assigned
+        .value
+        .split(|byte| *byte == b'-')
+        .map(<[u8]>::len)
+        .collect();
+    let is_token = assigned.name.to_ascii_lowercase().ends_with(b"token");
+    parts == [8, 4, 4, 4, 12] && (is_token || assigned.kind.is_for_show())
+}
+
 fn is_key(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
@@ -350,7 +361,7 @@ fn is_key(assigned: &Assigned<'_>) -> bool {
         count(&core, u8::is_ascii_digit),
         count(&core, u8::is_ascii_alphabetic),
     );
-    if core.len() < length || entropy(&core) < bits {
+    if core.len() < length || entropy(&core) < bits || is_id(assigned) {
         return false;
     }
     if digits == 0 {

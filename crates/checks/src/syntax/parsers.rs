@@ -1,5 +1,6 @@
 //! The parsers of one thread, made once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -20,7 +21,11 @@ pub(crate) struct Parsers {
 
 impl Parsers {
     pub(crate) fn new(time: Duration) -> Self {
-        Self { by_language: HashMap::new(), time, current: None }
+        Self {
+            by_language: HashMap::new(),
+            time,
+            current: None,
+        }
     }
 
     /// Forgets the tree of the file before.
@@ -42,6 +47,7 @@ impl Parsers {
 
     /// Parses a text; `None` when it takes longer than the limit.
     pub(crate) fn parse(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
+        let text = &*tidied(language, text);
         let deadline = Instant::now() + self.time;
         let parser = self.by_language.entry(language).or_default();
         if parser.language().is_none() {
@@ -49,11 +55,34 @@ impl Parsers {
         }
         parser.reset();
         let mut watch = |_: &_| {
-            if Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if Instant::now() > deadline {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let options = ParseOptions::new().progress_callback(&mut watch);
-        parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))
+        parser.parse_with_options(
+            &mut |at, _| text.get(at..).unwrap_or_default(),
+            None,
+            Some(options),
+        )
     }
+}
+
+/// Replaces, byte for byte, what is legal and the grammar does not know.
+fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
+    const SPACED: &[u8] = b"! important";
+    if language != Language::Css || !text.windows(SPACED.len()).any(|part| part == SPACED) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = text.to_vec();
+    for at in 0..text.len() - SPACED.len() + 1 {
+        if text[at..].starts_with(SPACED) {
+            text[at..at + SPACED.len()].copy_from_slice(b" !important");
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// Gives the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.

@@ -150,7 +150,7 @@ pub(crate) fn fill(template: &str, seed: u64) -> String {
     while let Some(open) = rest.find('{') {
         let code: String = rest[open + 1..].chars().take_while(|c| *c != '}').collect();
         let is_code = code.len() >= 2
-            && code.starts_with(['A', 'H', 'L', 'U', 'D', 'B', 'W', 'X'])
+            && code.starts_with(['A', 'H', 'L', 'U', 'D', 'B', 'W', 'X', 'S', 'Q'])
             && code[1..].bytes().all(|byte| byte.is_ascii_digit());
         if !is_code {
             out.push_str(&rest[..=open]);
@@ -180,6 +180,8 @@ fn alphabet(code: &str) -> (&'static [u8], usize) {
         "D" => b"0123456789",
         "B" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
         "W" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+        "Q" => b"QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+        "S" => b"abcdefghijklmnopqrstuvwxyz234567",
         "X" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
         other => panic!("no alphabet {other}"),
     };

@@ -364,3 +364,63 @@ fn secrets_of_the_known_families_block() {
         assert_eq!(scratch.check().verdict, CheckVerdict::Fail, "{template}");
     }
 }
+
+#[test]
+fn a_token_behind_base64_is_found_and_ordinary_base64_is_not() {
+    use base64::Engine as _;
+    let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let token = encode(&fill("glpat-{A20}", 40));
+    let json = encode(&fill("{\"key\": \"AKIA{U16}\"}", 41));
+    let scratch = Scratch::plain();
+    scratch.write(
+        "secret.yaml",
+        format!(
+            "data:\n  a: {token}\n  b: {json}\n  c: {}\n",
+            encode("only some text that nobody needs to hide")
+        ),
+    );
+
+    let reply = scratch.check_only(CheckName::Secretscan);
+
+    let found: Vec<(&str, u32)> = findings(&reply)
+        .iter()
+        .map(|finding| (finding.rule.as_str(), finding.span.start_line))
+        .collect();
+    assert_eq!(found, [("gitlab-pat", 2), ("aws-access-key-id", 3)]);
+    assert!(findings(&reply)[0].message.contains("in base64"));
+}
+
+#[test]
+fn an_ignore_file_counts_as_the_base_has_it_and_is_said() {
+    let scratch = Scratch::repository();
+    scratch
+        .write(
+            ".secretscanignore",
+            "# recorded answers\ntests/data/\n*.golden\n",
+        )
+        .commit();
+    for path in ["tests/data/a.txt", "b.golden", "c.txt"] {
+        scratch.write(path, fill("glpat-{A20}\n", 42));
+    }
+    scratch.write(".secretscanignore", "*\n");
+
+    let reply = scratch.check_only(CheckName::Secretscan);
+
+    let report = report(&reply, CheckName::Secretscan);
+    assert_eq!(
+        report
+            .findings
+            .iter()
+            .map(|finding| finding.path.as_str())
+            .collect::<Vec<_>>(),
+        ["c.txt"]
+    );
+    assert_eq!(
+        report
+            .skipped
+            .iter()
+            .filter(|file| file.why == "named in .secretscanignore")
+            .count(),
+        2
+    );
+}
