@@ -13,6 +13,7 @@ mod stories {
     mod false_done;
     mod http;
     mod install;
+    mod leaving;
     mod mail;
     mod mcp;
     mod needs;

@@ -50,7 +50,8 @@ fn a_blocked_task_takes_its_dependents_along_and_nobody_else() {
 fn a_change_with_a_secret_in_it_is_refused_without_showing_the_secret() {
     let sandbox = Sandbox::new();
     let secret = ["AKIA", "Q3EGXWRDZ5MHT2LN"].concat();
-    let steps = json!([{ "do": "write", "path": "key.txt", "content": format!("key = \"{secret}\"\n") }]);
+    let steps =
+        json!([{ "do": "write", "path": "key.txt", "content": format!("{{{{attempt}}}}: key = \"{secret}\"\n") }]);
     sandbox.script("leaky", &json!([{ "steps": steps }]));
     let plan =
         sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "leaky" } }]));
