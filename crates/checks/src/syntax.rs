@@ -3,6 +3,7 @@
 //! A grammar is never perfect, so the verdict compares: what the base's version already had is old, and where the
 //! base did not parse cleanly only what is inside or next to changed lines counts as new.
 
+use grammars::Language;
 use protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
@@ -13,6 +14,7 @@ mod brackets;
 mod caution;
 mod parsers;
 mod problem;
+mod python;
 mod rust;
 
 use caution::Caution;
@@ -72,14 +74,14 @@ impl FileCheck for SyntaxCheck {
     }
 }
 
-/// Lists what is wrong with a text: the grammar's view, and for Rust that of the parser which procedural macros use.
-fn problems_of(
-    tree: &tree_sitter::Tree,
-    text: &[u8],
-    language: grammars::Language,
-) -> Vec<Problem> {
+/// Lists what is wrong with a text: the grammar's view, for Rust that of the parser which procedural macros use, and for
+/// Python what the grammar forgives.
+fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
     let seen = problem::all(tree, text);
-    if language != grammars::Language::Rust {
+    if language == Language::Python && seen.is_empty() {
+        return python::mistakes(tree, text);
+    }
+    if language != Language::Rust {
         return seen;
     }
     match rust::opinion(text) {
@@ -135,7 +137,7 @@ impl<'a> Newness<'a> {
 
 fn finding(
     source: &Source,
-    language: grammars::Language,
+    language: Language,
     problem: &Problem,
     at: usize,
     is_new: bool,

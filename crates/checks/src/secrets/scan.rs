@@ -196,3 +196,83 @@ fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
     kept.sort_by_key(|hit| hit.range.start);
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces that the readers look for, in every order and cut at every place.
+    const PIECES: &[&str] = &[
+        "password",
+        "secret",
+        "token",
+        "api_key",
+        "=",
+        ":",
+        "=>",
+        "==",
+        " ",
+        "\"",
+        "'",
+        "\\",
+        "\n",
+        "<",
+        ">",
+        "(",
+        ")",
+        "://",
+        "user:",
+        "@",
+        "host",
+        "/",
+        "Bearer ",
+        "Basic ",
+        "curl ",
+        " -u ",
+        "-----BEGIN ",
+        "PRIVATE KEY-----",
+        "eyJ",
+        ".",
+        "-us1",
+        ":AA",
+        "NRAL",
+        ".atlasv1.",
+        "ghp_",
+        "AKIA",
+        "é",
+        "\u{0}",
+        "a1B2c3D4e5F6g7H8",
+        "${",
+        "}",
+        "`",
+        "[",
+        "]",
+        ",",
+        ";",
+        "&",
+        "#",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn any_text_is_scanned_and_every_hit_lies_inside(pieces in prop::collection::vec((0..PIECES.len(), 0..4_usize), 0..40), path in "(a\\.py|a\\.yaml|a\\.sh|t/a\\.md|a\\.lock)") {
+            let text: Vec<u8> = pieces.iter().flat_map(|(piece, cut)| {
+                let piece = PIECES[*piece].as_bytes();
+                piece[..piece.len().saturating_sub(*cut / 2)].to_vec()
+            }).collect();
+
+            for hit in Scanner::shared().scan(&text, FileKind::of(&path)) {
+                prop_assert!(hit.range.start < hit.range.end && hit.range.end <= text.len());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_scanned(text in prop::collection::vec(any::<u8>(), 0..400)) {
+            Scanner::shared().scan(&text, FileKind::LOG);
+        }
+    }
+}

@@ -64,7 +64,12 @@ impl Caution {
                 has_branches,
             } => match &problem.kind {
                 Kind::Unclosed(_) | Kind::ClosesNothing(_) => !has_branches,
-                Kind::Missing(_) | Kind::Unexpected(_) | Kind::Unreadable => {
+                Kind::Missing(_)
+                | Kind::Unexpected(_)
+                | Kind::Indentation
+                | Kind::ArgumentOrder
+                | Kind::MixedStrings
+                | Kind::Unreadable => {
                     *base_was_clean
                         && source.touched().is_near(&problem.lines)
                         && !is_near_macro(problem, source)

@@ -38,6 +38,11 @@ const SAMPLES: &[Sample] = &[
             ("import os", "import"),
             ("as held:", "as :"),
             ("\"x\") from", "\"x) from"),
+            ("import os", " os"),
+            ("self.all = [left", "self.all =\n        x = [left"),
+            ("            pass\n", "\n"),
+            ("\"x\") from error", "x=1, 2) from error"),
+            ("\"x\") from error", "\"x\" b\"y\") from error"),
         ],
     },
     Sample {
