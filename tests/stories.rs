@@ -2,6 +2,7 @@
 //!
 //! One runner for all of them; each file in `stories/` tells of one thing. `stories/sandbox.rs` is where they play.
 
+#[cfg(test)]
 mod stories {
     mod agents;
     mod bad_input;

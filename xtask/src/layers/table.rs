@@ -77,7 +77,8 @@ mod tests {
     /// The lists of `docs/architecture.md`: level, crate, and who it may depend on.
     fn documented() -> Vec<(String, String, String)> {
         let text = include_str!("../../../docs/architecture.md");
-        let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let cells =
+            |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let rows = text.lines().filter(|line| line.starts_with("| ")).map(cells);
         let rows = rows.filter(|cells| cells.len() == 4 && cells[0].parse::<u8>().is_ok());
         rows.map(|cells| (cells[0].clone(), cells[1].clone(), cells[3].clone())).collect()

@@ -56,7 +56,8 @@ fn pin(name: &str, commands: &Commands, yes: bool, pins: &Pins, context: &mut Co
         show(name, commands, context);
     }
     if !commands.list.is_empty() && !known {
-        if !yes && !(context.can_ask() && ask::yes("Trust exactly these commands?", false)?) {
+        let agreed = yes || context.can_ask() && ask::yes("Trust exactly these commands?", false)?;
+        if !agreed {
             return Err(untrusted(name, commands).hint("add --yes once you have read them").into());
         }
         pins.pin(name, commands).map_err(Failure::from)?;

@@ -164,7 +164,18 @@ impl<'a> Teller<'a> {
             RunEvent::GateReported { task, gate, verdict, reasons, .. } => {
                 self.of_gate(task.as_str(), &gate, verdict, &reasons, out)
             }
-            fact => self.of_task(fact, out),
+            fact @ (RunEvent::TaskAdded { .. }
+            | RunEvent::TaskExtended { .. }
+            | RunEvent::WorkerIntended { .. }
+            | RunEvent::WorkerStarted { .. }
+            | RunEvent::WorkerLost { .. }
+            | RunEvent::MergeIntended { .. }
+            | RunEvent::TaskMerged { .. }
+            | RunEvent::MergeConflicted { .. }
+            | RunEvent::TaskBlocked { .. }
+            | RunEvent::TaskDepFailed { .. }
+            | RunEvent::TaskStopRequested { .. }
+            | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
         }
     }
 
