@@ -3,61 +3,35 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use protocol::finding::{
-    CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandRun,
-};
+use protocol::finding::{CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandRun};
 
 use crate::Limits;
 use crate::command::{self, Ending, Job, TOOLCHAIN_ENV};
 use crate::engine::millis;
 
 /// The checks that are made of commands.
-const MADE_OF_COMMANDS: [CheckName; 3] = [
-    CheckName::Lint,
-    CheckName::BuildCheck,
-    CheckName::TestRunner,
-];
+const MADE_OF_COMMANDS: [CheckName; 3] = [CheckName::Lint, CheckName::BuildCheck, CheckName::TestRunner];
 
 /// Runs the commands in turn, one report for each check that has one or was asked for by name.
 pub(crate) fn reports(root: &Path, request: &CheckRequest, limits: &Limits) -> Vec<CheckReport> {
-    let wanted = MADE_OF_COMMANDS
-        .iter()
-        .filter(|check| request.only.is_empty() || request.only.contains(check));
+    let wanted = MADE_OF_COMMANDS.iter().filter(|check| request.only.is_empty() || request.only.contains(check));
     wanted
         .filter_map(|check| {
-            let commands: Vec<_> = request
-                .commands
-                .iter()
-                .filter(|command| command.kind.check() == *check)
-                .collect();
+            let commands: Vec<_> = request.commands.iter().filter(|command| command.kind.check() == *check).collect();
             let is_asked = request.only.contains(check);
             (!commands.is_empty() || is_asked).then(|| report(*check, root, &commands, limits))
         })
         .collect()
 }
 
-fn report(
-    check: CheckName,
-    root: &Path,
-    commands: &[&CheckCommand],
-    limits: &Limits,
-) -> CheckReport {
+fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Limits) -> CheckReport {
     let started = Instant::now();
-    let runs: Vec<CommandRun> = commands
-        .iter()
-        .map(|command| run(root, command, limits))
-        .collect();
+    let runs: Vec<CommandRun> = commands.iter().map(|command| run(root, command, limits)).collect();
     let failed: Vec<&CommandRun> = runs.iter().filter(|run| run.exit_code != Some(0)).collect();
     let (verdict, summary) = match (&runs[..], &failed[..]) {
         ([], _) => (CheckVerdict::Skip, "no command was given".into()),
-        (runs, []) => (
-            CheckVerdict::Pass,
-            format!("{} of {} commands passed", runs.len(), runs.len()),
-        ),
-        (_, [first, ..]) => (
-            verdict(&failed),
-            format!("`{}`: {}", first.argv.join(" "), first.ending),
-        ),
+        (runs, []) => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
+        (_, [first, ..]) => (verdict(&failed), format!("`{}`: {}", first.argv.join(" "), first.ending)),
     };
     CheckReport {
         check,
@@ -76,28 +50,18 @@ fn report(
 /// A command that ran and failed is a failure; one that could not start is an error of whoever named it.
 fn verdict(failed: &[&CommandRun]) -> CheckVerdict {
     let started = |run: &&CommandRun| !run.ending.starts_with(NOT_STARTED);
-    if failed.iter().all(started) {
-        CheckVerdict::Fail
-    } else {
-        CheckVerdict::Error
-    }
+    if failed.iter().all(started) { CheckVerdict::Fail } else { CheckVerdict::Error }
 }
 
 const NOT_STARTED: &str = "could not start";
 
 fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> CommandRun {
-    let asked = command
-        .time_limit_s
-        .map_or(limits.command_time, Duration::from_secs);
+    let asked = command.time_limit_s.map_or(limits.command_time, Duration::from_secs);
     let time_limit = asked.min(limits.command_time_most);
     let cwd = command.cwd.clone().unwrap_or_else(|| ".".into());
     let mut done = CommandRun {
         kind: command.kind,
-        argv: command
-            .argv
-            .iter()
-            .map(|word| crate::secrets::redact(word))
-            .collect(),
+        argv: command.argv.iter().map(|word| crate::secrets::redact(word)).collect(),
         cwd: cwd.clone(),
         exit_code: None,
         ending: String::new(),
@@ -145,13 +109,6 @@ fn ending(ending: Ending, limit: Duration) -> String {
 
 /// Finds the folder to run in; it must lie in the root.
 fn folder(root: &Path, cwd: &str) -> Result<std::path::PathBuf, String> {
-    let folder = root
-        .join(cwd)
-        .canonicalize()
-        .map_err(|error| format!("the folder `{cwd}`: {error}"))?;
-    if folder.starts_with(root) {
-        Ok(folder)
-    } else {
-        Err(format!("the folder `{cwd}` lies outside"))
-    }
+    let folder = root.join(cwd).canonicalize().map_err(|error| format!("the folder `{cwd}`: {error}"))?;
+    if folder.starts_with(root) { Ok(folder) } else { Err(format!("the folder `{cwd}` lies outside")) }
 }

@@ -69,32 +69,21 @@ fn run_all(
     limits: &Limits,
     failures: &mut Vec<Error>,
 ) -> Result<(String, Vec<CheckReport>), Error> {
-    let unreadable = |source| Error::Root {
-        root: request.root.clone(),
-        source,
-    };
-    let root = Path::new(&request.root)
-        .canonicalize()
-        .map_err(unreadable)?;
+    let unreadable = |source| Error::Root { root: request.root.clone(), source };
+    let root = Path::new(&request.root).canonicalize().map_err(unreadable)?;
     std::fs::read_dir(&root).map_err(unreadable)?;
     let baseline = Baseline::read(&root, request.baseline.as_deref()).unwrap_or_else(|error| {
         failures.push(error);
         Baseline::default()
     });
-    let (base, mut reports) = if !FILE_CHECKS
-        .iter()
-        .any(|check| is_wanted(*check, &request.only))
-    {
+    let (base, mut reports) = if !FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only)) {
         (String::from("nothing"), Vec::new())
     } else {
         let mut selection = selection::select(&root, request, limits)?;
         failures.append(&mut selection.problems);
         let base = selection.base.clone();
         let checks = file_checks(&request.only, &selection);
-        (
-            base,
-            look_at_files(&root, &checks, selection, &baseline, limits)?,
-        )
+        (base, look_at_files(&root, &checks, selection, &baseline, limits)?)
     };
     reports.extend(commands::reports(&root, request, limits));
     reports.sort_by_key(|report| report.check);
@@ -102,20 +91,12 @@ fn run_all(
 }
 
 /// The checks that look at files.
-const FILE_CHECKS: [CheckName; 4] = [
-    CheckName::SyntaxCheck,
-    CheckName::Secretscan,
-    CheckName::PlaceholderScan,
-    CheckName::TodoExtract,
-];
+const FILE_CHECKS: [CheckName; 4] =
+    [CheckName::SyntaxCheck, CheckName::Secretscan, CheckName::PlaceholderScan, CheckName::TodoExtract];
 
 /// Tells whether a check was asked for. A list of notes is no gate: it is made only when it is named.
 fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
-    if only.is_empty() {
-        check != CheckName::TodoExtract
-    } else {
-        only.contains(&check)
-    }
+    if only.is_empty() { check != CheckName::TodoExtract } else { only.contains(&check) }
 }
 
 /// Makes the checks that look at files, among those asked for.
@@ -126,9 +107,7 @@ fn file_checks(only: &[CheckName], selection: &Selection) -> Vec<Box<dyn FileChe
         Box::new(PlaceholderScan),
         Box::new(TodoExtract),
     ];
-    all.into_iter()
-        .filter(|check| is_wanted(check.name(), only))
-        .collect()
+    all.into_iter().filter(|check| is_wanted(check.name(), only)).collect()
 }
 
 /// Shares the files out to threads and joins what the checks say, by path.
@@ -140,20 +119,9 @@ fn look_at_files(
     limits: &Limits,
 ) -> Result<Vec<CheckReport>, Error> {
     let started = Instant::now();
-    let Selection {
-        entries,
-        gone,
-        skipped,
-        blobs,
-        has_base,
-        ..
-    } = selection;
+    let Selection { entries, gone, skipped, blobs, has_base, .. } = selection;
     let moved = Moved::new(gone);
-    let reader = Reader {
-        root,
-        blobs: blobs.as_ref(),
-        most: limits.file_bytes,
-    };
+    let reader = Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes };
     let pass = Pass {
         entries: &entries,
         checks,
@@ -167,14 +135,9 @@ fn look_at_files(
     let mut seen = pass.run()?;
     seen.sort_by(|a, b| a.path.cmp(&b.path));
 
-    let mut reports: Vec<Report> = checks
-        .iter()
-        .map(|check| Report::new(check.name(), limits))
-        .collect();
+    let mut reports: Vec<Report> = checks.iter().map(|check| Report::new(check.name(), limits)).collect();
     for report in &mut reports {
-        skipped
-            .iter()
-            .for_each(|file| report.skip(file.path.clone(), file.why.clone()));
+        skipped.iter().for_each(|file| report.skip(file.path.clone(), file.why.clone()));
     }
     for Seen { path, looks } in seen {
         for (report, look) in reports.iter_mut().zip(looks) {
@@ -184,10 +147,7 @@ fn look_at_files(
             }
         }
     }
-    Ok(reports
-        .into_iter()
-        .map(|report| report.finish(millis(started)))
-        .collect())
+    Ok(reports.into_iter().map(|report| report.finish(millis(started))).collect())
 }
 
 /// One pass of all threads over all files.
@@ -206,19 +166,13 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn run(&self) -> Result<Vec<Seen>, Error> {
-        let threads = self
-            .limits
-            .threads
-            .min(self.entries.len().div_ceil(4))
-            .max(1);
+        let threads = self.limits.threads.min(self.entries.len().div_ceil(4)).max(1);
         let parts: Vec<Result<Vec<Seen>, Error>> = thread::scope(|scope| {
             let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| self.work())).collect();
             let mine = self.work();
-            let theirs = workers.into_iter().map(|worker| {
-                worker
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
+            let theirs = workers
+                .into_iter()
+                .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             std::iter::once(mine).chain(theirs).collect()
         });
         let mut seen = Vec::with_capacity(self.entries.len());
@@ -236,9 +190,7 @@ impl Pass<'_> {
             if self.broken.load(Ordering::Relaxed) {
                 break;
             }
-            let looked = self
-                .look(entry, &mut parsers)
-                .inspect_err(|_| self.broken.store(true, Ordering::Relaxed))?;
+            let looked = self.look(entry, &mut parsers).inspect_err(|_| self.broken.store(true, Ordering::Relaxed))?;
             seen.push(looked);
         }
         Ok(seen)
@@ -249,11 +201,7 @@ impl Pass<'_> {
         let mut source = match self.reader.load(entry)? {
             Loaded::Source(source) => source,
             Loaded::Skipped(why) => {
-                let looks = self
-                    .checks
-                    .iter()
-                    .map(|_| Look::Skipped(why.clone()))
-                    .collect();
+                let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
                 return Ok(Seen { path, looks });
             }
         };
@@ -264,11 +212,7 @@ impl Pass<'_> {
         }
         source.has_base = self.has_base;
         parsers.next_file();
-        let looks = self
-            .checks
-            .iter()
-            .map(|check| allow_by_comment(check.look(&source, parsers), &source))
-            .collect();
+        let looks = self.checks.iter().map(|check| allow_by_comment(check.look(&source, parsers), &source)).collect();
         Ok(Seen { path, looks })
     }
 }

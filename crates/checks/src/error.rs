@@ -116,16 +116,10 @@ impl Error {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Root { .. } => "name an existing folder that you may read",
-            Self::NotARepository { .. } => {
-                "leave the base out to check every file, or run it inside a repository"
-            }
-            Self::UnknownBase { .. } => {
-                "name a branch, tag or commit that `git rev-parse` knows here"
-            }
+            Self::NotARepository { .. } => "leave the base out to check every file, or run it inside a repository",
+            Self::UnknownBase { .. } => "name a branch, tag or commit that `git rev-parse` knows here",
             Self::PathOutside { .. } => "name paths below the folder that is checked",
-            Self::PathMissing { .. } => {
-                "check the spelling, and that the file has not been deleted"
-            }
+            Self::PathMissing { .. } => "check the spelling, and that the file has not been deleted",
             Self::Git { .. } => "run the same git command by hand in that folder to see more",
             Self::Command { .. } => "check that the program is installed and on PATH",
             Self::TimeLimit { .. } => "give it a longer time limit, or find out what it waits for",
@@ -146,10 +140,6 @@ impl Error {
             what.push_str(&inner.to_string());
             cause = inner.source();
         }
-        CheckFailure {
-            code: self.code().to_owned(),
-            what,
-            hint: self.hint().to_owned(),
-        }
+        CheckFailure { code: self.code().to_owned(), what, hint: self.hint().to_owned() }
     }
 }

@@ -7,20 +7,11 @@ use sha2::{Digest, Sha256};
 /// `what` is never a secret that could be guessed: a check for secrets hands in the line around it instead.
 pub(crate) fn fingerprint(rule: &str, path: &str, what: &[u8], occurrence: usize) -> String {
     let mut hash = Sha256::new();
-    for part in [
-        rule.as_bytes(),
-        path.as_bytes(),
-        what,
-        &(occurrence as u64).to_le_bytes(),
-    ] {
+    for part in [rule.as_bytes(), path.as_bytes(), what, &(occurrence as u64).to_le_bytes()] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -33,11 +24,7 @@ mod tests {
 
         assert_eq!(name, fingerprint("r", "p", b"w", 0));
         assert_eq!(name.len(), 32);
-        for other in [
-            fingerprint("rp", "", b"w", 0),
-            fingerprint("r", "p", b"x", 0),
-            fingerprint("r", "p", b"w", 1),
-        ] {
+        for other in [fingerprint("rp", "", b"w", 0), fingerprint("r", "p", b"x", 0), fingerprint("r", "p", b"w", 1)] {
             assert_ne!(name, other);
         }
     }

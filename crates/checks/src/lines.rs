@@ -29,42 +29,20 @@ pub(crate) struct Hunk {
 
 impl Lines {
     pub(crate) fn new(text: &[u8]) -> Self {
-        let ends = text
-            .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'\n')
-            .map(|(at, _)| at + 1);
-        Self {
-            starts: std::iter::once(0).chain(ends).collect(),
-        }
+        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+        Self { starts: std::iter::once(0).chain(ends).collect() }
     }
 
     /// Gives the line of a byte, from 0.
     pub(crate) fn line_of(&self, at: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start <= at)
-            .saturating_sub(1)
+        self.starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 
     /// Gives the bytes of a line, without its end.
     pub(crate) fn bytes<'a>(&self, text: &'a [u8], line: usize) -> &'a [u8] {
-        let from = self
-            .starts
-            .get(line)
-            .copied()
-            .unwrap_or(text.len())
-            .min(text.len());
-        let to = self
-            .starts
-            .get(line + 1)
-            .copied()
-            .unwrap_or(text.len())
-            .min(text.len());
-        text[from..to]
-            .strip_suffix(b"\n")
-            .map_or(&text[from..to], |line| {
-                line.strip_suffix(b"\r").unwrap_or(line)
-            })
+        let from = self.starts.get(line).copied().unwrap_or(text.len()).min(text.len());
+        let to = self.starts.get(line + 1).copied().unwrap_or(text.len()).min(text.len());
+        text[from..to].strip_suffix(b"\n").map_or(&text[from..to], |line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
     /// Gives the byte where a line begins.
@@ -76,27 +54,15 @@ impl Lines {
     pub(crate) fn span(&self, text: &[u8], range: &Range<usize>) -> Span {
         let (start_line, start_column) = self.place(text, range.start);
         let (end_line, end_column) = self.place(text, range.end.max(range.start));
-        Span {
-            start_line,
-            start_column,
-            end_line,
-            end_column,
-        }
+        Span { start_line, start_column, end_line, end_column }
     }
 
     fn place(&self, text: &[u8], at: usize) -> (u32, u32) {
         let at = at.min(text.len());
         let line = self.line_of(at);
         let before = text.get(self.starts[line]..at).unwrap_or_default();
-        let column = before
-            .iter()
-            .filter(|byte| **byte & 0b1100_0000 != 0b1000_0000)
-            .count()
-            + 1;
-        (
-            u32::try_from(line + 1).unwrap_or(u32::MAX),
-            u32::try_from(column).unwrap_or(u32::MAX),
-        )
+        let column = before.iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000).count() + 1;
+        (u32::try_from(line + 1).unwrap_or(u32::MAX), u32::try_from(column).unwrap_or(u32::MAX))
     }
 }
 
@@ -109,14 +75,7 @@ impl Touched {
         input.update_before(split(before));
         input.update_after(split(after));
         let diff = Diff::compute(Algorithm::Histogram, &input);
-        Self::Hunks(
-            diff.hunks()
-                .map(|hunk| Hunk {
-                    before: hunk.before,
-                    after: hunk.after,
-                })
-                .collect(),
-        )
+        Self::Hunks(diff.hunks().map(|hunk| Hunk { before: hunk.before, after: hunk.after }).collect())
     }
 
     /// Tells whether a change lies inside these lines or next to them.
@@ -136,9 +95,9 @@ impl Touched {
         match self {
             Self::All => true,
             Self::None => false,
-            Self::Hunks(hunks) => hunks
-                .iter()
-                .any(|hunk| (hunk.after.start as usize..hunk.after.end as usize).contains(&line)),
+            Self::Hunks(hunks) => {
+                hunks.iter().any(|hunk| (hunk.after.start as usize..hunk.after.end as usize).contains(&line))
+            }
         }
     }
 
@@ -162,8 +121,7 @@ impl Touched {
 }
 
 fn split(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| *byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 #[cfg(test)]
@@ -177,27 +135,19 @@ mod tests {
 
         let span = Lines::new(text).span(text, &(at..at + 1));
 
-        assert_eq!(
-            (span.start_line, span.start_column, span.end_column),
-            (2, 5, 6)
-        );
+        assert_eq!((span.start_line, span.start_column, span.end_column), (2, 5, 6));
     }
 
     #[test]
     fn line_ends_make_no_change() {
-        assert_eq!(
-            Touched::between(b"a\r\nb\r\n", b"a\nb\n"),
-            Touched::Hunks(vec![])
-        );
+        assert_eq!(Touched::between(b"a\r\nb\r\n", b"a\nb\n"), Touched::Hunks(vec![]));
     }
 
     #[test]
     fn a_change_touches_its_lines_and_their_neighbours() {
         let touched = Touched::between(b"1\n2\n3\n4\n5\n6\n", b"1\n2\n3\nX\n5\n6\n");
 
-        let near: Vec<usize> = (0..6)
-            .filter(|line| touched.is_near(&(*line..line + 1)))
-            .collect();
+        let near: Vec<usize> = (0..6).filter(|line| touched.is_near(&(*line..line + 1))).collect();
 
         assert_eq!(near, [2, 3, 4]);
     }
@@ -206,9 +156,6 @@ mod tests {
     fn lines_below_an_insertion_move_down() {
         let touched = Touched::between(b"1\n2\n3\n", b"0\n0\n1\nX\n3\n");
 
-        assert_eq!(
-            [touched.moved(0), touched.moved(1), touched.moved(2)],
-            [Some(2), None, Some(4)]
-        );
+        assert_eq!([touched.moved(0), touched.moved(1), touched.moved(2)], [Some(2), None, Some(4)]);
     }
 }

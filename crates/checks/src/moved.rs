@@ -18,10 +18,7 @@ pub(crate) struct Moved {
 
 impl Moved {
     pub(crate) fn new(gone: Vec<(PathBuf, String)>) -> Self {
-        Self {
-            gone,
-            texts: OnceLock::new(),
-        }
+        Self { gone, texts: OnceLock::new() }
     }
 
     /// Gives the base's text of a new file, where more than half of its lines are those of one vanished file.
@@ -39,11 +36,7 @@ impl Moved {
     }
 
     fn read(&self, reader: &Reader<'_>) -> Vec<Vec<u8>> {
-        let blobs = self
-            .gone
-            .iter()
-            .take(MOST)
-            .filter_map(|(_, id)| reader.blob(id).ok());
+        let blobs = self.gone.iter().take(MOST).filter_map(|(_, id)| reader.blob(id).ok());
         blobs
             .filter_map(|blob| match blob {
                 Blob::Content(text) => Some(text),
@@ -55,11 +48,8 @@ impl Moved {
 
 /// Tells which part of the longer text's lines both have, from 0 to 1; blank lines do not count.
 fn shared(old: &[u8], new: &[u8]) -> f64 {
-    let lines = |text| {
-        <[u8]>::split(text, |byte| *byte == b'\n')
-            .map(<[u8]>::trim_ascii)
-            .filter(|line| !line.is_empty())
-    };
+    let lines =
+        |text| <[u8]>::split(text, |byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let mut counts: HashMap<&[u8], usize> = HashMap::new();
     let mut olds = 0_usize;
     for line in lines(old) {

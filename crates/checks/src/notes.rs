@@ -20,10 +20,7 @@ const TEXT: usize = 200;
 
 /// Lists the notes of a file's comments, by place.
 pub(crate) fn notes(tree: &Tree, text: &[u8]) -> Vec<Note> {
-    comments(tree)
-        .iter()
-        .flat_map(|comment| in_comment(text, comment))
-        .collect()
+    comments(tree).iter().flat_map(|comment| in_comment(text, comment)).collect()
 }
 
 /// Lists the comments of a tree.
@@ -58,28 +55,19 @@ fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Note> {
     let mut found = Vec::new();
     let mut at = comment.start;
     while at < comment.end {
-        let tag = TAGS
-            .iter()
-            .find(|tag| stands_at(text, at, comment.end, tag));
+        let tag = TAGS.iter().find(|tag| stands_at(text, at, comment.end, tag));
         let Some(tag) = tag else {
             at += 1;
             continue;
         };
         let rest = &text[at..comment.end];
-        let line = rest
-            .split(|byte| matches!(byte, b'\n' | b'\r'))
-            .next()
-            .unwrap_or(rest);
+        let line = rest.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or(rest);
         let shown = String::from_utf8_lossy(line)
             .trim_end_matches(['*', '/', '-', '>', ' ', '\t'])
             .chars()
             .take(TEXT)
             .collect();
-        found.push(Note {
-            tag,
-            range: at..at + tag.len(),
-            text: shown,
-        });
+        found.push(Note { tag, range: at..at + tag.len(), text: shown });
         at += line.len().max(1);
     }
     found
@@ -87,8 +75,7 @@ fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Note> {
 
 /// Tells whether a tag stands here as a mark, not as a word of a sentence or part of a name.
 fn stands_at(text: &[u8], at: usize, end: usize, tag: &str) -> bool {
-    let is_word =
-        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let behind = text[..end].get(at + tag.len());
     text[at..end].starts_with(tag.as_bytes())
         && !is_word(at.checked_sub(1).and_then(|before| text.get(before)))

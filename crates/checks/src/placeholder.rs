@@ -47,13 +47,7 @@ impl FileCheck for PlaceholderScan {
         }
         found.sort_by_key(|placeholder| (placeholder.range.start, placeholder.rule));
         found.dedup_by_key(|placeholder| source.lines().line_of(placeholder.range.start));
-        Look::Looked(
-            found
-                .iter()
-                .enumerate()
-                .map(|(at, placeholder)| finding(source, placeholder, at))
-                .collect(),
-        )
+        Look::Looked(found.iter().enumerate().map(|(at, placeholder)| finding(source, placeholder, at)).collect())
     }
 }
 
@@ -66,11 +60,7 @@ fn marks(notes: &[notes::Note]) -> impl Iterator<Item = Placeholder> {
             "HACK" | "XXX" | "TBD" | "WIP" => "placeholder/comment-other",
             _ => return None,
         };
-        Some(Placeholder {
-            rule,
-            what: "a mark for work that is left undone",
-            range: note.range.clone(),
-        })
+        Some(Placeholder { rule, what: "a mark for work that is left undone", range: note.range.clone() })
     })
 }
 

@@ -59,16 +59,9 @@ impl Report {
             (0, 0) => CheckVerdict::Skip,
             (0, _) => CheckVerdict::Pass,
         };
-        let summary = counts.summary(
-            self.files_checked,
-            self.skipped.len() as u64 + self.skipped_left_out,
-        );
+        let summary = counts.summary(self.files_checked, self.skipped.len() as u64 + self.skipped_left_out);
         // Where some must be left out, it is never one that blocks before one that does not.
-        self.findings.sort_by(|a, b| {
-            b.blocks
-                .cmp(&a.blocks)
-                .then_with(|| place(a).cmp(&place(b)))
-        });
+        self.findings.sort_by(|a, b| b.blocks.cmp(&a.blocks).then_with(|| place(a).cmp(&place(b))));
         let left_out = self.findings.len().saturating_sub(self.most_findings);
         self.findings.truncate(self.most_findings);
         self.findings.sort_by(|a, b| place(a).cmp(&place(b)));
@@ -95,8 +88,7 @@ fn place(finding: &Finding) -> (&str, protocol::finding::Span, &str) {
 
 impl Counts {
     fn of(findings: &[Finding]) -> Self {
-        let count =
-            |want: fn(&Finding) -> bool| findings.iter().filter(|finding| want(finding)).count();
+        let count = |want: fn(&Finding) -> bool| findings.iter().filter(|finding| want(finding)).count();
         Self {
             blocking: count(|finding| finding.blocks),
             new: count(|finding| finding.is_new && finding.allowed.is_none()),

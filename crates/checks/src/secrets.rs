@@ -48,9 +48,7 @@ impl Secretscan {
             // A pattern that is none leaves its line out; every file it meant is then scanned.
             let _unusable = builder.add_line(None, line);
         }
-        Self {
-            ignored: builder.build().unwrap_or_else(|_| Gitignore::empty()),
-        }
+        Self { ignored: builder.build().unwrap_or_else(|_| Gitignore::empty()) }
     }
 }
 
@@ -60,11 +58,7 @@ impl FileCheck for Secretscan {
     }
 
     fn look(&self, source: &Source, _: &mut Parsers) -> Look {
-        if self
-            .ignored
-            .matched_path_or_any_parents(&source.path, false)
-            .is_ignore()
-        {
+        if self.ignored.matched_path_or_any_parents(&source.path, false).is_ignore() {
             return Look::Skipped("named in .secretscanignore".into());
         }
         let hits = Scanner::shared().scan(&source.text, FileKind::of(&source.path));
@@ -86,9 +80,7 @@ impl FileCheck for Secretscan {
 
 /// Lists the rules of `secretscan` with what each of them finds.
 pub fn secret_rules() -> impl Iterator<Item = (&'static str, &'static str)> {
-    table::all()
-        .into_iter()
-        .map(|detector| (detector.rule, detector.title))
+    table::all().into_iter().map(|detector| (detector.rule, detector.title))
 }
 
 /// Replaces every secret in a text that is shown to somebody, e.g. the output of a command.
@@ -130,10 +122,7 @@ impl Known {
     }
 
     fn key(hit: &Hit, text: &[u8]) -> (&'static str, [u8; 32]) {
-        (
-            hit.detector.rule,
-            Sha256::digest(&text[hit.range.clone()]).into(),
-        )
+        (hit.detector.rule, Sha256::digest(&text[hit.range.clone()]).into())
     }
 
     /// Tells whether the base had this one, each of its copies once.
@@ -163,14 +152,8 @@ fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
     let from = lines.start(line).unwrap_or(hit.range.start);
     let to = from + lines.bytes(&source.text, line).len();
     let mut around = source.text[from..to].to_vec();
-    for other in hits
-        .iter()
-        .filter(|other| other.range.start < to && other.range.end > from)
-    {
-        let (start, end) = (
-            other.range.start.max(from) - from,
-            other.range.end.min(to) - from,
-        );
+    for other in hits.iter().filter(|other| other.range.start < to && other.range.end > from) {
+        let (start, end) = (other.range.start.max(from) - from, other.range.end.min(to) - from);
         around[start..end].fill(b'*');
     }
     around.retain(|byte| !byte.is_ascii_whitespace() && *byte != b'*');
@@ -179,19 +162,9 @@ fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
 
 fn finding(hit: &Hit, source: &Source, is_new: bool, what: &[u8], occurrence: usize) -> Finding {
     let detector = hit.detector;
-    let title = if hit.is_encoded {
-        format!("{}, in base64", detector.title)
-    } else {
-        detector.title.to_owned()
-    };
-    let message = hit
-        .doubt
-        .map_or(title.clone(), |doubt| format!("{title} ({doubt})"));
-    let severity = if hit.doubt.is_some() {
-        Severity::Low
-    } else {
-        detector.severity
-    };
+    let title = if hit.is_encoded { format!("{}, in base64", detector.title) } else { detector.title.to_owned() };
+    let message = hit.doubt.map_or(title.clone(), |doubt| format!("{title} ({doubt})"));
+    let severity = if hit.doubt.is_some() { Severity::Low } else { detector.severity };
     Finding {
         check: CheckName::Secretscan,
         rule: detector.rule.to_owned(),

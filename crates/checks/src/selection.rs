@@ -65,11 +65,7 @@ enum Against {
 }
 
 /// Chooses the files that a request asks for below `root`, which is canonical.
-pub(crate) fn select(
-    root: &Path,
-    request: &CheckRequest,
-    limits: &Limits,
-) -> Result<Selection, Error> {
+pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<Selection, Error> {
     let git = Git::open(root, limits)?;
     let against = against(git.as_ref(), request)?;
     let mut selection = Selection {
@@ -84,9 +80,7 @@ pub(crate) fn select(
     };
     let asked = Asked::new(root, &request.paths, &mut selection.problems);
     match (&git, &against) {
-        (Some(git), Against::Commit { id, staged }) => {
-            selection.changed(git, id, *staged, &asked)?
-        }
+        (Some(git), Against::Commit { id, staged }) => selection.changed(git, id, *staged, &asked)?,
         (Some(git), Against::UnbornIndex) => selection.index(git, &asked)?,
         (Some(git), Against::Nothing) => selection.everything(git.all_files()?, &asked),
         (None, _) => selection.walked(root, &asked),
@@ -95,9 +89,7 @@ pub(crate) fn select(
     selection.entries.sort_by(|a, b| a.path.cmp(&b.path));
     selection.entries.dedup_by(|a, b| a.path == b.path);
     if selection.entries.len() > limits.files {
-        return Err(Error::TooManyFiles {
-            limit: limits.files,
-        });
+        return Err(Error::TooManyFiles { limit: limits.files });
     }
     Ok(selection)
 }
@@ -106,9 +98,7 @@ fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Against, Error> 
     let Some(git) = git else {
         return match &request.base {
             Base::MergeBase | Base::None => Ok(Against::Nothing),
-            Base::Rev(_) | Base::Staged => Err(Error::NotARepository {
-                root: request.root.clone(),
-            }),
+            Base::Rev(_) | Base::Staged => Err(Error::NotARepository { root: request.root.clone() }),
         };
     };
     Ok(match &request.base {
@@ -116,9 +106,7 @@ fn against(git: Option<&Git>, request: &CheckRequest) -> Result<Against, Error> 
         Base::Rev(rev) => match git.commit(rev)? {
             Some(id) => Against::Commit { id, staged: false },
             None => {
-                return Err(Error::UnknownBase {
-                    rev: rev.chars().take(256).collect(),
-                });
+                return Err(Error::UnknownBase { rev: rev.chars().take(256).collect() });
             }
         },
         Base::Staged => match git.commit("HEAD")? {
@@ -157,13 +145,7 @@ impl Against {
 
 impl Selection {
     /// Takes what differs from a commit, untracked files included.
-    fn changed(
-        &mut self,
-        git: &Git,
-        commit: &str,
-        staged: bool,
-        asked: &Asked,
-    ) -> Result<(), Error> {
+    fn changed(&mut self, git: &Git, commit: &str, staged: bool, asked: &Asked) -> Result<(), Error> {
         for change in git.changes(commit, staged)? {
             self.take_change(change, staged, asked);
         }
@@ -176,11 +158,7 @@ impl Selection {
     }
 
     fn take_change(&mut self, change: Change, staged: bool, asked: &Asked) {
-        let Change {
-            path,
-            before,
-            after,
-        } = change;
+        let Change { path, before, after } = change;
         let old = (before.mode == Mode::File).then_some(before.blob).flatten();
         if after.mode == Mode::Absent {
             self.gone.extend(old.map(|blob| (path, blob)));
@@ -189,11 +167,7 @@ impl Selection {
                 Some(blob) if staged => Now::Blob(blob),
                 Some(_) | None => Now::WorkTree,
             };
-            self.entries.push(Entry {
-                path,
-                now,
-                before: old.map_or(Before::Nothing, Before::Blob),
-            });
+            self.entries.push(Entry { path, now, before: old.map_or(Before::Nothing, Before::Blob) });
         }
     }
 
@@ -204,11 +178,7 @@ impl Selection {
         if path.to_string_lossy().ends_with('/') {
             self.skip(&path, "a repository inside this one");
         } else {
-            self.entries.push(Entry {
-                path,
-                now: Now::WorkTree,
-                before: Before::Nothing,
-            });
+            self.entries.push(Entry { path, now: Now::WorkTree, before: Before::Nothing });
         }
     }
 
@@ -217,11 +187,7 @@ impl Selection {
         for (path, side) in git.index()? {
             if asked.wants(&path) && self.is_file(&path, side.mode) {
                 let now = side.blob.map_or(Now::WorkTree, Now::Blob);
-                self.entries.push(Entry {
-                    path,
-                    now,
-                    before: Before::Nothing,
-                });
+                self.entries.push(Entry { path, now, before: Before::Nothing });
             }
         }
         Ok(())
@@ -239,67 +205,37 @@ impl Selection {
         let found = walk::files(root, Path::new(""), walk::Ignored::LeftOut);
         self.skipped.extend(found.skipped);
         for path in found.files.into_iter().filter(|path| asked.wants(path)) {
-            self.entries.push(Entry {
-                path,
-                now: Now::WorkTree,
-                before: Before::Nothing,
-            });
+            self.entries.push(Entry { path, now: Now::WorkTree, before: Before::Nothing });
         }
     }
 
     /// Adds what was asked for by name and is not changed, or is ignored by git.
-    fn named(
-        &mut self,
-        root: &Path,
-        asked: &Asked,
-        git: Option<&Git>,
-        against: &Against,
-    ) -> Result<(), Error> {
+    fn named(&mut self, root: &Path, asked: &Asked, git: Option<&Git>, against: &Against) -> Result<(), Error> {
         if asked.is_everything() {
             return Ok(());
         }
-        let taken: BTreeMap<PathBuf, ()> = self
-            .entries
-            .iter()
-            .map(|entry| (entry.path.clone(), ()))
-            .collect();
+        let taken: BTreeMap<PathBuf, ()> = self.entries.iter().map(|entry| (entry.path.clone(), ())).collect();
         let before = before(git, against)?;
         let mut more = Vec::new();
         if against.is_index() {
             let index = git.map(Git::index).transpose()?.unwrap_or_default();
             more.extend(index.into_iter().filter(|(path, _)| asked.wants(path)));
         } else {
-            let absent = Side {
-                mode: Mode::File,
-                blob: None,
-            };
+            let absent = Side { mode: Mode::File, blob: None };
             let files = self.files_of(root, asked, git)?;
             more.extend(files.into_iter().map(|path| (path, absent.clone())));
         }
         for (path, side) in more {
             if !taken.contains_key(&path) && self.is_file(&path, side.mode) {
-                let before = if before.contains_key(&path) {
-                    Before::Same
-                } else {
-                    Before::Nothing
-                };
-                self.entries.push(Entry {
-                    path,
-                    now: side.blob.map_or(Now::WorkTree, Now::Blob),
-                    before,
-                });
+                let before = if before.contains_key(&path) { Before::Same } else { Before::Nothing };
+                self.entries.push(Entry { path, now: side.blob.map_or(Now::WorkTree, Now::Blob), before });
             }
         }
         Ok(())
     }
 
     /// Lists the files under the asked paths: git's view of a folder, and every file that was named itself.
-    fn files_of(
-        &mut self,
-        root: &Path,
-        asked: &Asked,
-        git: Option<&Git>,
-    ) -> Result<Vec<PathBuf>, Error> {
+    fn files_of(&mut self, root: &Path, asked: &Asked, git: Option<&Git>) -> Result<Vec<PathBuf>, Error> {
         let mut files: Vec<PathBuf> = asked.files().cloned().collect();
         if asked.folders().next().is_none() {
             return Ok(files);
@@ -311,12 +247,7 @@ impl Selection {
         for folder in asked.folders() {
             let before = files.len();
             files.extend(
-                known
-                    .iter()
-                    .filter(|path| {
-                        path.starts_with(folder) && !path.to_string_lossy().ends_with('/')
-                    })
-                    .cloned(),
+                known.iter().filter(|path| path.starts_with(folder) && !path.to_string_lossy().ends_with('/')).cloned(),
             );
             if files.len() == before {
                 let found = walk::files(root, folder, walk::Ignored::Taken);
@@ -337,10 +268,7 @@ impl Selection {
     }
 
     fn skip(&mut self, path: &Path, why: &str) -> bool {
-        self.skipped.push(SkippedFile {
-            path: path.to_string_lossy().into_owned(),
-            why: why.into(),
-        });
+        self.skipped.push(SkippedFile { path: path.to_string_lossy().into_owned(), why: why.into() });
         false
     }
 }

@@ -24,11 +24,7 @@ enum Line {
 /// # Errors
 ///
 /// Only when reading or writing itself breaks.
-pub fn serve(
-    mut reader: impl BufRead,
-    mut writer: impl Write,
-    limits: &Limits,
-) -> Result<(), Error> {
+pub fn serve(mut reader: impl BufRead, mut writer: impl Write, limits: &Limits) -> Result<(), Error> {
     loop {
         let reply = match read_line(&mut reader)? {
             Line::End => return Ok(()),
@@ -101,11 +97,7 @@ fn read_line(reader: &mut impl BufRead) -> std::io::Result<Line> {
         let used = end.map_or(taken, |end| end + 1);
         reader.consume(used);
         if end.is_some() {
-            return Ok(if too_long {
-                Line::TooLong
-            } else {
-                Line::Text(line)
-            });
+            return Ok(if too_long { Line::TooLong } else { Line::Text(line) });
         }
     }
 }

@@ -49,15 +49,7 @@ pub(crate) enum Loaded {
 impl Source {
     pub(crate) fn new(path: String, text: Vec<u8>, base: Base) -> Self {
         let language = Language::of(&path, &text[..text.len().min(256)]);
-        Self {
-            path,
-            text,
-            base,
-            has_base: false,
-            language,
-            lines: OnceCell::new(),
-            touched: OnceCell::new(),
-        }
+        Self { path, text, base, has_base: false, language, lines: OnceCell::new(), touched: OnceCell::new() }
     }
 
     pub(crate) fn lines(&self) -> &Lines {
@@ -94,9 +86,7 @@ impl Reader<'_> {
                 Blob::Content(text) => text,
                 Blob::TooLarge => return Ok(Loaded::Skipped(too_large(self.most))),
                 Blob::Missing => {
-                    return Ok(Loaded::Skipped(
-                        "its content is not in the repository".into(),
-                    ));
+                    return Ok(Loaded::Skipped("its content is not in the repository".into()));
                 }
             },
         };
@@ -131,9 +121,7 @@ impl Reader<'_> {
     /// Reads a file of the work tree, never through a link and never a device.
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
         let full = self.root.join(path);
-        let kind = full
-            .symlink_metadata()
-            .map_err(|error| unreadable(&error))?;
+        let kind = full.symlink_metadata().map_err(|error| unreadable(&error))?;
         if kind.is_symlink() {
             return Err("a symbolic link, not followed".into());
         }
@@ -148,36 +136,19 @@ impl Reader<'_> {
         }
         let file = open(&full).map_err(|error| unreadable(&error))?;
         let mut text = Vec::with_capacity(usize::try_from(kind.len()).unwrap_or(0));
-        file.take(self.most + 1)
-            .read_to_end(&mut text)
-            .map_err(|error| unreadable(&error))?;
-        if text.len() as u64 > self.most {
-            Err(too_large(self.most))
-        } else {
-            Ok(text)
-        }
+        file.take(self.most + 1).read_to_end(&mut text).map_err(|error| unreadable(&error))?;
+        if text.len() as u64 > self.most { Err(too_large(self.most)) } else { Ok(text) }
     }
 
     fn holds(&self, full: &Path) -> bool {
-        full.parent().is_some_and(|folder| {
-            folder
-                .canonicalize()
-                .is_ok_and(|folder| folder.starts_with(self.root))
-        })
+        full.parent().is_some_and(|folder| folder.canonicalize().is_ok_and(|folder| folder.starts_with(self.root)))
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.cast_signed())
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("not a regular file"))
-    }
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 fn unreadable(error: &io::Error) -> String {
@@ -196,10 +167,7 @@ fn too_large(most: u64) -> String {
 /// means binary, as git has it.
 fn decoded(bytes: Vec<u8>) -> Option<Vec<u8>> {
     let wide = |read: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes[2..]
-            .chunks_exact(2)
-            .map(|pair| read([pair[0], pair[1]]))
-            .collect();
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
         Some(String::from_utf16_lossy(&units).into_bytes())
     };
     match bytes.get(..2) {
@@ -220,10 +188,7 @@ mod tests {
 
     #[test]
     fn utf16_is_read_as_text_and_nul_is_binary() {
-        assert_eq!(
-            decoded(vec![0xff, 0xfe, b'h', 0, b'i', 0]),
-            Some(b"hi".to_vec())
-        );
+        assert_eq!(decoded(vec![0xff, 0xfe, b'h', 0, b'i', 0]), Some(b"hi".to_vec()));
         assert_eq!(decoded(b"a\0b".to_vec()), None);
         assert_eq!(decoded(b"caf\xe9".to_vec()), Some(b"caf\xe9".to_vec()));
     }

@@ -52,23 +52,14 @@ impl FileCheck for SyntaxCheck {
             return Look::Looked(Vec::new());
         }
         let old = match &source.base {
-            Base::Other(before) => parsers
-                .parse(language, before)
-                .map(|tree| problems_of(&tree, before, language)),
+            Base::Other(before) => parsers.parse(language, before).map(|tree| problems_of(&tree, before, language)),
             Base::Nothing | Base::Same => None,
         };
         let caution = Caution::of(language, source, old.as_ref().is_some_and(Vec::is_empty));
         let newness = Newness::new(source, old);
         let findings = problems.iter().enumerate().map(|(at, problem)| {
             let is_new = newness.is_new(problem);
-            finding(
-                source,
-                language,
-                problem,
-                at,
-                is_new,
-                is_new && caution.lets_block(problem, source),
-            )
+            finding(source, language, problem, at, is_new, is_new && caution.lets_block(problem, source))
         });
         Look::Looked(findings.take(MOST_PER_FILE).collect())
     }
@@ -126,8 +117,7 @@ impl<'a> Newness<'a> {
             Self::Beside { old, source } => {
                 let touched = source.touched();
                 let was_there = old.iter().any(|before| {
-                    before.kind == problem.kind
-                        && touched.moved(before.lines.start) == Some(problem.lines.start)
+                    before.kind == problem.kind && touched.moved(before.lines.start) == Some(problem.lines.start)
                 });
                 !was_there && touched.is_near(&problem.lines)
             }
@@ -135,23 +125,12 @@ impl<'a> Newness<'a> {
     }
 }
 
-fn finding(
-    source: &Source,
-    language: Language,
-    problem: &Problem,
-    at: usize,
-    is_new: bool,
-    blocks: bool,
-) -> Finding {
+fn finding(source: &Source, language: Language, problem: &Problem, at: usize, is_new: bool, blocks: bool) -> Finding {
     let rule = format!("{}-syntax", language.as_str());
     let line = source.lines().bytes(&source.text, problem.lines.start);
     Finding {
         check: CheckName::SyntaxCheck,
-        severity: if blocks || !is_new {
-            Severity::High
-        } else {
-            Severity::Low
-        },
+        severity: if blocks || !is_new { Severity::High } else { Severity::Low },
         message: problem.message(language),
         remedy: "Make the file parse again; look at the lines just above as well.".into(),
         cwe: None,

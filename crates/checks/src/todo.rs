@@ -25,13 +25,7 @@ impl FileCheck for TodoExtract {
             return Look::Skipped("parsing it took too long".into());
         };
         let notes = notes(&tree, &source.text);
-        Look::Looked(
-            notes
-                .iter()
-                .enumerate()
-                .map(|(at, note)| finding(source, note, at))
-                .collect(),
-        )
+        Look::Looked(notes.iter().enumerate().map(|(at, note)| finding(source, note, at)).collect())
     }
 }
 

@@ -88,20 +88,14 @@ mod tests {
         for language in Language::ALL {
             let mut parser = tree_sitter::Parser::new();
 
-            assert!(
-                parser.set_language(&language.grammar()).is_ok(),
-                "{language:?}"
-            );
+            assert!(parser.set_language(&language.grammar()).is_ok(), "{language:?}");
         }
     }
 
     #[test]
     fn the_language_comes_from_the_ending_or_the_first_line() {
         assert_eq!(Language::of("a/b.RS", b""), Some(Language::Rust));
-        assert_eq!(
-            Language::of("a.b/tool", b"#!/usr/bin/env -S python3 -u\n"),
-            Some(Language::Python)
-        );
+        assert_eq!(Language::of("a.b/tool", b"#!/usr/bin/env -S python3 -u\n"), Some(Language::Python));
         assert_eq!(Language::of("a/README", b"python\n"), None);
         assert_eq!(Language::of("a.tsx", b""), Some(Language::Tsx));
         assert_eq!(Language::of("Rakefile", b""), Some(Language::Ruby));

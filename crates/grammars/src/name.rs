@@ -41,22 +41,18 @@ pub(crate) fn by_name(file: &str) -> Option<Language> {
 /// Tells the language from the interpreter in a `#!` line.
 pub(crate) fn by_first_line(head: &[u8]) -> Option<Language> {
     let line = head.split(|byte| *byte == b'\n').next()?;
-    let words = std::str::from_utf8(line.strip_prefix(b"#!")?)
-        .ok()?
-        .split_whitespace();
+    let words = std::str::from_utf8(line.strip_prefix(b"#!")?).ok()?.split_whitespace();
     let interpreter = words
         .map(|word| word.rsplit('/').next().unwrap_or(word))
         .find(|word| *word != "env" && !word.starts_with('-') && !word.contains('='))?;
-    Some(
-        match interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
-            "sh" | "bash" | "dash" => Language::Bash,
-            "ruby" => Language::Ruby,
-            "php" => Language::Php,
-            "pwsh" => Language::PowerShell,
-            "python" | "pypy" => Language::Python,
-            "node" | "nodejs" => Language::JavaScript,
-            "deno" | "bun" | "ts-node" | "tsx" => Language::TypeScript,
-            _ => return None,
-        },
-    )
+    Some(match interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        "sh" | "bash" | "dash" => Language::Bash,
+        "ruby" => Language::Ruby,
+        "php" => Language::Php,
+        "pwsh" => Language::PowerShell,
+        "python" | "pypy" => Language::Python,
+        "node" | "nodejs" => Language::JavaScript,
+        "deno" | "bun" | "ts-node" | "tsx" => Language::TypeScript,
+        _ => return None,
+    })
 }

@@ -14,10 +14,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// Keeps at most `bytes`, half of them from the start.
     pub(crate) fn new(bytes: usize) -> Self {
-        Self {
-            half: bytes / 2,
-            ..Self::default()
-        }
+        Self { half: bytes / 2, ..Self::default() }
     }
 
     pub(crate) fn push(&mut self, chunk: &[u8]) {
@@ -67,11 +64,7 @@ fn whole_start(bytes: &[u8]) -> &[u8] {
 
 /// Drops a character that was cut at the start.
 fn whole_end(bytes: &[u8]) -> &[u8] {
-    let rest = bytes
-        .iter()
-        .take(3)
-        .take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000)
-        .count();
+    let rest = bytes.iter().take(3).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
     &bytes[rest..]
 }
 

@@ -34,11 +34,7 @@ struct Batch {
 
 impl Blobs {
     pub(crate) fn new(root: &Path, limits: &Limits) -> Self {
-        Self {
-            root: root.to_owned(),
-            limits: limits.clone(),
-            batch: Mutex::new(None),
-        }
+        Self { root: root.to_owned(), limits: limits.clone(), batch: Mutex::new(None) }
     }
 
     /// Reads one blob. A batch that broke is started again by the next question.
@@ -51,10 +47,7 @@ impl Blobs {
         };
         result.map_err(|error| {
             *slot = None;
-            Error::Git {
-                verb: "cat-file".into(),
-                why: error.to_string(),
-            }
+            Error::Git { verb: "cat-file".into(), why: error.to_string() }
         })
     }
 }
@@ -64,10 +57,7 @@ impl Blobs {
 impl Batch {
     fn start(root: &Path, limits: &Limits) -> io::Result<Self> {
         let args = guarded(&["cat-file", "--batch"]);
-        let env: Vec<_> = ENV
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let env: Vec<_> = ENV.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut child = command::start(
             &Job {
                 program: "git",
@@ -83,11 +73,7 @@ impl Batch {
         match (child.stdin.take(), child.stdout.take()) {
             (Some(questions), Some(answers)) => {
                 drop(child.stderr.take());
-                Ok(Self {
-                    child,
-                    questions,
-                    answers: BufReader::new(answers),
-                })
+                Ok(Self { child, questions, answers: BufReader::new(answers) })
             }
             (_, _) => Err(io::Error::other("git gave no pipes")),
         }
@@ -109,10 +95,7 @@ impl Batch {
             return Ok(Blob::TooLarge);
         }
         let mut content = Vec::new();
-        self.answers
-            .by_ref()
-            .take(size + 1)
-            .read_to_end(&mut content)?;
+        self.answers.by_ref().take(size + 1).read_to_end(&mut content)?;
         if content.pop() != Some(b'\n') || content.len() as u64 != size {
             return Err(io::Error::other("it ended early"));
         }

@@ -8,20 +8,13 @@ use super::words::says_unfinished;
 use crate::notes::each_node;
 
 /// Lists the placeholder statements of a file.
-pub(crate) fn placeholders(
-    tree: &Tree,
-    text: &[u8],
-    language: Language,
-    path: &str,
-) -> Vec<Placeholder> {
+pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &str) -> Vec<Placeholder> {
     let mut found = Vec::new();
     each_node(tree, |node| {
         let placeholder = match language {
             Language::Rust => of_rust(node, text),
             Language::Python => of_python(node, text, path),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => {
-                of_throw(node, text, &["throw_statement"])
-            }
+            Language::JavaScript | Language::TypeScript | Language::Tsx => of_throw(node, text, &["throw_statement"]),
             Language::Java | Language::Php | Language::Dart => {
                 of_throw(node, text, &["throw_statement", "throw_expression"])
             }
@@ -72,16 +65,11 @@ fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
         return None;
     }
     let body = node.child_by_field_name("body")?;
-    let statements: Vec<Node<'_>> = body
-        .named_children(&mut body.walk())
-        .filter(|child| child.kind() != "comment")
-        .collect();
+    let statements: Vec<Node<'_>> =
+        body.named_children(&mut body.walk()).filter(|child| child.kind() != "comment").collect();
     let (first, rest) = statements.split_first()?;
     let is_docstring = |node: &Node<'_>| {
-        node.kind() == "expression_statement"
-            && node
-                .named_child(0)
-                .is_some_and(|child| child.kind() == "string")
+        node.kind() == "expression_statement" && node.named_child(0).is_some_and(|child| child.kind() == "string")
     };
     let (has_docstring, only) = match (is_docstring(first), rest) {
         (true, [only]) => (true, only),
@@ -89,20 +77,13 @@ fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
         _ => return None,
     };
     let is_method = ancestors(node).any(|outer| outer.kind() == "class_definition");
-    let is_plain = node
-        .parent()
-        .is_some_and(|parent| parent.kind() == "module");
-    let is_abstract = is_method
-        || node
-            .parent()
-            .is_some_and(|parent| parent.kind() == "decorated_definition");
+    let is_plain = node.parent().is_some_and(|parent| parent.kind() == "module");
+    let is_abstract = is_method || node.parent().is_some_and(|parent| parent.kind() == "decorated_definition");
     let message = message(bytes(*only, text));
-    let raises =
-        only.kind() == "raise_statement" && contains(bytes(*only, text), b"NotImplementedError");
+    let raises = only.kind() == "raise_statement" && contains(bytes(*only, text), b"NotImplementedError");
     let is_promise = raises && (says_unfinished(message) || (!is_abstract && message.is_empty()));
     let is_empty = only.kind() == "pass_statement" || bytes(*only, text) == b"...";
-    let is_stub =
-        is_empty && is_plain && !has_docstring && !is_for_tests(path) && !path.ends_with(".pyi");
+    let is_stub = is_empty && is_plain && !has_docstring && !is_for_tests(path) && !path.ends_with(".pyi");
     if is_promise {
         return Some(throw(*only));
     }
@@ -115,10 +96,7 @@ fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
 
 /// The text of an error behind its name.
 fn message(raised: &[u8]) -> &[u8] {
-    let message = raised
-        .iter()
-        .position(|byte| *byte == b'(')
-        .map_or(&b""[..], |at| &raised[at..]);
+    let message = raised.iter().position(|byte| *byte == b'(').map_or(&b""[..], |at| &raised[at..]);
     if message == b"()" { b"" } else { message }
 }
 
@@ -128,18 +106,14 @@ fn ancestors<'a>(node: Node<'a>) -> impl Iterator<Item = Node<'a>> {
 
 fn is_for_tests(path: &str) -> bool {
     path.split('/').any(|part| {
-        part.starts_with("test")
-            || part.contains("_test")
-            || part == "idlelib"
-            || part.starts_with("conftest")
+        part.starts_with("test") || part.contains("_test") || part == "idlelib" || part.starts_with("conftest")
     })
 }
 
 /// `throw new Error("not implemented")`, of any kind of error.
 fn of_throw(node: Node<'_>, text: &[u8], kinds: &[&str]) -> Option<Placeholder> {
-    let is_it = kinds.contains(&node.kind())
-        && node.byte_range().len() < 300
-        && says_unfinished(message(bytes(node, text)));
+    let is_it =
+        kinds.contains(&node.kind()) && node.byte_range().len() < 300 && says_unfinished(message(bytes(node, text)));
     is_it.then(|| throw(node))
 }
 
@@ -154,9 +128,9 @@ fn of_call(node: Node<'_>, text: &[u8], names: &[&[u8]]) -> Option<Placeholder> 
         return None;
     }
     let call = bytes(node, text);
-    let name = names.iter().find(|name| {
-        call.starts_with(name) && !call.get(name.len()).is_some_and(u8::is_ascii_alphanumeric)
-    })?;
+    let name = names
+        .iter()
+        .find(|name| call.starts_with(name) && !call.get(name.len()).is_some_and(u8::is_ascii_alphanumeric))?;
     let is_promise = **name == *b"TODO" || says_unfinished(&call[name.len()..]);
     is_promise.then(|| throw(node))
 }

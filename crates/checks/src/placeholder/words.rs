@@ -22,11 +22,7 @@ const PHRASES: &str = r"(?x)
 ";
 
 static COMMENT: LazyLock<Regex> = LazyLock::new(|| {
-    RegexBuilder::new(PHRASES)
-        .unicode(false)
-        .case_insensitive(true)
-        .build()
-        .expect("a constant pattern")
+    RegexBuilder::new(PHRASES).unicode(false).case_insensitive(true).build().expect("a constant pattern")
 });
 
 /// Finds the phrases of a comment.
@@ -44,13 +40,11 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Placeholder
 /// Tells whether the message of an error says that something is still to be written.
 pub(crate) fn says_unfinished(text: &[u8]) -> bool {
     static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
-        RegexBuilder::new(
-            r"not (?:yet )?implemented|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b",
-        )
-        .unicode(false)
-        .case_insensitive(true)
-        .build()
-        .expect("a constant pattern")
+        RegexBuilder::new(r"not (?:yet )?implemented|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b")
+            .unicode(false)
+            .case_insensitive(true)
+            .build()
+            .expect("a constant pattern")
     });
     MESSAGE.is_match(text)
 }

@@ -5,18 +5,13 @@ use std::collections::BTreeMap;
 use protocol::finding::{CheckReply, CheckReport, Finding, Severity};
 use serde_json::{Value, json};
 
-const SCHEMA: &str =
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// Gives a reply as one SARIF log with one run: rules with their weakness as a tag, results with fingerprints, accepted
 /// findings as suppressions, skipped files and failures as notifications.
 #[must_use]
 pub fn sarif(reply: &CheckReply) -> String {
-    let findings: Vec<&Finding> = reply
-        .reports
-        .iter()
-        .flat_map(|report| &report.findings)
-        .collect();
+    let findings: Vec<&Finding> = reply.reports.iter().flat_map(|report| &report.findings).collect();
     let mut rules: BTreeMap<String, &Finding> = BTreeMap::new();
     for finding in &findings {
         rules.entry(rule_id(finding)).or_insert(finding);
@@ -86,23 +81,17 @@ fn result(finding: &Finding, rules: &BTreeMap<String, &Finding>) -> Value {
         "properties": {"blocks": finding.blocks},
     });
     if let Some(reason) = &finding.allowed {
-        let kind = if reason == "in the baseline" {
-            "external"
-        } else {
-            "inSource"
-        };
+        let kind = if reason == "in the baseline" { "external" } else { "inSource" };
         result["suppressions"] = json!([{"kind": kind, "justification": reason}]);
     }
     result
 }
 
 fn notifications(reply: &CheckReply) -> Vec<Value> {
-    let failures = reply.failures.iter().map(|failure| {
-        json!({"level": "error", "message": {"text": failure.what}, "descriptor": {"id": failure.code}})
-    });
-    failures
-        .chain(reply.reports.iter().flat_map(skipped))
-        .collect()
+    let failures = reply.failures.iter().map(
+        |failure| json!({"level": "error", "message": {"text": failure.what}, "descriptor": {"id": failure.code}}),
+    );
+    failures.chain(reply.reports.iter().flat_map(skipped)).collect()
 }
 
 fn skipped(report: &CheckReport) -> impl Iterator<Item = Value> {

@@ -17,10 +17,7 @@ const NAMED_SKIPS: usize = 3;
 pub fn text(reply: &CheckReply) -> String {
     let mut out = String::new();
     for failure in &reply.failures {
-        line(
-            &mut out,
-            &format!("error[{}]: {}", failure.code, plain(&failure.what)),
-        );
+        line(&mut out, &format!("error[{}]: {}", failure.code, plain(&failure.what)));
         line(&mut out, &format!("  hint: {}", plain(&failure.hint)));
     }
     for report in &reply.reports {
@@ -28,40 +25,21 @@ pub fn text(reply: &CheckReply) -> String {
     }
     line(
         &mut out,
-        &format!(
-            "{} against {} in {} ms",
-            verdict(reply.verdict),
-            plain(&short(&reply.base)),
-            reply.duration_ms
-        ),
+        &format!("{} against {} in {} ms", verdict(reply.verdict), plain(&short(&reply.base)), reply.duration_ms),
     );
     out
 }
 
 fn write_report(out: &mut String, report: &CheckReport) {
-    line(
-        out,
-        &format!(
-            "{} {}: {}",
-            verdict(report.verdict),
-            report.check,
-            plain(&report.summary)
-        ),
-    );
-    let mut shown: Vec<&Finding> = report
-        .findings
-        .iter()
-        .filter(|finding| finding.is_new && finding.allowed.is_none())
-        .collect();
+    line(out, &format!("{} {}: {}", verdict(report.verdict), report.check, plain(&report.summary)));
+    let mut shown: Vec<&Finding> =
+        report.findings.iter().filter(|finding| finding.is_new && finding.allowed.is_none()).collect();
     shown.sort_by_key(|finding| !finding.blocks);
     for finding in shown {
         write_finding(out, finding);
     }
     if report.findings_left_out > 0 {
-        line(
-            out,
-            &format!("  … and {} more findings", report.findings_left_out),
-        );
+        line(out, &format!("  … and {} more findings", report.findings_left_out));
     }
     for run in &report.runs {
         write_run(out, run);
@@ -70,23 +48,9 @@ fn write_report(out: &mut String, report: &CheckReport) {
 }
 
 fn write_finding(out: &mut String, finding: &Finding) {
-    let place = format!(
-        "{}:{}:{}",
-        finding.path, finding.span.start_line, finding.span.start_column
-    );
-    let masked = finding
-        .masked
-        .as_ref()
-        .map_or(String::new(), |masked| format!(" {masked}"));
-    line(
-        out,
-        &format!(
-            "  {} {} [{}]",
-            plain(&place),
-            finding.severity,
-            finding.rule
-        ),
-    );
+    let place = format!("{}:{}:{}", finding.path, finding.span.start_line, finding.span.start_column);
+    let masked = finding.masked.as_ref().map_or(String::new(), |masked| format!(" {masked}"));
+    line(out, &format!("  {} {} [{}]", plain(&place), finding.severity, finding.rule));
     line(out, &format!("    {}{masked}", plain(&finding.message)));
     line(out, &format!("    help: {}", plain(&finding.remedy)));
 }
@@ -119,30 +83,13 @@ fn write_skipped(out: &mut String, report: &CheckReport) {
         reasons.entry(&file.why).or_default().push(&file.path);
     }
     for (why, paths) in reasons {
-        let named: Vec<String> = paths
-            .iter()
-            .take(NAMED_SKIPS)
-            .map(|path| plain(path))
-            .collect();
+        let named: Vec<String> = paths.iter().take(NAMED_SKIPS).map(|path| plain(path)).collect();
         let more = paths.len().saturating_sub(NAMED_SKIPS);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        line(
-            out,
-            &format!("  skipped, {}: {}{more}", plain(why), named.join(", ")),
-        );
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        line(out, &format!("  skipped, {}: {}{more}", plain(why), named.join(", ")));
     }
     if report.skipped_left_out > 0 {
-        line(
-            out,
-            &format!(
-                "  skipped: {} more files that are not listed",
-                report.skipped_left_out
-            ),
-        );
+        line(out, &format!("  skipped: {} more files that are not listed", report.skipped_left_out));
     }
 }
 
@@ -158,24 +105,12 @@ const fn verdict(verdict: CheckVerdict) -> &'static str {
 /// Shortens a commit id.
 fn short(base: &str) -> String {
     let id: String = base.chars().take_while(char::is_ascii_hexdigit).collect();
-    if id.len() >= 40 {
-        base.replacen(&id, &id[..10], 1)
-    } else {
-        base.to_owned()
-    }
+    if id.len() >= 40 { base.replacen(&id, &id[..10], 1) } else { base.to_owned() }
 }
 
 /// Makes control characters visible: a file name must not move the cursor.
 fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\t' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
+    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 fn line(out: &mut String, text: &str) {

@@ -17,13 +17,7 @@ pub(crate) fn crc32_base62(token: &[u8]) -> bool {
 /// CRC-32 as in zip and Ethernet.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            if sum & 1 == 1 {
-                (sum >> 1) ^ 0xedb8_8320
-            } else {
-                sum >> 1
-            }
-        })
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 })
     })
 }
 

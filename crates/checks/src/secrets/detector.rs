@@ -51,22 +51,8 @@ pub(crate) struct Found {
 // === impl Detector ===
 
 impl Detector {
-    const fn new(
-        rule: &'static str,
-        title: &'static str,
-        keywords: &'static [&'static str],
-        find: Find,
-    ) -> Self {
-        Self {
-            rule,
-            title,
-            keywords,
-            find,
-            severity: Severity::High,
-            min_entropy: 0.0,
-            checksum: None,
-            cwe: 798,
-        }
+    const fn new(rule: &'static str, title: &'static str, keywords: &'static [&'static str], find: Find) -> Self {
+        Self { rule, title, keywords, find, severity: Severity::High, min_entropy: 0.0, checksum: None, cwe: 798 }
     }
 
     /// A token that is told by its own form.
@@ -76,10 +62,7 @@ impl Detector {
         keywords: &'static [&'static str],
         pattern: &'static str,
     ) -> Self {
-        Self {
-            min_entropy: 2.8,
-            ..Self::new(rule, title, keywords, Find::Token(pattern))
-        }
+        Self { min_entropy: 2.8, ..Self::new(rule, title, keywords, Find::Token(pattern)) }
     }
 
     /// A value that is told by the vendor's name before it.
@@ -89,10 +72,7 @@ impl Detector {
         keywords: &'static [&'static str],
         pattern: &'static str,
     ) -> Self {
-        Self {
-            min_entropy: 2.8,
-            ..Self::new(rule, title, keywords, Find::Assigned(pattern))
-        }
+        Self { min_entropy: 2.8, ..Self::new(rule, title, keywords, Find::Assigned(pattern)) }
     }
 
     /// A secret that needs a reader of its own.
@@ -118,25 +98,17 @@ impl Detector {
     }
 
     pub(crate) const fn entropy(self, min_entropy: f64) -> Self {
-        Self {
-            min_entropy,
-            ..self
-        }
+        Self { min_entropy, ..self }
     }
 
     pub(crate) const fn checksum(self, checksum: fn(&[u8]) -> bool) -> Self {
-        Self {
-            checksum: Some(checksum),
-            ..self
-        }
+        Self { checksum: Some(checksum), ..self }
     }
 
     /// Gives the part of a token that its vendor publishes: the keyword it begins with.
     pub(crate) fn public_prefix(&self, secret: &[u8]) -> Option<&'static str> {
-        let is_prefix = |word: &&&str| {
-            secret.len() > word.len() + 8
-                && secret[..word.len()].eq_ignore_ascii_case(word.as_bytes())
-        };
+        let is_prefix =
+            |word: &&&str| secret.len() > word.len() + 8 && secret[..word.len()].eq_ignore_ascii_case(word.as_bytes());
         match self.find {
             Find::Token(_) => self.keywords.iter().find(is_prefix).copied(),
             Find::Assigned(_) | Find::Reader(_) => None,
@@ -151,9 +123,7 @@ impl Detector {
             Find::Token(pattern) => ("^(?:", pattern, ")"),
             Find::Assigned(pattern) => (ASSIGNED, pattern, ")"),
         };
-        let regex = regex
-            .get_or_init(|| build(&[pattern.0, pattern.1, pattern.2]))
-            .as_ref()?;
+        let regex = regex.get_or_init(|| build(&[pattern.0, pattern.1, pattern.2])).as_ref()?;
         let window = &place.text[place.at..place.text.len().min(place.at + WINDOW)];
         let groups = regex.captures(window)?;
         let group = groups.get(1).or_else(|| groups.get(0))?;
@@ -164,11 +134,7 @@ impl Detector {
 
 /// Builds a pattern over bytes. A pattern of ours that does not build is caught by the test of the tables.
 pub(crate) fn build(parts: &[&str]) -> Option<Regex> {
-    RegexBuilder::new(&parts.concat())
-        .unicode(false)
-        .size_limit(20_000_000)
-        .build()
-        .ok()
+    RegexBuilder::new(&parts.concat()).unicode(false).size_limit(20_000_000).build().ok()
 }
 
 /// Tells whether a secret is whole: what follows is not more of it.

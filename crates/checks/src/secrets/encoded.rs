@@ -51,21 +51,13 @@ fn is_part(byte: u8) -> bool {
 /// Rules out names and hexadecimal numbers, which are most long runs.
 fn looks_encoded(run: &[u8]) -> bool {
     let has = |want: fn(&u8) -> bool| run.iter().any(want);
-    has(u8::is_ascii_uppercase)
-        && has(u8::is_ascii_lowercase)
-        && !run.iter().all(u8::is_ascii_hexdigit)
+    has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && !run.iter().all(u8::is_ascii_hexdigit)
 }
 
 fn decode(run: &[u8]) -> Option<Vec<u8>> {
-    let engine = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) {
-        URL_SAFE
-    } else {
-        STANDARD
-    };
+    let engine = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) { URL_SAFE } else { STANDARD };
     let text = engine.decode(run).ok()?;
-    let is_text = text
-        .iter()
-        .all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+    let is_text = text.iter().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
     is_text.then_some(text)
 }
 
@@ -76,9 +68,7 @@ mod tests {
     #[test]
     fn only_runs_with_text_behind_them_are_decoded() {
         let hidden = STANDARD.encode("a text that was hidden");
-        let text = format!(
-            "SomeVeryLongIdentifierThatIsNoBase64 {hidden} 0123456789abcdef0123456789abcdef"
-        );
+        let text = format!("SomeVeryLongIdentifierThatIsNoBase64 {hidden} 0123456789abcdef0123456789abcdef");
 
         let found = runs(text.as_bytes());
 

@@ -118,41 +118,21 @@ const CONFIG_ENDINGS: &[&str] = &[
     "reg",
     "inf",
 ];
-const SHELL_ENDINGS: &[&str] = &[
-    "sh",
-    "bash",
-    "zsh",
-    "ksh",
-    "fish",
-    "bat",
-    "cmd",
-    "ps1",
-    "psm1",
-    "dockerfile",
-    "mk",
-    "command",
-];
-const DOC_ENDINGS: &[&str] = &[
-    "md", "markdown", "rst", "adoc", "html", "htm", "tex", "org", "pod", "ipynb",
-];
+const SHELL_ENDINGS: &[&str] =
+    &["sh", "bash", "zsh", "ksh", "fish", "bat", "cmd", "ps1", "psm1", "dockerfile", "mk", "command"];
+const DOC_ENDINGS: &[&str] = &["md", "markdown", "rst", "adoc", "html", "htm", "tex", "org", "pod", "ipynb"];
 
 // === impl FileKind ===
 
 impl FileKind {
     /// The output of a program.
-    pub(crate) const LOG: Self = Self {
-        form: Form::Log,
-        is_test: false,
-    };
+    pub(crate) const LOG: Self = Self { form: Form::Log, is_test: false };
 
     /// Tells the kind from the path.
     pub(crate) fn of(path: &str) -> Self {
         let path = path.to_ascii_lowercase();
         let file = path.rsplit('/').next().unwrap_or(&path);
-        Self {
-            form: Form::of(&path, file),
-            is_test: is_test(&path, file),
-        }
+        Self { form: Form::of(&path, file), is_test: is_test(&path, file) }
     }
 
     /// Tells whether a detector of this form looks into this kind of file.
@@ -181,12 +161,10 @@ impl Form {
     fn of(path: &str, file: &str) -> Self {
         let stem = file.trim_start_matches('.');
         let ending = stem.rsplit_once('.').map_or(stem, |(_, ending)| ending);
-        let is_built = file.ends_with(".min.js")
-            || file.ends_with(".min.css")
-            || ["map", "sum", "svg"].contains(&ending);
-        let is_recipe = ["makefile", "dockerfile", "containerfile", "procfile"]
-            .iter()
-            .any(|name| stem.starts_with(name));
+        let is_built =
+            file.ends_with(".min.js") || file.ends_with(".min.css") || ["map", "sum", "svg"].contains(&ending);
+        let is_recipe =
+            ["makefile", "dockerfile", "containerfile", "procfile"].iter().any(|name| stem.starts_with(name));
         match ending {
             _ if LOCKS.contains(&file) || is_built => Self::Lock,
             _ if is_translation(path, ending) => Self::Translation,
@@ -226,17 +204,7 @@ fn is_test(path: &str, file: &str) -> bool {
 fn is_translation(path: &str, ending: &str) -> bool {
     ["po", "pot", "strings", "xlf", "xliff", "arb", "resx"].contains(&ending)
         || path.split('/').any(|folder| {
-            [
-                "locale",
-                "locales",
-                "i18n",
-                "l10n",
-                "lang",
-                "langs",
-                "translations",
-                "nls",
-            ]
-            .contains(&folder)
+            ["locale", "locales", "i18n", "l10n", "lang", "langs", "translations", "nls"].contains(&folder)
         })
 }
 

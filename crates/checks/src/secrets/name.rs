@@ -188,22 +188,13 @@ pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
     let last = last.trim_end_matches(|c: char| c.is_ascii_digit());
     let before = before.last().map_or("", String::as_str);
     if PASSWORDS.contains(&last)
-        || [
-            "password",
-            "passwd",
-            "passphrase",
-            "pwd",
-            "userpass",
-            "dbpass",
-            "rootpass",
-            "adminpass",
-        ]
-        .iter()
-        .any(|end| last.ends_with(end))
+        || ["password", "passwd", "passphrase", "pwd", "userpass", "dbpass", "rootpass", "adminpass"]
+            .iter()
+            .any(|end| last.ends_with(end))
     {
         return (![
-            "no", "is", "has", "use", "require", "show", "forgot", "reset", "by", "first",
-            "second", "single", "multi", "one", "render", "bypass",
+            "no", "is", "has", "use", "require", "show", "forgot", "reset", "by", "first", "second", "single", "multi",
+            "one", "render", "bypass",
         ]
         .contains(&before))
         .then_some(Promise::Password);
@@ -234,8 +225,7 @@ fn without_noise(words: &[String]) -> &[String] {
         match words.split_last() {
             Some((last, rest))
                 if !rest.is_empty()
-                    && (NOISE.contains(&last.as_str())
-                        || last.bytes().all(|byte| byte.is_ascii_digit())) =>
+                    && (NOISE.contains(&last.as_str()) || last.bytes().all(|byte| byte.is_ascii_digit())) =>
             {
                 words = rest
             }

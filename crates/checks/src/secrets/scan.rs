@@ -68,20 +68,12 @@ impl Scanner {
     }
 
     fn new(detectors: Vec<&'static Detector>) -> Self {
-        let mut words: Vec<&str> = detectors
-            .iter()
-            .flat_map(|detector| detector.keywords)
-            .copied()
-            .collect();
+        let mut words: Vec<&str> = detectors.iter().flat_map(|detector| detector.keywords).copied().collect();
         words.sort_unstable();
         words.dedup();
         let owners = words
             .iter()
-            .map(|word| {
-                (0..detectors.len())
-                    .filter(|at| detectors[*at].keywords.contains(word))
-                    .collect()
-            })
+            .map(|word| (0..detectors.len()).filter(|at| detectors[*at].keywords.contains(word)).collect())
             .collect();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -90,10 +82,7 @@ impl Scanner {
             .build(&words)
             .expect("a few hundred short words fit an automaton");
         Self {
-            detectors: detectors
-                .into_iter()
-                .map(|detector| (detector, OnceLock::new()))
-                .collect(),
+            detectors: detectors.into_iter().map(|detector| (detector, OnceLock::new())).collect(),
             keywords,
             owners,
         }
@@ -105,15 +94,11 @@ impl Scanner {
         let mut hits = self.scan_plain(text, kind);
         if kind.form != Form::Lock {
             for run in encoded::runs(text) {
-                let told = self.scan_plain(&run.text, kind).into_iter().find(|hit| {
-                    matches!(hit.detector.find, Find::Token(_))
-                        || hit.detector.rule == "private-key"
-                });
-                hits.extend(told.map(|hit| Hit {
-                    range: run.range,
-                    is_encoded: true,
-                    ..hit
-                }));
+                let told = self
+                    .scan_plain(&run.text, kind)
+                    .into_iter()
+                    .find(|hit| matches!(hit.detector.find, Find::Token(_)) || hit.detector.rule == "private-key");
+                hits.extend(told.map(|hit| Hit { range: run.range, is_encoded: true, ..hit }));
             }
         }
         without_overlaps(hits)
@@ -122,12 +107,7 @@ impl Scanner {
     fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
         for word in self.keywords.find_overlapping_iter(text) {
-            let place = Place {
-                text,
-                at: word.start(),
-                keyword_end: word.end(),
-                kind,
-            };
+            let place = Place { text, at: word.start(), keyword_end: word.end(), kind };
             for owner in &self.owners[word.pattern().as_usize()] {
                 let (detector, regex) = &self.detectors[*owner];
                 if !kind.takes(&detector.find) {
@@ -157,16 +137,8 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
     if !judged {
         return None;
     }
-    let doubt = detector
-        .checksum
-        .filter(|fits| !fits(secret))
-        .map(|_| "its checksum does not fit: revoked or made up");
-    Some(Hit {
-        detector,
-        range: found.range,
-        is_encoded: false,
-        doubt,
-    })
+    let doubt = detector.checksum.filter(|fits| !fits(secret)).map(|_| "its checksum does not fit: revoked or made up");
+    Some(Hit { detector, range: found.range, is_encoded: false, doubt })
 }
 
 /// Of hits that share bytes the one of the more special kind stays, then the longer one.
@@ -176,20 +148,10 @@ fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
         Find::Assigned(_) => 1,
         Find::Reader(_) => 2,
     };
-    hits.sort_by_key(|hit| {
-        (
-            rank(hit),
-            std::cmp::Reverse(hit.range.len()),
-            hit.range.start,
-            hit.detector.rule,
-        )
-    });
+    hits.sort_by_key(|hit| (rank(hit), std::cmp::Reverse(hit.range.len()), hit.range.start, hit.detector.rule));
     let mut kept: Vec<Hit> = Vec::new();
     for hit in hits {
-        if !kept
-            .iter()
-            .any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end)
-        {
+        if !kept.iter().any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end) {
             kept.push(hit);
         }
     }

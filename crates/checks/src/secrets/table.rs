@@ -39,19 +39,11 @@ mod tests {
     fn every_pattern_builds_and_every_keyword_is_small() {
         for detector in all() {
             if let Find::Token(pattern) | Find::Assigned(pattern) = detector.find {
-                assert!(
-                    build(&["^(?:", pattern, ")"]).is_some(),
-                    "{}",
-                    detector.rule
-                );
+                assert!(build(&["^(?:", pattern, ")"]).is_some(), "{}", detector.rule);
             }
             assert!(!detector.keywords.is_empty(), "{}", detector.rule);
             for word in detector.keywords {
-                assert!(
-                    word.len() >= 3 && *word == word.to_ascii_lowercase(),
-                    "{}: {word}",
-                    detector.rule
-                );
+                assert!(word.len() >= 3 && *word == word.to_ascii_lowercase(), "{}: {word}", detector.rule);
             }
         }
     }

@@ -13,36 +13,21 @@ pub(crate) fn entropy(value: &[u8]) -> f64 {
         counts[usize::from(*byte)] += 1;
     }
     let all = value.len() as f64;
-    counts
-        .iter()
-        .filter(|count| **count > 0)
-        .map(|count| f64::from(*count) / all)
-        .map(|part| -part * part.log2())
-        .sum()
+    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
 }
 
 /// Tells how much of a value's letter pairs are common in words, from 0 to 1; 0 without any pair.
 pub(crate) fn wordiness(value: &[u8]) -> f64 {
     let (mut pairs, mut common) = (0_u32, 0_u32);
-    for pair in value
-        .windows(2)
-        .filter(|pair| pair.iter().all(u8::is_ascii_alphabetic))
-    {
+    for pair in value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
         // `passwordField`: a capital after a small letter begins a word, the pair across says nothing.
         if pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase() {
             continue;
         }
         pairs += 1;
-        common += u32::from(is_common(
-            pair[0].to_ascii_lowercase(),
-            pair[1].to_ascii_lowercase(),
-        ));
+        common += u32::from(is_common(pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase()));
     }
-    if pairs == 0 {
-        0.0
-    } else {
-        f64::from(common) / f64::from(pairs)
-    }
+    if pairs == 0 { 0.0 } else { f64::from(common) / f64::from(pairs) }
 }
 
 fn is_common(first: u8, second: u8) -> bool {
@@ -73,10 +58,7 @@ pub(crate) fn changes(value: &[u8]) -> usize {
         b'0'..=b'9' => 2,
         _ => 3,
     };
-    value
-        .windows(2)
-        .filter(|pair| class(&pair[0]) != class(&pair[1]))
-        .count()
+    value.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count()
 }
 
 #[cfg(test)]
@@ -85,24 +67,11 @@ mod tests {
 
     #[test]
     fn words_are_wordy_and_random_letters_are_not() {
-        for word in [
-            "authentication",
-            "passwordResetToken",
-            "my-secret-name",
-            "connectionString",
-        ] {
-            assert!(
-                wordiness(word.as_bytes()) > 0.7,
-                "{word} {}",
-                wordiness(word.as_bytes())
-            );
+        for word in ["authentication", "passwordResetToken", "my-secret-name", "connectionString"] {
+            assert!(wordiness(word.as_bytes()) > 0.7, "{word} {}", wordiness(word.as_bytes()));
         }
         for random in ["xkqzvbnwtjfh", "qWzXcVbKjHgF", "zpqmwxkvjbqd"] {
-            assert!(
-                wordiness(random.as_bytes()) < 0.4,
-                "{random} {}",
-                wordiness(random.as_bytes())
-            );
+            assert!(wordiness(random.as_bytes()) < 0.4, "{random} {}", wordiness(random.as_bytes()));
         }
     }
 

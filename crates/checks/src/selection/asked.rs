@@ -14,11 +14,7 @@ pub(crate) struct Asked {
 impl Asked {
     /// Reads the paths of a request. What is missing or outside becomes a problem, the others hold.
     pub(crate) fn new(root: &Path, paths: &[String], problems: &mut Vec<Error>) -> Self {
-        let mut asked = Self {
-            everything: paths.is_empty(),
-            files: Vec::new(),
-            folders: Vec::new(),
-        };
+        let mut asked = Self { everything: paths.is_empty(), files: Vec::new(), folders: Vec::new() };
         for path in paths {
             match resolve(root, path) {
                 Ok(relative) if is_folder(&root.join(&relative)) => asked.folders.push(relative),
@@ -57,9 +53,7 @@ fn is_folder(path: &Path) -> bool {
 fn resolve(root: &Path, asked: &str) -> Result<PathBuf, Error> {
     let shown: String = asked.chars().take(300).collect();
     if asked.contains('\0') || asked.len() > 4096 {
-        return Err(Error::PathMissing {
-            path: shown.replace('\0', "␀"),
-        });
+        return Err(Error::PathMissing { path: shown.replace('\0', "␀") });
     }
     let full = tidy(&root.join(asked));
     let inside = match (full.parent(), full.file_name()) {
@@ -116,27 +110,12 @@ mod tests {
         std::os::unix::fs::symlink(dir.path(), root.join("out")).unwrap();
         let mut problems = Vec::new();
 
-        let asked = [
-            "a.rs",
-            "./src/../src",
-            "../secret.rs",
-            "out/secret.rs",
-            "/etc/passwd",
-            "none.rs",
-        ];
+        let asked = ["a.rs", "./src/../src", "../secret.rs", "out/secret.rs", "/etc/passwd", "none.rs"];
         let asked = Asked::new(&root, &asked.map(String::from), &mut problems);
 
         assert_eq!(asked.files, [PathBuf::from("a.rs")]);
         assert_eq!(asked.folders, [PathBuf::from("src")]);
         let codes: Vec<_> = problems.iter().map(Error::code).collect();
-        assert_eq!(
-            codes,
-            [
-                "checks.path-outside",
-                "checks.path-outside",
-                "checks.path-outside",
-                "checks.path-missing"
-            ]
-        );
+        assert_eq!(codes, ["checks.path-outside", "checks.path-outside", "checks.path-outside", "checks.path-missing"]);
     }
 }

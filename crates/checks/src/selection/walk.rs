@@ -37,9 +37,7 @@ pub(crate) fn files(root: &Path, folder: &Path, ignored: Ignored) -> Found {
     for item in walk {
         match item {
             Ok(entry) if entry.file_type().is_none_or(|kind| kind.is_dir()) => {}
-            Ok(entry) => found
-                .files
-                .extend(entry.path().strip_prefix(root).map(Path::to_owned)),
+            Ok(entry) => found.files.extend(entry.path().strip_prefix(root).map(Path::to_owned)),
             Err(error) => found.skipped.push(unreadable(root, &error)),
         }
     }
@@ -47,28 +45,15 @@ pub(crate) fn files(root: &Path, folder: &Path, ignored: Ignored) -> Found {
 }
 
 fn unreadable(root: &Path, error: &ignore::Error) -> SkippedFile {
-    let path = path_of(error).map(|path| {
-        path.strip_prefix(root)
-            .unwrap_or(path)
-            .to_string_lossy()
-            .into_owned()
-    });
-    let why = error.io_error().map_or_else(
-        || "unreadable".into(),
-        |io| format!("unreadable: {}", io.kind()),
-    );
-    SkippedFile {
-        path: path.unwrap_or_else(|| "?".into()),
-        why,
-    }
+    let path = path_of(error).map(|path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned());
+    let why = error.io_error().map_or_else(|| "unreadable".into(), |io| format!("unreadable: {}", io.kind()));
+    SkippedFile { path: path.unwrap_or_else(|| "?".into()), why }
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
-        }
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
         ignore::Error::Loop { child, .. } => Some(child),
         ignore::Error::Partial(errors) => errors.iter().find_map(path_of),
         ignore::Error::Io(_)

@@ -27,11 +27,7 @@ pub(crate) fn stray(tree: &Tree) -> Option<Stray> {
     loop {
         let node = cursor.node();
         if node.child_count() == 0 && !node.is_missing() {
-            let here = Open {
-                token: node.kind(),
-                range: node.byte_range(),
-                line: node.start_position().row,
-            };
+            let here = Open { token: node.kind(), range: node.byte_range(), line: node.start_position().row };
             if is_opening(here.token) {
                 open.push(here);
             } else if let Some(partner) = partner(here.token) {
@@ -42,10 +38,7 @@ pub(crate) fn stray(tree: &Tree) -> Option<Stray> {
                         return Some(before.stray());
                     }
                     Some(_) | None => {
-                        return Some(Stray {
-                            is_opening: false,
-                            ..here.stray()
-                        });
+                        return Some(Stray { is_opening: false, ..here.stray() });
                     }
                 }
             }
@@ -65,20 +58,12 @@ pub(crate) fn stray(tree: &Tree) -> Option<Stray> {
 
 impl Open<'_> {
     fn stray(&self) -> Stray {
-        Stray {
-            token: self.token.to_owned(),
-            is_opening: true,
-            range: self.range.clone(),
-            line: self.line,
-        }
+        Stray { token: self.token.to_owned(), is_opening: true, range: self.range.clone(), line: self.line }
     }
 }
 
 fn is_opening(kind: &str) -> bool {
-    matches!(
-        kind,
-        "(" | "[" | "{" | "${" | "#{" | "#[" | "$(" | "@(" | "@{" | "?[" | "?.[" | "[[" | "(("
-    )
+    matches!(kind, "(" | "[" | "{" | "${" | "#{" | "#[" | "$(" | "@(" | "@{" | "?[" | "?.[" | "[[" | "((")
 }
 
 fn partner(kind: &str) -> Option<&'static str> {

@@ -13,10 +13,7 @@ pub(crate) enum Caution {
     /// Dialects: a problem blocks only where the base parsed cleanly.
     Dialects { base_was_clean: bool },
     /// Macros: a bracket without a partner blocks, anything else only beside a clean base and away from macros.
-    Macros {
-        base_was_clean: bool,
-        has_branches: bool,
-    },
+    Macros { base_was_clean: bool, has_branches: bool },
 }
 
 // === impl Caution ===
@@ -25,17 +22,11 @@ impl Caution {
     pub(crate) fn of(language: Language, source: &Source, base_was_clean: bool) -> Self {
         match language {
             Language::C | Language::Cpp => {
-                let has_branches = [&b"#else"[..], b"#elif"]
-                    .iter()
-                    .any(|word| source.text.windows(5).any(|part| part == *word));
-                Self::Macros {
-                    base_was_clean,
-                    has_branches,
-                }
+                let has_branches =
+                    [&b"#else"[..], b"#elif"].iter().any(|word| source.text.windows(5).any(|part| part == *word));
+                Self::Macros { base_was_clean, has_branches }
             }
-            Language::Ini | Language::PowerShell | Language::Regex => {
-                Self::Dialects { base_was_clean }
-            }
+            Language::Ini | Language::PowerShell | Language::Regex => Self::Dialects { base_was_clean },
             Language::Bash
             | Language::CSharp
             | Language::Css
@@ -59,10 +50,7 @@ impl Caution {
         match self {
             Self::None => true,
             Self::Dialects { base_was_clean } => *base_was_clean,
-            Self::Macros {
-                base_was_clean,
-                has_branches,
-            } => match &problem.kind {
+            Self::Macros { base_was_clean, has_branches } => match &problem.kind {
                 Kind::Unclosed(_) | Kind::ClosesNothing(_) => !has_branches,
                 Kind::Missing(_)
                 | Kind::Unexpected(_)
@@ -70,9 +58,7 @@ impl Caution {
                 | Kind::ArgumentOrder
                 | Kind::MixedStrings
                 | Kind::Unreadable => {
-                    *base_was_clean
-                        && source.touched().is_near(&problem.lines)
-                        && !is_near_macro(problem, source)
+                    *base_was_clean && source.touched().is_near(&problem.lines) && !is_near_macro(problem, source)
                 }
             },
         }
@@ -81,20 +67,15 @@ impl Caution {
 
 /// Tells whether a directive or a name in capitals stands on the problem's lines or next to them.
 fn is_near_macro(problem: &Problem, source: &Source) -> bool {
-    let lines = problem.lines.start.saturating_sub(1)
-        ..(problem.lines.end + 1).min(problem.lines.start + 50);
+    let lines = problem.lines.start.saturating_sub(1)..(problem.lines.end + 1).min(problem.lines.start + 50);
     lines.into_iter().any(|line| {
         let text = source.lines().bytes(&source.text, line);
         let is_capital = |word: &[u8]| {
             word.len() >= 3
-                && word
-                    .iter()
-                    .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
+                && word.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
                 && word[0].is_ascii_uppercase()
         };
         text.trim_ascii_start().starts_with(b"#")
-            || text
-                .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-                .any(is_capital)
+            || text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').any(is_capital)
     })
 }

@@ -21,11 +21,7 @@ pub(crate) struct Parsers {
 
 impl Parsers {
     pub(crate) fn new(time: Duration) -> Self {
-        Self {
-            by_language: HashMap::new(),
-            time,
-            current: None,
-        }
+        Self { by_language: HashMap::new(), time, current: None }
     }
 
     /// Forgets the tree of the file before.
@@ -55,18 +51,10 @@ impl Parsers {
         }
         parser.reset();
         let mut watch = |_: &_| {
-            if Instant::now() > deadline {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if Instant::now() > deadline { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut watch);
-        parser.parse_with_options(
-            &mut |at, _| text.get(at..).unwrap_or_default(),
-            None,
-            Some(options),
-        )
+        parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))
     }
 }
 
@@ -88,11 +76,6 @@ fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
 /// Gives the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.
 pub(crate) fn language_of(source: &Source) -> Option<Language> {
     let head = &source.text[..source.text.len().min(2_000)];
-    let is_flow = source.language == Some(Language::JavaScript)
-        && head.windows(5).any(|word| word == b"@flow");
-    if is_flow {
-        Some(Language::Tsx)
-    } else {
-        source.language
-    }
+    let is_flow = source.language == Some(Language::JavaScript) && head.windows(5).any(|word| word == b"@flow");
+    if is_flow { Some(Language::Tsx) } else { source.language }
 }

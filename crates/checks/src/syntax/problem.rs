@@ -56,11 +56,7 @@ impl Problem {
 }
 
 fn quoted(what: &str) -> String {
-    if what.starts_with("an ") || what.starts_with("a ") {
-        what.to_owned()
-    } else {
-        format!("`{what}`")
-    }
+    if what.starts_with("an ") || what.starts_with("a ") { what.to_owned() } else { format!("`{what}`") }
 }
 
 /// Lists the problems of a tree, by place.
@@ -114,9 +110,7 @@ fn of_node(node: Node<'_>, text: &[u8]) -> Problem {
         Kind::Missing(words(node))
     } else {
         match first_leaf(node) {
-            Some(leaf) if !leaf.is_named() && is_harmless(leaf.kind()) => {
-                Kind::Unexpected(leaf.kind().to_owned())
-            }
+            Some(leaf) if !leaf.is_named() && is_harmless(leaf.kind()) => Kind::Unexpected(leaf.kind().to_owned()),
             None if is_punctuation(&text[node.byte_range()]) => {
                 Kind::Unexpected(String::from_utf8_lossy(&text[node.byte_range()]).into_owned())
             }
@@ -124,29 +118,15 @@ fn of_node(node: Node<'_>, text: &[u8]) -> Problem {
         }
     };
     let start = node.start_position().row;
-    let shown = text[node.byte_range()]
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .unwrap_or(node.byte_range().len());
+    let shown = text[node.byte_range()].iter().position(|byte| *byte == b'\n').unwrap_or(node.byte_range().len());
     let range = node.start_byte()..node.start_byte() + shown;
-    Problem {
-        kind,
-        range,
-        lines: start..node.end_position().row + 1,
-    }
+    Problem { kind, range, lines: start..node.end_position().row + 1 }
 }
 
 fn of_stray(stray: &Stray) -> Problem {
-    let kind = if stray.is_opening {
-        Kind::Unclosed(stray.token.clone())
-    } else {
-        Kind::ClosesNothing(stray.token.clone())
-    };
-    Problem {
-        kind,
-        range: stray.range.clone(),
-        lines: stray.line..stray.line + 1,
-    }
+    let kind =
+        if stray.is_opening { Kind::Unclosed(stray.token.clone()) } else { Kind::ClosesNothing(stray.token.clone()) };
+    Problem { kind, range: stray.range.clone(), lines: stray.line..stray.line + 1 }
 }
 
 fn words(node: Node<'_>) -> String {

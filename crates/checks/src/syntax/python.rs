@@ -26,11 +26,7 @@ pub(crate) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
 
 fn problem(node: Node<'_>, kind: Kind) -> Problem {
     let line = node.start_position().row;
-    Problem {
-        kind,
-        range: node.start_byte()..node.start_byte(),
-        lines: line..line + 1,
-    }
+    Problem { kind, range: node.start_byte()..node.start_byte(), lines: line..line + 1 }
 }
 
 fn statements<'a>(block: Node<'a>) -> Vec<Node<'a>> {
@@ -41,9 +37,7 @@ fn statements<'a>(block: Node<'a>) -> Vec<Node<'a>> {
 }
 
 fn empty_block(block: Node<'_>) -> Option<Problem> {
-    statements(block)
-        .is_empty()
-        .then(|| problem(block, Kind::Missing("an indented block".into())))
+    statements(block).is_empty().then(|| problem(block, Kind::Missing("an indented block".into())))
 }
 
 /// The statements of a block that begin a line must all begin at the same place.
@@ -65,20 +59,10 @@ fn indentation(block: Node<'_>, text: &[u8], expected: Option<&[u8]>) -> Option<
 /// Gives the blanks before a statement; `None` where something else stands before it or its line goes on from above.
 fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
     let before = &text[..statement.start_byte()];
-    let line_at = before
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
+    let line_at = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let goes_on = before[..line_at].trim_ascii_end().ends_with(b"\\");
-    let indent: Vec<u8> = before[line_at..]
-        .iter()
-        .copied()
-        .filter(|byte| *byte != b'\x0c')
-        .collect();
-    let indent = indent
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(&indent)
-        .to_vec();
+    let indent: Vec<u8> = before[line_at..].iter().copied().filter(|byte| *byte != b'\x0c').collect();
+    let indent = indent.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&indent).to_vec();
     (!goes_on && indent.iter().all(|byte| matches!(byte, b' ' | b'\t'))).then_some(indent)
 }
 
@@ -87,11 +71,7 @@ fn missing_right_side(assignment: Node<'_>, text: &[u8]) -> Option<Problem> {
     let right = assignment.child_by_field_name("right")?;
     let operator = right.prev_sibling()?;
     let between = &text[operator.end_byte()..right.start_byte()];
-    let breaks = between
-        .split(|byte| *byte == b'\n')
-        .rev()
-        .skip(1)
-        .any(|line| !line.trim_ascii_end().ends_with(b"\\"));
+    let breaks = between.split(|byte| *byte == b'\n').rev().skip(1).any(|line| !line.trim_ascii_end().ends_with(b"\\"));
     breaks.then(|| problem(operator, Kind::Missing("a value".into())))
 }
 
@@ -110,18 +90,11 @@ fn argument_order(list: Node<'_>) -> Option<Problem> {
 
 fn mixed_strings(strings: Node<'_>, text: &[u8]) -> Option<Problem> {
     let is_bytes = |node: &Node<'_>| {
-        let prefix = text[node.byte_range()]
-            .iter()
-            .take_while(|byte| byte.is_ascii_alphabetic());
+        let prefix = text[node.byte_range()].iter().take_while(|byte| byte.is_ascii_alphabetic());
         prefix.clone().any(|byte| byte.eq_ignore_ascii_case(&b'b'))
     };
-    let parts: Vec<Node<'_>> = strings
-        .named_children(&mut strings.walk())
-        .filter(|part| part.kind() == "string")
-        .collect();
+    let parts: Vec<Node<'_>> =
+        strings.named_children(&mut strings.walk()).filter(|part| part.kind() == "string").collect();
     let first = parts.first().map(is_bytes)?;
-    parts
-        .iter()
-        .find(|part| is_bytes(part) != first)
-        .map(|part| problem(*part, Kind::MixedStrings))
+    parts.iter().find(|part| is_bytes(part) != first).map(|part| problem(*part, Kind::MixedStrings))
 }

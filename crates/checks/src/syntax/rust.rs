@@ -37,9 +37,7 @@ pub(crate) fn opinion(text: &[u8]) -> Opinion {
         Err(error) => Opinion::Wrong(problem(source, &error)),
     };
     thread::scope(|scope| {
-        let asked = thread::Builder::new()
-            .stack_size(STACK)
-            .spawn_scoped(scope, ask);
+        let asked = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, ask);
         asked.map_or(Opinion::None, |asked| asked.join().unwrap_or(Opinion::None))
     })
 }
@@ -47,22 +45,10 @@ pub(crate) fn opinion(text: &[u8]) -> Opinion {
 fn problem(source: &str, error: &syn::Error) -> Problem {
     let start = error.span().start();
     let line = start.line.saturating_sub(1);
-    let line_at = source
-        .split_inclusive('\n')
-        .take(line)
-        .map(str::len)
-        .sum::<usize>();
-    let column = source[line_at..]
-        .chars()
-        .take(start.column)
-        .map(char::len_utf8)
-        .sum::<usize>();
+    let line_at = source.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+    let column = source[line_at..].chars().take(start.column).map(char::len_utf8).sum::<usize>();
     let at = (line_at + column).min(source.len());
-    Problem {
-        kind: Kind::Unreadable,
-        range: at..at,
-        lines: line..line + 1,
-    }
+    Problem { kind: Kind::Unreadable, range: at..at, lines: line..line + 1 }
 }
 
 /// Tells whether a text is too flat to recurse far. Brackets in strings and comments count too, which only makes it more
@@ -97,40 +83,19 @@ mod tests {
 
     #[test]
     fn it_knows_what_the_grammar_does_not_and_says_where() {
-        assert!(matches!(
-            opinion(b"unsafe extern \"C\" { safe fn a() -> u64; }"),
-            Opinion::Fine
-        ));
-        let Opinion::Wrong(problem) = opinion(b"fn a() {\n    let = 1;\n}\n") else {
-            panic!("it parses")
-        };
+        assert!(matches!(opinion(b"unsafe extern \"C\" { safe fn a() -> u64; }"), Opinion::Fine));
+        let Opinion::Wrong(problem) = opinion(b"fn a() {\n    let = 1;\n}\n") else { panic!("it parses") };
 
         assert_eq!((problem.lines, problem.range.start), (1..2, 17));
     }
 
     #[test]
     fn what_would_recurse_too_far_is_not_tried() {
-        let deep = [
-            "(",
-            "-",
-            "1+",
-            "return ",
-            "a=",
-            "if a {} else ",
-            "x.",
-            "&",
-            "|a| ",
-            "{",
-            "!{",
-            "[return {",
-        ];
+        let deep = ["(", "-", "1+", "return ", "a=", "if a {} else ", "x.", "&", "|a| ", "{", "!{", "[return {"];
         for part in deep {
             let text = format!("fn f() {{ {}", part.repeat(60_000));
 
-            assert!(
-                matches!(opinion(text.as_bytes()), Opinion::None | Opinion::Wrong(_)),
-                "{part}"
-            );
+            assert!(matches!(opinion(text.as_bytes()), Opinion::None | Opinion::Wrong(_)), "{part}");
         }
     }
 

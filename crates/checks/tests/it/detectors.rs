@@ -28,20 +28,13 @@ struct Sample {
 }
 
 fn samples() -> Vec<Sample> {
-    let lines = include_str!("detectors.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty());
+    let lines = include_str!("detectors.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty());
     lines
         .map(|line| {
             let (rule, rest) = line.split_once(' ').unwrap();
-            let (name, template) = rest
-                .split_once(" = ")
-                .map_or((None, rest), |(name, template)| (Some(name), template));
-            Sample {
-                rule,
-                name,
-                template,
-            }
+            let (name, template) =
+                rest.split_once(" = ").map_or((None, rest), |(name, template)| (Some(name), template));
+            Sample { rule, name, template }
         })
         .collect()
 }
@@ -52,37 +45,19 @@ fn rules_by_file(texts: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
     for (path, text) in texts {
         scratch.write(path, text);
     }
-    let mut rules: BTreeMap<String, BTreeSet<String>> = texts
-        .keys()
-        .map(|path| (path.clone(), BTreeSet::new()))
-        .collect();
-    let request = CheckRequest {
-        only: vec![CheckName::Secretscan],
-        ..scratch.request()
-    };
-    let reply = checks::run(
-        &request,
-        &Limits {
-            findings: 100_000,
-            ..Limits::default()
-        },
-    );
+    let mut rules: BTreeMap<String, BTreeSet<String>> =
+        texts.keys().map(|path| (path.clone(), BTreeSet::new())).collect();
+    let request = CheckRequest { only: vec![CheckName::Secretscan], ..scratch.request() };
+    let reply = checks::run(&request, &Limits { findings: 100_000, ..Limits::default() });
     for finding in findings(&reply) {
-        rules
-            .get_mut(&finding.path)
-            .unwrap()
-            .insert(finding.rule.clone());
+        rules.get_mut(&finding.path).unwrap().insert(finding.rule.clone());
     }
     rules
 }
 
 #[test]
 fn every_detector_has_a_sample() {
-    let sampled: BTreeSet<&str> = samples()
-        .iter()
-        .map(|sample| sample.rule)
-        .chain(TESTED_ELSEWHERE)
-        .collect();
+    let sampled: BTreeSet<&str> = samples().iter().map(|sample| sample.rule).chain(TESTED_ELSEWHERE).collect();
     let all: BTreeSet<&str> = checks::secret_rules().map(|(rule, _)| rule).collect();
 
     assert_eq!(all.difference(&sampled).collect::<Vec<_>>(), [&""; 0]);
@@ -97,23 +72,15 @@ fn every_detector_finds_its_samples_in_code_and_configuration() {
         let name = sample.name.unwrap_or("value");
         for seed in [71, 1_072] {
             let secret = fill(sample.template, seed);
-            texts.insert(
-                format!("{}/{seed}.py", sample.rule),
-                format!("import os\n{name} = \"{secret}\"\n"),
-            );
-            texts.insert(
-                format!("{}/{seed}.yaml", sample.rule),
-                format!("a: b\n{name}: {secret}\n"),
-            );
+            texts.insert(format!("{}/{seed}.py", sample.rule), format!("import os\n{name} = \"{secret}\"\n"));
+            texts.insert(format!("{}/{seed}.yaml", sample.rule), format!("a: b\n{name}: {secret}\n"));
         }
     }
 
     let found = rules_by_file(&texts);
 
-    let missed: Vec<_> = found
-        .iter()
-        .filter(|(path, rules)| !rules.contains(path.split('/').next().unwrap()))
-        .collect();
+    let missed: Vec<_> =
+        found.iter().filter(|(path, rules)| !rules.contains(path.split('/').next().unwrap())).collect();
     assert!(missed.is_empty(), "{missed:?}");
     let doubled: Vec<_> = found.iter().filter(|(_, rules)| rules.len() != 1).collect();
     assert!(doubled.is_empty(), "{doubled:?}");
@@ -127,10 +94,7 @@ fn no_detector_takes_a_look_alike() {
         let secret = fill(sample.template, 73);
         let dull = fill(&dulled(sample.template), 74);
         let looks = [
-            (
-                "cut",
-                format!("{name} = \"{}\"", &secret[..secret.len() / 4]),
-            ),
+            ("cut", format!("{name} = \"{}\"", &secret[..secret.len() / 4])),
             ("dull", format!("{name} = \"{dull}\"")),
             ("inside", format!("{name} = \"zz9{secret}9zz\"")),
             ("nameless", format!("commit_digest = \"{secret}\"")),
@@ -145,15 +109,10 @@ fn no_detector_takes_a_look_alike() {
 
     let found = rules_by_file(&texts);
 
-    let wrong: Vec<_> = found
-        .iter()
-        .filter(|(path, rules)| rules.contains(path.split('/').next().unwrap()))
-        .collect();
+    let wrong: Vec<_> = found.iter().filter(|(path, rules)| rules.contains(path.split('/').next().unwrap())).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
-    let nameless: Vec<_> = found
-        .iter()
-        .filter(|(path, rules)| path.contains("nameless") && !rules.is_empty())
-        .collect();
+    let nameless: Vec<_> =
+        found.iter().filter(|(path, rules)| path.contains("nameless") && !rules.is_empty()).collect();
     assert!(nameless.len() <= 3, "{nameless:?}");
 }
 

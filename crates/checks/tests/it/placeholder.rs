@@ -7,10 +7,7 @@ use crate::scratch::{Scratch, findings};
 fn rules(path: &str, text: &str) -> Vec<String> {
     let scratch = Scratch::plain();
     scratch.write(path, text);
-    findings(&scratch.check_only(CheckName::PlaceholderScan))
-        .iter()
-        .map(|finding| finding.rule.clone())
-        .collect()
+    findings(&scratch.check_only(CheckName::PlaceholderScan)).iter().map(|finding| finding.rule.clone()).collect()
 }
 
 #[test]
@@ -20,51 +17,20 @@ fn code_that_says_it_is_not_written_fires() {
         ("a.rs", "fn f() -> u32 { unimplemented!(\"later\") }"),
         ("a.rs", "fn f() -> u32 { panic!(\"not yet implemented\") }"),
         ("a.py", "def f(x):\n    raise NotImplementedError\n"),
-        (
-            "a.py",
-            "def f(x):\n    \"\"\"Adds.\"\"\"\n    raise NotImplementedError('not implemented yet')\n",
-        ),
-        (
-            "a.js",
-            "function f() { throw new Error('Not implemented'); }",
-        ),
-        (
-            "a.ts",
-            "class A { m(): void { throw new Error(\"Method not implemented.\"); } }",
-        ),
-        (
-            "A.java",
-            "class A { int m() { throw new UnsupportedOperationException(\"Not implemented yet\"); } }",
-        ),
-        (
-            "a.cs",
-            "class A { int M() => throw new NotImplementedException(); }",
-        ),
+        ("a.py", "def f(x):\n    \"\"\"Adds.\"\"\"\n    raise NotImplementedError('not implemented yet')\n"),
+        ("a.js", "function f() { throw new Error('Not implemented'); }"),
+        ("a.ts", "class A { m(): void { throw new Error(\"Method not implemented.\"); } }"),
+        ("A.java", "class A { int m() { throw new UnsupportedOperationException(\"Not implemented yet\"); } }"),
+        ("a.cs", "class A { int M() => throw new NotImplementedException(); }"),
         ("a.kt", "fun f(): Int = TODO()"),
-        (
-            "a.swift",
-            "func f() -> Int { fatalError(\"not implemented\") }",
-        ),
-        (
-            "a.go",
-            "package a\n\nfunc f() { panic(\"not implemented\") }\n",
-        ),
+        ("a.swift", "func f() -> Int { fatalError(\"not implemented\") }"),
+        ("a.go", "package a\n\nfunc f() { panic(\"not implemented\") }\n"),
         ("a.rb", "def f\n  raise('not implemented')\nend\n"),
-        (
-            "a.php",
-            "<?php function f() { throw new \\Exception('TODO'); }",
-        ),
+        ("a.php", "<?php function f() { throw new \\Exception('TODO'); }"),
     ] {
-        assert_eq!(
-            rules(path, text),
-            ["placeholder/code-throw-todo"],
-            "{path}: {text}"
-        );
+        assert_eq!(rules(path, text), ["placeholder/code-throw-todo"], "{path}: {text}");
     }
-    assert_eq!(
-        rules("a.py", "def f(x):\n    pass\n"),
-        ["placeholder/code-stub-body"]
-    );
+    assert_eq!(rules("a.py", "def f(x):\n    pass\n"), ["placeholder/code-stub-body"]);
 }
 
 #[test]
@@ -103,18 +69,12 @@ fn what_is_legally_empty_stays_silent() {
             "class Base:\n    def f(self):\n        raise NotImplementedError()\n    def hook(self):\n        pass\n\ndef noop():\n    \"\"\"Does nothing on purpose.\"\"\"\n",
         ),
         ("tests/a.py", "def f():\n    pass\n"),
-        (
-            "a.go",
-            "package a\n\nfunc (t *T) Close() error { return nil }\n\nfunc f() { panic(\"unreachable\") }\n",
-        ),
+        ("a.go", "package a\n\nfunc (t *T) Close() error { return nil }\n\nfunc f() { panic(\"unreachable\") }\n"),
         (
             "A.java",
             "interface A { default void m() {} }\nclass B { void n() { throw new UnsupportedOperationException(\"read only\"); } }\n",
         ),
-        (
-            "a.py",
-            "# XXX this could be faster\n# TODO(anna): cache\nstub = Stub('todo')\n",
-        ),
+        ("a.py", "# XXX this could be faster\n# TODO(anna): cache\nstub = Stub('todo')\n"),
     ] {
         assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
     }
@@ -123,9 +83,7 @@ fn what_is_legally_empty_stays_silent() {
 #[test]
 fn a_mark_that_a_change_brings_blocks_and_an_old_one_does_not() {
     let scratch = Scratch::repository();
-    scratch
-        .write("a.rs", "// TODO: cache\nfn a() {}\n")
-        .commit();
+    scratch.write("a.rs", "// TODO: cache\nfn a() {}\n").commit();
     scratch.write("a.rs", "// TODO: cache\nfn a() {}\nfn b() {}\n");
     let old = scratch.check_only(CheckName::PlaceholderScan);
 
@@ -134,10 +92,6 @@ fn a_mark_that_a_change_brings_blocks_and_an_old_one_does_not() {
 
     assert_eq!(old.verdict, CheckVerdict::Pass);
     assert_eq!(new.verdict, CheckVerdict::Fail);
-    let blocking: Vec<u32> = findings(&new)
-        .iter()
-        .filter(|f| f.blocks)
-        .map(|f| f.span.start_line)
-        .collect();
+    let blocking: Vec<u32> = findings(&new).iter().filter(|f| f.blocks).map(|f| f.span.start_line).collect();
     assert_eq!(blocking, [3]);
 }

@@ -238,35 +238,21 @@ const SAMPLES: &[Sample] = &[
     Sample {
         path: "a.ini",
         good: "; settings\n[server]\nhost = localhost\nport = 80\n\n[client]\nname = x\n",
-        mistakes: &[
-            ("[server]", "[server"),
-            ("port = 80", "port"),
-            ("[client]", "client]"),
-        ],
+        mistakes: &[("[server]", "[server"), ("port = 80", "port"), ("[client]", "client]")],
     },
     Sample {
         path: "a.regex",
         good: "^(?:[a-z]+|\\d{2,3})(x|y)*$",
-        mistakes: &[
-            ("(?:", "(?"),
-            ("(x|y)", "(x|y"),
-            ("[a-z]", "[a-z"),
-            ("{2,3})", "{2,3}"),
-        ],
+        mistakes: &[("(?:", "(?"), ("(x|y)", "(x|y"), ("[a-z]", "[a-z"), ("{2,3})", "{2,3}")],
     },
 ];
 
 #[test]
 fn every_claimed_language_has_a_sample() {
-    let sampled: std::collections::BTreeSet<_> = SAMPLES
-        .iter()
-        .filter_map(|sample| grammars::Language::of(sample.path, b""))
-        .collect();
+    let sampled: std::collections::BTreeSet<_> =
+        SAMPLES.iter().filter_map(|sample| grammars::Language::of(sample.path, b"")).collect();
 
-    let missing: Vec<_> = grammars::Language::ALL
-        .iter()
-        .filter(|language| !sampled.contains(language))
-        .collect();
+    let missing: Vec<_> = grammars::Language::ALL.iter().filter(|language| !sampled.contains(language)).collect();
 
     assert!(missing.is_empty(), "{missing:?}");
 }
@@ -277,19 +263,12 @@ fn every_claimed_language_passes_when_right_and_fails_with_each_mistake() {
     for sample in SAMPLES {
         let scratch = Scratch::repository();
         scratch.write(sample.path, sample.good).commit();
-        let harmless = if sample.path == "a.regex" {
-            format!("{}|z", sample.good)
-        } else {
-            format!("{}\n", sample.good)
-        };
+        let harmless =
+            if sample.path == "a.regex" { format!("{}|z", sample.good) } else { format!("{}\n", sample.good) };
         scratch.write(sample.path, harmless);
         let reply = scratch.check_only(CheckName::SyntaxCheck);
         if reply.verdict != CheckVerdict::Pass || !findings(&reply).is_empty() {
-            wrong.push(format!(
-                "{}: right, but {:?}",
-                sample.path,
-                findings(&reply)
-            ));
+            wrong.push(format!("{}: right, but {:?}", sample.path, findings(&reply)));
         }
 
         for (right, mistake) in sample.mistakes {
@@ -309,14 +288,12 @@ fn macros_of_c_do_not_block() {
     let scratch = Scratch::repository();
     scratch.write("a.h", "int a(void);\n").commit();
 
-    scratch
-        .write("a.h", "int a(void);\nDECLARE_LIST(item, next)\nEXPORT_API int b(void) NOEXCEPT;\n")
-        .write("new.hpp", "#define BEGIN namespace a {\nBEGIN\nFOO_BAR(x)\nclass EXPORT b { Q_OBJECT public: int c; };\n");
-
-    assert_eq!(
-        scratch.check_only(CheckName::SyntaxCheck).verdict,
-        CheckVerdict::Pass
+    scratch.write("a.h", "int a(void);\nDECLARE_LIST(item, next)\nEXPORT_API int b(void) NOEXCEPT;\n").write(
+        "new.hpp",
+        "#define BEGIN namespace a {\nBEGIN\nFOO_BAR(x)\nclass EXPORT b { Q_OBJECT public: int c; };\n",
     );
+
+    assert_eq!(scratch.check_only(CheckName::SyntaxCheck).verdict, CheckVerdict::Pass);
 }
 
 #[test]
@@ -338,10 +315,7 @@ fn what_the_base_had_does_not_block_and_a_new_mistake_beside_it_does() {
 #[test]
 fn the_message_says_what_is_wrong_and_where() {
     let scratch = Scratch::plain();
-    scratch.write(
-        "a.rs",
-        "fn main() {\n    if true {\n        run(1;\n    }\n}\n",
-    );
+    scratch.write("a.rs", "fn main() {\n    if true {\n        run(1;\n    }\n}\n");
 
     let reply = scratch.check_only(CheckName::SyntaxCheck);
 
@@ -365,9 +339,7 @@ fn a_fingerprint_stays_when_lines_above_move() {
 #[test]
 fn templates_and_files_without_a_grammar_are_skipped_and_said() {
     let scratch = Scratch::plain();
-    scratch
-        .write("{{cookiecutter.name}}/a.py", "import {{ x }}\n")
-        .write("notes.md", "# (\n");
+    scratch.write("{{cookiecutter.name}}/a.py", "import {{ x }}\n").write("notes.md", "# (\n");
 
     let reply = scratch.check_only(CheckName::SyntaxCheck);
 

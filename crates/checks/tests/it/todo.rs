@@ -14,17 +14,8 @@ fn only_marks_in_comments_are_listed_with_their_priority() {
 
     let reply = scratch.check_only(CheckName::TodoExtract);
 
-    let seen: Vec<(&str, u32, &str, Severity)> = findings(&reply)
-        .iter()
-        .map(|f| {
-            (
-                f.path.as_str(),
-                f.span.start_line,
-                f.message.as_str(),
-                f.severity,
-            )
-        })
-        .collect();
+    let seen: Vec<(&str, u32, &str, Severity)> =
+        findings(&reply).iter().map(|f| (f.path.as_str(), f.span.start_line, f.message.as_str(), f.severity)).collect();
     assert_eq!(
         seen,
         [
@@ -44,19 +35,6 @@ fn it_is_made_only_when_it_is_named() {
 
     let reply = scratch.check();
 
-    assert!(
-        reply
-            .reports
-            .iter()
-            .all(|report| report.check != CheckName::TodoExtract)
-    );
-    assert_eq!(
-        report(
-            &scratch.check_only(CheckName::TodoExtract),
-            CheckName::TodoExtract
-        )
-        .findings
-        .len(),
-        1
-    );
+    assert!(reply.reports.iter().all(|report| report.check != CheckName::TodoExtract));
+    assert_eq!(report(&scratch.check_only(CheckName::TodoExtract), CheckName::TodoExtract).findings.len(), 1);
 }

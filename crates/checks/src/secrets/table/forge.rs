@@ -4,45 +4,19 @@ use super::super::checksum;
 use super::Detector;
 
 pub(super) const DETECTORS: &[Detector] = &[
-    Detector::token(
-        "github-pat",
-        "GitHub personal access token",
-        &["ghp_"],
-        r"ghp_[A-Za-z0-9]{36}",
-    )
-    .critical()
-    .checksum(checksum::crc32_base62),
-    Detector::token(
-        "github-oauth-token",
-        "GitHub OAuth token",
-        &["gho_"],
-        r"gho_[A-Za-z0-9]{36}",
-    )
-    .critical()
-    .checksum(checksum::crc32_base62),
-    Detector::token(
-        "github-user-token",
-        "GitHub user-to-server token",
-        &["ghu_"],
-        r"ghu_[A-Za-z0-9]{36}",
-    )
-    .critical()
-    .checksum(checksum::crc32_base62),
-    Detector::token(
-        "github-app-token",
-        "GitHub App token",
-        &["ghs_"],
-        r"ghs_[A-Za-z0-9]{36}",
-    )
-    .critical()
-    .checksum(checksum::crc32_base62),
-    Detector::token(
-        "github-refresh-token",
-        "GitHub refresh token",
-        &["ghr_"],
-        r"ghr_[A-Za-z0-9]{36,76}",
-    )
-    .critical(),
+    Detector::token("github-pat", "GitHub personal access token", &["ghp_"], r"ghp_[A-Za-z0-9]{36}")
+        .critical()
+        .checksum(checksum::crc32_base62),
+    Detector::token("github-oauth-token", "GitHub OAuth token", &["gho_"], r"gho_[A-Za-z0-9]{36}")
+        .critical()
+        .checksum(checksum::crc32_base62),
+    Detector::token("github-user-token", "GitHub user-to-server token", &["ghu_"], r"ghu_[A-Za-z0-9]{36}")
+        .critical()
+        .checksum(checksum::crc32_base62),
+    Detector::token("github-app-token", "GitHub App token", &["ghs_"], r"ghs_[A-Za-z0-9]{36}")
+        .critical()
+        .checksum(checksum::crc32_base62),
+    Detector::token("github-refresh-token", "GitHub refresh token", &["ghr_"], r"ghr_[A-Za-z0-9]{36,76}").critical(),
     Detector::token(
         "github-fine-grained-pat",
         "GitHub fine-grained token",
@@ -50,13 +24,7 @@ pub(super) const DETECTORS: &[Detector] = &[
         r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}",
     )
     .critical(),
-    Detector::assigned(
-        "github-legacy-token",
-        "GitHub token",
-        &["github", "gh_token"],
-        r"[0-9a-f]{40}",
-    )
-    .entropy(3.2),
+    Detector::assigned("github-legacy-token", "GitHub token", &["github", "gh_token"], r"[0-9a-f]{40}").entropy(3.2),
     Detector::token(
         "gitlab-pat",
         "GitLab personal access token",
@@ -64,13 +32,7 @@ pub(super) const DETECTORS: &[Detector] = &[
         r"glpat-(?:[A-Za-z0-9_-]{27,300}\.[0-9a-z]{2}\.[0-9a-z]{9}|[A-Za-z0-9_-]{20})",
     )
     .critical(),
-    Detector::token(
-        "gitlab-deploy-token",
-        "GitLab deploy token",
-        &["gldt-"],
-        r"gldt-[A-Za-z0-9_-]{20}",
-    )
-    .critical(),
+    Detector::token("gitlab-deploy-token", "GitLab deploy token", &["gldt-"], r"gldt-[A-Za-z0-9_-]{20}").critical(),
     Detector::token(
         "gitlab-runner-token",
         "GitLab runner token",
@@ -86,9 +48,7 @@ pub(super) const DETECTORS: &[Detector] = &[
     Detector::token(
         "gitlab-other-token",
         "GitLab token",
-        &[
-            "glft-", "glcbt-", "glimt-", "glsoat-", "glagent-", "gloas-", "glffct-", "glwt-",
-        ],
+        &["glft-", "glcbt-", "glimt-", "glsoat-", "glagent-", "gloas-", "glffct-", "glwt-"],
         r"gl(?:ft|imt|soat|agent|oas|ffct|wt|cbt)-[A-Za-z0-9_-]{20,66}",
     ),
     Detector::token(
@@ -98,14 +58,9 @@ pub(super) const DETECTORS: &[Detector] = &[
         r"(?:ATBB[A-Za-z0-9]{24,32}|ATCTT3xFf[A-Za-z0-9_=-]{150,220})",
     )
     .entropy(3.8),
-    Detector::token(
-        "atlassian-api-token",
-        "Atlassian API token",
-        &["atatt3"],
-        r"ATATT3[A-Za-z0-9_=-]{150,220}",
-    )
-    .critical()
-    .entropy(4.0),
+    Detector::token("atlassian-api-token", "Atlassian API token", &["atatt3"], r"ATATT3[A-Za-z0-9_=-]{150,220}")
+        .critical()
+        .entropy(4.0),
     Detector::token("npm-token", "npm token", &["npm_"], r"npm_[A-Za-z0-9]{36}")
         .critical()
         .checksum(checksum::crc32_base62),
@@ -124,47 +79,18 @@ pub(super) const DETECTORS: &[Detector] = &[
     )
     .critical()
     .entropy(4.0),
-    Detector::token(
-        "rubygems-key",
-        "RubyGems API key",
-        &["rubygems_"],
-        r"rubygems_[0-9a-f]{48}",
-    )
-    .critical(),
+    Detector::token("rubygems-key", "RubyGems API key", &["rubygems_"], r"rubygems_[0-9a-f]{48}").critical(),
     Detector::token("nuget-key", "NuGet API key", &["oy2"], r"oy2[a-z0-9]{43}").entropy(4.0),
-    Detector::token(
-        "crates-io-token",
-        "crates.io token",
-        &["cio"],
-        r"cio[A-Za-z0-9]{32}",
-    )
-    .critical()
-    .entropy(4.0),
-    Detector::token(
-        "clojars-token",
-        "Clojars token",
-        &["clojars_"],
-        r"CLOJARS_[0-9a-f]{60}",
-    ),
+    Detector::token("crates-io-token", "crates.io token", &["cio"], r"cio[A-Za-z0-9]{32}").critical().entropy(4.0),
+    Detector::token("clojars-token", "Clojars token", &["clojars_"], r"CLOJARS_[0-9a-f]{60}"),
     Detector::token(
         "packagist-token",
         "Packagist token",
         &["packagist_"],
         r"packagist_(?:org_|user_)?[uao][a-z]{2}_[0-9a-f]{68}",
     ),
-    Detector::token(
-        "sourcegraph-token",
-        "Sourcegraph token",
-        &["sgp_"],
-        r"sgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}",
-    ),
-    Detector::token(
-        "artifactory-key",
-        "Artifactory API key",
-        &["akcp"],
-        r"AKCp[A-Za-z0-9]{60,74}",
-    )
-    .entropy(4.0),
+    Detector::token("sourcegraph-token", "Sourcegraph token", &["sgp_"], r"sgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}"),
+    Detector::token("artifactory-key", "Artifactory API key", &["akcp"], r"AKCp[A-Za-z0-9]{60,74}").entropy(4.0),
     Detector::token(
         "artifactory-reference-token",
         "Artifactory reference token",
@@ -191,20 +117,8 @@ pub(super) const DETECTORS: &[Detector] = &[
         &["bkua_", "bkaj_", "bkct_"],
         r"bk(?:ua|aj|ct)_[0-9a-zA-Z]{40}",
     ),
-    Detector::assigned(
-        "travis-token",
-        "Travis CI token",
-        &["travis"],
-        r"[A-Za-z0-9_-]{22}",
-    )
-    .entropy(3.8),
-    Detector::assigned(
-        "drone-token",
-        "Drone CI token",
-        &["drone"],
-        r"[A-Za-z0-9]{32}",
-    )
-    .entropy(3.8),
+    Detector::assigned("travis-token", "Travis CI token", &["travis"], r"[A-Za-z0-9_-]{22}").entropy(3.8),
+    Detector::assigned("drone-token", "Drone CI token", &["drone"], r"[A-Za-z0-9]{32}").entropy(3.8),
     Detector::assigned(
         "codecov-token",
         "Codecov token",
@@ -217,36 +131,14 @@ pub(super) const DETECTORS: &[Detector] = &[
         &["snyk"],
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
     ),
-    Detector::token(
-        "sonar-token",
-        "SonarQube token",
-        &["squ_", "sqp_", "sqa_"],
-        r"sq[upa]_[0-9a-f]{40}",
-    ),
-    Detector::assigned(
-        "sonar-legacy-token",
-        "SonarQube token",
-        &["sonar"],
-        r"[0-9a-f]{40}",
-    )
-    .entropy(3.2),
+    Detector::token("sonar-token", "SonarQube token", &["squ_", "sqp_", "sqa_"], r"sq[upa]_[0-9a-f]{40}"),
+    Detector::assigned("sonar-legacy-token", "SonarQube token", &["sonar"], r"[0-9a-f]{40}").entropy(3.2),
     Detector::token(
         "harness-token",
         "Harness token",
         &["pat.", "sat."],
         r"[ps]at\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}",
     ),
-    Detector::assigned(
-        "coveralls-token",
-        "Coveralls token",
-        &["coveralls"],
-        r"[A-Za-z0-9]{37}",
-    )
-    .entropy(4.0),
-    Detector::token(
-        "readthedocs-token",
-        "Read the Docs token",
-        &["rtd_"],
-        r"rtd_[0-9a-f]{40}",
-    ),
+    Detector::assigned("coveralls-token", "Coveralls token", &["coveralls"], r"[A-Za-z0-9]{37}").entropy(4.0),
+    Detector::token("readthedocs-token", "Read the Docs token", &["rtd_"], r"rtd_[0-9a-f]{40}"),
 ];

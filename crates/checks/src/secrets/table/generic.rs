@@ -4,34 +4,13 @@ use super::super::{assignment, header, jwt, pem, url};
 use super::Detector;
 
 pub(super) const DETECTORS: &[Detector] = &[
-    Detector::reader(
-        "private-key",
-        "Private key",
-        &["-----begin "],
-        pem::private_key,
-    )
-    .critical(),
+    Detector::reader("private-key", "Private key", &["-----begin "], pem::private_key).critical(),
     Detector::reader("url-password", "Password in a URL", &["://"], url::password),
     Detector::reader("bearer-token", "Bearer token", &["bearer "], header::bearer),
-    Detector::reader(
-        "basic-auth",
-        "User and password of basic authentication",
-        &["basic "],
-        header::basic,
-    ),
-    Detector::reader(
-        "curl-password",
-        "Password on a command line",
-        &["curl "],
-        header::curl,
-    ),
+    Detector::reader("basic-auth", "User and password of basic authentication", &["basic "], header::basic),
+    Detector::reader("curl-password", "Password on a command line", &["curl "], header::curl),
     Detector::reader("jwt", "JSON web token", &["eyj"], jwt::token).medium(),
-    Detector::reader(
-        "password",
-        "Password",
-        &["pass", "pwd", "psw", "senha", "contrasena"],
-        assignment::password,
-    ),
+    Detector::reader("password", "Password", &["pass", "pwd", "psw", "senha", "contrasena"], assignment::password),
     Detector::reader(
         "secret-value",
         "Secret, key or token",
