@@ -1,4 +1,5 @@
 //! The bus on a store in memory: what is accepted, refused, seen and acknowledged.
+#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use bus::{
     Asker, Error, Mail, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
