@@ -19,6 +19,16 @@ fn new_findings_refuse_and_those_that_the_base_had_do_not() {
 }
 
 #[test]
+fn a_base_or_a_path_that_is_not_there_is_refused_by_its_code() {
+    let sandbox = Sandbox::new();
+
+    let done = sandbox.switchboard(&["check", "--base", "nowhere", "--json"]).ends_with(2);
+    assert_eq!(done.failure()["code"], "check.bad-base");
+    sandbox.switchboard(&["check", "missing.rs", "--base", "HEAD", "--json"]).ends_with(2).says("check.path-missing");
+    sandbox.switchboard(&["check", "/etc/passwd", "--base", "HEAD", "--json"]).ends_with(2).says("check.outside-root");
+}
+
+#[test]
 fn only_what_is_staged_counts_when_that_is_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.write("broken.go", "package main\nfunc main( {\n");

@@ -49,6 +49,37 @@ fn an_agent_registers_and_two_of_them_write_to_each_other() {
 }
 
 #[test]
+fn a_session_goes_on_when_its_daemon_is_killed() {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    let sandbox = Sandbox::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let spawn = process::spawn::Spawn::new([super::sandbox::BINARY, "mcp"]);
+    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment());
+
+    runtime.block_on(async {
+        let mut child = spawn.piped().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut pids = Vec::new();
+        stdin.write_all(format!("{}\n{}\n", initialize(), initialized()).as_bytes()).await.unwrap();
+        lines.next_line().await.unwrap();
+        for id in [1, 2] {
+            stdin.write_all(format!("{}\n", call(id, "get_status", &json!({}))).as_bytes()).await.unwrap();
+            let answer: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+            assert_eq!(answer["id"], id, "{answer}");
+            let status: Value = serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+            let pid = i32::try_from(status["pid"].as_i64().unwrap()).unwrap();
+            pids.push(pid);
+            let pid = rustix::process::Pid::from_raw(pid).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        assert_ne!(pids[0], pids[1]);
+        drop(stdin);
+        child.wait().await;
+    });
+}
+
+#[test]
 fn tools_are_few_and_their_list_is_small() {
     let sandbox = Sandbox::new();
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });

@@ -10,10 +10,12 @@ use serde_json::{Map, Value};
 
 use crate::client::new_key;
 use crate::context::Context;
+use crate::output::{Table, one_line};
 use crate::report::Outcome;
 
 /// Call any verb by its name and print its reply as JSON
 #[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
 pub(crate) struct Args {
     /// The verb; all verbs when left out
     verb: Option<String>,
@@ -25,6 +27,9 @@ pub(crate) struct Args {
     /// Wait so many seconds for the answer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
+    /// Say what the verb takes and gives
+    #[arg(long, short)]
+    help: bool,
 }
 
 /// Calls, or lists the verbs.
@@ -35,6 +40,10 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         return Ok(());
     };
     let row = rows.iter().find(|row| row.name == verb).ok_or_else(|| unknown(verb, &rows))?;
+    if args.help {
+        describe(row, context);
+        return Ok(());
+    }
     let request = arguments(&args.args, &row.request)?;
     let key = match args.key {
         Some(key) => Some(key),
@@ -60,6 +69,37 @@ fn list(rows: &[Row], context: &mut Context) {
             context.out.line(format!("{:18} {}", row.name, row.about));
         }
     }
+}
+
+fn describe(row: &Row, context: &mut Context) {
+    if context.json {
+        context.out.json(row);
+        return;
+    }
+    context.out.line(format!("switchboard call {} [KEY=VALUE]...", row.name));
+    context.out.line(row.about);
+    for (title, schema) in [("takes", &row.request), ("gives", &row.reply)] {
+        context.out.line("");
+        context.out.line(format!("{title}:"));
+        fields(schema).iter().for_each(|line| context.out.line(line));
+    }
+}
+
+/// A line for each field of an object: its name, its type, whether it must be there, what it is.
+fn fields(schema: &Value) -> Vec<String> {
+    let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let mut table = Table::default();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let kind = match &field["type"] {
+            Value::String(word) => word.clone(),
+            Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "object".to_owned(),
+        };
+        let needed = if required(name) { "required" } else { "" };
+        let about = field["description"].as_str().unwrap_or_default();
+        table.row([format!("  {name}"), kind, needed.to_owned(), one_line(about, 120)]);
+    }
+    if table.is_empty() { vec!["  nothing".to_owned()] } else { table.lines() }
 }
 
 fn unknown(verb: &str, rows: &[Row]) -> Failure {
@@ -137,6 +177,14 @@ mod tests {
     #[test]
     fn a_word_without_an_equals_sign_is_refused() {
         assert_eq!(read(&["payload"]).unwrap_err().code, "request.bad-args");
+    }
+
+    #[test]
+    fn the_help_of_a_verb_names_its_fields() {
+        let rows = table();
+        let row = rows.iter().find(|row| row.name == "ack_message").unwrap();
+
+        assert_eq!(fields(&row.request), ["  id  string  required  Its id."]);
     }
 
     #[test]

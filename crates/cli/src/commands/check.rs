@@ -82,7 +82,10 @@ fn outcome(reply: &CheckReply) -> Outcome {
     match reply.verdict {
         CheckVerdict::Pass | CheckVerdict::Skip => Ok(()),
         CheckVerdict::Fail => Err(Ending::Said(Exit::Gate)),
-        CheckVerdict::Error => Err(Ending::Said(Exit::Failed)),
+        CheckVerdict::Error => {
+            let code = reply.failures.first().and_then(|failure| protocol::error::find(&failure.code));
+            Err(Ending::Said(code.map_or(Exit::Failed, |row| row.exit)))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use daemon::{Launch, Options, Owner, serve};
+use daemon::{Launch, Options, Owner, Place, serve};
 use protocol::error::Failure;
 use protocol::verb::system::{GetStatus, GetStatusRequest};
 
@@ -43,6 +43,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 
 fn foreground(args: &Args, context: &mut Context) -> Outcome {
     let place = context.place()?;
+    if !args.foreground_internal {
+        refuse_second(&place)?;
+    }
     // One that a person started in a terminal stays until that person ends it.
     let minutes = args.idle.unwrap_or(if args.foreground_internal { IDLE_MINUTES } else { 0 });
     let idle = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
@@ -54,11 +57,7 @@ fn foreground(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn detach(context: &mut Context) -> Outcome {
-    let place = context.place()?;
-    if let Some(owner) = Owner::of(&place).map_err(Failure::from)? {
-        let what = format!("a daemon (process {}) already runs for {}", owner.pid, place.root.display());
-        return Err(Failure::new("daemon.running", what).hint("switchboard status").into());
-    }
+    refuse_second(&context.place()?)?;
     let status = context.daemon_for(Launch::default())?.0.call::<GetStatus>(&GetStatusRequest {})?;
     if context.json {
         context.out.json(&status);
@@ -66,4 +65,11 @@ fn detach(context: &mut Context) -> Outcome {
         context.out.line(format!("a daemon runs as process {}, {}", status.pid, status.http));
     }
     Ok(())
+}
+
+/// Names the daemon that runs already. The daemon itself refuses too, and tells its log.
+fn refuse_second(place: &Place) -> Result<(), Failure> {
+    let Some(owner) = Owner::of(place)? else { return Ok(()) };
+    let what = format!("a daemon (process {}) already runs for {}", owner.pid, place.root.display());
+    Err(Failure::new("daemon.running", what).at(place.socket.display().to_string()).hint("switchboard status"))
 }

@@ -14,6 +14,11 @@ impl Table {
         Self { rows: vec![headings.iter().map(|&cell| cell.to_owned()).collect()] }
     }
 
+    /// Whether it has neither headings nor rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
