@@ -96,18 +96,18 @@ impl Error {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Root { .. } => "checks.unreadable-root",
-            Self::NotARepository { .. } => "checks.not-a-repository",
-            Self::UnknownBase { .. } => "checks.unknown-base",
-            Self::PathOutside { .. } => "checks.path-outside",
-            Self::PathMissing { .. } => "checks.path-missing",
-            Self::Git { .. } => "checks.git-failed",
-            Self::Command { .. } => "checks.command-failed",
-            Self::TimeLimit { .. } => "checks.time-limit",
-            Self::Baseline { .. } => "checks.bad-baseline",
-            Self::BadRequest { .. } => "checks.bad-request",
-            Self::TooManyFiles { .. } => "checks.too-many-files",
-            Self::Channel(_) => "checks.channel-broken",
+            Self::Root { .. } => "check.unreadable",
+            Self::NotARepository { .. } => "git.not-a-repository",
+            Self::UnknownBase { .. } => "check.bad-base",
+            Self::PathOutside { .. } => "check.outside-root",
+            Self::PathMissing { .. } => "check.path-missing",
+            Self::Git { .. } => "git.failed",
+            Self::Command { .. } => "check.command",
+            Self::TimeLimit { .. } => "check.time-limit",
+            Self::Baseline { .. } => "check.bad-baseline",
+            Self::BadRequest { .. } => "request.bad-args",
+            Self::TooManyFiles { .. } => "check.too-many-files",
+            Self::Channel(_) => "check.channel",
         }
     }
 

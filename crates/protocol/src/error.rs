@@ -72,8 +72,14 @@ codes! {
     "bus.unknown-message" Usage "there is no such message";
     "bus.unknown-recipient" Usage "no agent of this name is registered";
     "check.bad-base" Usage "the base revision does not exist";
+    "check.bad-baseline" Usage "the file of accepted findings can't be used";
+    "check.channel" Failed "the checking child can't be talked to";
+    "check.command" Failed "a command that a check was given could not run";
     "check.failed" Gate "a check found something new";
     "check.outside-root" Usage "the path lies outside the work tree";
+    "check.path-missing" Usage "a path that was to be checked is not there";
+    "check.time-limit" Failed "a check did not end in time";
+    "check.too-many-files" Usage "there are more files than a check takes";
     "check.unreadable" Failed "a file could not be read";
     "config.bad-value" Usage "a setting has a value that can't be used";
     "config.syntax" Usage "a settings file does not parse";

@@ -353,7 +353,7 @@ pub struct CheckRequest {
 /// Says what could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckFailure {
-    /// A code of the error table, e.g. `checks.unknown-base`.
+    /// A code of the error table, e.g. `check.bad-base`.
     pub code: String,
     /// What failed, and on what.
     pub what: String,

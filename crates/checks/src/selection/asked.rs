@@ -116,6 +116,6 @@ mod tests {
         assert_eq!(asked.files, [PathBuf::from("a.rs")]);
         assert_eq!(asked.folders, [PathBuf::from("src")]);
         let codes: Vec<_> = problems.iter().map(Error::code).collect();
-        assert_eq!(codes, ["checks.path-outside", "checks.path-outside", "checks.path-outside", "checks.path-missing"]);
+        assert_eq!(codes, ["check.outside-root", "check.outside-root", "check.outside-root", "check.path-missing"]);
     }
 }

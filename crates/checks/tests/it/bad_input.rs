@@ -87,7 +87,7 @@ fn a_path_outside_is_an_error_and_the_other_paths_hold() {
     let reply = scratch.check_paths(&["a.rs", "../x.rs", "none.rs"]);
 
     let codes: Vec<&str> = reply.failures.iter().map(|failure| failure.code.as_str()).collect();
-    assert_eq!(codes, ["checks.path-outside", "checks.path-missing"]);
+    assert_eq!(codes, ["check.outside-root", "check.path-missing"]);
     assert!(reply.failures[0].what.contains("../x.rs"));
     assert_eq!(reply.verdict, CheckVerdict::Error);
     assert_eq!(findings(&reply).len(), 1);
@@ -101,10 +101,10 @@ fn an_unknown_base_and_a_missing_repository_are_named() {
 
     for rev in ["no-such-branch", "--output=/tmp/x", "", "a\u{7}b"] {
         let reply = scratch.check_against(Base::Rev(rev.into()));
-        assert_eq!(reply.failures[0].code, "checks.unknown-base", "{rev}");
+        assert_eq!(reply.failures[0].code, "check.bad-base", "{rev}");
         assert!(reply.reports.is_empty());
     }
-    assert_eq!(plain.check_against(Base::Staged).failures[0].code, "checks.not-a-repository");
+    assert_eq!(plain.check_against(Base::Staged).failures[0].code, "git.not-a-repository");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_root_that_is_missing_or_a_file_is_an_error() {
 
     for root in ["/no/such/folder".to_owned(), scratch.root().join("file").to_str().unwrap().to_owned()] {
         let reply = checks::run(&CheckRequest { root, ..CheckRequest::default() }, &Limits::default());
-        assert_eq!(reply.failures[0].code, "checks.unreadable-root");
+        assert_eq!(reply.failures[0].code, "check.unreadable");
     }
 }
 
@@ -141,7 +141,7 @@ fn more_files_than_the_limit_are_refused() {
 
     let reply = checks::run(&scratch.request(), &Limits { files: 4, ..Limits::default() });
 
-    assert_eq!(reply.failures[0].code, "checks.too-many-files");
+    assert_eq!(reply.failures[0].code, "check.too-many-files");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn an_unusable_baseline_is_an_error_and_the_checks_still_run() {
     for baseline in ["base.json", "none.json", "../x"] {
         let request = CheckRequest { baseline: Some(baseline.into()), ..scratch.request() };
         let reply = checks::run(&request, &Limits::default());
-        assert_eq!(reply.failures[0].code, "checks.bad-baseline");
+        assert_eq!(reply.failures[0].code, "check.bad-baseline");
         assert_eq!(findings(&reply).len(), 1);
     }
 }

@@ -24,7 +24,7 @@ fn answers_one_line_each_and_goes_on_after_a_bad_one() {
     let verdicts: Vec<CheckVerdict> = replies.iter().map(|reply| reply.verdict).collect();
     assert_eq!(verdicts, [CheckVerdict::Fail, CheckVerdict::Error, CheckVerdict::Error, CheckVerdict::Fail]);
     assert_eq!(replies[0].id.as_deref(), Some("first"));
-    assert_eq!(replies[1].failures[0].code, "checks.bad-request");
+    assert_eq!(replies[1].failures[0].code, "request.bad-args");
 }
 
 #[test]

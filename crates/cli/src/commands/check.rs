@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use checks::{Limits, render};
 use protocol::error::{Exit, Failure, near_matches};
-use protocol::finding::{Base, CheckName, CheckReply, CheckRequest, CheckVerdict};
+use protocol::finding::{Base, CheckFailure, CheckName, CheckReply, CheckRequest, CheckVerdict};
 
 use crate::context::Context;
 use crate::report::{Ending, Outcome};
@@ -59,6 +59,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     }
     let format = if context.json { Format::Json } else { args.format };
     let reply = checks::run(&request(args, context)?, &limits);
+    if let (Some(failure), true) = (reply.failures.first(), reply.reports.is_empty()) {
+        return Err(nothing_checked(failure).into());
+    }
     let text = match format {
         Format::Text => render::text(&reply),
         Format::Json => render::json(&reply),
@@ -66,6 +69,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     };
     context.out.line(text.trim_end());
     outcome(&reply)
+}
+
+/// What kept the checks from looking at anything, as every command shows failures.
+fn nothing_checked(failure: &CheckFailure) -> Failure {
+    let code = protocol::error::find(&failure.code).map_or("internal.bug", |row| row.code);
+    Failure::new(code, &failure.what).hint(&failure.hint)
 }
 
 /// Everything has been shown; what is left is the exit code.
