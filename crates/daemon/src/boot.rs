@@ -72,11 +72,9 @@ fn log() {
     }
 }
 
-/// For the command that waits for us: why it waits in vain. Its log tells the same to people.
+/// For the command that waits for us: why it waits in vain.
 fn leave_word(place: &Place, error: &Error) {
-    let failure = error.to_failure();
-    tracing::error!(code = %failure.code, what = %failure.what, cause = ?failure.cause, "the daemon ends");
-    let text = serde_json::to_vec(&failure).unwrap_or_default();
+    let text = serde_json::to_vec(&error.to_failure()).unwrap_or_default();
     if let Err(error) = project::write_private(&place.boot_failure(), &text) {
         tracing::error!(%error, "nor could that be written down");
     }
