@@ -1,1 +1,34 @@
-//! Black-box stories over the real binary.
+//! Black-box stories over the real binary: what a user does, and what comes of it.
+//!
+//! One runner for all of them; each file in `stories/` tells of one thing. `stories/sandbox.rs` is where they play.
+
+#[cfg(test)]
+mod stories {
+    mod agents;
+    mod bad_input;
+    mod checks;
+    mod commands;
+    mod crashes;
+    mod example;
+    mod exec_runs;
+    mod false_done;
+    mod http;
+    mod install;
+    mod leaving;
+    mod mail;
+    mod mcp;
+    mod needs;
+    mod sandbox;
+    mod trust;
+}
+
+#[test]
+fn every_story_is_told() {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let list = std::fs::read_to_string(here.join("stories.rs")).unwrap();
+    for entry in std::fs::read_dir(here.join("stories")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let told = format!("    mod {};\n", name.trim_end_matches(".rs"));
+        assert!(list.contains(&told), "tests/stories/{name} is not listed in tests/stories.rs");
+    }
+}

@@ -36,6 +36,6 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
 }
 
 fn tally(store: &Store, what: &'static str) -> Result<u64, Error> {
-    let row = store.get(TALLY, &vec![what.into()])?;
+    let row = store.get(TALLY, &[what.into()])?;
     Ok(row.and_then(|row| row.get_int("count")).map_or(0, |count| u64::try_from(count).unwrap_or(0)))
 }

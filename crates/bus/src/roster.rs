@@ -21,7 +21,7 @@ pub fn roster(store: &Store) -> Result<Vec<Agent>, Error> {
 /// # Errors
 /// When the store can't be read.
 pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
-    store.get(AGENTS, &vec![name.folded().into()])?.as_ref().map(of_row).transpose()
+    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(of_row).transpose()
 }
 
 /// Messages that nobody has acknowledged yet.

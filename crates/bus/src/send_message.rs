@@ -47,7 +47,7 @@ pub async fn send_message(
     let reply = serde_json::json!({ "id": id });
     let committed = store.commit(Batch { reply, ..batch }).await?;
     let id: MessageId = serde_json::from_value(committed.reply["id"].clone())?;
-    let row = store.get(MESSAGES, &vec![id.as_str().into()])?;
+    let row = store.get(MESSAGES, &[id.as_str().into()])?;
     let seq = row.map_or(Ok(committed.last), |row| row.try_u64("seq"))?;
     Ok(SendMessageReply { id, state: DeliveryState::Accepted, seq })
 }

@@ -1,11 +1,14 @@
 //! The bus on a store in memory: what is accepted, refused, seen and acknowledged.
+#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
-use bus::{Asker, Error, Mail, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status};
+use bus::{
+    Asker, Error, Mail, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
+};
 use protocol::id::{AgentName, Digest, MessageId};
 use protocol::message::DeliveryState;
 use protocol::verb::bus::{
-    AckMessageRequest, CheckInboxRequest, ListMessagesRequest, RegisterAgentRequest, SendMessageReply, SendMessageRequest,
-    SetAgentStatusRequest,
+    AckMessageRequest, CheckInboxRequest, ListMessagesRequest, RegisterAgentRequest, SendMessageReply,
+    SendMessageRequest, SetAgentStatusRequest,
 };
 use store::{Clock, Idempotency, Store};
 
@@ -183,7 +186,11 @@ async fn acknowledging_twice_counts_once() {
 async fn an_agent_sets_its_own_status_and_no_other() {
     let store = store();
     join(&store, "ben").await;
-    let status = |who: Option<&str>| SetAgentStatusRequest { name: who.map(name), status: "working".into(), message: String::new() };
+    let status = |who: Option<&str>| SetAgentStatusRequest {
+        name: who.map(name),
+        status: "working".into(),
+        message: String::new(),
+    };
 
     set_agent_status(&store, &asker("ben"), status(None)).await.unwrap();
     let error = set_agent_status(&store, &asker("eve"), status(Some("ben"))).await.unwrap_err();

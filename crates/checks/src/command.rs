@@ -73,10 +73,7 @@ pub(crate) struct Outcome {
 
 /// Starts a program with pipes; the caller must end it with [`end`].
 pub(crate) fn start(job: &Job<'_>, stdin: Stdio) -> io::Result<Child> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one spawn of this crate, with argv, environment and group"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one spawn of this crate, with argv, environment and group")]
     let mut command = Command::new(job.program);
     command
         .args(job.args)
@@ -88,10 +85,7 @@ pub(crate) fn start(job: &Job<'_>, stdin: Stdio) -> io::Result<Child> {
         .stderr(Stdio::piped())
         .process_group(0);
     for name in job.pass_env {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "an allow-list is handed on, nothing is read as a setting"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "an allow-list is handed on, nothing is read as a setting")]
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
         }
@@ -123,20 +117,11 @@ pub(crate) fn run(job: &Job<'_>) -> io::Result<Outcome> {
         None => Ending::TimedOut,
     };
     reaped?;
-    Ok(Outcome {
-        ending,
-        stdout: taken(&stdout),
-        stderr: taken(&stderr),
-        took: started.elapsed(),
-    })
+    Ok(Outcome { ending, stdout: taken(&stdout), stderr: taken(&stderr), took: started.elapsed() })
 }
 
 /// Waits for the program; `None` at the deadline.
-fn wait(
-    child: &mut Child,
-    streams: &Receiver<()>,
-    deadline: Instant,
-) -> io::Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, streams: &Receiver<()>, deadline: Instant) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -152,20 +137,14 @@ fn wait(
 }
 
 /// Reads a stream to its end in the background, and says so by dropping its sender.
-fn collect(
-    stream: Option<impl Read + Send + 'static>,
-    keep: usize,
-    done: &mpsc::Sender<()>,
-) -> Arc<Mutex<Ends>> {
+fn collect(stream: Option<impl Read + Send + 'static>, keep: usize, done: &mpsc::Sender<()>) -> Arc<Mutex<Ends>> {
     let ends = Arc::new(Mutex::new(Ends::new(keep)));
     let (into, done) = (Arc::clone(&ends), done.clone());
     if let Some(mut stream) = stream {
         thread::spawn(move || {
             let mut chunk = vec![0; 64 * 1024];
             while let Ok(read @ 1..) = stream.read(&mut chunk) {
-                into.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(&chunk[..read]);
+                into.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..read]);
             }
             drop(done);
         });
@@ -192,10 +171,7 @@ fn ending_of(status: ExitStatus) -> Ending {
 
 /// Ignores the result: the group may be gone already, which is what was wanted.
 fn kill_group(child: &Child) {
-    if let Some(pid) = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
         let _gone = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
@@ -223,14 +199,8 @@ mod tests {
         let outcome = shell("echo out; echo err >&2; exit 7", Duration::from_secs(20));
 
         assert_eq!(outcome.ending, Ending::Exited(7));
-        assert_eq!(
-            (outcome.stdout.text(), outcome.stderr.text()),
-            ("out\n".into(), "err\n".into())
-        );
-        assert_eq!(
-            shell("kill -9 $$", Duration::from_secs(20)).ending,
-            Ending::Signalled(9)
-        );
+        assert_eq!((outcome.stdout.text(), outcome.stderr.text()), ("out\n".into(), "err\n".into()));
+        assert_eq!(shell("kill -9 $$", Duration::from_secs(20)).ending, Ending::Signalled(9));
     }
 
     #[test]
@@ -252,18 +222,13 @@ mod tests {
 
     #[test]
     fn hands_on_no_more_of_the_environment_than_the_list() {
-        let outcome = shell(
-            "env | cut -d= -f1 | sort | tr '\\n' ' '",
-            Duration::from_secs(20),
-        );
+        let outcome = shell("env | cut -d= -f1 | sort | tr '\\n' ' '", Duration::from_secs(20));
 
         let names = outcome.stdout.text();
         assert!(
             names
                 .split_whitespace()
-                .all(
-                    |name| ["HOME", "LANG", "PATH", "PWD", "SHLVL", "_", "OLDPWD"].contains(&name)
-                ),
+                .all(|name| ["HOME", "LANG", "PATH", "PWD", "SHLVL", "_", "OLDPWD"].contains(&name)),
             "{names}"
         );
     }
@@ -271,13 +236,8 @@ mod tests {
     /// A killed process needs a moment, and may stay as a zombie until its new parent reaps it; that counts as gone.
     fn goes_away(pid: &str) -> bool {
         let is_gone = || {
-            std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| {
-                stat.rsplit(')')
-                    .next()
-                    .unwrap_or("")
-                    .trim_start()
-                    .starts_with('Z')
-            })
+            std::fs::read_to_string(format!("/proc/{pid}/stat"))
+                .map_or(true, |stat| stat.rsplit(')').next().unwrap_or("").trim_start().starts_with('Z'))
         };
         (0..1_000).any(|_| {
             is_gone() || {

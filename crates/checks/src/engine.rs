@@ -10,11 +10,13 @@ use protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckV
 use crate::accepted::{Baseline, allow_by_comment};
 use crate::commands;
 use crate::moved::Moved;
+use crate::placeholder::PlaceholderScan;
 use crate::report::Report;
 use crate::secrets::Secretscan;
 use crate::selection::{self, Entry, Selection};
 use crate::source::{self, Base, Loaded, Reader, Source};
 use crate::syntax::{Parsers, SyntaxCheck};
+use crate::todo::TodoExtract;
 use crate::{Error, Limits};
 
 /// A check that looks at one file at a time.
@@ -74,13 +76,13 @@ fn run_all(
         failures.push(error);
         Baseline::default()
     });
-    let checks = file_checks(&request.only);
-    let (base, mut reports) = if checks.is_empty() {
+    let (base, mut reports) = if !FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only)) {
         (String::from("nothing"), Vec::new())
     } else {
         let mut selection = selection::select(&root, request, limits)?;
         failures.append(&mut selection.problems);
         let base = selection.base.clone();
+        let checks = file_checks(&request.only, &selection);
         (base, look_at_files(&root, &checks, selection, &baseline, limits)?)
     };
     reports.extend(commands::reports(&root, request, limits));
@@ -88,10 +90,24 @@ fn run_all(
     Ok((base, reports))
 }
 
-/// The checks that look at files, among those asked for; all of them where none was named.
-fn file_checks(only: &[CheckName]) -> Vec<Box<dyn FileCheck>> {
-    let all: Vec<Box<dyn FileCheck>> = vec![Box::new(SyntaxCheck), Box::new(Secretscan)];
-    all.into_iter().filter(|check| only.is_empty() || only.contains(&check.name())).collect()
+/// The checks that look at files.
+const FILE_CHECKS: [CheckName; 4] =
+    [CheckName::SyntaxCheck, CheckName::Secretscan, CheckName::PlaceholderScan, CheckName::TodoExtract];
+
+/// Tells whether a check was asked for. A list of notes is no gate: it is made only when it is named.
+fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
+    if only.is_empty() { check != CheckName::TodoExtract } else { only.contains(&check) }
+}
+
+/// Makes the checks that look at files, among those asked for.
+fn file_checks(only: &[CheckName], selection: &Selection) -> Vec<Box<dyn FileCheck>> {
+    let all: [Box<dyn FileCheck>; 4] = [
+        Box::new(SyntaxCheck),
+        Box::new(Secretscan::new(&selection.secretscan_ignore)),
+        Box::new(PlaceholderScan),
+        Box::new(TodoExtract),
+    ];
+    all.into_iter().filter(|check| is_wanted(check.name(), only)).collect()
 }
 
 /// Shares the files out to threads and joins what the checks say, by path.
@@ -103,7 +119,7 @@ fn look_at_files(
     limits: &Limits,
 ) -> Result<Vec<CheckReport>, Error> {
     let started = Instant::now();
-    let Selection { entries, gone, skipped, blobs, .. } = selection;
+    let Selection { entries, gone, skipped, blobs, has_base, .. } = selection;
     let moved = Moved::new(gone);
     let reader = Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes };
     let pass = Pass {
@@ -111,6 +127,7 @@ fn look_at_files(
         checks,
         reader,
         moved,
+        has_base,
         limits,
         next: AtomicUsize::new(0),
         broken: AtomicBool::new(false),
@@ -139,6 +156,7 @@ struct Pass<'a> {
     checks: &'a [Box<dyn FileCheck>],
     reader: Reader<'a>,
     moved: Moved,
+    has_base: bool,
     limits: &'a Limits,
     next: AtomicUsize,
     broken: AtomicBool,
@@ -192,6 +210,7 @@ impl Pass<'_> {
         {
             source.base = Base::Other(before);
         }
+        source.has_base = self.has_base;
         parsers.next_file();
         let looks = self.checks.iter().map(|check| allow_by_comment(check.look(&source, parsers), &source)).collect();
         Ok(Seen { path, looks })

@@ -88,74 +88,43 @@ pub(crate) struct Change {
 impl Git {
     /// Opens the work tree around `root`; `None` where there is none, or no git.
     pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Option<Self>, Error> {
-        let env = ENV
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
-        let mut git = Self {
-            root: root.to_owned(),
-            limits: limits.clone(),
-            env,
-        };
+        let env = ENV.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut git = Self { root: root.to_owned(), limits: limits.clone(), env };
         match git.try_ask(&["rev-parse", "--is-inside-work-tree"]) {
             Ok(Ok(answer)) if answer.trim_ascii() == b"true" => {
                 git.switch_filters_off()?;
                 Ok(Some(git))
             }
             Ok(Ok(_) | Err(_)) => Ok(None),
-            Err(Error::Command { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                Ok(None)
-            }
+            Err(Error::Command { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Empties the commands of every content filter: git runs one where it compares a file whose time tells nothing.
     fn switch_filters_off(&mut self) -> Result<(), Error> {
-        let call = [
-            "config",
-            "-z",
-            "--name-only",
-            "--get-regexp",
-            r"^filter\..*\.(clean|smudge|process|required)$",
-        ];
+        let call = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
         let Ok(names) = self.try_ask(&call)? else {
             return Ok(());
         };
         let names: Vec<String> = fields(&names).map(text).collect();
         for (at, name) in names.iter().enumerate() {
-            let value = if name.ends_with(".required") {
-                "false"
-            } else {
-                ""
-            };
-            self.env
-                .push((format!("GIT_CONFIG_KEY_{at}"), name.clone()));
-            self.env
-                .push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+            let value = if name.ends_with(".required") { "false" } else { "" };
+            self.env.push((format!("GIT_CONFIG_KEY_{at}"), name.clone()));
+            self.env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
         }
-        self.env
-            .push(("GIT_CONFIG_COUNT".into(), names.len().to_string()));
+        self.env.push(("GIT_CONFIG_COUNT".into(), names.len().to_string()));
         Ok(())
     }
 
     /// Gives the commit that a revision names.
     pub(crate) fn commit(&self, rev: &str) -> Result<Option<String>, Error> {
-        let unfit = rev.is_empty()
-            || rev.len() > 256
-            || rev.starts_with('-')
-            || rev.chars().any(char::is_control);
+        let unfit = rev.is_empty() || rev.len() > 256 || rev.starts_with('-') || rev.chars().any(char::is_control);
         if unfit {
             return Ok(None);
         }
         let peeled = format!("{rev}^{{commit}}");
-        let answer = self.try_ask(&[
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &peeled,
-        ])?;
+        let answer = self.try_ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &peeled])?;
         Ok(answer.ok().map(|id| text(id.trim_ascii())))
     }
 
@@ -167,10 +136,7 @@ impl Git {
         let mut call = vec!["for-each-ref", "--format=%(refname)"];
         call.extend(MAIN_BRANCHES);
         let known = text(&self.ask(&call)?);
-        for main in MAIN_BRANCHES
-            .iter()
-            .filter(|main| known.lines().any(|name| name == **main))
-        {
+        for main in MAIN_BRANCHES.iter().filter(|main| known.lines().any(|name| name == **main)) {
             if let Ok(id) = self.try_ask(&["merge-base", "HEAD", main])? {
                 return Ok(Some(text(id.trim_ascii())));
             }
@@ -180,15 +146,7 @@ impl Git {
 
     /// Lists the tracked files that differ between a commit and the work tree, or the index where `staged`.
     pub(crate) fn changes(&self, commit: &str, staged: bool) -> Result<Vec<Change>, Error> {
-        let mut call = vec![
-            "diff-index",
-            "--raw",
-            "-z",
-            "--no-renames",
-            "--no-abbrev",
-            "--relative",
-            "--no-ext-diff",
-        ];
+        let mut call = vec!["diff-index", "--raw", "-z", "--no-renames", "--no-abbrev", "--relative", "--no-ext-diff"];
         if staged {
             call.push("--cached");
         }
@@ -201,10 +159,7 @@ impl Git {
         let out = self.ask(&["ls-files", "-z", "--stage"])?;
         Ok(entries(&out, |head| {
             let mut words = head.split(|byte| *byte == b' ');
-            Some(Side {
-                mode: mode(words.next()?),
-                blob: Some(text(words.next()?)),
-            })
+            Some(Side { mode: mode(words.next()?), blob: Some(text(words.next()?)) })
         }))
     }
 
@@ -214,33 +169,25 @@ impl Git {
         Ok(entries(&out, |head| {
             let mut words = head.split(|byte| *byte == b' ');
             let mode = mode(words.next()?);
-            Some(Side {
-                mode,
-                blob: Some(text(words.nth(1)?)),
-            })
+            Some(Side { mode, blob: Some(text(words.nth(1)?)) })
         }))
+    }
+
+    /// Gives the object id of one file of a commit, by its path from the folder that is checked.
+    pub(crate) fn blob_at(&self, commit: &str, path: &str) -> Result<Option<String>, Error> {
+        let spec = format!("{commit}:./{path}");
+        let answer = self.try_ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &spec])?;
+        Ok(answer.ok().map(|id| text(id.trim_ascii())))
     }
 
     /// Lists the files that git neither tracks nor ignores; a nested repository is one name with `/` at its end.
     pub(crate) fn untracked(&self) -> Result<Vec<PathBuf>, Error> {
-        Ok(paths(&self.ask(&[
-            "ls-files",
-            "-z",
-            "--others",
-            "--exclude-standard",
-        ])?))
+        Ok(paths(&self.ask(&["ls-files", "-z", "--others", "--exclude-standard"])?))
     }
 
     /// Lists the files that git tracks, and those that it neither tracks nor ignores.
     pub(crate) fn all_files(&self) -> Result<Vec<PathBuf>, Error> {
-        Ok(paths(&self.ask(&[
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "--deduplicate",
-        ])?))
+        Ok(paths(&self.ask(&["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])?))
     }
 
     /// Starts a reader of file contents.
@@ -250,10 +197,7 @@ impl Git {
 
     /// Asks, where a refusal by git is an error.
     fn ask(&self, call: &[&str]) -> Result<Vec<u8>, Error> {
-        self.try_ask(call)?.map_err(|why| Error::Git {
-            verb: verb(call),
-            why,
-        })
+        self.try_ask(call)?.map_err(|why| Error::Git { verb: verb(call), why })
     }
 
     /// Asks, where a refusal by git is an answer.
@@ -268,35 +212,23 @@ impl Git {
             time_limit: self.limits.git_time,
             keep: OUTPUT,
         })
-        .map_err(|source| Error::Command {
-            program: "git".into(),
-            source,
-        })?;
+        .map_err(|source| Error::Command { program: "git".into(), source })?;
         match outcome.ending {
-            Ending::Exited(0) if outcome.stdout.is_cut() => Err(Error::Git {
-                verb: verb(call),
-                why: "it printed more than 512 MB".into(),
-            }),
+            Ending::Exited(0) if outcome.stdout.is_cut() => {
+                Err(Error::Git { verb: verb(call), why: "it printed more than 512 MB".into() })
+            }
             Ending::Exited(0) => Ok(Ok(outcome.stdout.bytes())),
             Ending::Exited(code) => Ok(Err(first_line(&outcome.stderr.text(), code))),
-            Ending::Signalled(signal) => Err(Error::Git {
-                verb: verb(call),
-                why: format!("killed by signal {signal}"),
-            }),
-            Ending::TimedOut => Err(Error::TimeLimit {
-                program: "git".into(),
-                limit: self.limits.git_time,
-            }),
+            Ending::Signalled(signal) => {
+                Err(Error::Git { verb: verb(call), why: format!("killed by signal {signal}") })
+            }
+            Ending::TimedOut => Err(Error::TimeLimit { program: "git".into(), limit: self.limits.git_time }),
         }
     }
 }
 
 fn guarded(call: &[&str]) -> Vec<String> {
-    GUARDS
-        .iter()
-        .chain(call)
-        .map(|word| (*word).to_owned())
-        .collect()
+    GUARDS.iter().chain(call).map(|word| (*word).to_owned()).collect()
 }
 
 fn verb(call: &[&str]) -> String {
@@ -321,8 +253,7 @@ fn path(bytes: &[u8]) -> PathBuf {
 }
 
 fn fields(out: &[u8]) -> impl Iterator<Item = &[u8]> {
-    out.split(|byte| *byte == 0)
-        .filter(|field| !field.is_empty())
+    out.split(|byte| *byte == 0).filter(|field| !field.is_empty())
 }
 
 fn paths(out: &[u8]) -> Vec<PathBuf> {
@@ -355,26 +286,15 @@ fn parse_raw(out: &[u8]) -> Result<Vec<Change>, Error> {
     while let (Some(head), Some(name)) = (fields.next(), fields.next()) {
         let words: Vec<&[u8]> = head.split(|byte| *byte == b' ').collect();
         let [before_mode, after_mode, before, after, _status] = words[..] else {
-            return Err(Error::Git {
-                verb: "diff-index".into(),
-                why: "its answer has an unknown form".into(),
-            });
+            return Err(Error::Git { verb: "diff-index".into(), why: "its answer has an unknown form".into() });
         };
         changes.push(Change {
             path: path(name),
             before: Side {
-                mode: mode(
-                    before_mode
-                        .trim_ascii_start()
-                        .strip_prefix(b":")
-                        .unwrap_or(before_mode),
-                ),
+                mode: mode(before_mode.trim_ascii_start().strip_prefix(b":").unwrap_or(before_mode)),
                 blob: blob(before),
             },
-            after: Side {
-                mode: mode(after_mode),
-                blob: blob(after),
-            },
+            after: Side { mode: mode(after_mode), blob: blob(after) },
         });
     }
     Ok(changes)

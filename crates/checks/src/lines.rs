@@ -90,6 +90,17 @@ impl Touched {
         }
     }
 
+    /// Tells whether a line was changed or added.
+    pub(crate) fn holds(&self, line: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Hunks(hunks) => {
+                hunks.iter().any(|hunk| (hunk.after.start as usize..hunk.after.end as usize).contains(&line))
+            }
+        }
+    }
+
     /// Gives the line that was `line` in the base, where the change left it alone.
     pub(crate) fn moved(&self, line: usize) -> Option<usize> {
         let Self::Hunks(hunks) = self else {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use protocol::finding::{CheckName, Finding, Severity};
 use sha2::{Digest, Sha256};
 
@@ -16,6 +17,7 @@ use crate::syntax::Parsers;
 mod assignment;
 mod checksum;
 mod detector;
+mod encoded;
 mod file_kind;
 mod header;
 mod jwt;
@@ -32,9 +34,23 @@ use file_kind::FileKind;
 use scan::{Hit, Scanner};
 
 /// The check.
-pub(crate) struct Secretscan;
+pub(crate) struct Secretscan {
+    ignored: Gitignore,
+}
 
 // === impl Secretscan ===
+
+impl Secretscan {
+    /// Makes the check; `ignore_file` is the content of `.secretscanignore`, with the patterns of a `.gitignore`.
+    pub(crate) fn new(ignore_file: &str) -> Self {
+        let mut builder = GitignoreBuilder::new("");
+        for line in ignore_file.lines() {
+            // A pattern that is none leaves its line out; every file it meant is then scanned.
+            let _unusable = builder.add_line(None, line);
+        }
+        Self { ignored: builder.build().unwrap_or_else(|_| Gitignore::empty()) }
+    }
+}
 
 impl FileCheck for Secretscan {
     fn name(&self) -> CheckName {
@@ -42,6 +58,9 @@ impl FileCheck for Secretscan {
     }
 
     fn look(&self, source: &Source, _: &mut Parsers) -> Look {
+        if self.ignored.matched_path_or_any_parents(&source.path, false).is_ignore() {
+            return Look::Skipped("named in .secretscanignore".into());
+        }
         let hits = Scanner::shared().scan(&source.text, FileKind::of(&source.path));
         if hits.is_empty() {
             return Look::Looked(Vec::new());
@@ -57,6 +76,11 @@ impl FileCheck for Secretscan {
         });
         Look::Looked(findings.collect())
     }
+}
+
+/// Lists the rules of `secretscan` with what each of them finds.
+pub fn secret_rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    table::all().into_iter().map(|detector| (detector.rule, detector.title))
 }
 
 /// Replaces every secret in a text that is shown to somebody, e.g. the output of a command.
@@ -138,10 +162,8 @@ fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
 
 fn finding(hit: &Hit, source: &Source, is_new: bool, what: &[u8], occurrence: usize) -> Finding {
     let detector = hit.detector;
-    let message = match hit.doubt {
-        Some(doubt) => format!("{} ({doubt})", detector.title),
-        None => detector.title.to_owned(),
-    };
+    let title = if hit.is_encoded { format!("{}, in base64", detector.title) } else { detector.title.to_owned() };
+    let message = hit.doubt.map_or(title.clone(), |doubt| format!("{title} ({doubt})"));
     let severity = if hit.doubt.is_some() { Severity::Low } else { detector.severity };
     Finding {
         check: CheckName::Secretscan,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::finding::{Base, CheckRequest, SkippedFile};
 
-use crate::git::{Blobs, Change, Git, Mode, Side};
+use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
 use crate::{Error, Limits};
 
 mod asked;
@@ -46,6 +46,10 @@ pub(crate) struct Selection {
     pub(crate) gone: Vec<(PathBuf, String)>,
     pub(crate) skipped: Vec<SkippedFile>,
     pub(crate) problems: Vec<Error>,
+    /// Whether there is a commit to compare with.
+    pub(crate) has_base: bool,
+    /// The content of `.secretscanignore`.
+    pub(crate) secretscan_ignore: String,
     pub(crate) blobs: Option<Blobs>,
 }
 
@@ -70,6 +74,8 @@ pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Re
         gone: Vec::new(),
         skipped: Vec::new(),
         problems: Vec::new(),
+        has_base: matches!(against, Against::Commit { .. }),
+        secretscan_ignore: secretscan_ignore(root, git.as_ref(), &against)?,
         blobs: git.as_ref().map(Git::blobs),
     };
     let asked = Asked::new(root, &request.paths, &mut selection.problems);
@@ -265,6 +271,23 @@ impl Selection {
         self.skipped.push(SkippedFile { path: path.to_string_lossy().into_owned(), why: why.into() });
         false
     }
+}
+
+/// Reads `.secretscanignore` as the base has it: a change must not excuse itself. Without a base the work tree's counts.
+fn secretscan_ignore(root: &Path, git: Option<&Git>, against: &Against) -> Result<String, Error> {
+    let text = match (git, against) {
+        (Some(git), Against::Commit { id, .. }) => match git.blob_at(id, ".secretscanignore")? {
+            Some(blob) => match git.blobs().read(&blob)? {
+                Blob::Content(text) => text,
+                Blob::TooLarge | Blob::Missing => Vec::new(),
+            },
+            None => Vec::new(),
+        },
+        (Some(_), Against::Nothing | Against::UnbornIndex) | (None, _) => {
+            std::fs::read(root.join(".secretscanignore")).unwrap_or_default()
+        }
+    };
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// What the base holds, by path, to tell unchanged files from new ones.

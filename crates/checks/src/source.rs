@@ -20,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) path: String,
     pub(crate) text: Vec<u8>,
     pub(crate) base: Base,
+    /// Whether the run compares with a commit at all: only then does a new file belong to a change.
+    pub(crate) has_base: bool,
     pub(crate) language: Option<Language>,
     lines: OnceCell<Lines>,
     touched: OnceCell<Touched>,
@@ -47,7 +49,7 @@ pub(crate) enum Loaded {
 impl Source {
     pub(crate) fn new(path: String, text: Vec<u8>, base: Base) -> Self {
         let language = Language::of(&path, &text[..text.len().min(256)]);
-        Self { path, text, base, language, lines: OnceCell::new(), touched: OnceCell::new() }
+        Self { path, text, base, has_base: false, language, lines: OnceCell::new(), touched: OnceCell::new() }
     }
 
     pub(crate) fn lines(&self) -> &Lines {

@@ -3,6 +3,7 @@
 //! A grammar is never perfect, so the verdict compares: what the base's version already had is old, and where the
 //! base did not parse cleanly only what is inside or next to changed lines counts as new.
 
+use grammars::Language;
 use protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
@@ -10,9 +11,13 @@ use crate::fingerprint::fingerprint;
 use crate::source::{Base, Source};
 
 mod brackets;
+mod caution;
 mod parsers;
 mod problem;
+mod python;
+mod rust;
 
+use caution::Caution;
 pub(crate) use parsers::Parsers;
 use problem::Problem;
 
@@ -42,18 +47,38 @@ impl FileCheck for SyntaxCheck {
         let Some(tree) = parsers.tree_of(language, &source.text) else {
             return Look::Skipped("parsing it took too long".into());
         };
-        let problems = problem::all(&tree, &source.text);
+        let problems = problems_of(&tree, &source.text, language);
         if problems.is_empty() {
             return Look::Looked(Vec::new());
         }
         let old = match &source.base {
-            Base::Other(before) => parsers.parse(language, before).map(|tree| problem::all(&tree, before)),
+            Base::Other(before) => parsers.parse(language, before).map(|tree| problems_of(&tree, before, language)),
             Base::Nothing | Base::Same => None,
         };
+        let caution = Caution::of(language, source, old.as_ref().is_some_and(Vec::is_empty));
         let newness = Newness::new(source, old);
-        let findings =
-            problems.iter().enumerate().map(|(at, problem)| finding(source, language, problem, at, &newness));
+        let findings = problems.iter().enumerate().map(|(at, problem)| {
+            let is_new = newness.is_new(problem);
+            finding(source, language, problem, at, is_new, is_new && caution.lets_block(problem, source))
+        });
         Look::Looked(findings.take(MOST_PER_FILE).collect())
+    }
+}
+
+/// Lists what is wrong with a text: the grammar's view, for Rust that of the parser which procedural macros use, and for
+/// Python what the grammar forgives.
+fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
+    let seen = problem::all(tree, text);
+    if language == Language::Python && seen.is_empty() {
+        return python::mistakes(tree, text);
+    }
+    if language != Language::Rust {
+        return seen;
+    }
+    match rust::opinion(text) {
+        rust::Opinion::Fine => Vec::new(),
+        rust::Opinion::Wrong(problem) if seen.is_empty() => vec![problem],
+        rust::Opinion::Wrong(_) | rust::Opinion::None => seen,
     }
 }
 
@@ -100,19 +125,12 @@ impl<'a> Newness<'a> {
     }
 }
 
-fn finding(
-    source: &Source,
-    language: grammars::Language,
-    problem: &Problem,
-    at: usize,
-    newness: &Newness<'_>,
-) -> Finding {
+fn finding(source: &Source, language: Language, problem: &Problem, at: usize, is_new: bool, blocks: bool) -> Finding {
     let rule = format!("{}-syntax", language.as_str());
-    let is_new = newness.is_new(problem);
     let line = source.lines().bytes(&source.text, problem.lines.start);
     Finding {
         check: CheckName::SyntaxCheck,
-        severity: Severity::High,
+        severity: if blocks || !is_new { Severity::High } else { Severity::Low },
         message: problem.message(language),
         remedy: "Make the file parse again; look at the lines just above as well.".into(),
         cwe: None,
@@ -120,7 +138,7 @@ fn finding(
         span: source.lines().span(&source.text, &problem.range),
         fingerprint: fingerprint(&rule, &source.path, line.trim_ascii(), at),
         is_new,
-        blocks: is_new,
+        blocks,
         allowed: None,
         masked: None,
         rule,

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-pub(crate) use plain::{one_line, plain};
+pub(crate) use plain::{counted, one_line, plain};
 pub(crate) use table::Table;
 
 /// A place to print to. When the reader has closed its end, everything after that is dropped.

@@ -19,7 +19,7 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     }
     for task in run.list.iter().filter(|task| !task.refusals.is_empty()) {
         out.line("");
-        out.line(format!("{} was refused {} times:", task.id, task.refusals.len()));
+        out.line(format!("{} was refused:", task.id));
         for refusal in &task.refusals {
             out.line(format!("    {}", one_line(refusal, 300)));
         }

@@ -5,12 +5,16 @@
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use daemon::{FOLDER, Launch, Place, ServerInfo, launch};
 use protocol::error::Failure;
 
 use crate::client::{Caller, Client};
 use crate::context::Context;
+
+/// How long a daemon that was killed may take to be gone.
+const DYING: Duration = Duration::from_secs(5);
 
 /// Where a daemon listens, and who calls.
 #[derive(Debug, Clone)]
@@ -43,11 +47,19 @@ impl Context {
     /// As there.
     pub(crate) fn daemon_for(&self, how: Launch) -> Result<(Client, bool), Failure> {
         match self.running_daemon() {
-            Err(failure) if failure.code == "daemon.not-running" => {
-                let at = self.start_daemon(how)?;
-                Ok((Client::connect(&at.socket, &at.caller)?, true))
+            Err(failure) if failure.code == "daemon.not-running" => {}
+            other => return Ok((other?, false)),
+        }
+        let deadline = Instant::now() + DYING;
+        loop {
+            let at = self.start_daemon(how)?;
+            match Client::connect(&at.socket, &at.caller) {
+                // A daemon that was killed a moment ago still holds its lock, and nobody listens any more.
+                Err(failure) if failure.code == "daemon.not-running" && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                other => return Ok((other?, true)),
             }
-            other => Ok((other?, false)),
         }
     }
 

@@ -57,9 +57,9 @@ pub fn serve(place: Place, options: Options) -> Result<(), Error> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build();
     let runtime = runtime.map_err(io(&place.root))?;
-    let ended = runtime.block_on(run(place, options));
+    let ended = runtime.block_on(run(place.clone(), options));
     runtime.shutdown_timeout(Duration::from_secs(2));
-    ended
+    ended.inspect_err(|error| leave_word(&place, error))
 }
 
 /// The log goes to standard error, which is the state folder's `daemon.log` for a daemon in the background. `RUST_LOG` says
@@ -69,6 +69,16 @@ fn log() {
     let subscriber = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_env_filter(filter);
     if subscriber.try_init().is_err() {
         tracing::debug!("somebody else logs already");
+    }
+}
+
+/// For the command that waits for us: why it waits in vain. Its log tells the same to people.
+fn leave_word(place: &Place, error: &Error) {
+    let failure = error.to_failure();
+    tracing::error!(code = %failure.code, what = %failure.what, cause = ?failure.cause, "the daemon ends");
+    let text = serde_json::to_vec(&failure).unwrap_or_default();
+    if let Err(error) = project::write_private(&place.boot_failure(), &text) {
+        tracing::error!(%error, "nor could that be written down");
     }
 }
 
@@ -103,6 +113,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     dispatch.boot().await?;
     info.write(&place.project)?;
+    if let Err(error) = std::fs::remove_file(place.boot_failure()) {
+        tracing::debug!(%error, "no earlier daemon left word of a failure");
+    }
     tracing::info!(pid = info.pid, port = info.port, root = %place.root.display(), "ready");
 
     let keep_workers = life(&verbs, &dispatch, options, inbox).await;
@@ -178,7 +191,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     let mut ends_with_run = options.ends_with_run;
     let mut had_run = false;
     let mut signals = Signals::new();
-    let born = tokio::time::Instant::now();
+    let mut busy = tokio::time::Instant::now();
     loop {
         tokio::select! {
             ask = asks.recv() => match ask {
@@ -192,13 +205,16 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
         drop(process::orphans::reap());
         let live = *dispatch.live_runs().borrow() > 0;
         had_run |= live;
+        if live {
+            busy = tokio::time::Instant::now();
+        }
         let quiet = verbs.last_call.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
         let limit = match (ends_with_run, had_run) {
             (true, true) => Some(AFTER_RUN),
             (true, false) => Some(BEFORE_RUN),
             (false, _) => options.idle,
         };
-        if !live && limit.is_some_and(|limit| quiet > limit && born.elapsed() > limit) {
+        if !live && limit.is_some_and(|limit| quiet > limit && busy.elapsed() > limit) {
             return true;
         }
     }

@@ -34,18 +34,26 @@ impl From<Failure> for Error {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Refused(failure) => *failure,
-            Error::Store(error) => error.failure(),
-            Error::Process(error) => error.failure(),
-            Error::Dispatch(error) => error.into(),
-            Error::Io { ref path, ref source } => {
+impl Error {
+    /// What faces show.
+    #[must_use]
+    pub fn to_failure(&self) -> Failure {
+        match self {
+            Self::Refused(failure) => (**failure).clone(),
+            Self::Store(error) => error.failure(),
+            Self::Process(error) => error.failure(),
+            Self::Dispatch(error) => error.to_failure(),
+            Self::Io { path, source } => {
                 let code = if source.kind() == std::io::ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
-                Self::new(code, error.to_string()).at(path.clone()).because(source)
+                Failure::new(code, self.to_string()).at(path.clone()).because(source)
             }
         }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        error.to_failure()
     }
 }
 

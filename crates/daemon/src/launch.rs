@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use process::clock::Deadline;
 use process::env::{Env, var};
+use process::fingerprint::Fingerprint;
 use process::spawn::Spawn;
 use protocol::error::Failure;
 
@@ -45,16 +46,49 @@ pub fn launch(place: &Place, launch: Launch) -> Result<ServerInfo, Error> {
         argv.push("--ends-with-run".to_owned());
     }
     let log = place.log();
-    Spawn::new(argv).cwd(&place.root).env_only(Env::plain().inherit(PASSED)).own_session().detached(Some(&log))?;
+    let spawn = Spawn::new(argv).cwd(&place.root).env_only(Env::plain().inherit(PASSED)).own_session();
+    let started = spawn.detached(Some(&log))?;
+    let lives = || started.fingerprint.as_ref().is_some_and(Fingerprint::is_alive);
     let limit = Deadline::after(READY);
     while !limit.has_passed() {
         if let Some(info) = running(place)? {
             return Ok(info);
         }
+        if !lives() {
+            break;
+        }
         std::thread::sleep(LOOK);
+    }
+    // Two commands may have started a daemon each: the one that was slower has ended, and the other is ready soon.
+    if let Some(info) = other(place)? {
+        return Ok(info);
+    }
+    if let Some(failure) = left_word(place) {
+        return Err(failure.into());
     }
     let what = format!("the daemon did not become ready within {} s", READY.as_secs());
     Err(Failure::new("daemon.unreachable", what).at(log.display().to_string()).hint("switchboard doctor").into())
+}
+
+/// Waits for a daemon that another command has started.
+fn other(place: &Place) -> Result<Option<ServerInfo>, Error> {
+    let limit = Deadline::after(READY);
+    while Owner::of(place)?.is_some() && !limit.has_passed() {
+        if let Some(info) = running(place)? {
+            return Ok(Some(info));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(None)
+}
+
+/// Why the daemon that was started has ended, in its own words.
+fn left_word(place: &Place) -> Option<Failure> {
+    let path = place.boot_failure();
+    let failure = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+    // Read once: the next failure is to be its own. A file that stays is overwritten by it.
+    std::fs::remove_file(&path).ok()?;
+    Some(failure)
 }
 
 /// The daemon of a place if it is ready: it holds the lock and has put its sign out.

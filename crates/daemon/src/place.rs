@@ -72,6 +72,12 @@ impl Place {
         self.state.join("daemon.lock")
     }
 
+    /// Why the last daemon did not start; gone once one has.
+    #[must_use]
+    pub fn boot_failure(&self) -> PathBuf {
+        self.state.join("boot-failure.json")
+    }
+
     /// The daemon's log.
     #[must_use]
     pub fn log(&self) -> PathBuf {

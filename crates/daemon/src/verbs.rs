@@ -64,14 +64,16 @@ struct Call<'a> {
 
 impl Invoke for Verbs {
     fn invoke(&self, caller: Caller, verb: String, args: Value, key: Option<String>) -> Answering<'_> {
-        *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = tokio::time::Instant::now();
+        self.note_call();
         Box::pin(async move {
             let caller = stand(caller);
             let Some(name) = known(&verb) else { return Err(face::unknown_verb(&verb)) };
             self.ask_policy(&caller, name, &args)?;
             let digest = Digest::of(args.to_string().as_bytes());
             let call = Call { verbs: self, caller, verb: name, key, args: digest };
-            call.run(args).await
+            let answer = call.run(args).await;
+            self.note_call();
+            answer
         })
     }
 
@@ -119,6 +121,11 @@ fn known(verb: &str) -> Option<&'static str> {
 // === impl Verbs ===
 
 impl Verbs {
+    /// A call has come or gone: the daemon is not idle.
+    fn note_call(&self) {
+        *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = tokio::time::Instant::now();
+    }
+
     fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
         let (kind, run, task) = match &caller.kind {
             CallerKind::Person => (policy::CallerKind::Person, "", ""),

@@ -117,10 +117,11 @@ async fn finish(ctx: &Ctx, outcome: protocol::run::RunOutcome) -> Outcome {
     }
     ctx.inner.crash("run-finished");
     crate::verb::merge_run::tidy(ctx).await;
-    if ctx.plan.merge && outcome == protocol::run::RunOutcome::Succeeded {
-        if let Err(error) = crate::verb::merge_run::merge(&ctx.inner, &ctx.plan.run).await {
-            tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
-        }
+    if ctx.plan.merge
+        && outcome == protocol::run::RunOutcome::Succeeded
+        && let Err(error) = crate::verb::merge_run::merge(&ctx.inner, &ctx.plan.run).await
+    {
+        tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
     }
     Outcome { is_last: true, ..Outcome::default() }
 }

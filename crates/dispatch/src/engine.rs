@@ -71,6 +71,7 @@ pub(crate) struct Engine {
     state: RunState,
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
+    merge_under_way: Option<EffectKey>,
     me: Handle,
     inbox: mpsc::Receiver<Msg>,
 }
@@ -126,7 +127,16 @@ impl Engine {
         let plan = Arc::new(load(&inner, run)?);
         let state = fold_state(&inner.store, run)?;
         let last = last_workers(&inner, run)?;
-        Ok(Self { inner, plan, state, last, under_way: BTreeSet::new(), me: Handle::new(me), inbox })
+        Ok(Self {
+            inner,
+            plan,
+            state,
+            last,
+            under_way: BTreeSet::new(),
+            merge_under_way: None,
+            me: Handle::new(me),
+            inbox,
+        })
     }
 
     /// Runs until the run has ended or the daemon goes down.
@@ -181,6 +191,7 @@ impl Engine {
                 TaskState::Merging { change, onto } => {
                     let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit: change.commit };
                     self.under_way.insert(effect.key());
+                    self.merge_under_way = Some(effect.key());
                     self.start_effect(effect, Some(onto));
                 }
                 TaskState::Pending
@@ -199,6 +210,14 @@ impl Engine {
 
     fn start_effects(&mut self) {
         for effect in self.state.decide(self.inner.store.now()) {
+            // Between the start of a merge and its intent another task may come first in order: one merge at a time.
+            let is_merge = matches!(effect, Effect::Merge { .. });
+            if is_merge && self.merge_under_way.is_some() {
+                continue;
+            }
+            if is_merge {
+                self.merge_under_way = Some(effect.key());
+            }
             if self.under_way.insert(effect.key()) {
                 self.start_effect(effect, None);
             }
@@ -239,6 +258,9 @@ impl Engine {
             }
         }
         self.under_way.remove(&key);
+        if self.merge_under_way.as_ref() == Some(&key) {
+            self.merge_under_way = None;
+        }
         is_over
     }
 
@@ -299,7 +321,7 @@ pub(crate) fn fold_state(store: &store::Store, run: &RunId) -> Result<RunState, 
 
 /// Reads a run's fixed part: the log has it, but for how its agents are started.
 pub(crate) fn load(inner: &Inner, run: &RunId) -> Result<RunPlan, Error> {
-    let row = inner.store.get(crate::work::RUNS, &vec![run.as_str().into()])?;
+    let row = inner.store.get(crate::work::RUNS, &[run.as_str().into()])?;
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;
     let text = inner.store.body(configured)?.ok_or_else(|| Error::Missing(format!("the plan of {run}")))?;

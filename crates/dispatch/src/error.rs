@@ -46,20 +46,28 @@ impl From<Failure> for Error {
     }
 }
 
+impl Error {
+    /// What faces show.
+    #[must_use]
+    pub fn to_failure(&self) -> Failure {
+        match self {
+            Self::Refused(failure) => (**failure).clone(),
+            Self::Store(error) => error.failure(),
+            Self::Process(error) => error.failure(),
+            Self::Io { path, source } => {
+                let code = if source.kind() == std::io::ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
+                Failure::new(code, self.to_string()).at(path.clone()).because(source)
+            }
+            Self::Shape { source, .. } => Failure::new("internal.bug", self.to_string()).because(source),
+            Self::Missing(_) => Failure::new("internal.bug", self.to_string()),
+            Self::Stopping => Failure::new("daemon.unreachable", self.to_string()).hint("call again in a moment"),
+        }
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Refused(failure) => *failure,
-            Error::Store(error) => error.failure(),
-            Error::Process(error) => error.failure(),
-            Error::Io { ref path, ref source } => {
-                let code = if source.kind() == std::io::ErrorKind::StorageFull { "io.disk-full" } else { "io.denied" };
-                Self::new(code, error.to_string()).at(path.clone()).because(source)
-            }
-            Error::Shape { ref source, .. } => Self::new("internal.bug", error.to_string()).because(source),
-            Error::Missing(_) => Self::new("internal.bug", error.to_string()),
-            Error::Stopping => Self::new("daemon.unreachable", error.to_string()).hint("call again in a moment"),
-        }
+        error.to_failure()
     }
 }
 

@@ -123,7 +123,7 @@ impl Dispatch {
 
 /// A shim must bring the token of which the record holds the digest.
 fn admit(inner: &Inner, worker: &WorkerId, token: &str) -> Result<(), Error> {
-    let row = inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
+    let row = inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let digest = Digest::of(token.as_bytes()).hex();
     let fits =
         row.is_some_and(|row| row.get_text("token").is_some_and(|held| same(held.as_bytes(), digest.as_bytes())));
@@ -170,7 +170,10 @@ async fn serve(
             }
         }
     }
-    link.signals.send(Signal::Detached).await.map_err(|_| Error::Stopping)
+    if link.signals.send(Signal::Detached).await.is_err() {
+        tracing::debug!(worker = %link.worker, "the worker's watch ended before its shim");
+    }
+    Ok(())
 }
 
 /// Reads on to the end of a line into `buffer`, which keeps what was read when the caller stops waiting in between.

@@ -117,7 +117,7 @@ async fn settle(
 }
 
 async fn tell(inner: &Inner, id: &NeedId, option: Option<String>) -> Result<(), Error> {
-    let row = inner.store.get(NEEDS, &vec![id.as_str().into()])?.ok_or_else(|| Error::Missing(id.to_string()))?;
+    let row = inner.store.get(NEEDS, &[id.as_str().into()])?.ok_or_else(|| Error::Missing(id.to_string()))?;
     let worker = WorkerId::new(row.try_text("worker")?).map_err(|_| Error::Missing(format!("the worker of {id}")))?;
     let Some(link) = inner.link(&worker) else { return Ok(()) };
     link.tell(ShimCommand::Permit { ask: row.try_text("ask")?.to_owned(), option }).await
@@ -158,7 +158,7 @@ async fn expire_once(inner: &Inner) -> Result<(), Error> {
 }
 
 fn find(inner: &Inner, id: &str) -> Result<Need, Error> {
-    if let Some(row) = inner.store.get(NEEDS, &vec![id.into()])? {
+    if let Some(row) = inner.store.get(NEEDS, &[id.into()])? {
         return need(inner, &row);
     }
     let rows = inner.store.read(&Query::table(NEEDS).desc("seq").limit(10_000))?;

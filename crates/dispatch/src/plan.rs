@@ -99,8 +99,11 @@ pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
     }
     let parsed = pipeline::plan_md::parse(text).map_err(|error| error.failure(source))?;
     if parsed.plan.migration_status == Some(MigrationStatus::MigrationFailed) {
-        let what = "this is neither a plan.json nor a plan.md: no line is a phase (`## Phase 1: …`) with tasks below it";
-        return Err(Failure::new("plan.syntax", what).at(source).hint("see docs: a plan has phases, and phases have tasks"));
+        let what =
+            "this is neither a plan.json nor a plan.md: no line is a phase (`## Phase 1: …`) with tasks below it";
+        return Err(Failure::new("plan.syntax", what)
+            .at(source)
+            .hint("see docs: a plan has phases, and phases have tasks"));
     }
     Ok(parsed.plan)
 }

@@ -3,7 +3,6 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use protocol::finding::CheckReport;
 use protocol::id::RunId;
 use protocol::plan::TaskId;
 use protocol::run::{GateVerdict, Refusal, RefusalCause, RunEvent, TaskState, TaskView};
@@ -13,7 +12,6 @@ use store::{Filter, Query, Row};
 
 use crate::Error;
 use crate::context::Inner;
-use crate::effect::Ctx;
 use crate::error::io;
 use crate::plan::RunPlan;
 use crate::work::WORKERS;
@@ -193,9 +191,4 @@ fn tail(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
     let mut text = Vec::new();
     file.take(bytes).read_to_end(&mut text).map_err(io(path))?;
     Ok(text)
-}
-
-/// Keeps what the gates found as evidence in the swarm document's format.
-pub(crate) fn keep_evidence(ctx: &Ctx, id: &TaskId, attempt: u32, reports: &[CheckReport]) -> Result<(), Error> {
-    crate::evidence::keep(&ctx.inner, &ctx.plan, id, attempt, reports)
 }

@@ -85,7 +85,7 @@ impl Watch {
         worker: WorkerId,
         engine: Handle,
     ) -> Result<Self, Error> {
-        let row = inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
+        let row = inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
         let agent = row.try_text("agent")?;
         let agent = AgentName::new(agent).map_err(|_| Error::Missing(format!("the agent of {worker}")))?;

@@ -4,73 +4,77 @@
 
 mod name;
 
-/// A language that can be parsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    /// Go.
-    Go,
-    /// JavaScript, with JSX.
-    JavaScript,
-    /// Python 3.
-    Python,
-    /// Rust.
-    Rust,
-    /// TypeScript.
-    TypeScript,
-    /// TypeScript with JSX.
-    Tsx,
+/// Makes the enum and its tables out of one list: variant, doc, name, title, grammar.
+macro_rules! languages {
+    ($($variant:ident, $name:literal, $title:literal, $grammar:expr;)*) => {
+        /// A language that can be parsed.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Language {
+            $(#[doc = $title] $variant,)*
+        }
+
+        impl Language {
+            /// Lists every language.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// Gives the name in small letters, as the swarm document writes it.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Gives the name as people write it.
+            #[must_use]
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $title,)*
+                }
+            }
+
+            /// Gives the grammar.
+            #[must_use]
+            pub fn grammar(self) -> tree_sitter::Language {
+                match self {
+                    $(Self::$variant => $grammar.into(),)*
+                }
+            }
+        }
+    };
+}
+
+languages! {
+    Bash, "bash", "Bash", tree_sitter_bash::LANGUAGE;
+    C, "c", "C", tree_sitter_c::LANGUAGE;
+    CSharp, "csharp", "C#", tree_sitter_c_sharp::LANGUAGE;
+    Cpp, "cpp", "C++", tree_sitter_cpp::LANGUAGE;
+    Css, "css", "CSS", tree_sitter_css::LANGUAGE;
+    Dart, "dart", "Dart", tree_sitter_dart::LANGUAGE;
+    Go, "go", "Go", tree_sitter_go::LANGUAGE;
+    Ini, "ini", "INI", tree_sitter_ini::LANGUAGE;
+    Java, "java", "Java", tree_sitter_java::LANGUAGE;
+    JavaScript, "javascript", "JavaScript", tree_sitter_javascript::LANGUAGE;
+    Kotlin, "kotlin", "Kotlin", tree_sitter_kotlin_ng::LANGUAGE;
+    Php, "php", "PHP", tree_sitter_php::LANGUAGE_PHP;
+    PowerShell, "powershell", "PowerShell", tree_sitter_powershell::LANGUAGE;
+    Python, "python", "Python", tree_sitter_python::LANGUAGE;
+    Regex, "regex", "a regular expression", tree_sitter_regex::LANGUAGE;
+    Ruby, "ruby", "Ruby", tree_sitter_ruby::LANGUAGE;
+    Rust, "rust", "Rust", tree_sitter_rust::LANGUAGE;
+    Swift, "swift", "Swift", tree_sitter_swift::LANGUAGE;
+    TypeScript, "typescript", "TypeScript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT;
+    Tsx, "tsx", "TypeScript with JSX", tree_sitter_typescript::LANGUAGE_TSX;
 }
 
 impl Language {
-    /// Lists every language.
-    pub const ALL: [Self; 6] = [Self::Go, Self::JavaScript, Self::Python, Self::Rust, Self::TypeScript, Self::Tsx];
-
-    /// Gives the name in lower case, as the swarm document writes it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Go => "go",
-            Self::JavaScript => "javascript",
-            Self::Python => "python",
-            Self::Rust => "rust",
-            Self::TypeScript => "typescript",
-            Self::Tsx => "tsx",
-        }
-    }
-
-    /// Gives the name as people write it.
-    #[must_use]
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::Go => "Go",
-            Self::JavaScript => "JavaScript",
-            Self::Python => "Python",
-            Self::Rust => "Rust",
-            Self::TypeScript => "TypeScript",
-            Self::Tsx => "TypeScript with JSX",
-        }
-    }
-
-    /// Gives the grammar.
-    #[must_use]
-    pub fn grammar(self) -> tree_sitter::Language {
-        match self {
-            Self::Go => tree_sitter_go::LANGUAGE.into(),
-            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
-            Self::Python => tree_sitter_python::LANGUAGE.into(),
-            Self::Rust => tree_sitter_rust::LANGUAGE.into(),
-            Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-            Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
-        }
-    }
-
     /// Tells the language of a file from its name, or from its `#!` line where the name has no ending.
     #[must_use]
     pub fn of(path: &str, head: &[u8]) -> Option<Self> {
         let file = path.rsplit('/').next().unwrap_or(path);
-        match file.rsplit_once('.') {
+        match file.trim_start_matches('.').rsplit_once('.') {
             Some((_, ending)) => name::by_ending(&ending.to_ascii_lowercase()),
-            None => name::by_first_line(head),
+            None => name::by_first_line(head).or_else(|| name::by_name(file)),
         }
     }
 }
@@ -94,5 +98,7 @@ mod tests {
         assert_eq!(Language::of("a.b/tool", b"#!/usr/bin/env -S python3 -u\n"), Some(Language::Python));
         assert_eq!(Language::of("a/README", b"python\n"), None);
         assert_eq!(Language::of("a.tsx", b""), Some(Language::Tsx));
+        assert_eq!(Language::of("Rakefile", b""), Some(Language::Ruby));
+        assert_eq!(Language::of("a.d.ts", b""), Some(Language::TypeScript));
     }
 }

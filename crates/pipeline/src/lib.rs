@@ -4,6 +4,7 @@
 //! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
 //! do next).
 
+pub mod evidence;
 pub mod paths;
 pub mod plan_hash;
 pub mod plan_json;

@@ -4,7 +4,7 @@ mod forecast;
 mod opening;
 mod order;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use protocol::plan::{Plan, Task, TaskId, TaskStatus};
 use protocol::run::{Prepared, SkipCode, Skipped};
@@ -22,9 +22,7 @@ pub const MAX_CONFLICTS: usize = 1_000;
 #[must_use]
 pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut skipped = Vec::new();
-    let tasks: BTreeMap<&TaskId, &Task> = plan.tasks().map(|task| (&task.id, task)).collect();
-    let open = leave_out(&tasks, finished, &mut skipped);
-    let nodes = Nodes::new(&open);
+    let nodes = Nodes::new(leave_out(sorted(plan), finished, &mut skipped));
     let order = order::topological(&nodes);
     let max_workers = settings::max_workers(plan, workers);
     let forecast = forecast::forecast(&nodes, max_workers as usize);
@@ -39,34 +37,43 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
     }
 }
 
+/// All tasks in their natural order.
+fn sorted(plan: &Plan) -> Vec<&Task> {
+    let mut tasks: Vec<_> = plan.tasks().collect();
+    tasks.sort_by(|a, b| a.id.cmp(&b.id));
+    tasks
+}
+
+/// Where each task stands in a list; only ever asked, never walked, so that its order doesn't matter.
+fn numbers<'a>(tasks: &[&'a Task]) -> HashMap<&'a TaskId, usize> {
+    tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect()
+}
+
 /// Leaves out what is done, parked, or depends on what is parked.
-fn leave_out<'a>(
-    tasks: &BTreeMap<&'a TaskId, &'a Task>,
-    finished: &BTreeSet<TaskId>,
-    skipped: &mut Vec<Skipped>,
-) -> BTreeMap<&'a TaskId, &'a Task> {
-    let mut open = tasks.clone();
+fn leave_out<'a>(tasks: Vec<&'a Task>, finished: &BTreeSet<TaskId>, skipped: &mut Vec<Skipped>) -> Vec<&'a Task> {
     let mut parked = Vec::new();
-    for (id, task) in tasks {
+    let mut left_out = vec![false; tasks.len()];
+    for (at, task) in tasks.iter().enumerate() {
         let Some((code, detail, met)) = standing(task, finished) else { continue };
-        open.remove(id);
-        skipped.push(Skipped { id: (*id).clone(), code, detail });
+        left_out[at] = true;
+        skipped.push(Skipped { id: task.id.clone(), code, detail });
         if !met {
-            parked.push(*id);
+            parked.push(at);
         }
     }
-    let dependents = dependents(tasks);
+    let dependents = dependents(&tasks);
     while let Some(root) = parked.pop() {
-        for id in dependents.get(root).into_iter().flatten() {
-            if open.remove(id).is_some() {
-                let detail = format!("depends on {root}, which the run leaves out");
-                skipped.push(Skipped { id: (*id).clone(), code: SkipCode::DepUnmet, detail });
-                parked.push(id);
+        for at in &dependents[root] {
+            if std::mem::replace(&mut left_out[*at], true) {
+                continue;
             }
+            let detail = format!("depends on {}, which the run leaves out", tasks[root].id);
+            skipped.push(Skipped { id: tasks[*at].id.clone(), code: SkipCode::DepUnmet, detail });
+            parked.push(*at);
         }
     }
     skipped.sort_by(|a, b| a.id.cmp(&b.id));
-    open
+    tasks.into_iter().zip(left_out).filter(|(_, left_out)| !left_out).map(|(task, _)| task).collect()
 }
 
 /// Why a task is left out for its own sake, and whether those that depend on it may go on.
@@ -85,10 +92,13 @@ fn standing(task: &Task, finished: &BTreeSet<TaskId>) -> Option<(SkipCode, Strin
     }
 }
 
-fn dependents<'a>(tasks: &BTreeMap<&'a TaskId, &'a Task>) -> BTreeMap<&'a TaskId, Vec<&'a TaskId>> {
-    let mut dependents: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
-    for task in tasks.values() {
-        task.depends.iter().for_each(|on| dependents.entry(on).or_default().push(&task.id));
+/// For each task, those that depend on it, each once.
+fn dependents(tasks: &[&Task]) -> Vec<Vec<usize>> {
+    let numbers = numbers(tasks);
+    let mut dependents = vec![Vec::new(); tasks.len()];
+    for (at, task) in tasks.iter().enumerate() {
+        let depends: BTreeSet<_> = task.depends.iter().filter_map(|on| numbers.get(on).copied()).collect();
+        depends.into_iter().for_each(|on: usize| dependents[on].push(at));
     }
     dependents
 }
@@ -103,24 +113,18 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    fn new(open: &BTreeMap<&'a TaskId, &'a Task>) -> Self {
-        let numbers: BTreeMap<_, _> = open.keys().enumerate().map(|(at, id)| (*id, at)).collect();
-        let tasks: Vec<_> = open.values().copied().collect();
-        let mut nodes = Self {
-            depends: vec![Vec::new(); tasks.len()],
-            dependents: vec![Vec::new(); tasks.len()],
-            writes: tasks.iter().map(|task| patterns(task)).collect(),
-            index: PathIndex::default(),
-            tasks,
-        };
-        for at in 0..nodes.tasks.len() {
-            let depends: BTreeSet<_> =
-                nodes.tasks[at].depends.iter().filter_map(|on| numbers.get(on).copied()).collect();
-            depends.iter().for_each(|on| nodes.dependents[*on].push(at));
-            nodes.depends[at] = depends.into_iter().collect();
-            nodes.writes[at].iter().for_each(|pattern| nodes.index.insert(pattern, at));
+    fn new(tasks: Vec<&'a Task>) -> Self {
+        let dependents = dependents(&tasks);
+        let mut depends = vec![Vec::new(); tasks.len()];
+        for (on, waiting) in dependents.iter().enumerate() {
+            waiting.iter().for_each(|at| depends[*at].push(on));
         }
-        nodes
+        let writes: Vec<Vec<Pattern>> = tasks.iter().map(|task| patterns(task)).collect();
+        let mut index = PathIndex::default();
+        for (at, patterns) in writes.iter().enumerate() {
+            patterns.iter().for_each(|pattern| index.insert(pattern, at));
+        }
+        Self { tasks, depends, dependents, writes, index }
     }
 
     fn len(&self) -> usize {

@@ -2,7 +2,7 @@
 //!
 //! Every spawn of ours is noted here, so that a child that nobody noted is an orphan that the kernel handed to us.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,6 +16,9 @@ use crate::{Error, Result};
 
 /// Longest time a sweep goes on while children of the killed keep appearing.
 const SWEEP_LIMIT: Duration = Duration::from_secs(5);
+
+/// Exits of detached children that are remembered; the oldest go first.
+const MAX_EXITS: usize = 1024;
 
 /// How we hold a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +40,13 @@ pub struct Swept {
     pub left: Vec<u32>,
 }
 
-static CHILDREN: Mutex<BTreeMap<u32, Hold>> = Mutex::new(BTreeMap::new());
+/// Our children, and how detached ones ended.
+struct Children {
+    held: BTreeMap<u32, Hold>,
+    exits: VecDeque<(u32, Exit)>,
+}
+
+static CHILDREN: Mutex<Children> = Mutex::new(Children { held: BTreeMap::new(), exits: VecDeque::new() });
 
 /// From now on, orphaned descendants become our children instead of init's.
 ///
@@ -50,16 +59,21 @@ pub fn become_subreaper() -> Result<()> {
 /// Collects what has ended, and kills nothing: detached children, and orphans that are zombies.
 #[must_use]
 pub fn reap() -> Swept {
-    let children = children();
+    let mut children = children();
     let mut swept = Swept::default();
     for (pid, hold) in own_children(&children) {
         if hold != Some(Hold::Owned) {
-            collect(pid, hold, &mut swept);
+            collect(&mut children, pid, hold, &mut swept);
         }
     }
-    drop(children);
-    forget(&swept);
     swept
+}
+
+/// How a detached child ended, whoever collected it; nothing while it runs, or when it was never ours.
+#[must_use]
+pub fn exit_of(pid: u32) -> Option<Exit> {
+    let _ = reap();
+    children().exits.iter().find(|(ended, _)| *ended == pid).map(|(_, exit)| *exit)
 }
 
 /// Kills every orphan that came to us, and the orphans that this makes, until none is left. Detached children are left
@@ -117,37 +131,38 @@ pub fn kill_marked(name: &str, value: &str) -> Vec<Fingerprint> {
 pub(crate) fn noting<T>(hold: Hold, spawn: impl FnOnce() -> Result<(u32, T)>) -> Result<T> {
     let mut children = children();
     let (pid, child) = spawn()?;
-    children.insert(pid, hold);
+    children.exits.retain(|(ended, _)| *ended != pid);
+    children.held.insert(pid, hold);
     Ok(child)
 }
 
 /// A child was reaped by its handle.
 pub(crate) fn gone(pid: u32) {
-    children().remove(&pid);
+    children().held.remove(&pid);
 }
 
 /// A child has no handle any more, but may still run.
 pub(crate) fn abandon(pid: u32) {
-    children().insert(pid, Hold::Detached);
+    children().held.insert(pid, Hold::Detached);
 }
 
-fn children() -> MutexGuard<'static, BTreeMap<u32, Hold>> {
+fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn own_children(known: &BTreeMap<u32, Hold>) -> Vec<(u32, Option<Hold>)> {
+fn own_children(children: &Children) -> Vec<(u32, Option<Hold>)> {
     let own = std::process::id();
     let is_child = |pid: &u32| fingerprint::stat(*pid).is_some_and(|stat| stat.parent == own);
-    fingerprint::all_pids().into_iter().filter(is_child).map(|pid| (pid, known.get(&pid).copied())).collect()
+    fingerprint::all_pids().into_iter().filter(is_child).map(|pid| (pid, children.held.get(&pid).copied())).collect()
 }
 
 fn sweep_once(all: &mut Swept) -> Vec<u32> {
-    let known = children();
+    let mut children = children();
     let mut left = Vec::new();
-    for (pid, hold) in own_children(&known) {
+    for (pid, hold) in own_children(&children) {
         match hold {
             Some(Hold::Owned) => {}
-            Some(Hold::Detached) => collect(pid, hold, all),
+            Some(Hold::Detached) => collect(&mut children, pid, hold, all),
             None => {
                 if let Some(pid) = fingerprint::raw(pid)
                     && rustix::process::kill_process(pid, Signal::KILL).is_err()
@@ -156,28 +171,26 @@ fn sweep_once(all: &mut Swept) -> Vec<u32> {
                 }
                 all.killed.push(pid);
                 left.push(pid);
-                collect(pid, hold, all);
+                collect(&mut children, pid, hold, all);
             }
         }
     }
-    drop(known);
     all.killed.sort_unstable();
     all.killed.dedup();
-    forget(all);
     left
 }
 
-fn collect(pid: u32, hold: Option<Hold>, swept: &mut Swept) {
+fn collect(children: &mut Children, pid: u32, hold: Option<Hold>, swept: &mut Swept) {
     let Some(raw) = fingerprint::raw(pid) else { return };
     let Ok(Some(status)) = waitid(WaitId::Pid(raw), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) else { return };
-    if hold == Some(Hold::Detached) {
-        swept.ended.push((pid, Exit::from_wait(&status)));
+    if hold != Some(Hold::Detached) {
+        return;
     }
-}
-
-fn forget(swept: &Swept) {
-    let mut children = children();
-    for (pid, _) in &swept.ended {
-        children.remove(pid);
+    let exit = Exit::from_wait(&status);
+    children.held.remove(&pid);
+    children.exits.push_back((pid, exit));
+    if children.exits.len() > MAX_EXITS {
+        children.exits.pop_front();
     }
+    swept.ended.push((pid, exit));
 }

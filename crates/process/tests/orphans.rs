@@ -49,10 +49,8 @@ fn what_escapes_its_group_is_found_and_ended_and_what_is_ours_is_left_alone() {
     assert!(escaped.iter().all(|process| swept.killed.contains(&process.pid)), "{swept:?}");
     assert!(swept.left.is_empty(), "{swept:?}");
     assert!(alive.is_alive(), "what was detached lives on");
-    let ended = swept.ended.into_iter().find(|(pid, _)| *pid == brief.pid);
-    let ended =
-        ended.unwrap_or_else(|| until("the exit", || orphans::reap().ended.into_iter().find(|e| e.0 == brief.pid)));
-    assert_eq!(ended.1, Exit::Exited(7));
+    assert_eq!(until("the exit", || orphans::exit_of(brief.pid)), Exit::Exited(7));
+    assert_eq!(orphans::exit_of(brief.pid), Some(Exit::Exited(7)), "it is remembered");
 
     // A dead worker's processes are found by the mark in their environment.
     let marked = Spawn::new(["sh", "-c", "sleep 1000 & sleep 1000"])
@@ -64,6 +62,5 @@ fn what_escapes_its_group_is_found_and_ended_and_what_is_ours_is_left_alone() {
     assert!(!marked.fingerprint.unwrap().is_alive());
 
     assert!(alive.signal(process::spawn::Signal::TERM));
-    let ended = until("the exit", || orphans::reap().ended.into_iter().find(|e| e.0 == detached.pid));
-    assert_eq!(ended.1, Exit::Signalled(15));
+    assert_eq!(until("the exit", || orphans::exit_of(detached.pid)), Exit::Signalled(15));
 }

@@ -15,7 +15,7 @@ pub struct Config {
     pub path: PathBuf,
     /// Page cache of the writer in KiB; each of the two readers takes a quarter. Default 1,024.
     pub cache_kib: u32,
-    /// Batches that may wait for the writer; one more is answered with [`Error::Busy`]. Default 1,024.
+    /// Batches that may wait for the writer; one more is answered with [`crate::Error::Busy`]. Default 1,024.
     pub queue: usize,
     /// Where the time comes from.
     pub clock: Clock,

@@ -74,6 +74,31 @@ pub(super) fn keeper(library: &str) -> Option<&'static Keeper> {
 mod tests {
     use super::*;
 
+    /// The lists of `docs/architecture.md`: level, crate, and who it may depend on.
+    fn documented() -> Vec<(String, String, String)> {
+        let text = include_str!("../../../docs/architecture.md");
+        let cells =
+            |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+        let rows = text.lines().filter(|line| line.starts_with("| ")).map(cells);
+        let rows = rows.filter(|cells| cells.len() == 4 && cells[0].parse::<u8>().is_ok());
+        rows.map(|cells| (cells[0].clone(), cells[1].clone(), cells[3].clone())).collect()
+    }
+
+    #[test]
+    fn the_page_on_architecture_says_the_same() {
+        let documented = documented();
+        for row in ROWS.iter().filter(|row| row.name != "xtask") {
+            let (level, _, may) = documented.iter().find(|(_, name, _)| name == row.name).unwrap();
+            let expected = match row.name {
+                "daemon" => "all of the above but checks and agents".to_owned(),
+                _ if row.may.is_empty() => "–".to_owned(),
+                _ => row.may.join(", "),
+            };
+            assert_eq!((level, may), (&row.level.to_string(), &expected), "{}", row.name);
+        }
+        assert_eq!(documented.len(), ROWS.len() - 1);
+    }
+
     #[test]
     fn every_crate_depends_only_on_lower_levels() {
         for upper in ROWS {

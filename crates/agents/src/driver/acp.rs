@@ -4,6 +4,7 @@
 //! `reference/agents-and-ux.md` §3).
 
 mod files;
+mod handshake;
 mod updates;
 mod wire;
 
@@ -304,39 +305,6 @@ impl Acp {
                 self.turn_answered(answer, is_cancelled);
             }
             Phase::Initializing(_) | Phase::Opening(_) | Phase::Turn { .. } | Phase::Idle | Phase::Broken => {}
-        }
-    }
-
-    fn initialized(&mut self, answer: Result<Value, wire::Fault>) {
-        match answer {
-            Ok(answer) if answer["protocolVersion"] == wire::VERSION => {
-                let id = self.request("session/new", wire::new_session(&self.cwd, self.mcp.as_ref()));
-                self.phase = Phase::Opening(id);
-            }
-            Ok(answer) => {
-                let found = crate::beginning(&answer["protocolVersion"].to_string(), 40).to_owned();
-                self.break_off("agent.protocol", format!("the agent speaks version {found} of ACP, not 1"));
-            }
-            Err(fault) => self.break_off("agent.protocol", format!("the agent refused to begin: {fault}")),
-        }
-    }
-
-    fn opened(&mut self, answer: Result<Value, wire::Fault>) {
-        let session = match &answer {
-            Ok(answer) => answer["sessionId"].as_str().filter(|id| !id.is_empty() && id.len() <= 1024),
-            Err(_) => None,
-        };
-        match (session, answer.as_ref().err()) {
-            (Some(session), _) => {
-                self.session = session.to_owned();
-                self.phase = Phase::Idle;
-                self.ready.push_back(AgentEvent::Opened { session: Some(session.to_owned()) });
-            }
-            (None, Some(fault)) if fault.code == wire::AUTH_REQUIRED => {
-                self.break_off("agent.protocol", format!("the agent wants you to log in first: {fault}"));
-            }
-            (None, Some(fault)) => self.break_off("agent.protocol", format!("the agent opened no session: {fault}")),
-            (None, None) => self.break_off("agent.protocol", "the agent named no session".to_owned()),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Any command: it works in the tree and exits. One turn, which begins with the process and ends with it.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use process::fingerprint::Fingerprint;
@@ -17,13 +16,15 @@ const TEXT_KEPT: usize = 2 << 10;
 #[derive(Debug)]
 pub struct Exec {
     pipe: Pipe,
-    ready: VecDeque<AgentEvent>,
+    is_prompted: bool,
     text: Capture,
     turn: Turn,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
+    /// `Opened` has not been given yet.
+    Opening,
     ToCome,
     Running,
     Over,
@@ -35,8 +36,7 @@ impl Driver for Exec {
     fn start(start: &Start) -> Result<Self> {
         let mut pipe = Pipe::start(start)?;
         pipe.close();
-        let ready = VecDeque::from([AgentEvent::Opened { session: None }]);
-        Ok(Self { pipe, ready, text: Capture::new(TEXT_KEPT), turn: Turn::ToCome })
+        Ok(Self { pipe, is_prompted: false, text: Capture::new(TEXT_KEPT), turn: Turn::Opening })
     }
 
     fn pid(&self) -> u32 {
@@ -48,8 +48,13 @@ impl Driver for Exec {
     }
 
     async fn next(&mut self) -> AgentEvent {
-        if let Some(event) = self.ready.pop_front() {
-            return event;
+        if self.turn == Turn::Opening {
+            self.turn = Turn::ToCome;
+            return AgentEvent::Opened { session: None };
+        }
+        if self.is_prompted {
+            self.is_prompted = false;
+            return AgentEvent::TurnStarted;
         }
         loop {
             match self.pipe.hear().await {
@@ -75,7 +80,7 @@ impl Driver for Exec {
             return false;
         }
         self.turn = Turn::Running;
-        self.ready.push_back(AgentEvent::TurnStarted);
+        self.is_prompted = true;
         true
     }
 

@@ -83,7 +83,7 @@ impl Tools {
         }
     }
 
-    /// Reads until the answer comes; questions of the server are declined.
+    /// Reads until the answer comes; pings are answered, other questions of the server declined.
     async fn answer(&mut self, id: u64) -> Result<Value, String> {
         let mut buffer = vec![0; 16 << 10];
         loop {
@@ -92,9 +92,13 @@ impl Tools {
                 if message.get("method").is_none() && message["id"] == id {
                     return Ok(message);
                 }
-                if message.get("method").is_some() && message.get("id").is_some() {
-                    let error = json!({ "code": -32601, "message": "not offered" });
-                    self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error })).await?;
+                if let (Some(method), Some(id)) = (message.get("method"), message.get("id")) {
+                    let mut answer = json!({ "jsonrpc": "2.0", "id": id });
+                    match method == "ping" {
+                        true => answer["result"] = json!({}),
+                        false => answer["error"] = json!({ "code": -32601, "message": "not offered" }),
+                    }
+                    self.send(&answer).await?;
                 }
             }
             match self.stdout.read(&mut buffer).await {

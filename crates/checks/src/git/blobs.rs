@@ -57,10 +57,7 @@ impl Blobs {
 impl Batch {
     fn start(root: &Path, limits: &Limits) -> io::Result<Self> {
         let args = guarded(&["cat-file", "--batch"]);
-        let env: Vec<_> = ENV
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let env: Vec<_> = ENV.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut child = command::start(
             &Job {
                 program: "git",

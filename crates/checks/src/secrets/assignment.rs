@@ -50,29 +50,16 @@ fn read(place: &Place<'_>, wanted: Promise) -> Option<Found> {
         return None;
     }
     let (range, is_compared) = value_after(place, &name)?;
-    let assigned = Assigned {
-        name: &place.text[name],
-        value: &place.text[range.clone()],
-        kind: place.kind,
-        is_compared,
-    };
+    let assigned =
+        Assigned { name: &place.text[name], value: &place.text[range.clone()], kind: place.kind, is_compared };
     is_credential(wanted, &assigned).then_some(Found { range })
 }
 
 /// Extends a keyword to the name it is part of.
 fn name_around(text: &[u8], keyword: Range<usize>) -> Range<usize> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    let before = text[..keyword.start]
-        .iter()
-        .rev()
-        .take(NAME)
-        .take_while(|byte| is_part(byte))
-        .count();
-    let after = text[keyword.end..]
-        .iter()
-        .take(NAME)
-        .take_while(|byte| is_part(byte))
-        .count();
+    let before = text[..keyword.start].iter().rev().take(NAME).take_while(|byte| is_part(byte)).count();
+    let after = text[keyword.end..].iter().take(NAME).take_while(|byte| is_part(byte)).count();
     let (mut start, mut end) = (keyword.start - before, keyword.end + after);
     while start < keyword.start && matches!(text[start], b'.' | b'-') {
         start += 1;
@@ -101,12 +88,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip(&mut self, most: usize, what: impl Fn(u8) -> bool) -> usize {
-        let count = self
-            .rest()
-            .iter()
-            .take(most)
-            .take_while(|byte| what(**byte))
-            .count();
+        let count = self.rest().iter().take(most).take_while(|byte| what(**byte)).count();
         self.at += count;
         count
     }
@@ -123,11 +105,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips a quote, also one that is itself in a string.
     fn quote(&mut self) -> Option<u8> {
-        let escaped = self.peek() == b'\\'
-            && self
-                .rest()
-                .get(1)
-                .is_some_and(|byte| matches!(byte, b'"' | b'\''));
+        let escaped = self.peek() == b'\\' && self.rest().get(1).is_some_and(|byte| matches!(byte, b'"' | b'\''));
         self.at += usize::from(escaped);
         let quote = self.peek();
         matches!(quote, b'"' | b'\'' | b'`').then(|| {
@@ -168,26 +146,15 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
         None => bare(&mut cursor, place, name, operator)?,
     };
     let is_flag = before == b'-';
-    let is_sentence =
-        operator == Operator::Space && (place.kind.form == Form::Docs || name_is_quoted);
-    let is_plain_space = operator == Operator::Space
-        && cursor.text[range.end.min(text.len() - 1)] != b'\''
-        && !is_flag;
+    let is_sentence = operator == Operator::Space && (place.kind.form == Form::Docs || name_is_quoted);
+    let is_plain_space = operator == Operator::Space && cursor.text[range.end.min(text.len() - 1)] != b'\'' && !is_flag;
     (!is_sentence && !is_plain_space).then_some((range, operator == Operator::Compare))
 }
 
-fn operator(
-    cursor: &mut Cursor<'_>,
-    before: u8,
-    name_is_quoted: bool,
-    name: &[u8],
-) -> Option<Operator> {
+fn operator(cursor: &mut Cursor<'_>, before: u8, name_is_quoted: bool, name: &[u8]) -> Option<Operator> {
     let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or(name);
-    let is_setter = before == b'.'
-        || last.len() < name.len()
-        || [&b"set"[..], b"with"]
-            .iter()
-            .any(|verb| last.starts_with(verb));
+    let is_setter =
+        before == b'.' || last.len() < name.len() || [&b"set"[..], b"with"].iter().any(|verb| last.starts_with(verb));
     for compare in [&b"==="[..], b"==", b"!==", b"!="] {
         if cursor.take(compare) {
             return Some(Operator::Compare);
@@ -215,10 +182,7 @@ fn skip_type(cursor: &mut Cursor<'_>) {
     cursor.spaces();
     let named = cursor.skip(40, |byte| {
         byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'&' | b'\'' | b'_' | b'<' | b'>' | b'[' | b']' | b'?' | b':' | b'.' | b'|'
-            )
+            || matches!(byte, b'&' | b'\'' | b'_' | b'<' | b'>' | b'[' | b']' | b'?' | b':' | b'.' | b'|')
     });
     cursor.spaces();
     if named == 0 || cursor.rest().starts_with(b"==") || !cursor.take(b"=") {
@@ -234,12 +198,7 @@ fn skip_wrapping(cursor: &mut Cursor<'_>) {
         }
     }
     let start = cursor.at;
-    cursor.skip(2, |byte| {
-        matches!(
-            byte.to_ascii_lowercase(),
-            b'b' | b'r' | b'u' | b'f' | b'l' | b'@'
-        )
-    });
+    cursor.skip(2, |byte| matches!(byte.to_ascii_lowercase(), b'b' | b'r' | b'u' | b'f' | b'l' | b'@'));
     if !matches!(cursor.peek(), b'"' | b'\'' | b'`') {
         cursor.at = start;
     }
@@ -271,19 +230,11 @@ fn until(cursor: &mut Cursor<'_>, ends: impl Fn(u8) -> bool) -> Option<Range<usi
 }
 
 /// Reads a value without quotes, where the file has such: in configuration, and in connection and query strings anywhere.
-fn bare(
-    cursor: &mut Cursor<'_>,
-    place: &Place<'_>,
-    name: &Range<usize>,
-    operator: Operator,
-) -> Option<Range<usize>> {
+fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operator: Operator) -> Option<Range<usize>> {
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
-    let is_embedded = operator == Operator::Assign
-        && matches!(before, b';' | b'?' | b'&')
-        && place.text[name.end] == b'=';
-    if operator == Operator::Argument
-        || operator == Operator::Compare
-        || !(is_embedded || place.kind.has_bare_values())
+    let is_embedded =
+        operator == Operator::Assign && matches!(before, b';' | b'?' | b'&') && place.text[name.end] == b'=';
+    if operator == Operator::Argument || operator == Operator::Compare || !(is_embedded || place.kind.has_bare_values())
     {
         return None;
     }
@@ -295,10 +246,8 @@ fn bare(
     };
     let range = until(cursor, ends)?;
     cursor.spaces();
-    let goes_on = !matches!(
-        cursor.peek(),
-        b'\n' | b'\r' | b'#' | b';' | b',' | b'"' | b'\'' | b'`' | b'<' | b'}' | b'/' | b'\\'
-    );
+    let goes_on =
+        !matches!(cursor.peek(), b'\n' | b'\r' | b'#' | b';' | b',' | b'"' | b'\'' | b'`' | b'<' | b'}' | b'/' | b'\\');
     // In a configuration file a value with more words behind it is a sentence.
     (is_embedded || !goes_on || place.kind.form != Form::Config).then_some(range)
 }

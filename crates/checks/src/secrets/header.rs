@@ -10,36 +10,27 @@ use super::words::{classes, entropy, wordiness};
 /// Reads the token of `Bearer TOKEN`; the keyword is `bearer `.
 pub(crate) fn bearer(place: &Place<'_>) -> Option<Found> {
     let range = token_at(place, |byte| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=')
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=')
     })?;
     let token = &place.text[range.clone()];
-    let is_random = token.len() >= 20
-        && entropy(token) >= 3.5
-        && wordiness(token) < 0.6
-        && token.iter().any(u8::is_ascii_digit);
+    let is_random =
+        token.len() >= 20 && entropy(token) >= 3.5 && wordiness(token) < 0.6 && token.iter().any(u8::is_ascii_digit);
     (is_random && !is_made_up(token) && !is_reference(token)).then_some(Found { range })
 }
 
 /// Reads the user and password of `Basic BASE64`; the keyword is `basic `.
 pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
-    let range = token_at(place, |byte| {
-        byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
-    })?;
+    let range = token_at(place, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))?;
     let token = &place.text[range.clone()];
     let decoded = decode(token)?;
     let colon = decoded.iter().position(|byte| *byte == b':')?;
     let (user, password) = (&decoded[..colon], &decoded[colon + 1..]);
-    let is_text =
-        decoded.iter().all(u8::is_ascii_graphic) && !user.is_empty() && password.len() >= 4;
+    let is_text = decoded.iter().all(u8::is_ascii_graphic) && !user.is_empty() && password.len() >= 4;
     let is_shown = is_made_up(password)
         || is_reference(password)
         || user == password
         || (wordiness(password) > 0.6 && classes(password) < 2);
-    let is_sesame = decoded
-        .to_ascii_lowercase()
-        .windows(10)
-        .any(|part| part == b"opensesame" || part == b"open sesam");
+    let is_sesame = decoded.to_ascii_lowercase().windows(10).any(|part| part == b"opensesame" || part == b"open sesam");
     let is_example = is_sesame || (place.kind.is_for_show() && classes(password) < 3);
     (is_text && !is_shown && !is_example).then_some(Found { range })
 }
@@ -47,35 +38,16 @@ pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
 /// Reads the password of `curl -u user:password`; the keyword is `curl `.
 pub(crate) fn curl(place: &Place<'_>) -> Option<Found> {
     let line = &place.text[place.at..place.text.len().min(place.at + 400)];
-    let line = &line[..line
-        .iter()
-        .position(|byte| matches!(byte, b'\n' | b'|'))
-        .unwrap_or(line.len())];
+    let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'|')).unwrap_or(line.len())];
     let flag = [&b" -u "[..], b" --user ", b" --user=", b" -u"]
         .iter()
-        .find_map(|flag| {
-            Some(line.windows(flag.len()).position(|part| part == *flag)? + flag.len())
-        })?;
-    let start = flag
-        + line[flag..]
-            .iter()
-            .take_while(|byte| matches!(byte, b'"' | b'\'' | b' '))
-            .count();
-    let pair = line[start..]
-        .iter()
-        .take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\''))
-        .count();
-    let colon = line[start..start + pair]
-        .iter()
-        .position(|byte| *byte == b':')?;
+        .find_map(|flag| Some(line.windows(flag.len()).position(|part| part == *flag)? + flag.len()))?;
+    let start = flag + line[flag..].iter().take_while(|byte| matches!(byte, b'"' | b'\'' | b' ')).count();
+    let pair = line[start..].iter().take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'')).count();
+    let colon = line[start..start + pair].iter().position(|byte| *byte == b':')?;
     let range = place.at + start + colon + 1..place.at + start + pair;
     let (user, value) = (&line[start..start + colon], &place.text[range.clone()]);
-    let assigned = Assigned {
-        name: b"password",
-        value,
-        kind: place.kind,
-        is_compared: false,
-    };
+    let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
     let counts = !user.is_empty() && user != value && is_credential(Promise::Password, &assigned);
     counts.then_some(Found { range })
 }
@@ -84,18 +56,12 @@ fn token_at(place: &Place<'_>, is_part: impl Fn(u8) -> bool) -> Option<std::ops:
     if !place.begins_word() {
         return None;
     }
-    let length = place.text[place.keyword_end..]
-        .iter()
-        .take(2_000)
-        .take_while(|byte| is_part(**byte))
-        .count();
+    let length = place.text[place.keyword_end..].iter().take(2_000).take_while(|byte| is_part(**byte)).count();
     (length >= 8).then_some(place.keyword_end..place.keyword_end + length)
 }
 
 fn decode(token: &[u8]) -> Option<Vec<u8>> {
     use base64::Engine as _;
     let trimmed: Vec<u8> = token.iter().copied().filter(|byte| *byte != b'=').collect();
-    base64::engine::general_purpose::STANDARD_NO_PAD
-        .decode(trimmed)
-        .ok()
+    base64::engine::general_purpose::STANDARD_NO_PAD.decode(trimmed).ok()
 }

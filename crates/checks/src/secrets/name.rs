@@ -128,6 +128,14 @@ const NOISE: &[&str] = &[
 /// Words before `secret` or `token` that make it something public.
 const PUBLIC: &[&str] = &[
     "csrf",
+    "request",
+    "idempotency",
+    "lock",
+    "action",
+    "update",
+    "export",
+    "import",
+    "product",
     "xsrf",
     "public",
     "next",

@@ -7,8 +7,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
 use super::detector::{Detector, Find, Found};
-use super::file_kind::FileKind;
-use super::{table, value, words};
+use super::file_kind::{FileKind, Form};
+use super::{encoded, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
 
@@ -20,6 +20,8 @@ const MOST_HITS: usize = 4_000;
 pub(crate) struct Hit {
     pub(crate) detector: &'static Detector,
     pub(crate) range: Range<usize>,
+    /// Whether it stands behind base64; the range is that of the encoded text.
+    pub(crate) is_encoded: bool,
     /// What speaks against it being a live one.
     pub(crate) doubt: Option<&'static str>,
 }
@@ -86,8 +88,23 @@ impl Scanner {
         }
     }
 
-    /// Finds the secrets of a text, by place; where two overlap the more telling one stays.
+    /// Finds the secrets of a text, by place, and those behind one level of base64; where two overlap the more telling
+    /// one stays.
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        let mut hits = self.scan_plain(text, kind);
+        if kind.form != Form::Lock {
+            for run in encoded::runs(text) {
+                let told = self
+                    .scan_plain(&run.text, kind)
+                    .into_iter()
+                    .find(|hit| matches!(hit.detector.find, Find::Token(_)) || hit.detector.rule == "private-key");
+                hits.extend(told.map(|hit| Hit { range: run.range, is_encoded: true, ..hit }));
+            }
+        }
+        without_overlaps(hits)
+    }
+
+    fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
         for word in self.keywords.find_overlapping_iter(text) {
             let place = Place { text, at: word.start(), keyword_end: word.end(), kind };
@@ -104,7 +121,7 @@ impl Scanner {
                 break;
             }
         }
-        without_overlaps(hits)
+        hits
     }
 }
 
@@ -121,7 +138,7 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
         return None;
     }
     let doubt = detector.checksum.filter(|fits| !fits(secret)).map(|_| "its checksum does not fit: revoked or made up");
-    Some(Hit { detector, range: found.range, doubt })
+    Some(Hit { detector, range: found.range, is_encoded: false, doubt })
 }
 
 /// Of hits that share bytes the one of the more special kind stays, then the longer one.
@@ -140,4 +157,84 @@ fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
     }
     kept.sort_by_key(|hit| hit.range.start);
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces that the readers look for, in every order and cut at every place.
+    const PIECES: &[&str] = &[
+        "password",
+        "secret",
+        "token",
+        "api_key",
+        "=",
+        ":",
+        "=>",
+        "==",
+        " ",
+        "\"",
+        "'",
+        "\\",
+        "\n",
+        "<",
+        ">",
+        "(",
+        ")",
+        "://",
+        "user:",
+        "@",
+        "host",
+        "/",
+        "Bearer ",
+        "Basic ",
+        "curl ",
+        " -u ",
+        "-----BEGIN ",
+        "PRIVATE KEY-----",
+        "eyJ",
+        ".",
+        "-us1",
+        ":AA",
+        "NRAL",
+        ".atlasv1.",
+        "ghp_",
+        "AKIA",
+        "é",
+        "\u{0}",
+        "a1B2c3D4e5F6g7H8",
+        "${",
+        "}",
+        "`",
+        "[",
+        "]",
+        ",",
+        ";",
+        "&",
+        "#",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn any_text_is_scanned_and_every_hit_lies_inside(pieces in prop::collection::vec((0..PIECES.len(), 0..4_usize), 0..40), path in "(a\\.py|a\\.yaml|a\\.sh|t/a\\.md|a\\.lock)") {
+            let text: Vec<u8> = pieces.iter().flat_map(|(piece, cut)| {
+                let piece = PIECES[*piece].as_bytes();
+                piece[..piece.len().saturating_sub(*cut / 2)].to_vec()
+            }).collect();
+
+            for hit in Scanner::shared().scan(&text, FileKind::of(&path)) {
+                prop_assert!(hit.range.start < hit.range.end && hit.range.end <= text.len());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_scanned(text in prop::collection::vec(any::<u8>(), 0..400)) {
+            Scanner::shared().scan(&text, FileKind::LOG);
+        }
+    }
 }

@@ -67,9 +67,8 @@ const MADE_UP: &[&str] = &[
 ];
 /// Words that a person puts into a password that is none.
 const WEAK_WORDS: &[&str] = &[
-    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo",
-    "bar", "token", "key", "mock", "string", "value", "default", "hidden", "wrong", "invalid",
-    "correct", "bad", "letmein", "temp", "login",
+    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
+    "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
 ];
 /// What a value begins with that refers to one elsewhere, or is a hash of one.
 const REFERENCES: &[&str] = &[
@@ -148,15 +147,12 @@ const REFERENCES: &[&str] = &[
 
 /// What only stands in a value that is filled in later, or in code.
 const HELD_BY_REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()",
-    "\\x", "\\u00", "->", "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(",
-    ".env",
+    "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()", "\\x", "\\u00", "->",
+    "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(", ".env",
 ];
 /// What only stands in patterns.
-const PATTERN_PARTS: &[&str] = &[
-    "\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$",
-    "*$",
-];
+const PATTERN_PARTS: &[&str] =
+    &["\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$", "*$"];
 
 /// Tells a made-up value from a possible one, whatever it is for.
 pub(crate) fn is_made_up(value: &[u8]) -> bool {
@@ -167,21 +163,14 @@ pub(crate) fn is_made_up(value: &[u8]) -> bool {
 
 /// Makes an automaton that finds any of some words, small or capital.
 fn automaton(words: &[&str]) -> AhoCorasick {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .build(words)
-        .expect("a few short words fit an automaton")
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("a few short words fit an automaton")
 }
 
 /// Tells whether one character makes up a third of a value, or five stand in a row.
 fn repeats(value: &[u8]) -> bool {
-    let five = value
-        .windows(5)
-        .any(|window| window.iter().all(|byte| *byte == window[0]));
+    let five = value.windows(5).any(|window| window.iter().all(|byte| *byte == window[0]));
     let mut seen = [false; 256];
-    value
-        .iter()
-        .for_each(|byte| seen[usize::from(*byte)] = true);
+    value.iter().for_each(|byte| seen[usize::from(*byte)] = true);
     let distinct = seen.iter().filter(|seen| **seen).count();
     five || distinct <= 4.min(value.len() / 3)
 }
@@ -191,11 +180,7 @@ fn runs(value: &[u8]) -> bool {
     let steps = |by: i16| {
         let mut run = 0;
         value.windows(2).any(|pair| {
-            run = if i16::from(pair[1]) - i16::from(pair[0]) == by {
-                run + 1
-            } else {
-                0
-            };
+            run = if i16::from(pair[1]) - i16::from(pair[0]) == by { run + 1 } else { 0 };
             run >= 6
         })
     };
@@ -225,18 +210,14 @@ fn is_possible(assigned: &Assigned<'_>) -> bool {
 
 /// Tells whether a value consists of letters, digits and these other characters.
 fn is_made_of(value: &[u8], others: &[u8]) -> bool {
-    value
-        .iter()
-        .all(|byte| byte.is_ascii_alphanumeric() || others.contains(byte))
+    value.iter().all(|byte| byte.is_ascii_alphanumeric() || others.contains(byte))
 }
 
 /// Tells whether a value names where the real one is, or is filled in later.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
     static HELD: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(HELD_BY_REFERENCES));
     let small = value.to_ascii_lowercase();
-    REFERENCES
-        .iter()
-        .any(|word| small.starts_with(word.as_bytes()))
+    REFERENCES.iter().any(|word| small.starts_with(word.as_bytes()))
         || HELD.is_match(&small)
         || is_variable(&small)
         || is_bracketed(&small)
@@ -251,31 +232,20 @@ fn is_variable(value: &[u8]) -> bool {
 
 fn is_bracketed(value: &[u8]) -> bool {
     let ends = [value[0], value[value.len() - 1]];
-    [
-        b"<>", b"[]", b"{}", b"%%", b"__", b"@@", b"()", b"##", b"&;",
-    ]
-    .contains(&&ends)
+    [b"<>", b"[]", b"{}", b"%%", b"__", b"@@", b"()", b"##", b"&;"].contains(&&ends)
 }
 
 /// `name(…)` or `a.b[…]`.
 fn is_call(value: &[u8]) -> bool {
     let opens = value.iter().position(|byte| b"([".contains(byte));
-    opens.is_some_and(|at| {
-        at > 0 && is_made_of(&value[..at], b"_.$:") && value.iter().any(|byte| b")]".contains(byte))
-    })
+    opens.is_some_and(|at| at > 0 && is_made_of(&value[..at], b"_.$:") && value.iter().any(|byte| b")]".contains(byte)))
 }
 
 /// A number, a version, a date or an address.
 fn is_number_or_date(value: &[u8]) -> bool {
-    let letters = value
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let joins = value.iter().filter(|byte| b".-:/".contains(byte)).count();
-    value
-        .iter()
-        .all(|byte| byte.is_ascii_digit() || b".,-:+".contains(byte))
-        || (letters <= 2 && joins >= 2)
+    value.iter().all(|byte| byte.is_ascii_digit() || b".,-:+".contains(byte)) || (letters <= 2 && joins >= 2)
 }
 
 /// A regular expression or a format.
@@ -287,15 +257,9 @@ fn is_pattern(value: &[u8]) -> bool {
 fn is_password(assigned: &Assigned<'_>) -> bool {
     static WEAK: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(WEAK_WORDS));
     let value = assigned.value;
-    let letters = value
-        .iter()
-        .filter(|byte| byte.is_ascii_alphabetic())
-        .count();
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let has_digit = value.iter().any(u8::is_ascii_digit);
-    if looks_like_code(value)
-        || (letters < 2 && value.len() < 8)
-        || (assigned.kind.form == Form::Translation)
-    {
+    if looks_like_code(value) || (letters < 2 && value.len() < 8) || (assigned.kind.form == Form::Translation) {
         return false;
     }
     let is_weak = WEAK.is_match(value);
@@ -304,8 +268,7 @@ fn is_password(assigned: &Assigned<'_>) -> bool {
         return is_strong && !is_weak && value.len() >= 10 && wordiness(value) < 0.75;
     }
     if !has_digit {
-        return is_random_letters(value)
-            || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
+        return is_random_letters(value) || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
     }
     is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
 }
@@ -330,6 +293,13 @@ fn looks_like_code(value: &[u8]) -> bool {
     is_name && count(value, u8::is_ascii_digit) <= 2 && wordiness(value) > 0.6
 }
 
+/// A UUID where the name speaks of a token, or in a sample, is the id of something.
+fn is_id(assigned: &Assigned<'_>) -> bool {
+    let parts: Vec<usize> = assigned.value.split(|byte| *byte == b'-').map(<[u8]>::len).collect();
+    let is_token = assigned.name.to_ascii_lowercase().ends_with(b"token");
+    parts == [8, 4, 4, 4, 12] && (is_token || assigned.kind.is_for_show())
+}
+
 fn is_key(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
@@ -337,20 +307,15 @@ fn is_key(assigned: &Assigned<'_>) -> bool {
     if !is_possible || assigned.kind.form == Form::Translation {
         return false;
     }
-    let is_hex = core
-        .iter()
-        .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let is_hex = core.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let (length, bits) = match (assigned.kind.is_for_show() || assigned.is_compared, is_hex) {
         (true, true) => (20, 2.7),
         (true, false) => (20, 3.5),
         (false, true) => (16, 2.7),
         (false, false) => (12, 3.0),
     };
-    let (digits, letters) = (
-        count(&core, u8::is_ascii_digit),
-        count(&core, u8::is_ascii_alphabetic),
-    );
-    if core.len() < length || entropy(&core) < bits {
+    let (digits, letters) = (count(&core, u8::is_ascii_digit), count(&core, u8::is_ascii_alphabetic));
+    if core.len() < length || entropy(&core) < bits || is_id(assigned) {
         return false;
     }
     if digits == 0 {

@@ -1,5 +1,6 @@
 //! The parsers of one thread, made once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -42,6 +43,7 @@ impl Parsers {
 
     /// Parses a text; `None` when it takes longer than the limit.
     pub(crate) fn parse(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
+        let text = &*tidied(language, text);
         let deadline = Instant::now() + self.time;
         let parser = self.by_language.entry(language).or_default();
         if parser.language().is_none() {
@@ -56,14 +58,24 @@ impl Parsers {
     }
 }
 
+/// Replaces, byte for byte, what is legal and the grammar does not know.
+fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
+    const SPACED: &[u8] = b"! important";
+    if language != Language::Css || !text.windows(SPACED.len()).any(|part| part == SPACED) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = text.to_vec();
+    for at in 0..text.len() - SPACED.len() + 1 {
+        if text[at..].starts_with(SPACED) {
+            text[at..at + SPACED.len()].copy_from_slice(b" !important");
+        }
+    }
+    Cow::Owned(text)
+}
+
 /// Gives the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.
 pub(crate) fn language_of(source: &Source) -> Option<Language> {
     let head = &source.text[..source.text.len().min(2_000)];
-    let is_flow = source.language == Some(Language::JavaScript)
-        && head.windows(5).any(|word| word == b"@flow");
-    if is_flow {
-        Some(Language::Tsx)
-    } else {
-        source.language
-    }
+    let is_flow = source.language == Some(Language::JavaScript) && head.windows(5).any(|word| word == b"@flow");
+    if is_flow { Some(Language::Tsx) } else { source.language }
 }

@@ -28,6 +28,12 @@ pub(crate) enum Kind {
     Unclosed(String),
     /// A bracket that closes nothing.
     ClosesNothing(String),
+    /// A line that begins where no block does.
+    Indentation,
+    /// A plain argument behind a named one.
+    ArgumentOrder,
+    /// Bytes and text in one literal.
+    MixedStrings,
     /// Nothing better can be said.
     Unreadable,
 }
@@ -41,17 +47,16 @@ impl Problem {
             Kind::Unexpected(what) => format!("unexpected {}", quoted(what)),
             Kind::Unclosed(what) => format!("`{what}` is opened here and never closed"),
             Kind::ClosesNothing(what) => format!("`{what}` closes nothing"),
+            Kind::Indentation => "the indentation fits no block".into(),
+            Kind::ArgumentOrder => "a positional argument follows a keyword argument".into(),
+            Kind::MixedStrings => "bytes and text cannot be joined in one literal".into(),
             Kind::Unreadable => format!("this is not valid {}", language.title()),
         }
     }
 }
 
 fn quoted(what: &str) -> String {
-    if what.chars().all(|c| c.is_alphanumeric() || c == ' ') && what.contains(' ') {
-        what.to_owned()
-    } else {
-        format!("`{what}`")
-    }
+    if what.starts_with("an ") || what.starts_with("a ") { what.to_owned() } else { format!("`{what}`") }
 }
 
 /// Lists the problems of a tree, by place.
@@ -125,10 +130,11 @@ fn of_stray(stray: &Stray) -> Problem {
 }
 
 fn words(node: Node<'_>) -> String {
-    if node.is_named() {
-        format!("an {}", node.kind().replace('_', " ")).replace("an identifier", "an identifier")
-    } else {
-        node.kind().to_owned()
+    let kind = node.kind().replace('_', " ");
+    match (node.is_named(), kind.starts_with(['a', 'e', 'i', 'o', 'u'])) {
+        (false, _) => node.kind().to_owned(),
+        (true, true) => format!("an {kind}"),
+        (true, false) => format!("a {kind}"),
     }
 }
 

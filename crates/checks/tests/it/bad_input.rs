@@ -8,26 +8,15 @@ use protocol::finding::{Base, CheckName, CheckRequest, CheckVerdict};
 use crate::scratch::{Scratch, fill, findings, report};
 
 fn skipped(reply: &protocol::finding::CheckReply, check: CheckName) -> Vec<(String, String)> {
-    report(reply, check)
-        .skipped
-        .iter()
-        .map(|file| (file.path.clone(), file.why.clone()))
-        .collect()
+    report(reply, check).skipped.iter().map(|file| (file.path.clone(), file.why.clone())).collect()
 }
 
 #[test]
 fn odd_files_are_named_with_the_reason_and_the_others_are_checked() {
     let scratch = Scratch::plain();
     std::fs::write(scratch.outside().join("target.txt"), fill("ghp_{A36}", 1)).unwrap();
-    scratch
-        .write("binary.rs", b"fn\0main")
-        .write("good.rs", "fn f( {\n")
-        .write("latin.py", b"name = 'caf\xe9'\n");
-    std::os::unix::fs::symlink(
-        scratch.outside().join("target.txt"),
-        scratch.root().join("link.txt"),
-    )
-    .unwrap();
+    scratch.write("binary.rs", b"fn\0main").write("good.rs", "fn f( {\n").write("latin.py", b"name = 'caf\xe9'\n");
+    std::os::unix::fs::symlink(scratch.outside().join("target.txt"), scratch.root().join("link.txt")).unwrap();
     std::os::unix::fs::symlink(scratch.outside(), scratch.root().join("folder")).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -40,81 +29,40 @@ fn odd_files_are_named_with_the_reason_and_the_others_are_checked() {
 
     let reply = scratch.check();
 
-    let why = |path: &str, check| {
-        skipped(&reply, check)
-            .into_iter()
-            .find(|file| file.0 == path)
-            .map(|file| file.1)
-    };
-    assert_eq!(
-        why("binary.rs", CheckName::Secretscan).as_deref(),
-        Some("binary")
-    );
-    assert_eq!(
-        why("link.txt", CheckName::Secretscan).as_deref(),
-        Some("a symbolic link, not followed")
-    );
-    assert_eq!(
-        why("folder", CheckName::Secretscan).as_deref(),
-        Some("a symbolic link, not followed")
-    );
-    assert_eq!(
-        why("pipe.rs", CheckName::Secretscan).as_deref(),
-        Some("not a regular file")
-    );
-    assert_eq!(
-        why("latin.py", CheckName::SyntaxCheck).as_deref(),
-        Some("not UTF-8")
-    );
+    let why = |path: &str, check| skipped(&reply, check).into_iter().find(|file| file.0 == path).map(|file| file.1);
+    assert_eq!(why("binary.rs", CheckName::Secretscan).as_deref(), Some("binary"));
+    assert_eq!(why("link.txt", CheckName::Secretscan).as_deref(), Some("a symbolic link, not followed"));
+    assert_eq!(why("folder", CheckName::Secretscan).as_deref(), Some("a symbolic link, not followed"));
+    assert_eq!(why("pipe.rs", CheckName::Secretscan).as_deref(), Some("not a regular file"));
+    assert_eq!(why("latin.py", CheckName::SyntaxCheck).as_deref(), Some("not UTF-8"));
     assert_eq!(why("latin.py", CheckName::Secretscan), None);
-    assert!(
-        findings(&reply)
-            .iter()
-            .all(|finding| finding.path == "good.rs")
-    );
+    assert!(findings(&reply).iter().all(|finding| finding.path == "good.rs"));
     assert_eq!(reply.verdict, CheckVerdict::Fail);
 }
 
 #[test]
 fn an_unreadable_file_is_said_to_be_so() {
     let scratch = Scratch::plain();
-    scratch
-        .write("a.rs", "fn a() {}\n")
-        .write("b.rs", "fn b() {}\n");
-    std::fs::set_permissions(
-        scratch.root().join("a.rs"),
-        std::fs::Permissions::from_mode(0o000),
-    )
-    .unwrap();
+    scratch.write("a.rs", "fn a() {}\n").write("b.rs", "fn b() {}\n");
+    std::fs::set_permissions(scratch.root().join("a.rs"), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::read(scratch.root().join("a.rs")).is_ok() {
         return; // The superuser reads everything.
     }
 
     let reply = scratch.check();
 
-    assert_eq!(
-        skipped(&reply, CheckName::SyntaxCheck),
-        [("a.rs".into(), "unreadable: permission denied".into())]
-    );
+    assert_eq!(skipped(&reply, CheckName::SyntaxCheck), [("a.rs".into(), "unreadable: permission denied".into())]);
 }
 
 #[test]
 fn huge_files_and_endless_lines_are_skipped_and_said() {
     let scratch = Scratch::plain();
-    scratch
-        .write("line.js", vec![b'x'; 50_000_000])
-        .write("small.js", "let a = 1;\n");
+    scratch.write("line.js", vec![b'x'; 50_000_000]).write("small.js", "let a = 1;\n");
 
     let reply = scratch.check();
 
-    assert_eq!(
-        skipped(&reply, CheckName::Secretscan),
-        [("line.js".into(), "larger than 5 MB".into())]
-    );
-    assert_eq!(
-        report(&reply, CheckName::SyntaxCheck).verdict,
-        CheckVerdict::Pass
-    );
+    assert_eq!(skipped(&reply, CheckName::Secretscan), [("line.js".into(), "larger than 5 MB".into())]);
+    assert_eq!(report(&reply, CheckName::SyntaxCheck).verdict, CheckVerdict::Pass);
 }
 
 #[test]
@@ -124,10 +72,7 @@ fn a_line_just_below_the_limit_ends_within_its_time() {
         .write("a.json", "password=".repeat(100_000))
         .write("b.py", "(".repeat(200_000))
         .write("c.js", "[{".repeat(200_000));
-    let limits = Limits {
-        parse_time: std::time::Duration::from_millis(200),
-        ..Limits::default()
-    };
+    let limits = Limits { parse_time: std::time::Duration::from_millis(200), ..Limits::default() };
 
     let reply = checks::run(&scratch.request(), &limits);
 
@@ -141,11 +86,7 @@ fn a_path_outside_is_an_error_and_the_other_paths_hold() {
 
     let reply = scratch.check_paths(&["a.rs", "../x.rs", "none.rs"]);
 
-    let codes: Vec<&str> = reply
-        .failures
-        .iter()
-        .map(|failure| failure.code.as_str())
-        .collect();
+    let codes: Vec<&str> = reply.failures.iter().map(|failure| failure.code.as_str()).collect();
     assert_eq!(codes, ["checks.path-outside", "checks.path-missing"]);
     assert!(reply.failures[0].what.contains("../x.rs"));
     assert_eq!(reply.verdict, CheckVerdict::Error);
@@ -163,10 +104,7 @@ fn an_unknown_base_and_a_missing_repository_are_named() {
         assert_eq!(reply.failures[0].code, "checks.unknown-base", "{rev}");
         assert!(reply.reports.is_empty());
     }
-    assert_eq!(
-        plain.check_against(Base::Staged).failures[0].code,
-        "checks.not-a-repository"
-    );
+    assert_eq!(plain.check_against(Base::Staged).failures[0].code, "checks.not-a-repository");
 }
 
 #[test]
@@ -174,17 +112,8 @@ fn a_root_that_is_missing_or_a_file_is_an_error() {
     let scratch = Scratch::plain();
     scratch.write("file", "");
 
-    for root in [
-        "/no/such/folder".to_owned(),
-        scratch.root().join("file").to_str().unwrap().to_owned(),
-    ] {
-        let reply = checks::run(
-            &CheckRequest {
-                root,
-                ..CheckRequest::default()
-            },
-            &Limits::default(),
-        );
+    for root in ["/no/such/folder".to_owned(), scratch.root().join("file").to_str().unwrap().to_owned()] {
+        let reply = checks::run(&CheckRequest { root, ..CheckRequest::default() }, &Limits::default());
         assert_eq!(reply.failures[0].code, "checks.unreadable-root");
     }
 }
@@ -200,10 +129,7 @@ fn submodules_and_nested_repositories_are_skipped_and_said() {
 
     let reply = scratch.check();
 
-    assert_eq!(
-        skipped(&reply, CheckName::SyntaxCheck),
-        [("inner/".into(), "a repository inside this one".into())]
-    );
+    assert_eq!(skipped(&reply, CheckName::SyntaxCheck), [("inner/".into(), "a repository inside this one".into())]);
 }
 
 #[test]
@@ -213,13 +139,7 @@ fn more_files_than_the_limit_are_refused() {
         scratch.write(&format!("{at}.rs"), "");
     }
 
-    let reply = checks::run(
-        &scratch.request(),
-        &Limits {
-            files: 4,
-            ..Limits::default()
-        },
-    );
+    let reply = checks::run(&scratch.request(), &Limits { files: 4, ..Limits::default() });
 
     assert_eq!(reply.failures[0].code, "checks.too-many-files");
 }
@@ -228,19 +148,10 @@ fn more_files_than_the_limit_are_refused() {
 fn findings_and_skips_beyond_the_limit_are_counted() {
     let scratch = Scratch::plain();
     for at in 0..6 {
-        scratch
-            .write(&format!("{at}.rs"), "fn f( {\n")
-            .write(&format!("{at}.bin"), b"\0");
+        scratch.write(&format!("{at}.rs"), "fn f( {\n").write(&format!("{at}.bin"), b"\0");
     }
 
-    let reply = checks::run(
-        &scratch.request(),
-        &Limits {
-            findings: 4,
-            skipped: 2,
-            ..Limits::default()
-        },
-    );
+    let reply = checks::run(&scratch.request(), &Limits { findings: 4, skipped: 2, ..Limits::default() });
 
     let syntax = report(&reply, CheckName::SyntaxCheck);
     assert_eq!((syntax.findings.len(), syntax.findings_left_out), (4, 2));
@@ -253,10 +164,7 @@ fn an_unusable_baseline_is_an_error_and_the_checks_still_run() {
     scratch.write("a.rs", "fn f( {\n").write("base.json", "[]");
 
     for baseline in ["base.json", "none.json", "../x"] {
-        let request = CheckRequest {
-            baseline: Some(baseline.into()),
-            ..scratch.request()
-        };
+        let request = CheckRequest { baseline: Some(baseline.into()), ..scratch.request() };
         let reply = checks::run(&request, &Limits::default());
         assert_eq!(reply.failures[0].code, "checks.bad-baseline");
         assert_eq!(findings(&reply).len(), 1);

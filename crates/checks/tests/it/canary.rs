@@ -26,49 +26,24 @@ fn no_output_holds_a_secret_or_half_of_one() {
         let (before, secret) = canary.split_once('|').unwrap();
         let (before, secret) = (fill(before, 100 + at as u64), fill(secret, at as u64 + 1));
         let suffix = if before.ends_with('"') { "\"" } else { "" };
-        scratch.write(
-            &format!("f{at}.yaml"),
-            format!("{before}{secret}{suffix}\n"),
-        );
+        scratch.write(&format!("f{at}.yaml"), format!("{before}{secret}{suffix}\n"));
         scratch.write(
             &format!("f{at}.py"),
-            format!(
-                "def f(:\n  {before}{secret}{suffix} # switchboard:allow(secretscan) for {secret}\n"
-            ),
+            format!("def f(:\n  {before}{secret}{suffix} # switchboard:allow(secretscan) for {secret}\n"),
         );
         secrets.push(secret.trim_end_matches(['\'', '"']).to_owned());
     }
 
     let reply = scratch.check_against(Base::None);
 
-    let found = report(&reply, CheckName::Secretscan)
-        .findings
-        .iter()
-        .filter(|finding| finding.path.ends_with("yaml"))
-        .count();
-    assert_eq!(
-        found,
-        CANARIES.len(),
-        "{:#?}",
-        report(&reply, CheckName::Secretscan).findings
-    );
-    let outputs = [
-        render::text(&reply),
-        render::json(&reply),
-        render::sarif(&reply),
-        format!("{reply:?}"),
-    ];
+    let found =
+        report(&reply, CheckName::Secretscan).findings.iter().filter(|finding| finding.path.ends_with("yaml")).count();
+    assert_eq!(found, CANARIES.len(), "{:#?}", report(&reply, CheckName::Secretscan).findings);
+    let outputs = [render::text(&reply), render::json(&reply), render::sarif(&reply), format!("{reply:?}")];
     for secret in &secrets {
-        for part in [
-            &secret[..secret.len() / 2],
-            &secret[secret.len() / 2..],
-            &secret[..8.min(secret.len())],
-        ] {
+        for part in [&secret[..secret.len() / 2], &secret[secret.len() / 2..], &secret[..8.min(secret.len())]] {
             for output in &outputs {
-                assert!(
-                    !output.contains(part),
-                    "{part} of {secret} is in:\n{output}"
-                );
+                assert!(!output.contains(part), "{part} of {secret} is in:\n{output}");
             }
         }
     }

@@ -1,25 +1,14 @@
 //! Commands that a request brings.
 
 use checks::Limits;
-use protocol::finding::{
-    CheckCommand, CheckName, CheckReply, CheckRequest, CheckVerdict, CommandKind,
-};
+use protocol::finding::{CheckCommand, CheckName, CheckReply, CheckRequest, CheckVerdict, CommandKind};
 
 use crate::scratch::{Scratch, fill, report};
 
 fn build(scratch: &Scratch, argv: &[&str], limit: u64) -> CheckReply {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-    let command = CheckCommand {
-        kind: CommandKind::Build,
-        argv,
-        cwd: None,
-        time_limit_s: Some(limit),
-    };
-    let request = CheckRequest {
-        commands: vec![command],
-        only: vec![CheckName::BuildCheck],
-        ..scratch.request()
-    };
+    let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit) };
+    let request = CheckRequest { commands: vec![command], only: vec![CheckName::BuildCheck], ..scratch.request() };
     checks::run(&request, &Limits::default())
 }
 
@@ -33,10 +22,7 @@ fn the_exit_code_gives_the_verdict_and_memory_is_said_not_to_be_limited() {
     assert_eq!(good.verdict, CheckVerdict::Pass);
     assert_eq!(bad.verdict, CheckVerdict::Fail);
     let run = &report(&bad, CheckName::BuildCheck).runs[0];
-    assert_eq!(
-        (run.exit_code, run.stderr.as_str(), run.memory.as_str()),
-        (Some(3), "broken\n", "not limited")
-    );
+    assert_eq!((run.exit_code, run.stderr.as_str(), run.memory.as_str()), (Some(3), "broken\n", "not limited"));
 }
 
 #[test]
@@ -45,10 +31,7 @@ fn no_shell_reads_the_words() {
 
     let reply = build(&scratch, &["echo", "$HOME; touch x"], 20);
 
-    assert_eq!(
-        report(&reply, CheckName::BuildCheck).runs[0].stdout,
-        "$HOME; touch x\n"
-    );
+    assert_eq!(report(&reply, CheckName::BuildCheck).runs[0].stdout, "$HOME; touch x\n");
 }
 
 #[test]
@@ -58,10 +41,7 @@ fn a_command_beyond_its_limit_is_stopped_and_fails() {
     let reply = build(&scratch, &["sleep", "600"], 1);
 
     let run = &report(&reply, CheckName::BuildCheck).runs[0];
-    assert_eq!(
-        (reply.verdict, run.ending.as_str()),
-        (CheckVerdict::Fail, "stopped after 1 s")
-    );
+    assert_eq!((reply.verdict, run.ending.as_str()), (CheckVerdict::Fail, "stopped after 1 s"));
 }
 
 #[test]
@@ -71,44 +51,19 @@ fn a_program_that_is_missing_or_a_folder_outside_is_an_error() {
     let reply = build(&scratch, &["no-such-program-here"], 20);
 
     assert_eq!(reply.verdict, CheckVerdict::Error);
-    assert!(
-        report(&reply, CheckName::BuildCheck).runs[0]
-            .ending
-            .starts_with("could not start")
-    );
+    assert!(report(&reply, CheckName::BuildCheck).runs[0].ending.starts_with("could not start"));
     assert_eq!(build(&scratch, &[], 20).verdict, CheckVerdict::Error);
-    let command = CheckCommand {
-        kind: CommandKind::Test,
-        argv: vec!["true".into()],
-        cwd: Some("..".into()),
-        time_limit_s: None,
-    };
-    let reply = checks::run(
-        &CheckRequest {
-            commands: vec![command],
-            ..scratch.request()
-        },
-        &Limits::default(),
-    );
-    assert_eq!(
-        report(&reply, CheckName::TestRunner).verdict,
-        CheckVerdict::Error
-    );
+    let command =
+        CheckCommand { kind: CommandKind::Test, argv: vec!["true".into()], cwd: Some("..".into()), time_limit_s: None };
+    let reply = checks::run(&CheckRequest { commands: vec![command], ..scratch.request() }, &Limits::default());
+    assert_eq!(report(&reply, CheckName::TestRunner).verdict, CheckVerdict::Error);
 }
 
 #[test]
 fn endless_output_keeps_its_head_and_tail() {
     let scratch = Scratch::plain();
 
-    let reply = build(
-        &scratch,
-        &[
-            "sh",
-            "-c",
-            "echo first; yes äöü | head -n 400000; echo last; exit 1",
-        ],
-        60,
-    );
+    let reply = build(&scratch, &["sh", "-c", "echo first; yes äöü | head -n 400000; echo last; exit 1"], 60);
 
     let out = &report(&reply, CheckName::BuildCheck).runs[0].stdout;
     assert!(out.len() < 21_000 && out.starts_with("first\n") && out.ends_with("last\n"));
@@ -120,43 +75,22 @@ fn secrets_in_output_are_left_out() {
     let scratch = Scratch::plain();
     let token = fill("ghp_{A36}", 11);
 
-    let reply = build(
-        &scratch,
-        &["sh", "-c", &format!("echo token {token}; exit 1")],
-        20,
-    );
+    let reply = build(&scratch, &["sh", "-c", &format!("echo token {token}; exit 1")], 20);
 
     let whole = format!("{reply:?}{}", checks::render::json(&reply));
-    assert!(
-        !whole.contains(&token) && whole.contains("[github-pat left out]"),
-        "{whole}"
-    );
+    assert!(!whole.contains(&token) && whole.contains("[github-pat left out]"), "{whole}");
 }
 
 #[test]
 fn without_a_command_nothing_is_run_and_nothing_passes() {
     let scratch = Scratch::plain();
-    scratch
-        .write("Makefile", "all:\n\ttouch ran\n")
-        .write("package.json", r#"{"scripts":{"build":"touch ran"}}"#);
+    scratch.write("Makefile", "all:\n\ttouch ran\n").write("package.json", r#"{"scripts":{"build":"touch ran"}}"#);
 
-    let asked = checks::run(
-        &CheckRequest {
-            only: vec![CheckName::BuildCheck],
-            ..scratch.request()
-        },
-        &Limits::default(),
-    );
+    let asked =
+        checks::run(&CheckRequest { only: vec![CheckName::BuildCheck], ..scratch.request() }, &Limits::default());
     let all = scratch.check();
 
-    assert_eq!(
-        report(&asked, CheckName::BuildCheck).verdict,
-        CheckVerdict::Skip
-    );
-    assert!(
-        all.reports
-            .iter()
-            .all(|report| report.check != CheckName::BuildCheck)
-    );
+    assert_eq!(report(&asked, CheckName::BuildCheck).verdict, CheckVerdict::Skip);
+    assert!(all.reports.iter().all(|report| report.check != CheckName::BuildCheck));
     assert!(!scratch.root().join("ran").exists());
 }

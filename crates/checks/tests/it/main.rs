@@ -11,6 +11,8 @@ mod commands;
 #[cfg(test)]
 mod detectors;
 #[cfg(test)]
+mod placeholder;
+#[cfg(test)]
 mod render;
 #[cfg(test)]
 mod scratch;
@@ -20,3 +22,5 @@ mod secrets;
 mod serve;
 #[cfg(test)]
 mod syntax;
+#[cfg(test)]
+mod todo;

@@ -11,26 +11,14 @@ fn reply() -> CheckReply {
     scratch
         .write("src/main.rs", "fn main() {\n    run(1;\n}\n")
         .write("conf/app.yaml", fill("host: db\ntoken: ghp_{A36}\n", 7))
-        .write(
-            "a b/ü.env",
-            fill(
-                "# switchboard:allow(github-pat) a token of the test server\nTOKEN=ghp_{A36}\n",
-                8,
-            ),
-        )
+        .write("a b/ü.env", fill("# switchboard:allow(github-pat) a token of the test server\nTOKEN=ghp_{A36}\n", 8))
         .write("logo.png", b"\x89PNG\0")
         .write("old.py", "x = (1\n\n\n\n\ny = 2\n");
-    let request = CheckRequest {
-        paths: Vec::new(),
-        ..scratch.request()
-    };
+    let request = CheckRequest { paths: Vec::new(), ..scratch.request() };
     let mut reply = checks::run(&request, &checks::Limits::default());
     reply.base = "0123456789abcdef0123456789abcdef01234567".into();
     reply.duration_ms = 0;
-    reply
-        .reports
-        .iter_mut()
-        .for_each(|report| report.duration_ms = 0);
+    reply.reports.iter_mut().for_each(|report| report.duration_ms = 0);
     reply
 }
 

@@ -47,20 +47,10 @@ impl Scratch {
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> String {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a test makes its own repositories"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "a test makes its own repositories")]
         let mut git = Command::new("git");
         let output = git
-            .args([
-                "-c",
-                "user.name=Test",
-                "-c",
-                "user.email=test@localhost",
-                "-c",
-                "commit.gpgsign=false",
-            ])
+            .args(["-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"])
             .args(args)
             .current_dir(self.root())
             .env("HOME", self.folder.path())
@@ -68,11 +58,7 @@ impl Scratch {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -83,10 +69,7 @@ impl Scratch {
     }
 
     pub(crate) fn request(&self) -> CheckRequest {
-        CheckRequest {
-            root: self.root().to_str().unwrap().to_owned(),
-            ..CheckRequest::default()
-        }
+        CheckRequest { root: self.root().to_str().unwrap().to_owned(), ..CheckRequest::default() }
     }
 
     pub(crate) fn check(&self) -> CheckReply {
@@ -94,51 +77,25 @@ impl Scratch {
     }
 
     pub(crate) fn check_against(&self, base: Base) -> CheckReply {
-        checks::run(
-            &CheckRequest {
-                base,
-                ..self.request()
-            },
-            &Limits::default(),
-        )
+        checks::run(&CheckRequest { base, ..self.request() }, &Limits::default())
     }
 
     pub(crate) fn check_only(&self, check: CheckName) -> CheckReply {
-        checks::run(
-            &CheckRequest {
-                only: vec![check],
-                ..self.request()
-            },
-            &Limits::default(),
-        )
+        checks::run(&CheckRequest { only: vec![check], ..self.request() }, &Limits::default())
     }
 
     pub(crate) fn check_paths(&self, paths: &[&str]) -> CheckReply {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        checks::run(
-            &CheckRequest {
-                paths,
-                ..self.request()
-            },
-            &Limits::default(),
-        )
+        checks::run(&CheckRequest { paths, ..self.request() }, &Limits::default())
     }
 }
 
 pub(crate) fn report(reply: &CheckReply, check: CheckName) -> &CheckReport {
-    reply
-        .reports
-        .iter()
-        .find(|report| report.check == check)
-        .unwrap_or_else(|| panic!("no {check} in {reply:#?}"))
+    reply.reports.iter().find(|report| report.check == check).unwrap_or_else(|| panic!("no {check} in {reply:#?}"))
 }
 
 pub(crate) fn findings(reply: &CheckReply) -> Vec<&Finding> {
-    reply
-        .reports
-        .iter()
-        .flat_map(|report| &report.findings)
-        .collect()
+    reply.reports.iter().flat_map(|report| &report.findings).collect()
 }
 
 /// Fills a template: `{A36}` stands for 36 letters and digits, `{H}` hexadecimal, `{L}` small letters and digits,
@@ -150,7 +107,7 @@ pub(crate) fn fill(template: &str, seed: u64) -> String {
     while let Some(open) = rest.find('{') {
         let code: String = rest[open + 1..].chars().take_while(|c| *c != '}').collect();
         let is_code = code.len() >= 2
-            && code.starts_with(['A', 'H', 'L', 'U', 'D', 'B', 'W', 'X'])
+            && code.starts_with(['A', 'H', 'L', 'U', 'D', 'B', 'W', 'X', 'S', 'Q'])
             && code[1..].bytes().all(|byte| byte.is_ascii_digit());
         if !is_code {
             out.push_str(&rest[..=open]);
@@ -180,6 +137,8 @@ fn alphabet(code: &str) -> (&'static [u8], usize) {
         "D" => b"0123456789",
         "B" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
         "W" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+        "Q" => b"QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+        "S" => b"abcdefghijklmnopqrstuvwxyz234567",
         "X" => b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
         other => panic!("no alphabet {other}"),
     };

@@ -7,36 +7,24 @@ use crate::scratch::{Scratch, fill, findings, report};
 fn rules(path: &str, text: &str) -> Vec<String> {
     let scratch = Scratch::plain();
     scratch.write(path, text);
-    findings(&scratch.check_only(CheckName::Secretscan))
-        .iter()
-        .map(|finding| finding.rule.clone())
-        .collect()
+    findings(&scratch.check_only(CheckName::Secretscan)).iter().map(|finding| finding.rule.clone()).collect()
 }
 
 #[test]
 fn passwords_are_told_by_the_name_before_them() {
     for (path, text) in [
         ("app.py", "DB_PASSWORD = 'Kx9#mQ2vLp'"),
-        (
-            "app.java",
-            "private static final String PASSWORD = \"gT7!qwPz4x\";",
-        ),
+        ("app.java", "private static final String PASSWORD = \"gT7!qwPz4x\";"),
         ("app.go", "cfg := Config{Password: \"zR4kQ8vm2T\"}"),
         ("app.rs", "let password: &str = \"b7XqP2mKz9\";"),
         ("app.rb", "config[:password] = 'hunter2hunter2'"),
         ("app.php", "define('DB_PASSWORD', 'mZ8!kq2Lw0');"),
-        (
-            "app.cs",
-            "var c = \"Server=db;User Id=sa;Password=Yk3$pLq9;Encrypt=true\";",
-        ),
+        ("app.cs", "var c = \"Server=db;User Id=sa;Password=Yk3$pLq9;Encrypt=true\";"),
         ("app.js", "client.setPassword(\"q8Zr!3mNv\")"),
         ("conf.yaml", "db:\n  password: h7Gq2mXz\n"),
         ("app.properties", "spring.datasource.password=w3Xk9pQz\n"),
         (".env", "REDIS_PASS=x9Kq2mZr7\n"),
-        (
-            "web.config",
-            "<add key=\"Password\" value=\"p\"/><password>Zx8!mQ2kL</password>",
-        ),
+        ("web.config", "<add key=\"Password\" value=\"p\"/><password>Zx8!mQ2kL</password>"),
         ("settings.json", "{\"dbPassword\": \"Lq3!zXm8K\"}"),
         ("init.sql", "CREATE USER app WITH PASSWORD 'tR5#vNq8x';"),
         ("run.sh", "mysql --password=Zk8qL2mX7 db\n"),
@@ -52,43 +40,22 @@ fn what_stands_where_a_password_would_is_left_in_peace() {
             "app.py",
             "password = os.environ['DB_PASSWORD']\npassword = getpass('Password: ')\npassword = None\npassword = ''",
         ),
-        (
-            "app.py",
-            "password = 'your_password'\npassword='password'\npassword = '********'\npasswd = '<password>'",
-        ),
+        ("app.py", "password = 'your_password'\npassword='password'\npassword = '********'\npasswd = '<password>'"),
         (
             "app.py",
             "PASSWORD_FIELD = 'user_password_2'\nlabels = {'password': 'Enter your password'}\ntoken_type = 'bearer2x9'",
         ),
-        (
-            "app.js",
-            "const password = `${process.env.PASS}`;\nconst passwordKey = 'auth.password1';",
-        ),
-        (
-            "app.js",
-            "if (password === confirmPassword1) {}\ninput type=\"password\" placeholder=\"Password123\"",
-        ),
+        ("app.js", "const password = `${process.env.PASS}`;\nconst passwordKey = 'auth.password1';"),
+        ("app.js", "if (password === confirmPassword1) {}\ninput type=\"password\" placeholder=\"Password123\""),
         (
             "conf.yaml",
             "password: ${DB_PASSWORD}\npassword: {{ vault_password }}\npassword: !vault |\npassword: changeme123\n",
         ),
-        (
-            "conf.yaml",
-            "password: the password of user 1\npasswordPolicy: strong1\npasswordMinLength: 12\n",
-        ),
+        ("conf.yaml", "password: the password of user 1\npasswordPolicy: strong1\npasswordMinLength: 12\n"),
         ("de.po", "msgid \"password1\"\nmsgstr \"Passwort1\"\n"),
-        (
-            "app.go",
-            "const passwordHash = \"$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy\"",
-        ),
-        (
-            "test_app.py",
-            "client.login(username='bob', password='secret123')",
-        ),
-        (
-            "app.rb",
-            "password = ENV['PASSWORD1']\npassword: params[:password1]\n",
-        ),
+        ("app.go", "const passwordHash = \"$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy\""),
+        ("test_app.py", "client.login(username='bob', password='secret123')"),
+        ("app.rb", "password = ENV['PASSWORD1']\npassword: params[:password1]\n"),
         ("README.md", "Set `password=mypass123` and run.\n"),
         (
             "app.properties",
@@ -108,10 +75,7 @@ fn keys_are_told_by_name_and_randomness() {
         ("app.ts", fill("headers: { 'x-api-key': '{A32}' }", 4)),
         (".env", fill("SECRET_KEY={B44}\n", 5)),
         ("main.tf", fill("access_key = \"{A20}\"", 6)),
-        (
-            "app.py",
-            fill("url = 'https://api.corp.io/v1?api_key={H32}&x=1'", 7),
-        ),
+        ("app.py", fill("url = 'https://api.corp.io/v1?api_key={H32}&x=1'", 7)),
     ] {
         assert_eq!(rules(path, &text), ["secret-value"], "{path}: {text}");
     }
@@ -138,42 +102,15 @@ fn ids_hashes_and_names_are_no_keys() {
 fn urls_headers_and_command_lines_give_their_credentials_away() {
     let begin = ["-----BEGIN ", "RSA PRIVATE KEY-----"].concat();
     for (rule, path, text) in [
-        (
-            "url-password",
-            "a.py",
-            fill("db = 'postgresql://app:{A12}@db.prod.corp:5432/app'", 1),
-        ),
-        (
-            "url-password",
-            ".env",
-            fill("AMQP=amqps://svc:{A8}%40{A4}@mq.corp.net/v\n", 2),
-        ),
-        (
-            "bearer-token",
-            "a.sh",
-            fill("curl -H 'Authorization: Bearer {A40}' https://x\n", 3),
-        ),
-        (
-            "basic-auth",
-            "a.http",
-            ["Authorization: Basic ", "YWRtaW46WjhxIUwybVg3a1E="].concat(),
-        ),
-        (
-            "curl-password",
-            "a.sh",
-            fill("curl -s -u deploy:{A14} https://x\n", 4),
-        ),
+        ("url-password", "a.py", fill("db = 'postgresql://app:{A12}@db.prod.corp:5432/app'", 1)),
+        ("url-password", ".env", fill("AMQP=amqps://svc:{A8}%40{A4}@mq.corp.net/v\n", 2)),
+        ("bearer-token", "a.sh", fill("curl -H 'Authorization: Bearer {A40}' https://x\n", 3)),
+        ("basic-auth", "a.http", ["Authorization: Basic ", "YWRtaW46WjhxIUwybVg3a1E="].concat()),
+        ("curl-password", "a.sh", fill("curl -s -u deploy:{A14} https://x\n", 4)),
         (
             "private-key",
             "id_rsa",
-            [
-                &begin,
-                &fill(
-                    "\nMIIE{B60}\n{B64}\n{B64}\n-----END RSA PRIVATE KEY-----\n",
-                    5,
-                )[..],
-            ]
-            .concat(),
+            [&begin, &fill("\nMIIE{B60}\n{B64}\n{B64}\n-----END RSA PRIVATE KEY-----\n", 5)[..]].concat(),
         ),
         (
             "private-key",
@@ -181,10 +118,7 @@ fn urls_headers_and_command_lines_give_their_credentials_away() {
             [
                 "{\"private_key\": \"",
                 &begin,
-                &fill(
-                    "\\nMIIE{B60}\\n{B64}\\n{B64}\\n-----END RSA PRIVATE KEY-----\\n\"}",
-                    6,
-                )[..],
+                &fill("\\nMIIE{B60}\\n{B64}\\n{B64}\\n-----END RSA PRIVATE KEY-----\\n\"}", 6)[..],
             ]
             .concat(),
         ),
@@ -208,14 +142,8 @@ fn urls_headers_and_command_lines_of_a_manual_are_left_in_peace() {
             "a.md",
             "curl -u user:password https://x\ncurl -H 'Authorization: Bearer <token>' https://x\nAuthorization: Bearer YOUR_ACCESS_TOKEN\n",
         ),
-        (
-            "a.http",
-            "Authorization: Basic dXNlcjpwYXNzd29yZA==\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\n",
-        ),
-        (
-            "a.py",
-            "u = 'https://registry.npmjs.org/@babel/core:7.0.0@latest'",
-        ),
+        ("a.http", "Authorization: Basic dXNlcjpwYXNzd29yZA==\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\n"),
+        ("a.py", "u = 'https://registry.npmjs.org/@babel/core:7.0.0@latest'"),
     ] {
         assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
     }
@@ -227,23 +155,12 @@ fn only_secrets_that_the_base_did_not_have_block() {
     let old = fill("a = 1\ntoken = ghp_{A36}\n", 21);
     scratch.write("conf.txt", &old).commit();
 
-    scratch.write(
-        "conf.txt",
-        format!(
-            "# a new line above\n{old}other = {}\n",
-            fill("glpat-{A20}", 22)
-        ),
-    );
+    scratch.write("conf.txt", format!("# a new line above\n{old}other = {}\n", fill("glpat-{A20}", 22)));
 
     let reply = scratch.check_only(CheckName::Secretscan);
-    let seen: Vec<(&str, bool, bool)> = findings(&reply)
-        .iter()
-        .map(|finding| (finding.rule.as_str(), finding.is_new, finding.blocks))
-        .collect();
-    assert_eq!(
-        seen,
-        [("github-pat", false, false), ("gitlab-pat", true, true)]
-    );
+    let seen: Vec<(&str, bool, bool)> =
+        findings(&reply).iter().map(|finding| (finding.rule.as_str(), finding.is_new, finding.blocks)).collect();
+    assert_eq!(seen, [("github-pat", false, false), ("gitlab-pat", true, true)]);
 }
 
 #[test]
@@ -254,10 +171,7 @@ fn a_second_copy_of_an_old_secret_is_new() {
 
     scratch.write("conf.txt", format!("{line}{line}"));
 
-    let news = findings(&scratch.check())
-        .iter()
-        .filter(|finding| finding.is_new)
-        .count();
+    let news = findings(&scratch.check()).iter().filter(|finding| finding.is_new).count();
     assert_eq!(news, 1);
 }
 
@@ -265,19 +179,10 @@ fn a_second_copy_of_an_old_secret_is_new() {
 fn an_ignore_comment_needs_the_rule_and_a_reason() {
     let token = fill("glpat-{A20}", 24);
     for (comment, blocks) in [
-        (
-            "# switchboard:allow(gitlab-pat) a revoked token of the demo",
-            false,
-        ),
-        (
-            "# switchboard:allow(secretscan) a revoked token of the demo",
-            false,
-        ),
+        ("# switchboard:allow(gitlab-pat) a revoked token of the demo", false),
+        ("# switchboard:allow(secretscan) a revoked token of the demo", false),
         ("# switchboard:allow(gitlab-pat)", true),
-        (
-            "# switchboard:allow(github-pat) a revoked token of the demo",
-            true,
-        ),
+        ("# switchboard:allow(github-pat) a revoked token of the demo", true),
     ] {
         let scratch = Scratch::plain();
         scratch
@@ -287,12 +192,7 @@ fn an_ignore_comment_needs_the_rule_and_a_reason() {
         let reply = scratch.check_only(CheckName::Secretscan);
 
         assert_eq!(findings(&reply).len(), 2);
-        assert!(
-            findings(&reply)
-                .iter()
-                .all(|finding| finding.blocks == blocks),
-            "{comment}: {reply:#?}"
-        );
+        assert!(findings(&reply).iter().all(|finding| finding.blocks == blocks), "{comment}: {reply:#?}");
     }
 }
 
@@ -301,32 +201,17 @@ fn a_baseline_accepts_what_it_knows_even_when_lines_move() {
     let scratch = Scratch::plain();
     let line = fill("password = 'k8!qZ2mX7'\ntoken = 'glpat-{A20}'\n", 25);
     scratch.write("a.py", &line);
-    let fingerprints: Vec<String> = findings(&scratch.check())
-        .iter()
-        .map(|finding| finding.fingerprint.clone())
-        .collect();
+    let fingerprints: Vec<String> =
+        findings(&scratch.check()).iter().map(|finding| finding.fingerprint.clone()).collect();
     assert_eq!(fingerprints.len(), 2);
-    scratch.write(
-        "baseline.json",
-        serde_json::json!({ "fingerprints": fingerprints }).to_string(),
-    );
+    scratch.write("baseline.json", serde_json::json!({ "fingerprints": fingerprints }).to_string());
 
     scratch.write("a.py", format!("import os\n\n{line}"));
-    let request = protocol::finding::CheckRequest {
-        baseline: Some("baseline.json".into()),
-        ..scratch.request()
-    };
+    let request = protocol::finding::CheckRequest { baseline: Some("baseline.json".into()), ..scratch.request() };
     let reply = checks::run(&request, &checks::Limits::default());
 
-    assert_eq!(
-        report(&reply, CheckName::Secretscan).verdict,
-        CheckVerdict::Pass
-    );
-    assert!(
-        findings(&reply)
-            .iter()
-            .all(|finding| finding.allowed.as_deref() == Some("in the baseline"))
-    );
+    assert_eq!(report(&reply, CheckName::Secretscan).verdict, CheckVerdict::Pass);
+    assert!(findings(&reply).iter().all(|finding| finding.allowed.as_deref() == Some("in the baseline")));
 }
 
 #[test]
@@ -356,11 +241,44 @@ fn secrets_of_the_known_families_block() {
     .enumerate()
     {
         let scratch = Scratch::plain();
-        scratch.write(
-            "app.py",
-            format!("x = '{}'\n", fill(template, 30 + at as u64)),
-        );
+        scratch.write("app.py", format!("x = '{}'\n", fill(template, 30 + at as u64)));
 
         assert_eq!(scratch.check().verdict, CheckVerdict::Fail, "{template}");
     }
+}
+
+#[test]
+fn a_token_behind_base64_is_found_and_ordinary_base64_is_not() {
+    use base64::Engine as _;
+    let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let token = encode(&fill("glpat-{A20}", 40));
+    let json = encode(&fill("{\"key\": \"AKIA{U16}\"}", 41));
+    let scratch = Scratch::plain();
+    scratch.write(
+        "secret.yaml",
+        format!("data:\n  a: {token}\n  b: {json}\n  c: {}\n", encode("only some text that nobody needs to hide")),
+    );
+
+    let reply = scratch.check_only(CheckName::Secretscan);
+
+    let found: Vec<(&str, u32)> =
+        findings(&reply).iter().map(|finding| (finding.rule.as_str(), finding.span.start_line)).collect();
+    assert_eq!(found, [("gitlab-pat", 2), ("aws-access-key-id", 3)]);
+    assert!(findings(&reply)[0].message.contains("in base64"));
+}
+
+#[test]
+fn an_ignore_file_counts_as_the_base_has_it_and_is_said() {
+    let scratch = Scratch::repository();
+    scratch.write(".secretscanignore", "# recorded answers\ntests/data/\n*.golden\n").commit();
+    for path in ["tests/data/a.txt", "b.golden", "c.txt"] {
+        scratch.write(path, fill("glpat-{A20}\n", 42));
+    }
+    scratch.write(".secretscanignore", "*\n");
+
+    let reply = scratch.check_only(CheckName::Secretscan);
+
+    let report = report(&reply, CheckName::Secretscan);
+    assert_eq!(report.findings.iter().map(|finding| finding.path.as_str()).collect::<Vec<_>>(), ["c.txt"]);
+    assert_eq!(report.skipped.iter().filter(|file| file.why == "named in .secretscanignore").count(), 2);
 }

@@ -8,11 +8,7 @@ use crate::scratch::Scratch;
 fn serve(lines: &str) -> Vec<CheckReply> {
     let mut out = Vec::new();
     checks::serve(lines.as_bytes(), &mut out, &Limits::default()).unwrap();
-    String::from_utf8(out)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    String::from_utf8(out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -26,15 +22,7 @@ fn answers_one_line_each_and_goes_on_after_a_bad_one() {
     let replies = serve(&format!("{good}\n{{broken\n\n{{\"root\":1}}\n{good}"));
 
     let verdicts: Vec<CheckVerdict> = replies.iter().map(|reply| reply.verdict).collect();
-    assert_eq!(
-        verdicts,
-        [
-            CheckVerdict::Fail,
-            CheckVerdict::Error,
-            CheckVerdict::Error,
-            CheckVerdict::Fail
-        ]
-    );
+    assert_eq!(verdicts, [CheckVerdict::Fail, CheckVerdict::Error, CheckVerdict::Error, CheckVerdict::Fail]);
     assert_eq!(replies[0].id.as_deref(), Some("first"));
     assert_eq!(replies[1].failures[0].code, "checks.bad-request");
 }

@@ -38,6 +38,11 @@ const SAMPLES: &[Sample] = &[
             ("import os", "import"),
             ("as held:", "as :"),
             ("\"x\") from", "\"x) from"),
+            ("import os", " os"),
+            ("self.all = [left", "self.all =\n        x = [left"),
+            ("            pass\n", "\n"),
+            ("\"x\") from error", "x=1, 2) from error"),
+            ("\"x\") from error", "\"x\" b\"y\") from error"),
         ],
     },
     Sample {
@@ -88,35 +93,207 @@ const SAMPLES: &[Sample] = &[
             ("return \"\", nil\n}", "return \"\", nil\n"),
         ],
     },
+    Sample {
+        path: "a.java",
+        good: "package a;\n\nimport java.util.List;\n\npublic record Pair<T>(T left, List<T> right) {\n    enum Kind { ONE, TWO; }\n\n    @Override\n    public String toString() {\n        for (T item : right) {\n            if (item instanceof String s && !s.isEmpty()) { return s + \"x\"; }\n        }\n        return switch (right.size()) { case 0 -> \"none\"; default -> { yield \"many\"; } };\n    }\n}\n",
+        mistakes: &[
+            ("import java.util.List;", "import java.util.List"),
+            ("toString() {", "toString( {"),
+            ("for (T item : right)", "for (T item right)"),
+            ("return s + \"x\";", "return s + ;"),
+            ("(T left,", "(T left"),
+            ("        }\n        return", "        return"),
+            ("case 0 ->", "case ->"),
+        ],
+    },
+    Sample {
+        path: "a.c",
+        good: "#include <stdio.h>\n\nstruct pair { int left; char *right[4]; };\n\nstatic int show(const struct pair *p, size_t n) {\n    for (size_t i = 0; i < n; i++) {\n        if (p[i].left > 3 && p->right[0]) { printf(\"%d\\n\", p[i].left); } else { return -1; }\n    }\n    return 0;\n}\n",
+        mistakes: &[
+            ("i++) {", "i++ {"),
+            ("return 0;\n}\n", "return 0;\n"),
+            ("int left;", "int left"),
+            ("p->right[0])", "p->right[0)"),
+            ("return -1;", "return -;"),
+        ],
+    },
+    Sample {
+        path: "a.cpp",
+        good: "#include <vector>\n\nnamespace a {\ntemplate <typename T>\nclass box {\npublic:\n    explicit box(T value) : value_{value} {}\n    auto get() const -> const T& { return value_; }\nprivate:\n    T value_;\n};\n\nint run() {\n    auto add = [](int x, int y) { return x + y; };\n    std::vector<int> all{1, 2, 3};\n    for (auto& item : all) { item = add(item, 1); }\n    return all.size() > 2 ? all[0] : 0;\n}\n}  // namespace a\n",
+        mistakes: &[
+            ("add(item, 1);", "add(item, 1;"),
+            ("return x + y;", "return x + ;"),
+            ("{1, 2, 3};", "{1, 2, 3;"),
+            ("int run() {", "int run( {"),
+            ("}  // namespace a\n", "\n"),
+        ],
+    },
+    Sample {
+        path: "a.cs",
+        good: "using System;\n\nnamespace A;\n\npublic sealed class Box<T> where T : class\n{\n    public string Name { get; init; } = \"x\";\n    private readonly T? value;\n\n    public async Task<int> Run(int n)\n    {\n        foreach (var item in Items(n))\n        {\n            if (item is { Length: > 2 } text) return text switch { \"a\" => 1, _ => 2 };\n        }\n        return await Task.FromResult(n ?? 0);\n    }\n}\n",
+        mistakes: &[
+            ("using System;", "using System"),
+            ("Run(int n)", "Run(int n"),
+            ("{ get; init; }", "{ get; init; "),
+            ("foreach (var item in", "foreach (var item"),
+            ("return await", "return return await"),
+            ("    }\n}\n", "    }\n"),
+        ],
+    },
+    Sample {
+        path: "a.rb",
+        good: "require 'json'\n\nmodule A\n  class Box < Base\n    attr_reader :name\n\n    def initialize(name, *rest, key: nil, &block)\n      @name = name\n      rest.each { |item| puts \"#{item} #{key}\" if item }\n    end\n\n    def show\n      case @name\n      when /a+/ then [1, 2]\n      else { a: 1 }\n      end\n    rescue StandardError => e\n      raise\n    end\n  end\nend\n",
+        mistakes: &[
+            ("  end\nend\n", "end\n"),
+            ("(name, *rest,", "(name, *rest"),
+            ("{ |item|", "{ |item"),
+            ("[1, 2]", "[1, 2"),
+            ("{ a: 1 }", "{ a: 1 "),
+            ("def show\n", "def \n"),
+        ],
+    },
+    Sample {
+        path: "a.php",
+        good: "<?php\n\ndeclare(strict_types=1);\n\nnamespace A;\n\nfinal class Box implements \\Countable\n{\n    public function __construct(private readonly string $name, private array $all = []) {}\n\n    public function count(): int\n    {\n        foreach ($this->all as $key => $item) {\n            if ($item?->size > 1) { return match (true) { $key > 2 => 1, default => \"x{$key}\" }; }\n        }\n        return count(array_map(fn ($x) => $x + 1, $this->all));\n    }\n}\n",
+        mistakes: &[
+            ("namespace A;", "namespace A"),
+            ("count(): int", "count(: int"),
+            ("as $key =>", "as =>"),
+            ("$x + 1,", "$x + ,"),
+            ("$this->all));", "$this->all);"),
+            ("    }\n}\n", "    }\n"),
+            ("= []) {}", "= [) {}"),
+        ],
+    },
+    Sample {
+        path: "a.kt",
+        good: "package a\n\nimport java.io.File\n\ndata class Pair<T>(val left: T, val right: List<T> = emptyList()) {\n    fun show(n: Int): String {\n        for (item in right) {\n            if (item != null && n > 2) return \"x $item ${n + 1}\"\n        }\n        return when (n) {\n            0 -> \"none\"\n            else -> right.map { it.toString() }.joinToString(\",\")\n        }\n    }\n}\n",
+        mistakes: &[
+            ("show(n: Int)", "show(n: Int"),
+            ("for (item in right)", "for (item in )"),
+            ("0 -> \"none\"", "0 -> -> \"none\""),
+            ("{ it.toString() }", "{ it.toString() "),
+            ("val left: T,", "val left: ,"),
+            ("emptyList()) {", "emptyList() {"),
+        ],
+    },
+    Sample {
+        path: "a.swift",
+        good: "import Foundation\n\nstruct Box<T: Equatable> {\n    let name: String\n    var all: [T] = []\n\n    func show(_ n: Int) throws -> String {\n        guard let first = all.first, n > 1 else { return \"none\" }\n        for item in all where item == first {\n            print(\"x \\(item)\")\n        }\n        switch n {\n        case 0: return \"a\"\n        default: return name\n        }\n    }\n}\n",
+        mistakes: &[
+            ("show(_ n: Int)", "show(_ n: Int"),
+            ("var all: [T] = []", "var all: [T = []"),
+            ("else { return \"none\" }", "else { return \"none\" "),
+            ("for item in all", "for item all"),
+            ("    }\n}\n", "    }\n"),
+            ("let name: String", "let : String"),
+        ],
+    },
+    Sample {
+        path: "a.dart",
+        good: "import 'dart:async';\n\nclass Box<T> extends Base {\n  final String name;\n  Box(this.name, {required int n, List<T> all = const []});\n\n  Future<int> run(int n) async {\n    for (final item in [1, 2, 3]) {\n      if (item > n) {\n        return await compute(() => item + 1);\n      }\n    }\n    return name.isEmpty ? 0 : 1;\n  }\n}\n",
+        mistakes: &[
+            ("'dart:async';", "'dart:async'"),
+            ("run(int n)", "run(int n"),
+            ("[1, 2, 3])", "[1, 2, 3)"),
+            ("return name.isEmpty ? 0 : 1;", "return name.isEmpty ? 0 1;"),
+            ("  }\n}\n", "  }\n"),
+            ("final String name;", "final = name;"),
+        ],
+    },
+    Sample {
+        path: "a.css",
+        good: "@media (min-width: 10px) {\n  .a > b:hover, #c::before {\n    color: rgb(1, 2, 3);\n    margin: calc(1px + 2em) auto;\n  }\n}\n:root { --x: 1px; }\n",
+        mistakes: &[
+            ("auto;\n  }\n}", "auto;\n  }\n"),
+            ("rgb(1, 2, 3);", "rgb(1, 2, 3;"),
+            ("color: rgb", "color rgb"),
+            ("{ --x: 1px; }", "{ --x: 1px; "),
+        ],
+    },
+    Sample {
+        path: "a.sh",
+        good: "#!/bin/sh\nset -eu\nname=\"${1:-x}\"\nrun() {\n  local n=$((1 + 2))\n  for item in a b; do\n    if [ \"$item\" = \"$name\" ]; then echo \"$(date) $n\"; else return 1; fi\n  done\n  case $name in\n    a|b) echo ab ;;\n    *) echo other ;;\n  esac\n}\nrun | sort > /dev/null\n",
+        mistakes: &[
+            ("; fi\n", "; \n"),
+            ("  done\n", "\n"),
+            ("  esac\n", "\n"),
+            ("\"$(date) $n\"", "\"$(date $n\""),
+            ("run() {", "run() "),
+            ("; then", ";"),
+            ("${1:-x}\"", "${1:-x\""),
+        ],
+    },
+    Sample {
+        path: "a.ps1",
+        good: "param(\n    [string]$Name = 'x'\n)\n\nfunction Get-Box {\n    $all = @(1, 2, 3)\n    foreach ($item in $all) {\n        if ($item -gt 2) { Write-Output \"x $item\" } else { return $null }\n    }\n}\n\nGet-Box | Sort-Object\n",
+        mistakes: &[
+            ("@(1, 2, 3)", "@(1, 2, 3"),
+            ("foreach ($item in $all) {", "foreach ($item in $all {"),
+            ("{ return $null }\n", "{ return $null \n"),
+            ("function Get-Box {", "function {"),
+            ("if ($item -gt 2)", "if $item -gt 2)"),
+        ],
+    },
+    Sample {
+        path: "a.ini",
+        good: "; settings\n[server]\nhost = localhost\nport = 80\n\n[client]\nname = x\n",
+        mistakes: &[("[server]", "[server"), ("port = 80", "port"), ("[client]", "client]")],
+    },
+    Sample {
+        path: "a.regex",
+        good: "^(?:[a-z]+|\\d{2,3})(x|y)*$",
+        mistakes: &[("(?:", "(?"), ("(x|y)", "(x|y"), ("[a-z]", "[a-z"), ("{2,3})", "{2,3}")],
+    },
 ];
 
 #[test]
+fn every_claimed_language_has_a_sample() {
+    let sampled: std::collections::BTreeSet<_> =
+        SAMPLES.iter().filter_map(|sample| grammars::Language::of(sample.path, b"")).collect();
+
+    let missing: Vec<_> = grammars::Language::ALL.iter().filter(|language| !sampled.contains(language)).collect();
+
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn every_claimed_language_passes_when_right_and_fails_with_each_mistake() {
+    let mut wrong = Vec::new();
     for sample in SAMPLES {
         let scratch = Scratch::repository();
         scratch.write(sample.path, sample.good).commit();
-        scratch.write(sample.path, format!("{}\n", sample.good));
+        let harmless =
+            if sample.path == "a.regex" { format!("{}|z", sample.good) } else { format!("{}\n", sample.good) };
+        scratch.write(sample.path, harmless);
         let reply = scratch.check_only(CheckName::SyntaxCheck);
-        assert!(
-            findings(&reply).is_empty(),
-            "{}: {:#?}",
-            sample.path,
-            findings(&reply)
-        );
-        assert_eq!(reply.verdict, CheckVerdict::Pass);
+        if reply.verdict != CheckVerdict::Pass || !findings(&reply).is_empty() {
+            wrong.push(format!("{}: right, but {:?}", sample.path, findings(&reply)));
+        }
 
-        for (right, wrong) in sample.mistakes {
+        for (right, mistake) in sample.mistakes {
             assert!(sample.good.contains(right), "{}: {right}", sample.path);
-            scratch.write(sample.path, sample.good.replacen(right, wrong, 1));
-            let reply = scratch.check_only(CheckName::SyntaxCheck);
-            assert_eq!(
-                reply.verdict,
-                CheckVerdict::Fail,
-                "{}: {right:?} -> {wrong:?}",
-                sample.path
-            );
+            scratch.write(sample.path, sample.good.replacen(right, mistake, 1));
+            if scratch.check_only(CheckName::SyntaxCheck).verdict != CheckVerdict::Fail {
+                wrong.push(format!("{}: {right:?} -> {mistake:?}", sample.path));
+            }
         }
     }
+
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn macros_of_c_do_not_block() {
+    let scratch = Scratch::repository();
+    scratch.write("a.h", "int a(void);\n").commit();
+
+    scratch.write("a.h", "int a(void);\nDECLARE_LIST(item, next)\nEXPORT_API int b(void) NOEXCEPT;\n").write(
+        "new.hpp",
+        "#define BEGIN namespace a {\nBEGIN\nFOO_BAR(x)\nclass EXPORT b { Q_OBJECT public: int c; };\n",
+    );
+
+    assert_eq!(scratch.check_only(CheckName::SyntaxCheck).verdict, CheckVerdict::Pass);
 }
 
 #[test]
@@ -138,10 +315,7 @@ fn what_the_base_had_does_not_block_and_a_new_mistake_beside_it_does() {
 #[test]
 fn the_message_says_what_is_wrong_and_where() {
     let scratch = Scratch::plain();
-    scratch.write(
-        "a.rs",
-        "fn main() {\n    if true {\n        run(1;\n    }\n}\n",
-    );
+    scratch.write("a.rs", "fn main() {\n    if true {\n        run(1;\n    }\n}\n");
 
     let reply = scratch.check_only(CheckName::SyntaxCheck);
 
@@ -165,9 +339,7 @@ fn a_fingerprint_stays_when_lines_above_move() {
 #[test]
 fn templates_and_files_without_a_grammar_are_skipped_and_said() {
     let scratch = Scratch::plain();
-    scratch
-        .write("{{cookiecutter.name}}/a.py", "import {{ x }}\n")
-        .write("notes.md", "# (\n");
+    scratch.write("{{cookiecutter.name}}/a.py", "import {{ x }}\n").write("notes.md", "# (\n");
 
     let reply = scratch.check_only(CheckName::SyntaxCheck);
 

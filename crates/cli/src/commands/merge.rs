@@ -5,7 +5,7 @@ use std::time::Duration;
 use protocol::verb::run::{MergeRun, MergeRunRequest};
 
 use crate::context::Context;
-use crate::output::one_line;
+use crate::output::{counted, one_line};
 use crate::report::Outcome;
 
 /// A merge of a large tree on a slow disk may take its time.
@@ -28,9 +28,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         return Ok(());
     }
     let short = |commit: &str| commit.chars().take(12).collect::<String>();
-    let files = reply.files.len();
+    let files = counted(reply.files.len() as u64, "file");
     context.out.line(format!("{} moved from {} to {}", reply.target, short(&reply.from), short(&reply.to)));
-    context.out.line(format!("{files} files changed:"));
+    context.out.line(format!("{files} changed:"));
     for file in &reply.files {
         context.out.line(format!("    {}", one_line(file, 300)));
     }

@@ -4,7 +4,7 @@ use protocol::verb::run::RunSummary;
 use protocol::verb::system::{GetStatus, GetStatusReply, GetStatusRequest};
 
 use crate::context::Context;
-use crate::output::{Output, Table, Tone, one_line};
+use crate::output::{Output, Table, Tone, counted, one_line};
 use crate::report::Outcome;
 
 /// Show how everything is, what needs you first
@@ -25,12 +25,16 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
 
 fn show(status: &GetStatusReply, out: &mut Output) {
     if status.needs > 0 {
-        let line = format!("{} waiting for you: switchboard needs", questions(status.needs));
+        let line = format!("{} for you: switchboard needs", counted(status.needs, "question"));
         out.line(out.paint(Tone::Notice, &line));
     }
     out.line(format!("repository  {}", status.root));
     out.line(format!("daemon      {} (process {}, {})", status.version, status.pid, status.http));
-    out.line(format!("team        {} registered, {} unread", agents(status.agents), messages(status.unread)));
+    out.line(format!(
+        "team        {} registered, {} unread",
+        counted(status.agents, "agent"),
+        counted(status.unread, "message")
+    ));
     out.line(format!("record      {} events", status.lsn));
     if status.runs.is_empty() {
         out.line("runs        none yet: switchboard run PLAN");
@@ -51,16 +55,4 @@ fn run_table(runs: &[RunSummary]) -> Table {
         table.row(cells.into_iter().chain([one_line(&into, 40), one_line(&run.title, 50)]));
     }
     table
-}
-
-fn questions(count: u64) -> String {
-    if count == 1 { "1 question is".to_owned() } else { format!("{count} questions are") }
-}
-
-fn agents(count: u64) -> String {
-    if count == 1 { "1 agent".to_owned() } else { format!("{count} agents") }
-}
-
-fn messages(count: u64) -> String {
-    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
 }

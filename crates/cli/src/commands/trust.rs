@@ -8,7 +8,7 @@ use protocol::error::Failure;
 use crate::ask;
 use crate::available::Available;
 use crate::context::Context;
-use crate::output::one_line;
+use crate::output::{counted, one_line};
 use crate::report::Outcome;
 
 /// Show the commands that a plan or this repository brings, and allow exactly them
@@ -56,7 +56,8 @@ fn pin(name: &str, commands: &Commands, yes: bool, pins: &Pins, context: &mut Co
         show(name, commands, context);
     }
     if !commands.list.is_empty() && !known {
-        if !yes && !(context.can_ask() && ask::yes("Trust exactly these commands?", false)?) {
+        let agreed = yes || context.can_ask() && ask::yes("Trust exactly these commands?", false)?;
+        if !agreed {
             return Err(untrusted(name, commands).hint("add --yes once you have read them").into());
         }
         pins.pin(name, commands).map_err(Failure::from)?;
@@ -94,14 +95,14 @@ fn pins(context: &Context) -> Result<Pins, Failure> {
 }
 
 fn untrusted(name: &str, commands: &Commands) -> Failure {
-    let what = format!("{name} brings {} commands that you have not trusted", commands.list.len());
+    let what = format!("{name} brings {} that you have not trusted", counted(commands.list.len() as u64, "command"));
     let mut failure = Failure::new("config.untrusted", what).at(name);
     failure.cause = commands.list.iter().map(|(what, argv)| format!("{what}: {}", argv.join(" "))).collect();
     failure
 }
 
 fn show(name: &str, commands: &Commands, context: &mut Context) {
-    context.out.line(format!("{name}: {} commands, {}", commands.list.len(), commands.digest));
+    context.out.line(format!("{name}: {}, {}", counted(commands.list.len() as u64, "command"), commands.digest));
     for (what, argv) in &commands.list {
         context.out.line(format!("  {what}: {}", one_line(&argv.join(" "), 2000)));
     }

@@ -44,7 +44,8 @@ fn show(reply: &VerifyLogReply, context: &mut Context) {
     }
     context.out.line(format!("{} events, head {}", reply.events, reply.head));
     context.out.line(plain(&reply.summary));
-    for fault in &reply.faults {
+    // The first one is the summary.
+    for fault in reply.faults.iter().skip(1) {
         context.out.line(format!("  {}", plain(fault)));
     }
 }

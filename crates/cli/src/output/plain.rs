@@ -19,6 +19,11 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     out
 }
 
+/// A number with its noun: `1 file`, `2 files`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 fn is_steering(c: char) -> bool {
     let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
     turns || (c.is_control() && c != '\n' && c != '\t')

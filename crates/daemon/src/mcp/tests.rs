@@ -233,7 +233,7 @@ async fn a_line_over_the_limit_is_answered_and_ends_the_connection() {
 
     // The writer fails when the connection ends under it; what it gets to read is what counts.
     let writer = tokio::spawn(async move {
-        let _ = write.write_all(&vec![b'x'; MAX_LINE_BYTES + 2]).await;
+        let _ = write.write_all(&[b'x'; MAX_LINE_BYTES + 2]).await;
         write
     });
     let mut line = String::new();

@@ -17,7 +17,7 @@ pub(crate) async fn capture(
     attempt: u32,
     worker: &WorkerId,
 ) -> Result<Option<RunEvent>, Error> {
-    let row = ctx.inner.store.get(crate::work::WORKERS, &vec![worker.as_str().into()])?;
+    let row = ctx.inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
     let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
     let (task, settings) = ctx.plan.settings(id)?;

@@ -28,7 +28,7 @@ pub(crate) async fn run_gates(
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
     let judged: Vec<_> =
         gates.iter().map(|gate| (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied()))).collect();
-    crate::report::keep_evidence(ctx, id, attempt, &reports)?;
+    crate::evidence::keep(&ctx.inner, &ctx.plan.run, id, attempt, &reports)?;
     let event =
         |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
     Ok(judged.into_iter().map(event).collect())

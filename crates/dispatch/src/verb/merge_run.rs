@@ -46,7 +46,7 @@ struct Move {
 
 pub(crate) async fn merge(inner: &Arc<Inner>, run: &RunId) -> Result<MergeRunReply, Error> {
     let _one_at_a_time = inner.merging.lock().await;
-    let row = inner.store.get(RUNS, &vec![run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
+    let row = inner.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
     let (target, branch) = (row.try_text("target")?.to_owned(), row.try_text("branch")?.to_owned());
     let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
     let author = effect::author("Switchboard", inner.store.now());

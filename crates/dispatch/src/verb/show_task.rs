@@ -74,7 +74,7 @@ async fn diff(inner: &Inner, view: &TaskView, worker: Option<&Row>) -> Result<Op
     };
     let repo = inner.config.repo.clone();
     let text = inner.blocking(move || {
-        let from = repo.rev_parse(&from)?.ok_or_else(|| Error::Missing(from))?;
+        let from = repo.rev_parse(&from)?.ok_or(Error::Missing(from))?;
         Ok(repo.diff_text(&from, &Oid::parse(&to)?, DIFF_BYTES)?.text)
     });
     text.await.map(Some)

@@ -72,7 +72,7 @@ impl Dispatch {
         caller: Caller<'_>,
     ) -> Result<StartRunReply, Error> {
         let inner = &self.inner;
-        let hash = pipeline::plan_hash::ledger_hash(&run_plan.plan);
+        let hash = pipeline::plan_hash::whole(&run_plan.plan);
         not_running(inner, &hash)?;
         files::private_folder(&plan::folder(&inner.config, &run_plan.run))?;
         let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;

@@ -109,11 +109,9 @@ fn the_opening_leaves_out_what_is_done_and_takes_gates_from_the_nearest_word() {
     let events =
         opening(&plan, &prepared, Opening { plan_hash: "h", base: "b", gates: &["a".to_owned(), "b".to_owned()] });
 
-    let added = |event: &RunEvent| match event {
-        RunEvent::TaskAdded { task, depends, gates, .. } => {
-            Some((task.to_string(), ids(depends).join(" "), gates.join(" ")))
-        }
-        _ => None,
+    let added = |event: &RunEvent| {
+        let RunEvent::TaskAdded { task, depends, gates, .. } = event else { return None };
+        Some((task.to_string(), ids(depends).join(" "), gates.join(" ")))
     };
     let added: Vec<_> = events.iter().filter_map(added).collect();
     let expected = [("1.2", "", "a b"), ("1.3", "1.2", "")];

@@ -49,9 +49,9 @@ impl Run {
     }
 
     fn starting(&self) -> Vec<String> {
-        let start = |effect: Effect| match effect {
-            Effect::StartWorker { task, .. } => Some(task.to_string()),
-            _ => None,
+        let start = |effect: Effect| {
+            let Effect::StartWorker { task, .. } = effect else { return None };
+            Some(task.to_string())
         };
         self.effects().into_iter().filter_map(start).collect()
     }
@@ -439,4 +439,19 @@ fn a_dependency_that_is_not_known_yet_is_refused_so_that_no_circle_can_come_to_b
         };
         assert_eq!(state.step(&added, Millis(0)).unwrap_err().code, RefusedCode::Illegal, "{on}");
     }
+}
+
+#[test]
+fn a_task_may_be_blocked_from_outside_unless_somebody_is_at_work_on_it() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &[], &[])]);
+    let blocked = |task: &str| RunEvent::TaskBlocked { task: id(task), attempt: 1, reason: "no agent".to_owned() };
+    run.start("1.3");
+
+    run.tell(blocked("1.1"));
+    assert_eq!(run.last, [RunEvent::TaskDepFailed { task: id("1.2"), root: id("1.1") }]);
+    run.tell(blocked("1.1"));
+    assert_eq!((run.last.len(), run.refused(blocked("1.3")).hint.as_str()), (0, "stop it first"));
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    assert_eq!(run.refused(blocked("1.1")).code, RefusedCode::Stale, "what was said before the retry is past");
 }

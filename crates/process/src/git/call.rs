@@ -110,7 +110,8 @@ impl Call {
             argv.extend(["-c".to_owned(), setting]);
         }
         argv.extend(self.args);
-        let mut spawn = Spawn::new(argv).env_only(self.env).wall(WALL).keep(self.keep).input(self.input);
+        // A git that outlived us would still write files while a later one already mends what we left.
+        let mut spawn = Spawn::new(argv).env_only(self.env).wall(WALL).keep(self.keep).input(self.input).ends_with_us();
         if let Some(cwd) = self.cwd {
             spawn = spawn.cwd(cwd);
         }

@@ -10,7 +10,7 @@ use crate::fingerprint::Fingerprint;
 use crate::orphans::Hold;
 use crate::{Error, Result};
 
-/// A process that was started to live on its own. Its exit is collected by [`crate::orphans::reap`], if we still live.
+/// A process that was started to live on its own. Its exit is told by [`crate::orphans::exit_of`], if we still live.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detached {
     /// Its process id, which is also the id of its group and session.

@@ -4,10 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use process::Error;
+use process::env::{Env, var};
 use process::fingerprint::Fingerprint;
-use process::git::{Advanced, Oid};
+use process::git::{Advanced, Git, Oid};
+use process::spawn::{Exit, Spawn};
 
 use crate::fixture::Fixture;
+
+/// Tells this binary to move a checkout: folder and commits.
+const MOVE: &str = "GIT_TEST_MOVE";
 
 fn moved(fixture: &Fixture, files: &[(&str, Option<&str>)]) -> (Oid, Oid) {
     let old = fixture.repo().head_commit().unwrap();
@@ -199,4 +204,46 @@ fn an_edit_made_after_a_kill_is_not_taken_for_a_torn_file() {
     fs::write(fixture.root.join(".git/index.lock"), living.to_string()).unwrap();
     let busy = fixture.repo().advance_checkout("main", &old, &new);
     assert!(matches!(busy, Err(Error::IndexBusy { .. })), "a living holder keeps its lock");
+}
+
+/// The victim of the next test; without its order there is nothing to do.
+#[test]
+fn moves_a_checkout_when_told() {
+    let Some(order) = var(MOVE) else { return };
+    let [root, old, new] = order.split(' ').collect::<Vec<_>>()[..] else { panic!("{order}") };
+    let repo = Git::find(Env::plain()).unwrap().discover(Path::new(root)).unwrap();
+    repo.advance_checkout("main", &Oid::parse(old).unwrap(), &Oid::parse(new).unwrap()).unwrap();
+}
+
+#[test]
+fn killed_for_real_at_many_moments_it_completes_when_repeated() {
+    let fixture = Fixture::new();
+    for number in 0..150 {
+        fixture.write(&format!("old/{number}"), &format!("{number} old\n").repeat(50));
+    }
+    let old = fixture.commit("many files");
+    let path = |folder: &str, number: u32| format!("{folder}/{number}");
+    let text = |number: u32| format!("{number} new and longer\n").repeat(400);
+    let (edited, added): (Vec<_>, Vec<_>) =
+        (0..150).map(|n| ((path("old", n), text(n)), (path("new", n), text(n)))).unzip();
+    let files: Vec<_> = edited.iter().chain(&added).map(|(path, text)| (path.as_str(), Some(text.as_str()))).collect();
+    let new = fixture.commit_on(&old, &files);
+    let exe = std::env::current_exe().unwrap();
+    let mut killed = 0;
+    for moment in 0..24_u64 {
+        let argv = [exe.to_str().unwrap(), "--exact", "advance::moves_a_checkout_when_told", "--test-threads=1"];
+        let env = fixture.env.clone().set(MOVE, format!("{} {old} {new}", fixture.root.display()));
+        let wall = std::time::Duration::from_millis(10 + moment * 6);
+        let victim = Spawn::new(argv).env_only(env).wall(wall).grace(std::time::Duration::ZERO).output().unwrap();
+        killed += u32::from(victim.exit != Exit::Exited(0));
+
+        fixture.write("mine", "untracked");
+        fixture.repo().advance_checkout("main", &old, &new).unwrap_or_else(|e| panic!("after {wall:?}: {e}"));
+
+        assert_eq!(fixture.run(&["status", "--porcelain"]), "?? mine", "after {wall:?}");
+        assert_eq!(fixture.repo().head_commit().unwrap(), new, "after {wall:?}");
+        assert!(!fixture.root.join(".git/index.lock").exists(), "after {wall:?}");
+        fixture.run(&["reset", "-q", "--hard", old.as_str()]);
+    }
+    assert!(killed > 0, "no call was caught in the middle");
 }

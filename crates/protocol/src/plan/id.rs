@@ -80,22 +80,28 @@ impl Ord for TaskId {
 /// Compares ids part by part as numbers: `1.2` before `1.10`; a missing part, or one that is no number, counts as 0.
 #[must_use]
 pub fn natural_order(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.split('.'), b.split('.'));
-    loop {
-        let (left, right) = (a.next(), b.next());
-        if left.is_none() && right.is_none() {
-            return Ordering::Equal;
-        }
-        let order = part_number(left).cmp(&part_number(right));
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    while !a.is_empty() || !b.is_empty() {
+        let order = next_number(&mut a).cmp(&next_number(&mut b));
         if order.is_ne() {
             return order;
         }
     }
+    Ordering::Equal
 }
 
-fn part_number(part: Option<&str>) -> u64 {
-    let digits = part.unwrap_or_default().bytes().take_while(u8::is_ascii_digit);
-    digits.fold(0, |n: u64, digit| n.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
+/// Takes the next part off, its dot included, and reads the digits at its beginning.
+fn next_number(rest: &mut &[u8]) -> u64 {
+    let (mut number, mut digits) = (0_u64, true);
+    while let Some((byte, after)) = rest.split_first() {
+        *rest = after;
+        match byte {
+            b'.' => break,
+            b'0'..=b'9' if digits => number = number.saturating_mul(10).saturating_add(u64::from(byte - b'0')),
+            _ => digits = false,
+        }
+    }
+    number
 }
 
 #[cfg(test)]
@@ -111,6 +117,8 @@ mod tests {
         let ids: Vec<_> = ids.iter().map(TaskId::as_str).collect();
         assert_eq!(ids, ["1.1", "1.1.0", "1.2", "1.10", "2.1"]);
         assert_eq!(natural_order("1.1", "1.1.0"), Ordering::Equal);
+        assert_eq!(natural_order("1.2a3", "1.2"), Ordering::Equal);
+        assert_eq!(natural_order("2", "1.99999999999999999999999"), Ordering::Greater);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum StartFrom {
 pub enum StopCause {
     /// Somebody asked for it.
     Requested,
-    /// The task's time limit has passed; end its turn as [`TurnOutcome::TimedOut`].
+    /// The task's time limit has passed; end its turn as [`super::TurnOutcome::TimedOut`].
     TimedOut,
 }
 

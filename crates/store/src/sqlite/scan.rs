@@ -60,6 +60,12 @@ impl Scanner {
     }
 }
 
+impl Drop for Scanner {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 fn spawn(
     core: Arc<Core>,
     connection: Connection,

@@ -326,3 +326,6 @@ fn refuse(job: Job, reason: &Error) {
         Job::Close => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

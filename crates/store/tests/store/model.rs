@@ -5,7 +5,7 @@ use protocol::event::NewEvent;
 use serde_json::json;
 use store::{Batch, Cell, Committed, Error, Filter, Guard, Op, Query, Scope};
 
-use crate::board::{Fixture, add_owner, call, drop_note, no, post, projections, raise, take};
+use crate::board::{Fixture, add_owner, call, drop_note, no, post, post_with, projections, raise, take};
 
 const OWNERS: [&str; 3] = ["ann", "bob", "ü"];
 
@@ -16,8 +16,8 @@ fn owner() -> impl Strategy<Value = &'static str> {
 fn event() -> impl Strategy<Value = NewEvent> {
     prop_oneof![
         1 => owner().prop_map(add_owner),
-        6 => (owner(), -3..3_i64, any::<bool>()).prop_map(|(owner, weight, body)| {
-            let event = post(owner, weight);
+        9 => (owner(), -3..3_i64, any::<bool>()).prop_map(|(owner, weight, body)| {
+            let event = if weight < -2 { post_with(json!({ "owner": owner })) } else { post(owner, weight) };
             if body { event.with_body("text") } else { event }
         }),
         3 => (owner(), 1..12_u64).prop_map(|(owner, lsn)| take(owner, lsn)),
@@ -52,8 +52,8 @@ fn guard() -> impl Strategy<Value = Guard> {
 
 fn batch() -> impl Strategy<Value = Batch> {
     let events = prop::collection::vec(event(), 0..4);
-    let guards = prop::collection::vec(guard(), 0..2);
-    let expect = prop::collection::vec((owner(), 0..4_u64), 0..2);
+    let guards = prop::option::weighted(0.2, guard()).prop_map(Vec::from_iter);
+    let expect = prop::option::weighted(0.2, (owner(), 0..4_u64)).prop_map(Vec::from_iter);
     let named = prop::option::weighted(0.3, (0..4_u8, 0..2_u8));
     let cursor = prop::option::weighted(0.2, 0..12_u64);
     let dropped = prop::option::weighted(0.2, 0..12_u64);
@@ -145,7 +145,7 @@ proptest! {
     #[test]
     fn both_backends_answer_alike(
         steps in prop::collection::vec(step(), 1..24),
-        queries in prop::collection::vec(query(), 1..6),
+        queries in prop::collection::vec(query(), 4..20),
     ) {
         let (mut disk, memory) = (Fixture::sqlite(), Fixture::memory());
         for step in steps {

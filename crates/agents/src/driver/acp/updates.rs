@@ -195,17 +195,18 @@ mod tests {
 
     use super::*;
 
-    fn update(json: Value) -> Value {
-        json
+    /// Millionths and tokens.
+    fn cost(event: &AgentEvent) -> (Option<u64>, u64) {
+        let AgentEvent::CostReported { micro_usd, input_tokens, output_tokens } = event else { panic!("{event:?}") };
+        (*micro_usd, input_tokens + output_tokens)
     }
 
     #[test]
     fn a_tool_call_is_told_when_its_state_changes_and_remembers_what_updates_leave_out() {
         let mut calls = Calls::default();
         let cwd = Path::new("/w");
-        let first =
-            update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Write a", "kind": "edit",
-            "locations": [{ "path": "/w/a.rs" }, { "path": "/etc/x" }] }));
+        let first = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Write a", "kind": "edit",
+            "locations": [{ "path": "/w/a.rs" }, { "path": "/etc/x" }] });
         let same = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "content": [] });
         let done = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" });
 
@@ -229,13 +230,7 @@ mod tests {
             .flatten()
             .collect();
 
-        let micros: Vec<_> = told
-            .iter()
-            .filter_map(|event| match event {
-                AgentEvent::CostReported { micro_usd, .. } => *micro_usd,
-                _ => None,
-            })
-            .collect();
+        let micros: Vec<_> = told.iter().filter_map(|event| cost(event).0).collect();
         assert_eq!(micros, [22_200, 11_100]);
         assert_eq!(
             usage.update(&json!({ "sessionUpdate": "usage_update", "cost": { "amount": 1, "currency": "EUR" } })),
@@ -247,14 +242,7 @@ mod tests {
     fn tokens_are_counted_once_whether_an_agent_gives_totals_or_turns() {
         let spent = |results: &[Value]| {
             let mut usage = Usage::default();
-            results
-                .iter()
-                .filter_map(|result| usage.result(result))
-                .map(|event| match event {
-                    AgentEvent::CostReported { input_tokens, output_tokens, .. } => input_tokens + output_tokens,
-                    _ => 0,
-                })
-                .sum::<u64>()
+            results.iter().filter_map(|result| usage.result(result)).map(|event| cost(&event).1).sum::<u64>()
         };
         let totals = [
             json!({ "usage": { "inputTokens": 100, "outputTokens": 10 } }),

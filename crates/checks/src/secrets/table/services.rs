@@ -59,7 +59,7 @@ pub(super) const DETECTORS: &[Detector] = &[
     Detector::assigned("facebook-secret", "Facebook app secret", &["facebook", "fb_secret", "fb_app"], r"[0-9a-f]{32}")
         .entropy(3.2),
     Detector::token("instagram-token", "Instagram access token", &["igqv"], r"IGQV[A-Za-z0-9_-]{100,250}").entropy(4.0),
-    Detector::token("twitter-bearer", "X bearer token", &["aaaaaaaaaaaaaaaaaaaa"], r"A{20,24}[A-Za-z0-9%]{80,100}")
+    Detector::token("twitter-bearer", "X bearer token", &["aaaaaaaaaaaaaaaaaaaa"], r"A{20,24}([A-Za-z0-9%]{80,100})")
         .entropy(3.5),
     Detector::assigned(
         "twitter-secret",

@@ -65,12 +65,6 @@ mod tests {
         let json = daemon::trust::plan(text("plan.json"), "plan.json").unwrap();
         let md = daemon::trust::plan(text("plan.md"), "plan.md").unwrap();
 
-        let tasks = |plan: &protocol::plan::Plan| {
-            plan.tasks()
-                .map(|task| (task.id.clone(), task.description.clone(), task.depends.clone()))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(json.title, md.title);
-        assert_eq!(tasks(&json), tasks(&md));
+        assert_eq!((json.title, json.phases, json.switchboard), (md.title, md.phases, md.switchboard));
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
     let teller = Teller::new(run, &before);
     let mut watch = Watch { client, run, cursor, signals, bar, teller, interrupted: None };
-    let left = watch.to_the_end(context);
+    let left = watch.until_the_end(context);
     watch.bar.finish_and_clear();
     if let Some(ending) = left? {
         return Err(ending);
@@ -65,7 +65,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Prints what happens until the run has ended; an ending of its own when the person leaves before that.
-    fn to_the_end(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
+    fn until_the_end(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {
         let mut is_running = self.get()?.summary.state == "running";
         loop {
             let reply = self.look(context)?;

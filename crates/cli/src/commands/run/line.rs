@@ -12,7 +12,7 @@ use protocol::verb::run::RunSummary;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::output::{Output, Tone, one_line};
+use crate::output::{Output, Tone, counted, one_line};
 
 /// Widest text of an agent in a line.
 const WIDTH: usize = 160;
@@ -146,7 +146,7 @@ impl<'a> Teller<'a> {
     fn of_run(&mut self, fact: RunEvent, out: &Output) -> Vec<String> {
         match fact {
             RunEvent::RunStarted { max_workers, .. } => {
-                vec![format!("{}: {} tasks, {max_workers} at once", self.run, self.tasks)]
+                vec![format!("{}: {}, {max_workers} at once", self.run, counted(self.tasks, "task"))]
             }
             RunEvent::RunFinished { outcome } => {
                 self.has_ended = true;
@@ -156,7 +156,7 @@ impl<'a> Teller<'a> {
             RunEvent::TurnEnded { task, outcome, reason, .. } => vec![self.of_turn(task.as_str(), outcome, &reason)],
             RunEvent::ChangeCaptured { task, files, files_total, .. } => {
                 let names = one_line(&files.join(", "), WIDTH);
-                vec![format!("{} changed {files_total} files: {names}", self.head(task.as_str()))]
+                vec![format!("{} changed {}: {names}", self.head(task.as_str()), counted(files_total.into(), "file"))]
             }
             RunEvent::NothingChanged { task, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{} changed nothing, so it is not done", self.head(task.as_str())))]
@@ -164,7 +164,18 @@ impl<'a> Teller<'a> {
             RunEvent::GateReported { task, gate, verdict, reasons, .. } => {
                 self.of_gate(task.as_str(), &gate, verdict, &reasons, out)
             }
-            fact => self.of_task(fact, out),
+            fact @ (RunEvent::TaskAdded { .. }
+            | RunEvent::TaskExtended { .. }
+            | RunEvent::WorkerIntended { .. }
+            | RunEvent::WorkerStarted { .. }
+            | RunEvent::WorkerLost { .. }
+            | RunEvent::MergeIntended { .. }
+            | RunEvent::TaskMerged { .. }
+            | RunEvent::MergeConflicted { .. }
+            | RunEvent::TaskBlocked { .. }
+            | RunEvent::TaskDepFailed { .. }
+            | RunEvent::TaskStopRequested { .. }
+            | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
         }
     }
 
@@ -176,6 +187,8 @@ impl<'a> Teller<'a> {
             TurnOutcome::Refused => "declined",
             TurnOutcome::TimedOut => "took too long",
         };
+        // A script says in every turn that it is one; the first line of the task has said so.
+        let reason = reason.strip_prefix(agents::script::GREETING).unwrap_or(reason).trim();
         let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, WIDTH)) };
         format!("{} {says}{why}", self.head(task))
     }
@@ -189,6 +202,9 @@ impl<'a> Teller<'a> {
             GateVerdict::NotConfigured => (Tone::Faint, "is not configured"),
         };
         let mut lines = vec![out.paint(tone, &format!("{} {gate} {word}", self.head(task)))];
+        if verdict == GateVerdict::NotConfigured {
+            return lines;
+        }
         lines.extend(reasons.iter().map(|reason| format!("{:15}  {}", "", one_line(reason, WIDTH))));
         lines
     }

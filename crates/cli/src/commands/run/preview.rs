@@ -1,5 +1,7 @@
 //! What a run will do, before it does anything.
 
+use std::path::Path;
+
 use protocol::frame::DriverSpec;
 use protocol::plan::Plan;
 use protocol::verb::run::{AgentChoice, StartRunReply};
@@ -13,10 +15,12 @@ pub(super) fn print(preview: &StartRunReply, plan: &Plan, merge: bool, context: 
     out.line(out.paint(Tone::Strong, &one_line(&plan.title, 100)));
     let base = preview.base.get(..9).unwrap_or(&preview.base);
     out.line(format!("from        {} at {base}", preview.target));
-    out.line(format!("onto        {}, a branch of its own", preview.branch));
+    out.line("onto        a branch of its own, switchboard/RUN");
     let moves = if merge { "when every task is merged" } else { "only by `switchboard merge`" };
     out.line(format!("            {} itself moves {moves}", preview.target));
-    out.line(format!("work trees  {}", preview.worktrees));
+    // The last folder bears the run's id, which this one does not have yet.
+    let worktrees = Path::new(&preview.worktrees).parent().unwrap_or(Path::new(""));
+    out.line(format!("work trees  {}", worktrees.display()));
     for (number, wave) in preview.waves.iter().enumerate() {
         let head = if number == 0 { "tasks" } else { "then" };
         out.line(format!("{head:11} {}", wave.join(", ")));
@@ -26,7 +30,7 @@ pub(super) fn print(preview: &StartRunReply, plan: &Plan, merge: bool, context: 
         out.line(format!("agent       {}: {}", agent.name, described(agent)));
     }
     for note in &preview.notes {
-        out.line(format!("left out    {}", one_line(note, 200)));
+        out.line(format!("note        {}", one_line(note, 200)));
     }
     out.line("asks        what an agent may not decide for itself: switchboard needs");
     if preview.agents.iter().any(|agent| !agent.scripted && matches!(agent.driver, DriverSpec::Acp { .. })) {

@@ -169,6 +169,8 @@ fn verify_names_the_table_that_is_not_what_the_log_says() {
         ("DELETE FROM notes WHERE lsn = 2", "table notes"),
         ("UPDATE owners SET waiting = 1", "table owners"),
         ("INSERT INTO cursors VALUES ('search', 3, 0)", "table cursors"),
+        ("INSERT INTO idempotency VALUES ('c', 'k', 'v', zeroblob(32), '{}', 1, 1, 1, 0)", "table idempotency"),
+        ("INSERT INTO meta VALUES ('other', 'value', 0)", "table meta"),
     ] {
         let (_folder, path) = filled(3);
         tamper(&path, sql);
@@ -179,6 +181,22 @@ fn verify_names_the_table_that_is_not_what_the_log_says() {
         assert_eq!(report.first().map(|finding| finding.place.to_string()).as_deref(), Some(table), "{sql}");
         assert!(store.verify(Scope::Chain).unwrap().is_clean());
     }
+}
+
+#[test]
+fn a_damaged_memory_of_a_call_or_a_cursor_is_never_served() {
+    let it = Fixture::sqlite();
+    let batch = || Batch::synced().event(post("ann", 1)).idempotent(call("k", "a")).reply("yes".into());
+    it.commit(batch().advance("search", 1)).unwrap();
+    let path = it.path();
+    it.store.close();
+    tamper(&path, "UPDATE idempotency SET reply = '\"no\"'; UPDATE cursors SET lsn = 0");
+
+    let store = open(&path).unwrap();
+
+    assert_eq!(store.commit_blocking(batch()).unwrap_err().failure().code, "store.corrupt");
+    assert_eq!(store.cursor("search").unwrap_err().failure().code, "store.corrupt");
+    assert!(store.commit_blocking(Batch::synced().event(post("ann", 2))).is_ok(), "the rest goes on");
 }
 
 #[test]

@@ -1,0 +1,110 @@
+//! The limits of a worker, and its end: what is due when, and in which order an agent is brought down.
+
+use std::time::Duration;
+
+use protocol::frame::WorkerEvent;
+use tokio::time::Instant;
+
+use super::{Alone, CANCEL, CLOSE, Ending, GRACE, State, Worker, later};
+use crate::Result;
+use crate::driver::Driver;
+
+// === impl Worker ===
+
+impl Worker {
+    /// When something is due next.
+    pub(super) fn wake(&self) -> Instant {
+        if self.state == State::Ended {
+            return later(Instant::now(), u64::MAX);
+        }
+        let works = matches!(self.state, State::Prompted { .. } | State::Turn);
+        let idle = (works && self.asks.is_empty()).then(|| later(self.heard, self.spec.limits.idle_ms));
+        let pause = match self.state {
+            State::Idle { since } => Some(since + self.linger),
+            State::Closing { by } => Some(by),
+            State::Opening | State::Prompted { .. } | State::Turn | State::Ended => None,
+        };
+        let alone = match self.alone {
+            Alone::Since(since) => Some(later(since, self.spec.limits.orphan_grace_ms)),
+            Alone::No | Alone::TooLong => None,
+        };
+        let ending = self.ending.as_ref().map(|ending| ending.by);
+        let limits = self.ending.is_none().then_some([Some(self.wall), idle, alone, self.asks.next_due()]);
+        let all = limits.into_iter().flatten().chain([pause, ending]);
+        all.flatten().min().unwrap_or(self.wall)
+    }
+
+    pub(super) fn on_time<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let now = Instant::now();
+        if self.state == State::Ended {
+            return Ok(());
+        }
+        for (ask, reject) in self.asks.due(now) {
+            self.permit(driver, &ask, reject)?;
+        }
+        if let Alone::Since(since) = self.alone
+            && now >= later(since, self.spec.limits.orphan_grace_ms)
+        {
+            self.alone = Alone::TooLong;
+            self.stop_if_orphaned(driver)?;
+        }
+        let works = matches!(self.state, State::Prompted { .. } | State::Turn);
+        let silent = works && self.asks.is_empty() && now >= later(self.heard, self.spec.limits.idle_ms);
+        let over = |what: &str, ms: u64| Some(("agent.timeout", format!("{what} {} s", ms.div_ceil(1000))));
+        if now >= self.wall {
+            self.stop(driver, GRACE, over("the worker's time is over after", self.spec.limits.wall_ms))?;
+        } else if silent {
+            self.stop(driver, GRACE, over("the agent was silent in its turn for", self.spec.limits.idle_ms))?;
+        } else if matches!(self.state, State::Closing { by } if now >= by) {
+            self.stop(driver, CLOSE, None)?;
+        }
+        Ok(())
+    }
+
+    /// Between two tool calls is where a worker that nobody watches can stop without leaving half a deed.
+    pub(super) fn stop_if_orphaned<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let is_boundary = self.tools.is_empty() && self.asks.is_empty();
+        if !matches!(self.alone, Alone::TooLong) || (self.state == State::Turn && !is_boundary) {
+            return Ok(());
+        }
+        let what = "no daemon came back in time; the worker stopped between two tool calls".to_owned();
+        self.stop(driver, GRACE, Some(("daemon.unreachable", what)))
+    }
+
+    /// Begins the end: the turn is cancelled and may end by itself for a moment.
+    pub(super) fn stop<D: Driver>(
+        &mut self,
+        driver: &mut D,
+        grace: Duration,
+        fault: Option<(&'static str, String)>,
+    ) -> Result<()> {
+        let now = Instant::now();
+        if self.state == State::Ended {
+            return Ok(());
+        }
+        match &mut self.ending {
+            Some(ending) => ending.grace = ending.grace.min(grace),
+            None => {
+                driver.cancel();
+                self.ending = Some(Ending { grace, by: now + CANCEL.min(grace / 2), fault });
+            }
+        }
+        self.settle_all()
+    }
+
+    pub(super) async fn end_if_due<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let works = matches!(self.state, State::Prompted { .. } | State::Turn);
+        let is_due = |ending: &mut Ending| !works || Instant::now() >= ending.by;
+        let Some(ending) = self.ending.take_if(is_due) else { return Ok(()) };
+        self.close_turn("cancelled", String::new())?;
+        self.state = State::Ended;
+        if let Some((code, what)) = ending.fault {
+            self.record(WorkerEvent::Faulted { code: code.to_owned(), what })?;
+        }
+        let terminated = driver.end(ending.grace).await;
+        if !terminated.survivors.is_empty() {
+            tracing::error!(pids = ?terminated.survivors, "members of the agent's group can't be ended");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,268 @@
+//! Turns, mail, questions, and a daemon that goes and comes back.
+
+use process::spawn::{Exit, Signal};
+use protocol::frame::{Frame, ShimCommand, WorkerEvent};
+use protocol::id::Digest;
+use protocol::wire::Hello;
+use serde_json::json;
+
+use crate::bench::{Bench, TOKEN, exited, faults, kinds, mail, turns, until};
+
+fn is_turn_end(event: &WorkerEvent) -> bool {
+    matches!(event, WorkerEvent::TurnEnded { .. })
+}
+
+fn is_tool(event: &WorkerEvent, wanted: &str) -> bool {
+    matches!(event, WorkerEvent::ToolCalled { status, .. } if status == wanted)
+}
+
+#[tokio::test]
+async fn a_worker_reports_every_step_and_ends_sealed() {
+    let bench = Bench::script(&json!([
+        { "do": "write", "path": "src/a.txt", "content": "task {{task}}, attempt {{attempt}}, {{agent}}" },
+        { "do": "cost", "usd": 0.25 },
+        { "do": "say", "text": "That is all." }
+    ]));
+    let daemon = bench.daemon();
+    let shim = bench.shim();
+
+    let mut line = daemon.accept().await;
+    let mut frames = line.upto(is_turn_end).await;
+    line.tell(ShimCommand::Finish).await;
+    frames.extend(line.rest().await);
+
+    assert!(matches!(&line.hello, Hello::Shim { epoch: 1, token, .. } if token == TOKEN));
+    assert_eq!(
+        kinds(&frames),
+        [
+            "agent_started",
+            "session_opened",
+            "turn_started",
+            "tool_called in_progress",
+            "tool_called completed",
+            "cost_reported",
+            "turn_ended",
+            "agent_exited",
+            "sealed"
+        ]
+    );
+    assert!(frames.iter().map(|frame| frame.seq).eq(1..=9));
+    assert_eq!(frames, bench.frames(), "what was sent is what is on disk");
+    assert!(frames.iter().any(|f| f.event == WorkerEvent::TurnStarted { turn: 1, mail: vec![mail(0)] }));
+    assert!(
+        frames
+            .iter()
+            .any(|f| f.event
+                == WorkerEvent::CostReported { micro_usd: Some(250_000), input_tokens: 0, output_tokens: 0 })
+    );
+    let (_, stop, text) = turns(&frames).remove(0);
+    assert_eq!(stop, "end_turn");
+    assert!(text.contains("scripted agent") && text.contains("no model") && text.ends_with("That is all.\n"), "{text}");
+    assert_eq!(bench.tree("src/a.txt").as_deref(), Some("task 1.1, attempt 1, Ada"));
+    assert_eq!(exited(&frames), (Some(0), None));
+    assert_eq!(shim.exit().await, Exit::Exited(0));
+    assert_eq!(process::lock::holder(&bench.path("worker/lock")).unwrap(), None);
+    let Some(WorkerEvent::Sealed { bytes, dropped: 0, digest }) = frames.last().map(|f| f.event.clone()) else {
+        panic!()
+    };
+    let mut spool: Vec<_> = std::fs::read_dir(bench.path("worker/spool")).unwrap().map(|e| e.unwrap().path()).collect();
+    spool.sort();
+    let raw: Vec<u8> = spool.iter().flat_map(|path| std::fs::read(path).unwrap()).collect();
+    assert_eq!((bytes, digest), (raw.len() as u64, Digest::of(&raw).hex()));
+}
+
+#[tokio::test]
+async fn mail_waits_for_the_end_of_the_turn_and_cancels_no_tool_call() {
+    let bench = Bench::sections(&json!([
+        { "steps": [{ "do": "shell", "argv": ["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo done > tool"] }] },
+        { "turn": 2, "steps": [{ "do": "write", "path": "second", "content": "x" }] }
+    ]));
+    let daemon = bench.daemon();
+    let _shim = bench.shim();
+    let mut line = daemon.accept().await;
+    line.upto(|event| is_tool(event, "in_progress")).await;
+
+    for number in 1..=3 {
+        line.tell(ShimCommand::Prompt { text: format!("mail {number}"), mail: vec![mail(number)] }).await;
+    }
+    line.tell(ShimCommand::Finish).await;
+    std::fs::write(bench.path("tree/go"), "").unwrap();
+    let frames = line.rest().await;
+
+    assert_eq!(
+        kinds(&frames),
+        [
+            "tool_called completed",
+            "turn_ended",
+            "turn_started",
+            "tool_called in_progress",
+            "tool_called completed",
+            "turn_ended",
+            "agent_exited",
+            "sealed"
+        ]
+    );
+    assert_eq!(bench.tree("tool").as_deref(), Some("done\n"));
+    assert!(
+        frames.iter().any(|f| f.event == WorkerEvent::TurnStarted { turn: 2, mail: vec![mail(1), mail(2), mail(3)] })
+    );
+    assert_eq!(turns(&frames).iter().map(|(_, stop, _)| stop.as_str()).collect::<Vec<_>>(), ["end_turn", "end_turn"]);
+}
+
+#[tokio::test]
+async fn a_daemon_that_dies_and_returns_misses_nothing_and_sees_nothing_twice() {
+    let steps: Vec<_> =
+        (0..30).map(|n| json!({ "do": "append", "path": "log", "content": format!("{n}\n") })).collect();
+    let bench = Bench::sections(&json!([
+        { "steps": [{ "do": "shell", "argv": ["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done"] }] },
+        { "turn": 2, "steps": steps }
+    ]));
+    let daemon = bench.daemon();
+    let shim = bench.shim();
+    let mut line = daemon.accept().await;
+    let mut seen = line.upto(|event| matches!(event, WorkerEvent::TurnStarted { .. })).await;
+    let acked = seen.len() as u64;
+    line.tell(ShimCommand::Prompt { text: "more".to_owned(), mail: vec![mail(7)] }).await;
+    let unacked = line.frame().await;
+
+    drop((line, daemon));
+    std::fs::write(bench.path("tree/go"), "").unwrap();
+    bench.on_disk("the second turn", |e| matches!(e, WorkerEvent::TurnEnded { turn: 2, .. })).await;
+    let daemon = bench.daemon();
+    let mut line = daemon.accept().await;
+    let first = line.frame().await;
+    line.tell(ShimCommand::Ack { seq: first.seq }).await;
+    line.tell(ShimCommand::Finish).await;
+    seen.push(first.clone());
+    seen.extend(line.rest().await);
+
+    assert_eq!((first.seq, &first), (acked + 1, &unacked), "it goes on after the last ack");
+    assert_eq!(seen, bench.frames(), "all of them, once, in order");
+    assert!(seen.iter().map(|frame| frame.seq).eq(1..=seen.len() as u64));
+    assert_eq!(bench.tree("log").unwrap().lines().count(), 30, "no step was played twice");
+    assert_eq!(shim.exit().await, Exit::Exited(0));
+}
+
+#[tokio::test]
+async fn without_a_daemon_the_work_is_done_and_the_frames_wait_on_disk() {
+    let bench = Bench::script(&json!([{ "do": "write", "path": "a", "content": "x" }])).linger(1);
+
+    let exit = bench.shim().exit().await;
+
+    assert_eq!(exit, Exit::Exited(0));
+    let frames = bench.frames();
+    assert_eq!(kinds(&frames).last().map(String::as_str), Some("sealed"));
+    assert_eq!(agents::shim::read_frames(&bench.path("worker"), 3).unwrap(), frames[3..]);
+    assert_eq!(bench.tree("a").as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn a_question_waits_for_its_answer_and_times_out_closed() {
+    let steps = json!([
+        { "do": "ask_permission", "title": "touch allowed", "on_reject": "skip" },
+        { "do": "write", "path": "allowed", "content": "x" },
+        { "do": "ask_permission", "title": "touch denied", "on_reject": "skip" },
+        { "do": "write", "path": "denied", "content": "x" },
+        { "do": "ask_permission", "title": "touch late" },
+        { "do": "write", "path": "late", "content": "x" }
+    ]);
+    let bench = Bench::script(&steps).limits(|limits| limits.permission_ms = 1500);
+    let daemon = bench.daemon();
+    let _shim = bench.shim();
+    let mut line = daemon.accept().await;
+
+    let mut asked = Vec::new();
+    for answer in [Some("allow_once"), Some("no such option"), None] {
+        let frames = line.upto(|event| matches!(event, WorkerEvent::PermissionAsked { .. })).await;
+        let Some(WorkerEvent::PermissionAsked { ask, title, options, .. }) = frames.last().map(|f| f.event.clone())
+        else {
+            panic!()
+        };
+        assert_eq!(
+            options.iter().map(|option| option.kind.as_str()).collect::<Vec<_>>(),
+            ["allow_once", "reject_once"]
+        );
+        if let Some(option) = answer {
+            line.tell(ShimCommand::Permit { ask: ask.clone(), option: Some(option.to_owned()) }).await;
+            line.tell(ShimCommand::Permit { ask: ask.clone(), option: Some("allow_once".to_owned()) }).await;
+        }
+        asked.push((ask, title));
+    }
+    let frames = line.upto(is_turn_end).await;
+    line.tell(ShimCommand::Finish).await;
+    line.rest().await;
+
+    let settled = |frame: Frame| {
+        let WorkerEvent::PermissionSettled { ask, option } = frame.event else { return None };
+        Some((ask, option))
+    };
+    let settled: Vec<_> = bench.frames().into_iter().filter_map(settled).collect();
+    let expected = [Some("allow_once"), None, Some("reject_once")].map(|option| option.map(str::to_owned));
+    assert_eq!(settled, asked.into_iter().map(|(ask, _)| ask).zip(expected).collect::<Vec<_>>());
+    assert_eq!((bench.tree("allowed").is_some(), bench.tree("denied"), bench.tree("late")), (true, None, None));
+    assert_eq!(turns(&frames)[0].1, "error", "the last refusal was one that the script does not bear");
+}
+
+#[tokio::test]
+async fn a_command_has_one_turn_its_exit_state_and_no_mail() {
+    for (script, expected) in [
+        ("echo out; echo err >&2; exit 3", (Some(3), None)),
+        ("echo out; echo err >&2; kill -9 $$", (None, Some(9))),
+        ("echo out; echo err >&2; read x && exit 5; exit 0", (Some(0), None)),
+    ] {
+        let bench = Bench::exec(script);
+        let daemon = bench.daemon();
+        let _shim = bench.shim();
+        let mut line = daemon.accept().await;
+        line.tell(ShimCommand::Prompt { text: "not for a command".to_owned(), mail: vec![mail(1)] }).await;
+
+        let frames = line.rest().await;
+
+        assert_eq!(
+            kinds(&frames),
+            ["agent_started", "turn_started", "turn_ended", "agent_exited", "sealed"],
+            "{script}"
+        );
+        assert!(frames.iter().any(|f| f.event == WorkerEvent::TurnStarted { turn: 1, mail: vec![] }));
+        assert_eq!(turns(&frames), [(1, "exit".to_owned(), "out\n".to_owned())]);
+        assert_eq!(exited(&frames), expected, "{script}");
+        assert!(
+            frames.iter().any(|f| matches!(&f.event, WorkerEvent::AgentExited { stderr, .. } if stderr == "err\n"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn secrets_of_the_worker_never_enter_a_frame() {
+    let mut bench = Bench::script(&json!([
+        { "do": "say", "text": format!("{TOKEN} sk-live-0123456789") },
+        { "do": "shell", "argv": ["sh", "-c", format!("echo {TOKEN} sk-live-0123456789 >&2; exit 1")] }
+    ]))
+    .linger(1);
+    bench.spec.env.push(("SOME_API_KEY".to_owned(), "sk-live-0123456789".to_owned()));
+
+    bench.shim().exit().await;
+
+    let text = std::fs::read_to_string(bench.path("worker/frames.jsonl")).unwrap();
+    assert!(text.contains("‹secret›") && !text.contains(TOKEN) && !text.contains("sk-live"), "{text}");
+}
+
+#[tokio::test]
+async fn a_second_shim_of_one_worker_is_refused_and_a_later_one_is_another_incarnation() {
+    let bench = Bench::script(&json!([{ "do": "hang" }]));
+    let first = bench.shim();
+    bench.on_disk("the turn", |e| matches!(e, WorkerEvent::TurnStarted { .. })).await;
+
+    let second = bench.shim();
+
+    assert_ne!(second.exit().await, Exit::Exited(0));
+    first.signal(Signal::TERM);
+    assert_eq!(first.exit().await, Exit::Exited(0));
+    let before = bench.frames();
+    assert_eq!(turns(&before)[0].1, "cancelled");
+    assert_eq!(faults(&before), [""; 0]);
+    let third = bench.shim();
+    until("the third", || bench.frames().first().filter(|f| f.epoch == 2 && f.seq == 1).cloned()).await;
+    third.signal(Signal::TERM);
+    third.exit().await;
+}

@@ -1,0 +1,79 @@
+//! Secrets behind one level of base64, as in Kubernetes manifests and pasted headers.
+
+use std::ops::Range;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::general_purpose::GeneralPurpose;
+use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
+
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+/// The shortest run that may hold a token: 16 characters behind base64.
+const LEAST: usize = 24;
+/// The longest run that is decoded.
+const MOST: usize = 64 * 1024;
+/// Bytes of one file that are decoded.
+const BUDGET: usize = 1024 * 1024;
+
+/// A run of base64 and the text behind it.
+pub(crate) struct Encoded {
+    pub(crate) range: Range<usize>,
+    pub(crate) text: Vec<u8>,
+}
+
+/// Decodes the runs of a text that hold printable text themselves.
+pub(crate) fn runs(text: &[u8]) -> Vec<Encoded> {
+    let mut found = Vec::new();
+    let (mut at, mut budget) = (0, BUDGET);
+    while at < text.len() && budget > 0 {
+        let length = text[at..].iter().take_while(|byte| is_part(**byte)).count();
+        let range = at..at + length;
+        at = range.end + 1;
+        if !(LEAST..=MOST).contains(&length) || !looks_encoded(&text[range.clone()]) {
+            continue;
+        }
+        budget = budget.saturating_sub(length);
+        if let Some(text) = decode(&text[range.clone()]) {
+            found.push(Encoded { range, text });
+        }
+    }
+    found
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
+}
+
+/// Rules out names and hexadecimal numbers, which are most long runs.
+fn looks_encoded(run: &[u8]) -> bool {
+    let has = |want: fn(&u8) -> bool| run.iter().any(want);
+    has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && !run.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn decode(run: &[u8]) -> Option<Vec<u8>> {
+    let engine = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) { URL_SAFE } else { STANDARD };
+    let text = engine.decode(run).ok()?;
+    let is_text = text.iter().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+    is_text.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_runs_with_text_behind_them_are_decoded() {
+        let hidden = STANDARD.encode("a text that was hidden");
+        let text = format!("SomeVeryLongIdentifierThatIsNoBase64 {hidden} 0123456789abcdef0123456789abcdef");
+
+        let found = runs(text.as_bytes());
+
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].text, b"a text that was hidden");
+        assert_eq!(&text[found[0].range.clone()], hidden);
+    }
+}

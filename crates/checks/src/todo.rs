@@ -1,0 +1,59 @@
+//! `todo_extract`: the notes that people left in comments. It lists, it never blocks.
+
+use protocol::finding::{CheckName, Finding, Severity};
+
+use crate::engine::{FileCheck, Look};
+use crate::fingerprint::fingerprint;
+use crate::notes::{Note, notes};
+use crate::secrets::redact;
+use crate::source::Source;
+use crate::syntax::Parsers;
+
+/// The check.
+pub(crate) struct TodoExtract;
+
+impl FileCheck for TodoExtract {
+    fn name(&self) -> CheckName {
+        CheckName::TodoExtract
+    }
+
+    fn look(&self, source: &Source, parsers: &mut Parsers) -> Look {
+        let Some(language) = source.language else {
+            return Look::Skipped("no grammar for this kind of file".into());
+        };
+        let Some(tree) = parsers.tree_of(language, &source.text) else {
+            return Look::Skipped("parsing it took too long".into());
+        };
+        let notes = notes(&tree, &source.text);
+        Look::Looked(notes.iter().enumerate().map(|(at, note)| finding(source, note, at)).collect())
+    }
+}
+
+fn finding(source: &Source, note: &Note, at: usize) -> Finding {
+    let rule = format!("todo/{}", note.tag.to_ascii_lowercase());
+    let line = source.lines().line_of(note.range.start);
+    Finding {
+        check: CheckName::TodoExtract,
+        severity: priority(note.tag),
+        message: redact(&note.text),
+        remedy: "Do it, or write down where it will be done.".into(),
+        cwe: None,
+        path: source.path.clone(),
+        span: source.lines().span(&source.text, &note.range),
+        fingerprint: fingerprint(&rule, &source.path, note.text.as_bytes(), at),
+        is_new: source.touched().holds(line),
+        blocks: false,
+        allowed: None,
+        masked: None,
+        rule,
+    }
+}
+
+/// The swarm document's priorities: high, medium, low.
+fn priority(tag: &str) -> Severity {
+    match tag {
+        "FIXME" | "HACK" | "XXX" => Severity::High,
+        "NOTE" => Severity::Low,
+        _ => Severity::Medium,
+    }
+}

@@ -1,0 +1,228 @@
+//! Rules of evidence: what may be added to a task's bundle, what it is called, which gates a task needs.
+
+use std::collections::BTreeSet;
+
+use protocol::evidence::{
+    Bundle, Detail, Entry, Evidence, MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_PATCH_BYTES, MAX_TASK_FOLDER_BYTES,
+    Retrospective, TOOL_IDS, Verdict,
+};
+use protocol::plan::{SchemaVersion, TaskId};
+
+/// Why evidence can't be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EvidenceError {
+    /// The id can't be the name of a folder.
+    #[error("{0:?} is no id of evidence: {rule}", rule = protocol::plan::BadTaskId)]
+    UnsafeId(String),
+    /// An entry belongs to another bundle.
+    #[error("the entry is about {found}, the bundle about {expected}")]
+    OtherTask {
+        /// What the bundle is about.
+        expected: String,
+        /// What the entry is about.
+        found: String,
+    },
+    /// Something is larger than allowed.
+    #[error("{what} has {size} bytes, at most {limit} are allowed")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// Its size in bytes.
+        size: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A field has a value that its type doesn't allow.
+    #[error("{field} must be {expected}")]
+    OutOfRange {
+        /// Which field.
+        field: &'static str,
+        /// What it may be.
+        expected: &'static str,
+    },
+}
+
+/// What a bundle is about, by its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// A task with a numeric id, `1.2` or `1.2.3`.
+    Task,
+    /// A phase that is looked back at, `retro-3`.
+    Retrospective,
+    /// A tool's own bundle, `sast_scan`.
+    Tool,
+    /// Another id.
+    General,
+}
+
+/// Tells what an id of evidence stands for.
+///
+/// # Errors
+/// When the id could leave the evidence folder or be taken for an option.
+pub fn subject(id: &str) -> Result<Subject, EvidenceError> {
+    TaskId::new(id).map_err(|_| EvidenceError::UnsafeId(id.to_owned()))?;
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if TOOL_IDS.contains(&id) {
+        Ok(Subject::Tool)
+    } else if id.strip_prefix("retro-").is_some_and(number) {
+        Ok(Subject::Retrospective)
+    } else if id.contains('.') && id.split('.').all(number) {
+        Ok(Subject::Task)
+    } else {
+        Ok(Subject::General)
+    }
+}
+
+/// Adds an entry to a bundle, or begins one. Keeps the newest [`MAX_ENTRIES`] entries, fewer where the file would get larger than
+/// [`MAX_BUNDLE_BYTES`].
+///
+/// # Errors
+/// When the id is unsafe, the entry belongs to another task, a field is out of range, or the entry alone is too large.
+pub fn append(bundle: Option<Bundle>, entry: Evidence) -> Result<Bundle, EvidenceError> {
+    subject(&entry.task_id)?;
+    check(&entry)?;
+    let mut bundle = bundle.unwrap_or_else(|| Bundle {
+        schema_version: SchemaVersion::V1,
+        task_id: entry.task_id.clone(),
+        entries: Vec::new(),
+        created_at: entry.timestamp.clone(),
+        updated_at: entry.timestamp.clone(),
+    });
+    if bundle.task_id != entry.task_id {
+        return Err(EvidenceError::OtherTask { expected: bundle.task_id, found: entry.task_id });
+    }
+    bundle.updated_at.clone_from(&entry.timestamp);
+    bundle.entries.push(Entry::Known(Box::new(entry)));
+    shorten(&mut bundle)?;
+    Ok(bundle)
+}
+
+/// Drops the oldest entries until the bundle keeps its limits.
+fn shorten(bundle: &mut Bundle) -> Result<(), EvidenceError> {
+    let sizes: Vec<_> = bundle.entries.iter().map(|entry| json(entry).len() + 1).collect();
+    let frame = json(&Bundle { entries: Vec::new(), ..bundle.clone() }).len();
+    let (mut kept, mut size) = (0, frame);
+    for entry in sizes.iter().rev().take(MAX_ENTRIES) {
+        if size + entry > MAX_BUNDLE_BYTES {
+            break;
+        }
+        size += entry;
+        kept += 1;
+    }
+    if kept == 0 {
+        let size = frame + sizes.last().copied().unwrap_or(0);
+        return Err(EvidenceError::TooLarge { what: "the entry", size, limit: MAX_BUNDLE_BYTES });
+    }
+    bundle.entries.drain(..bundle.entries.len() - kept);
+    Ok(())
+}
+
+/// Writes a bundle as the file holds it: without spaces.
+#[must_use]
+pub fn write(bundle: &Bundle) -> String {
+    json(bundle)
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("evidence has only texts, numbers and lists")
+}
+
+/// Checks that a patch and the folder that it goes into keep their limits.
+///
+/// # Errors
+/// [`EvidenceError::TooLarge`].
+pub fn check_patch(patch_bytes: usize, folder_bytes: usize) -> Result<(), EvidenceError> {
+    let too_large = |what, size, limit| Err(EvidenceError::TooLarge { what, size, limit });
+    if patch_bytes > MAX_PATCH_BYTES {
+        return too_large("the patch", patch_bytes, MAX_PATCH_BYTES);
+    }
+    let folder = folder_bytes.saturating_add(patch_bytes);
+    if folder > MAX_TASK_FOLDER_BYTES {
+        return too_large("the task's evidence", folder, MAX_TASK_FOLDER_BYTES);
+    }
+    Ok(())
+}
+
+/// Checks what the types alone can't say: verdicts that fit and counters in their ranges.
+fn check(entry: &Evidence) -> Result<(), EvidenceError> {
+    let verdict = |allowed: &[Verdict], expected| match allowed.contains(&entry.verdict) {
+        true => Ok(()),
+        false => Err(EvidenceError::OutOfRange { field: "verdict", expected }),
+    };
+    match &entry.detail {
+        Detail::MutationGate { .. } => {
+            verdict(&[Verdict::Pass, Verdict::Warn, Verdict::Fail, Verdict::Skip], "pass, warn, fail or skip")
+        }
+        Detail::DriftVerification { .. } | Detail::HallucinationVerification { .. } => {
+            verdict(&[Verdict::Approved, Verdict::Rejected], "approved or rejected")
+        }
+        Detail::Retrospective(retrospective) => check_retrospective(retrospective),
+        Detail::Review { .. }
+        | Detail::Test { .. }
+        | Detail::Diff { .. }
+        | Detail::Approval
+        | Detail::Note
+        | Detail::Syntax { .. }
+        | Detail::Placeholder { .. }
+        | Detail::Sast { .. }
+        | Detail::Sbom { .. }
+        | Detail::Build { .. }
+        | Detail::QualityBudget { .. }
+        | Detail::Secretscan { .. } => Ok(()),
+    }
+}
+
+fn check_retrospective(r: &Retrospective) -> Result<(), EvidenceError> {
+    let few = "at most 999";
+    let many = "at most 9999";
+    let rules = [
+        ("phase_number", (1..=99).contains(&r.phase_number), "1 to 99"),
+        ("task_count", (1..=9999).contains(&r.task_count), "1 to 9999"),
+        ("total_tool_calls", r.total_tool_calls <= 9999, many),
+        ("test_failures", r.test_failures <= 9999, many),
+        ("loop_detections", r.loop_detections.unwrap_or(0) <= 9999, many),
+        ("circuit_breaker_trips", r.circuit_breaker_trips.unwrap_or(0) <= 9999, many),
+        ("coder_revisions", r.coder_revisions <= 999, few),
+        ("reviewer_rejections", r.reviewer_rejections <= 999, few),
+        ("security_findings", r.security_findings <= 999, few),
+        ("integration_issues", r.integration_issues <= 999, few),
+        ("lessons_learned", r.lessons_learned.len() <= 5, "at most 5"),
+        ("approaches_tried", r.approaches_tried.len() <= 10, "at most 10"),
+    ];
+    match rules.iter().find(|(_, holds, _)| !holds) {
+        Some((field, _, expected)) => Err(EvidenceError::OutOfRange { field, expected }),
+        None => Ok(()),
+    }
+}
+
+/// The gates that a task needs once these agents have worked on it, sorted. A swarm's name before the role (`mega_coder`) doesn't
+/// matter.
+#[must_use]
+pub fn required_gates<'a>(agents: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    const ITSELF: [&str; 6] = ["docs", "explorer", "sme", "reviewer", "test_engineer", "designer"];
+    let mut gates = BTreeSet::new();
+    for agent in agents {
+        let agent = agent.to_lowercase().replace(['-', ' '], "_");
+        let own = ITSELF.into_iter().find(|role| is_role(&agent, role)).map(str::to_owned);
+        let own = own.or_else(|| critic(&agent).map(str::to_owned));
+        if own.as_deref().is_none_or(|own| own == "designer") {
+            gates.extend(["reviewer".to_owned(), "test_engineer".to_owned()]);
+        }
+        gates.extend(own);
+    }
+    gates.into_iter().collect()
+}
+
+fn is_role(agent: &str, role: &str) -> bool {
+    agent.strip_suffix(role).is_some_and(|swarm| swarm.is_empty() || swarm.ends_with('_'))
+}
+
+/// `critic`, `critic_oversight`, …, without a swarm's name before it.
+fn critic(agent: &str) -> Option<&str> {
+    let at = agent.find("critic").filter(|at| *at == 0 || agent[..*at].ends_with('_'))?;
+    let rest = &agent[at + "critic".len()..];
+    (rest.is_empty() || rest.starts_with('_')).then_some(&agent[at..])
+}
+
+#[cfg(test)]
+mod tests;

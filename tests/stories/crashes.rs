@@ -1,0 +1,78 @@
+//! `kill -9` of the daemon at every named point of a run: `run --resume` ends it as if nothing had happened.
+
+use serde_json::json;
+
+use super::sandbox::Sandbox;
+
+/// The points at which the daemon of a test dies; `dispatch` names the same.
+const POINTS: [&str; 12] = [
+    "run-recorded",
+    "worker-intended",
+    "worktree-made",
+    "shim-spawned",
+    "frame-recorded",
+    "turn-ended",
+    "change-committed",
+    "change-captured",
+    "gates-judged",
+    "merge-intended",
+    "merge-done",
+    "run-finished",
+];
+
+fn plan(sandbox: &Sandbox) -> String {
+    let task = |id: &str, depends: &[&str], line: &str| {
+        json!({ "id": id, "phase": 1, "description": format!("do {id}"),
+        "depends": depends, "x-switchboard": { "command": ["sh", "-c", line] } })
+    };
+    sandbox.trusted_plan(&json!([task("1.1", &[], "echo one >> one"), task("1.2", &["1.1"], "cat one one > two")]))
+}
+
+#[track_caller]
+fn survives(point: &str) {
+    let mut sandbox = Sandbox::new();
+    let plan = plan(&sandbox);
+    let before = sandbox.state_of_user();
+    sandbox.set("SWITCHBOARD_CRASH_AT", point);
+
+    let crashed = sandbox.switchboard(&["run", &plan, "--yes"]);
+    assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
+
+    sandbox.unset("SWITCHBOARD_CRASH_AT");
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let branch = run["branch"].as_str().unwrap();
+    assert_eq!(sandbox.git(&["show", &format!("{branch}:two")]), "one\none\n", "{point}");
+    assert_eq!(sandbox.git(&["rev-list", "--count", &format!("main..{branch}")]), "2\n", "{point}: merged twice");
+    assert_eq!(sandbox.state_of_user(), before, "{point}");
+    sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}
+
+macro_rules! survives {
+    ($($name:ident $point:literal;)*) => {
+        $(#[test]
+        fn $name() {
+            survives($point);
+        })*
+
+        #[test]
+        fn every_point_is_tried() {
+            assert_eq!(POINTS, [$($point),*]);
+        }
+    };
+}
+
+survives! {
+    a_run_survives_a_crash_once_it_is_recorded "run-recorded";
+    a_run_survives_a_crash_once_a_worker_is_intended "worker-intended";
+    a_run_survives_a_crash_once_a_work_tree_is_made "worktree-made";
+    a_run_survives_a_crash_once_a_shim_is_spawned "shim-spawned";
+    a_run_survives_a_crash_once_a_frame_is_recorded "frame-recorded";
+    a_run_survives_a_crash_once_a_turn_has_ended "turn-ended";
+    a_run_survives_a_crash_once_a_change_is_committed "change-committed";
+    a_run_survives_a_crash_once_a_change_is_captured "change-captured";
+    a_run_survives_a_crash_once_gates_have_judged "gates-judged";
+    a_run_survives_a_crash_once_a_merge_is_intended "merge-intended";
+    a_run_survives_a_crash_once_a_merge_is_done "merge-done";
+    a_run_survives_a_crash_once_it_has_finished "run-finished";
+}

@@ -1,0 +1,97 @@
+//! Runs of plain commands on a repository of some size: what they may touch, and what not.
+
+use serde_json::json;
+
+use super::sandbox::Sandbox;
+
+/// A repository with a few hundred files.
+fn large() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for number in 0..300 {
+        sandbox.write(&format!("data/{}/{number}.txt", number % 7), &format!("colour number {number}  \n"));
+    }
+    sandbox.write("keep.sh", "#!/bin/sh\n");
+    sandbox.commit("many files");
+    sandbox
+}
+
+fn three_tasks() -> serde_json::Value {
+    let task = |id: &str, files: &str, command: &[&str]| {
+        json!({ "id": id, "phase": 1, "description": format!("do {id}"),
+        "files_touched": [files], "x-switchboard": { "command": command } })
+    };
+    json!([
+        task("1.1", "data/1/**", &["sh", "-c", "sed -i 's/ *$//' data/1/*.txt"]),
+        task("1.2", "data/2/**", &["sh", "-c", "sed -i s/colour/color/ data/2/*.txt"]),
+        task("1.3", "NOTES.md", &["sh", "-c", "echo '# Notes' > NOTES.md"]),
+    ])
+}
+
+#[test]
+fn the_users_tree_stays_as_it_is_until_the_merge_and_then_only_what_was_asked_for_changes() {
+    let sandbox = large();
+    let plan = sandbox.trusted_plan(&three_tasks());
+    sandbox.write("unfinished.txt", "mine, not committed\n");
+    let before = sandbox.state_of_user();
+
+    let done = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("3 of 3 tasks merged");
+
+    assert!(done.out.contains("syntax_check"), "{}", done.out);
+    assert_eq!(sandbox.state_of_user(), before);
+
+    let merged = sandbox.switchboard(&["merge", "--json"]).ends_with(0).json();
+
+    let changed = sandbox.git(&["diff", "--name-only", merged["from"].as_str().unwrap(), "HEAD"]);
+    let changed: Vec<_> = changed.lines().collect();
+    assert!(
+        changed.iter().all(|path| path.starts_with("data/1/") || path.starts_with("data/2/") || *path == "NOTES.md")
+    );
+    assert_eq!(changed.len(), 43 + 43 + 1);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? unfinished.txt\n");
+    assert_eq!(sandbox.read("data/2/2.txt"), "color number 2  \n");
+    assert_eq!(sandbox.read("NOTES.md"), "# Notes\n");
+}
+
+#[test]
+fn a_run_that_was_started_with_merge_moves_the_branch_by_itself() {
+    let sandbox = large();
+    let plan = sandbox.trusted_plan(&three_tasks());
+
+    sandbox.switchboard(&["run", &plan, "--yes", "--merge"]).ends_with(0).says("merged into main");
+
+    assert_eq!(sandbox.read("NOTES.md"), "# Notes\n");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_dry_run_says_what_would_happen_and_starts_nothing() {
+    let sandbox = large();
+    let plan = sandbox.trusted_plan(&three_tasks());
+
+    let preview = sandbox.switchboard(&["run", &plan, "--dry-run", "--json"]).ends_with(0).json();
+
+    assert_eq!(preview["target"], "main");
+    assert_eq!(preview["run"], json!(null));
+    assert_eq!(sandbox.call(&["get_status"])["runs"], json!([]));
+}
+
+#[test]
+fn the_record_of_a_run_is_exported_and_verified_without_a_daemon() {
+    let sandbox = large();
+    let plan = sandbox.trusted_plan(&three_tasks());
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+    let file = sandbox.folder().join("record.jsonl").display().to_string();
+    sandbox.call(&["export_log", &format!("path={file}")]);
+    let head = sandbox.call(&["sign_head"]);
+    let signed = sandbox.folder().join("head.json").display().to_string();
+    std::fs::write(&signed, head.to_string()).unwrap();
+    sandbox.switchboard(&["down"]).ends_with(0);
+
+    sandbox.switchboard(&["verify", &file]).ends_with(0).says("hash chain verified");
+    let key = head["public_key"].as_str().unwrap();
+    sandbox.switchboard(&["verify", &file, "--head", &signed, "--key", key]).ends_with(0).says("signed head verified");
+
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replacen("A plan", "B plan", 1)).unwrap();
+    sandbox.switchboard(&["verify", &file]).ends_with(1).says("event ");
+}

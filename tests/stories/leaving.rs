@@ -1,0 +1,79 @@
+//! A person who leaves a run at work, comes back, or stops it.
+
+use std::time::Duration;
+
+use process::spawn::Spawn;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::sandbox::{BINARY, Done, Sandbox, within};
+
+/// A plan whose one task waits for a file before it is done.
+fn waiting_plan(sandbox: &Sandbox) -> String {
+    let go = sandbox.folder().join("go").display().to_string();
+    let line = format!("while [ ! -e {go} ]; do sleep 0.05; done; echo done > done");
+    sandbox.trusted_plan(
+        &json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", line] } }]),
+    )
+}
+
+/// Starts the run, waits until its worker works, and sends the command some signals.
+fn interrupted(sandbox: &Sandbox, plan: &str, signals: &[Signal]) -> Done {
+    let pidfile = sandbox.folder().join("pid").display().to_string();
+    // The signal must reach the command alone, as that of a terminal does not reach the daemon.
+    let line = format!("echo $$ > {pidfile}; exec {BINARY} run {plan} --yes");
+    let spawn = Spawn::new(["sh", "-c", line.as_str()]).cwd(sandbox.root()).env_only(sandbox.environment());
+    let spawn = spawn.wall(Duration::from_secs(60));
+    let run = std::thread::spawn(move || spawn.output().unwrap());
+    let works =
+        within(Duration::from_secs(30), || sandbox.switchboard(&["show", "--json"]).out.contains("\"working\""));
+    assert!(works, "the task does not start");
+    let pid: i32 = std::fs::read_to_string(&pidfile).unwrap().trim().parse().unwrap();
+    for signal in signals {
+        kill_process(Pid::from_raw(pid).unwrap(), *signal).unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let output = run.join().unwrap();
+    Done { code: output.exit.code().unwrap_or(-1), out: output.stdout.text(), err: output.stderr.text() }
+}
+
+#[test]
+fn one_interrupt_leaves_the_run_at_work_and_says_how_to_come_back() {
+    let sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+
+    interrupted(&sandbox, &plan, &[Signal::INT]).ends_with(130).says("switchboard run --resume run_");
+
+    assert_eq!(sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["state"], "running");
+    let again = sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(1);
+    assert_eq!(again.failure()["code"], "dispatch.already-running");
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("1 of 1 tasks merged");
+}
+
+#[test]
+fn two_interrupts_stop_the_workers() {
+    let sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+
+    interrupted(&sandbox, &plan, &[Signal::INT, Signal::INT]).ends_with(130).says("is told to stop");
+
+    let stopped =
+        within(Duration::from_secs(30), || sandbox.switchboard(&["show", "--json"]).json()["state"] == "stopped");
+    assert!(stopped, "the run goes on");
+}
+
+#[test]
+fn a_run_that_is_stopped_is_tried_again_on_request() {
+    let sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+    interrupted(&sandbox, &plan, &[Signal::TERM]).ends_with(143);
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["run"].as_str().unwrap().to_owned();
+
+    sandbox.switchboard(&["stop", &run]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(1).says("the run was stopped");
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+    sandbox.switchboard(&["retry", &format!("{run}/1.1")]).ends_with(0);
+
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("1 of 1 tasks merged");
+}

@@ -1,0 +1,83 @@
+//! MCP over standard input and output.
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Done, Sandbox};
+
+fn initialize() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "story", "version": "1" } } })
+}
+
+fn initialized() -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+}
+
+fn call(id: u32, tool: &str, arguments: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
+}
+
+fn session(sandbox: &Sandbox, lines: &[String]) -> Done {
+    sandbox.switchboard_with(&["mcp"], &(lines.join("\n") + "\n")).ends_with(0)
+}
+
+fn answers(done: &Done) -> Vec<Value> {
+    done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[track_caller]
+fn answer(done: &Done, id: u32) -> Value {
+    answers(done)
+        .into_iter()
+        .find(|answer| answer["id"] == id)
+        .unwrap_or_else(|| panic!("no answer to {id}: {}", done.out))
+}
+
+#[test]
+fn an_agent_registers_and_two_of_them_write_to_each_other() {
+    let sandbox = Sandbox::new();
+    let register = |name: &str| call(1, "register_agent", &json!({ "name": name }));
+    let lines = [initialize(), initialized(), register("ada")].map(|line| line.to_string());
+    session(&sandbox, &lines);
+    let send = call(2, "send_message", &json!({ "recipient": "ada", "payload": "hello" }));
+    let lines = [initialize(), initialized(), register("ben"), send].map(|line| line.to_string());
+
+    let done = session(&sandbox, &lines);
+
+    assert_ne!(answer(&done, 2)["result"]["isError"], true, "{}", done.out);
+    assert_eq!(sandbox.call(&["check_inbox", "agent=ada"])["messages"][0]["payload"], "hello");
+}
+
+#[test]
+fn tools_are_few_and_their_list_is_small() {
+    let sandbox = Sandbox::new();
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+
+    let done = session(&sandbox, &[initialize(), initialized(), list].map(|line| line.to_string()));
+
+    let tools = answer(&done, 1)["result"]["tools"].clone();
+    assert!((1..=14).contains(&tools.as_array().unwrap().len()), "{tools}");
+    assert!(tools.to_string().len() <= 7_000 + 14 * 120, "{} bytes", tools.to_string().len());
+}
+
+#[test]
+fn a_malformed_line_gets_an_error_and_the_next_one_an_answer() {
+    let sandbox = Sandbox::new();
+    let lines = [initialize().to_string(), initialized().to_string(), "{nonsense".to_owned()];
+    let lines = [&lines[..], &[call(5, "get_status", &json!({})).to_string()]].concat();
+
+    let done = session(&sandbox, &lines);
+
+    assert!(answers(&done).iter().any(|line| line["error"]["code"] == -32700), "{}", done.out);
+    assert!(answer(&done, 5)["result"].is_object());
+}
+
+#[test]
+fn a_verb_that_refuses_says_why_by_its_code() {
+    let sandbox = Sandbox::new();
+    let send = call(1, "send_message", &json!({ "recipient": "nobody", "payload": "x" }));
+
+    let done = session(&sandbox, &[initialize(), initialized(), send].map(|line| line.to_string()));
+
+    assert!(answer(&done, 1).to_string().contains("bus.unknown-recipient"), "{}", done.out);
+}

@@ -1,0 +1,264 @@
+//! A repository with a home of its own, in which the binary runs. Nothing of the machine's user is read or written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use process::env::Env;
+use process::spawn::{Exit, Spawn};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The binary under test.
+pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_switchboard");
+
+/// What a command did.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) code: i32,
+    pub(super) out: String,
+    pub(super) err: String,
+}
+
+impl Done {
+    /// Insists on an exit code.
+    #[track_caller]
+    pub(super) fn ends_with(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "out: {}\nerr: {}", self.out, self.err);
+        self
+    }
+
+    /// Insists that standard output or standard error says something.
+    #[track_caller]
+    pub(super) fn says(self, words: &str) -> Self {
+        let is_said = self.out.contains(words) || self.err.contains(words);
+        assert!(is_said, "nobody says {words:?}\nout: {}\nerr: {}", self.out, self.err);
+        self
+    }
+
+    /// Standard output as one JSON value.
+    #[track_caller]
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(self.out.trim()).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+
+    /// The one object that standard error holds.
+    #[track_caller]
+    pub(super) fn failure(&self) -> Value {
+        serde_json::from_str(self.err.trim()).unwrap_or_else(|error| panic!("{error}: {}", self.err))
+    }
+}
+
+/// A sandbox; dropped, it ends its daemon and insists that nothing of it still runs.
+#[derive(Debug)]
+pub(super) struct Sandbox {
+    folder: TempDir,
+    env: Env,
+}
+
+impl Sandbox {
+    /// A folder that is no repository.
+    pub(super) fn empty() -> Self {
+        let folder = tempfile::Builder::new().prefix("sb").tempdir().unwrap();
+        for name in ["home", "repo"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let text = |name: &str| folder.path().join(name).display().to_string();
+        let env = Env::plain()
+            .set("HOME", text("home"))
+            .set("XDG_STATE_HOME", text("state"))
+            .set("XDG_CONFIG_HOME", text("config"))
+            .set("GIT_CONFIG_NOSYSTEM", "1")
+            .set("SWITCHBOARD_LINGER_MS", "50")
+            .set("USER", "person");
+        Self { folder, env }
+    }
+
+    /// A repository on `main` with some files and one commit.
+    pub(super) fn new() -> Self {
+        let sandbox = Self::empty();
+        sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+        sandbox.write("README.md", "# A repository\n");
+        sandbox.write("src/lib.rs", "//! A crate.\n\npub fn one() -> u32 {\n    1\n}\n");
+        sandbox.commit("start");
+        sandbox
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.path().join("repo")
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Sets a variable for every command from here on.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.env = self.env.clone().set(name, value);
+    }
+
+    pub(super) fn unset(&mut self, name: &str) {
+        self.env = self.env.clone().without(name);
+    }
+
+    /// The environment of every command.
+    pub(super) fn environment(&self) -> Env {
+        self.env.clone()
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(super) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Runs git and gives what it prints.
+    #[track_caller]
+    pub(super) fn git(&self, args: &[&str]) -> String {
+        let who = ["git", "-c", "user.name=Person", "-c", "user.email=person@localhost"];
+        let done = self.run(who.iter().chain(args).copied(), &self.root(), "");
+        done.ends_with(0).out
+    }
+
+    pub(super) fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// Runs the binary in the repository.
+    pub(super) fn switchboard(&self, args: &[&str]) -> Done {
+        self.switchboard_with(args, "")
+    }
+
+    /// Runs the binary with something on its standard input.
+    pub(super) fn switchboard_with(&self, args: &[&str], input: &str) -> Done {
+        self.run([BINARY].into_iter().chain(args.iter().copied()), &self.root(), input)
+    }
+
+    /// Runs any command in a folder.
+    pub(super) fn run<'a>(&self, argv: impl IntoIterator<Item = &'a str>, folder: &Path, input: &str) -> Done {
+        let spawn = Spawn::new(argv).cwd(folder).env_only(self.env.clone()).wall(Duration::from_secs(120));
+        let output = spawn.input(input).output().unwrap();
+        let code = match output.exit {
+            Exit::Exited(code) => code,
+            Exit::Signalled(signal) => 128 + signal,
+        };
+        Done { code, out: output.stdout.text(), err: output.stderr.text() }
+    }
+
+    /// Calls a verb and gives its reply.
+    #[track_caller]
+    pub(super) fn call(&self, args: &[&str]) -> Value {
+        self.switchboard(&[&["call"], args].concat()).ends_with(0).json()
+    }
+
+    /// Describes a scripted agent in the user's settings; `sections` as scripts have them.
+    pub(super) fn script(&self, name: &str, sections: &Value) {
+        let file = self.folder.path().join(format!("{name}.json"));
+        fs::write(&file, json!({ "sections": sections }).to_string()).unwrap();
+        let command = json!([BINARY, "script-agent", file]);
+        self.settings(&format!(
+            "[agents.{name}]\ndriver = \"acp\"\ncommand = {command}\nscripted = true\nspends = false\n"
+        ));
+    }
+
+    /// Adds to the user's settings.
+    pub(super) fn settings(&self, text: &str) {
+        let file = self.folder.path().join("config/switchboard/config.toml");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let before = fs::read_to_string(&file).unwrap_or_default();
+        fs::write(file, before + text).unwrap();
+    }
+
+    /// Writes a plan outside of the repository, so that the repository stays as it is; gives its path.
+    pub(super) fn plan(&self, tasks: &Value) -> String {
+        let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story",
+            "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
+        self.plan_text(&plan.to_string())
+    }
+
+    pub(super) fn plan_text(&self, text: &str) -> String {
+        let path = self.folder.path().join("plan.json");
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+
+    /// A plan whose commands are trusted.
+    pub(super) fn trusted_plan(&self, tasks: &Value) -> String {
+        let plan = self.plan(tasks);
+        self.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
+        plan
+    }
+
+    /// Everything in the work tree but `.switchboard` and `.git`, the index, and where the branch stands.
+    pub(super) fn state_of_user(&self) -> BTreeMap<String, Vec<u8>> {
+        let root = self.root();
+        let mut found = BTreeMap::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&root).unwrap().display().to_string();
+                if name == ".git" || name == ".switchboard" {
+                    continue;
+                }
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.insert(name, fs::read(path).unwrap());
+                }
+            }
+        }
+        for name in [".git/index", ".git/HEAD", ".git/refs/heads/main"] {
+            found.insert(name.to_owned(), fs::read(root.join(name)).unwrap());
+        }
+        found
+    }
+
+    /// Processes whose command line names this sandbox.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        processes_naming(&self.folder.path().display().to_string())
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let down = self.switchboard(&["down"]);
+        if std::thread::panicking() {
+            eprintln!("down: {down:?}");
+            return;
+        }
+        // Shims end a moment after their last frame is acknowledged.
+        let is_over = within(Duration::from_secs(20), || self.processes().is_empty());
+        assert!(is_over, "these still run: {:?}", self.processes());
+    }
+}
+
+/// Processes whose command line or work folder names something.
+pub(super) fn processes_naming(words: &str) -> Vec<u32> {
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let names = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        let is_us = *pid == std::process::id();
+        !is_us && (String::from_utf8_lossy(&line).contains(words) || folder.display().to_string().contains(words))
+    };
+    pids.filter(names).collect()
+}
+
+/// Whether something comes true within a time; looks every few milliseconds.
+pub(super) fn within(limit: Duration, mut is_true: impl FnMut() -> bool) -> bool {
+    let deadline = process::clock::Deadline::after(limit);
+    while !is_true() {
+        if deadline.has_passed() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
