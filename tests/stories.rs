@@ -18,6 +18,7 @@ mod stories {
     mod mail;
     mod mcp;
     mod needs;
+    mod real_agents;
     mod sandbox;
     mod trust;
 }

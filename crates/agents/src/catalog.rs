@@ -22,7 +22,8 @@ pub struct Known {
     pub env: &'static [&'static str],
 }
 
-/// All of them, by name. What each speaks was tried with the versions in `reference/agents-and-ux.md` §3.
+/// All of them, by name; what each takes was tried with the versions in `tests/real/package.json`. None asks a person
+/// before it uses Switchboard's own tools, since the daemon decides about those; settings of privacy are inherited.
 pub const ALL: &[Known] = &[
     Known {
         name: "claude",
@@ -35,10 +36,14 @@ pub const ALL: &[Known] = &[
             "ANTHROPIC_AUTH_TOKEN",
             "ANTHROPIC_BASE_URL",
             "ANTHROPIC_MODEL",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_CODE_USE_BEDROCK",
             "CLAUDE_CODE_USE_VERTEX",
             "CLAUDE_CONFIG_DIR",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_ERROR_REPORTING",
+            "DISABLE_TELEMETRY",
             "HTTPS_PROXY",
             "IS_SANDBOX",
             "NO_PROXY",
@@ -55,7 +60,7 @@ pub const ALL: &[Known] = &[
     Known {
         name: "gemini",
         title: "Gemini CLI",
-        argv: &["gemini", "--acp"],
+        argv: &["gemini", "--acp", "--allowed-tools", "mcp_switchboard_*"],
         spends: true,
         install: "npm install -g @google/gemini-cli",
         env: &[
@@ -95,7 +100,7 @@ pub const ALL: &[Known] = &[
     Known {
         name: "qwen",
         title: "Qwen Code",
-        argv: &["qwen", "--acp"],
+        argv: &["qwen", "--acp", "--allowed-tools", "mcp__switchboard"],
         spends: true,
         install: "npm install -g @qwen-code/qwen-code",
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],

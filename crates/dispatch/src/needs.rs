@@ -8,6 +8,7 @@ use protocol::event::NewEvent;
 use protocol::frame::{PermissionOption, ShimCommand};
 use protocol::id::{NeedId, RunId, WorkerId};
 use protocol::need::{Need, NeedEvent};
+use protocol::plan::TaskId;
 use protocol::time::Millis;
 use protocol::verb::need::{ListNeedsReply, ListNeedsRequest, SettleReply};
 use store::{Batch, Durability, Guard, Idempotency, Query, Row};
@@ -128,6 +129,19 @@ pub(crate) fn settled_for(inner: &Inner, worker: &WorkerId) -> Result<Vec<(Strin
     let query = Query::table(NEEDS).eq("worker", worker.as_str()).ne("outcome", "").asc("seq").limit(1000);
     let rows = inner.store.read(&query)?;
     rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()
+}
+
+/// Titles of what a task's workers asked for and a person denied, each once, the first ten.
+pub(crate) fn denied_to(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
+    let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task.as_str()).eq("outcome", "denied");
+    let mut titles: Vec<String> = Vec::new();
+    for row in inner.store.read(&query.asc("seq").limit(100))? {
+        let title = row.try_text("title")?;
+        if titles.len() < 10 && !titles.iter().any(|known| known == title) {
+            titles.push(title.to_owned());
+        }
+    }
+    Ok(titles)
 }
 
 /// Refuses what nobody answered in time, until the daemon ends.

@@ -15,8 +15,18 @@ pub(crate) fn title(task: &Task) -> String {
     format!("{}: {}", task.id, cut(line, 60))
 }
 
+/// What came of earlier attempts.
+pub(crate) struct Earlier<'a> {
+    /// Why each was refused.
+    pub(crate) refusals: &'a [Refusal],
+    /// The work tree begins with what the last one changed.
+    pub(crate) has_change: bool,
+    /// Titles of what the worker asked for and a person denied.
+    pub(crate) denied: Vec<String>,
+}
+
 /// The first prompt of a worker.
-pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, refusals: &[Refusal], mail: &[Message]) -> String {
+pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, earlier: &Earlier<'_>, mail: &[Message]) -> String {
     let mut text = format!("Task {} of \"{}\", attempt {attempt}.\n\n{}\n", task.id, plan.plan.title, task.description);
     if let Some(acceptance) = &task.acceptance {
         let _ = write!(text, "\nIt is accepted when: {acceptance}\n");
@@ -24,19 +34,32 @@ pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, refusals: &[Refus
     if !task.files_touched.is_empty() {
         let _ = write!(text, "\nFiles you are expected to touch: {}\n", task.files_touched.join(", "));
     }
-    for refusal in refusals {
+    text.push_str(&past(earlier));
+    text.push_str(RULES);
+    if !mail.is_empty() {
+        text.push('\n');
+        text.push_str(&self::mail(mail));
+    }
+    text
+}
+
+fn past(earlier: &Earlier<'_>) -> String {
+    let mut text = String::new();
+    for refusal in earlier.refusals {
         let _ = write!(text, "\nAttempt {} was refused ({}):\n", refusal.attempt, cause(&refusal.cause));
         for reason in &refusal.reasons {
             let _ = writeln!(text, "- {reason}");
         }
     }
-    if !refusals.is_empty() {
-        text.push_str("\nYour earlier change is in the work tree; mend it.\n");
+    if !earlier.denied.is_empty() {
+        text.push_str("\nA person has denied what you asked for:\n");
+        for title in &earlier.denied {
+            let _ = writeln!(text, "- {title}");
+        }
+        text.push_str("Don't ask for the same again: find another way, or say why there is none.\n");
     }
-    text.push_str(RULES);
-    if !mail.is_empty() {
-        text.push('\n');
-        text.push_str(&self::mail(mail));
+    if earlier.has_change && !earlier.refusals.is_empty() {
+        text.push_str("\nYour earlier change is in the work tree; mend it.\n");
     }
     text
 }
@@ -71,4 +94,33 @@ pub(crate) fn mail(messages: &[Message]) -> String {
     }
     text.push_str("---\nAcknowledge each with ack_message when you have acted on it.\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn earlier(refusals: &[Refusal]) -> Earlier<'_> {
+        Earlier { refusals, has_change: false, denied: Vec::new() }
+    }
+
+    #[test]
+    fn a_change_is_spoken_of_only_where_there_is_one() {
+        let reasons = vec!["no file had changed".to_owned()];
+        let refusals = [Refusal { attempt: 1, cause: RefusalCause::NothingChanged, reasons }];
+
+        let without = past(&earlier(&refusals));
+        let with = past(&Earlier { has_change: true, ..earlier(&refusals) });
+
+        assert!(!without.contains("Your earlier change"), "{without}");
+        assert!(with.contains("Your earlier change is in the work tree"), "{with}");
+        assert_eq!(past(&earlier(&[])), "");
+    }
+
+    #[test]
+    fn what_a_person_denied_is_told_to_the_next_attempt() {
+        let told = past(&Earlier { denied: vec!["Write a".to_owned()], ..earlier(&[]) });
+
+        assert!(told.contains("A person has denied what you asked for:\n- Write a\n"), "{told}");
+    }
 }

@@ -252,7 +252,7 @@ impl Watch {
                 self.said.clone_from(text);
                 Vec::new()
             }
-            WorkerEvent::Faulted { code, what } if code == "agent.missing" => {
+            WorkerEvent::Faulted { code, what } if is_hopeless(code) => {
                 vec![RunEvent::TaskBlocked { task, attempt: self.attempt, reason: format!("{what} [{code}]") }]
             }
             WorkerEvent::Faulted { code, what } => {
@@ -365,7 +365,7 @@ impl Watch {
                     self.tell(ShimCommand::Prompt { text, mail }).await;
                 }
             }
-            WorkerEvent::Faulted { code, .. } if code == "agent.missing" => self.is_concluded = true,
+            WorkerEvent::Faulted { code, .. } if is_hopeless(code) => self.is_concluded = true,
             WorkerEvent::Sealed { .. } => self.is_sealed = true,
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::SessionOpened { .. }
@@ -380,6 +380,11 @@ impl Watch {
         }
         Ok(())
     }
+}
+
+/// Whether no further attempt can succeed before a person has done something.
+fn is_hopeless(code: &str) -> bool {
+    matches!(code, "agent.missing" | "agent.login")
 }
 
 /// Whether a report must be on disk before it is acked: what costs, asks or ends.

@@ -55,6 +55,7 @@ macro_rules! codes {
 codes! {
     "agent.ambiguous" Person "several agents could do it and none was named";
     "agent.isolation-unavailable" Agent "constrained work can't be enforced here";
+    "agent.login" Failed "the agent wants somebody to log in first";
     "agent.missing" Agent "the agent's program is not on PATH";
     "agent.protocol" Failed "the agent broke its own protocol";
     "agent.spawn" Failed "the agent's process could not be started";

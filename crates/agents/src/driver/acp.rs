@@ -289,7 +289,8 @@ impl Acp {
         self.started();
         self.asked += 1;
         let ask = format!("ask-{}", self.asked);
-        let (title, detail) = updates::question(&params["toolCall"], &self.calls);
+        self.calls.learn(&params["toolCall"], &self.cwd);
+        let (title, detail) = updates::question(&params["toolCall"], &self.calls, &self.cwd);
         self.asks.insert(ask.clone(), Ask { id, options: options.iter().map(|option| option.id.clone()).collect() });
         self.ready.push_back(AgentEvent::Asked { ask, title, options, detail });
     }
@@ -317,6 +318,7 @@ impl Acp {
                 self.end_turn(&stop, None);
             }
             Err(_) if is_cancelled => self.end_turn("cancelled", None),
+            Err(fault) if fault.code == wire::AUTH_REQUIRED => self.needs_login(&fault),
             Err(fault) => self.end_turn("error", Some(fault.to_string())),
         }
     }
@@ -371,6 +373,11 @@ impl Acp {
         if !self.pipe.send(number, line) && self.phase != Phase::Broken {
             self.break_off("agent.protocol", "the agent does not read what it is sent".to_owned());
         }
+    }
+
+    /// Nothing that is tried again can help before a person has logged in.
+    fn needs_login(&mut self, fault: &wire::Fault) {
+        self.break_off("agent.login", format!("the agent wants you to log in first: {fault}"));
     }
 
     fn break_off(&mut self, code: &'static str, what: String) {

@@ -164,7 +164,12 @@ fn work_tree(repo: &Repo, path: &Path, branch: &str, base: &Oid, content: Option
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let Equipment { worker, token, choice, task, settings, .. } = equipment;
+    let Equipment { worker, token, choice, task, settings, ground } = equipment;
+    let earlier = prompt::Earlier {
+        refusals,
+        has_change: ground.content.as_ref() != Some(&ground.base),
+        denied: crate::needs::denied_to(&ctx.inner, &ctx.plan.run, id)?,
+    };
     let is_prompted = matches!(choice.driver, DriverSpec::Acp { .. });
     let mail = if is_prompted { ctx.inner.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
     let identity = identity(ctx, id, attempt, &worker, &token, &choice);
@@ -173,7 +178,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
         v: FRAME_VERSION,
-        prompt: prompt::first(&ctx.plan, &task, attempt, refusals, &mail),
+        prompt: prompt::first(&ctx.plan, &task, attempt, &earlier, &mail),
         mail: mail.into_iter().map(|message| message.id).collect(),
         folder: plan::text(&plan::worker_folder(&ctx.inner.config, &ctx.plan.run, &worker)),
         worker,

@@ -36,12 +36,13 @@ struct Call {
     paths: Vec<String>,
 }
 
-/// What the agent has used so far, in its own counting.
+/// What the agent has told of its use.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
+    /// Its price so far, as it tells it.
     micro_usd: u64,
-    input: u64,
-    output: u64,
+    /// It counts each request of this turn, so that the turn's answer is not counted on top.
+    is_by_request: bool,
 }
 
 /// The words of an update, if it has any.
@@ -58,15 +59,40 @@ impl Calls {
             return None;
         }
         let id = beginning(update["toolCallId"].as_str()?, 100).to_owned();
-        if self.0.len() >= CALLS && !self.0.contains_key(&id) {
-            self.0.clear();
+        let before = self.0.get(&id).map(|call| call.status.clone());
+        let mut call = self.merged(&id, update, cwd);
+        if call.status.is_empty() {
+            call.status = "pending".to_owned();
         }
-        let before = self.0.get(&id).cloned();
-        let mut call = before.clone().unwrap_or_default();
-        let text = |field: &str, size| update[field].as_str().map(|text| beginning(text, size).to_owned());
-        call.title = text("title", TITLE).unwrap_or(call.title);
-        call.kind = text("kind", 20).unwrap_or(call.kind);
-        call.status = text("status", 20).unwrap_or(call.status);
+        let is_news = before.is_none_or(|before| before != call.status);
+        self.keep(id.clone(), call.clone());
+        let Call { title, kind, status, paths } = call;
+        is_news.then_some(AgentEvent::ToolCalled { call: id, title, kind, status, paths })
+    }
+
+    /// Learns what a question says of a call: two agents describe a call that needs a permission nowhere else.
+    pub(super) fn learn(&mut self, call: &Value, cwd: &Path) {
+        let Some(id) = call["toolCallId"].as_str().map(|id| beginning(id, 100).to_owned()) else { return };
+        let status = self.0.get(&id).map(|call| call.status.clone()).unwrap_or_default();
+        let call = Call { status, ..self.merged(&id, call, cwd) };
+        self.keep(id, call);
+    }
+
+    /// What is known of a call and what an update adds.
+    fn merged(&self, id: &str, update: &Value, cwd: &Path) -> Call {
+        let mut call = self.0.get(id).cloned().unwrap_or_default();
+        let text = |value: &Value, size| {
+            value.as_str().filter(|text| !text.is_empty()).map(|text| beginning(text, size).to_owned())
+        };
+        let meta = &update["_meta"];
+        let tool = || text(&meta["toolName"], TITLE).or_else(|| text(&meta["claudeCode"]["toolName"], TITLE));
+        call.title = match text(&update["title"], TITLE) {
+            Some(title) => title,
+            None if call.title.is_empty() => tool().unwrap_or_default(),
+            None => call.title,
+        };
+        call.kind = text(&update["kind"], 20).unwrap_or(call.kind);
+        call.status = text(&update["status"], 20).unwrap_or(call.status);
         for path in paths(update, cwd) {
             if call.paths.len() < PATHS && !call.paths.contains(&path) {
                 call.paths.push(path);
@@ -75,13 +101,14 @@ impl Calls {
         if call.kind.is_empty() {
             call.kind = "other".to_owned();
         }
-        if call.status.is_empty() {
-            call.status = "pending".to_owned();
+        call
+    }
+
+    fn keep(&mut self, id: String, call: Call) {
+        if self.0.len() >= CALLS && !self.0.contains_key(&id) {
+            self.0.clear();
         }
-        let is_news = before.is_none_or(|before| before.status != call.status);
-        self.0.insert(id.clone(), call.clone());
-        let Call { title, kind, status, paths } = call;
-        is_news.then_some(AgentEvent::ToolCalled { call: id, title, kind, status, paths })
+        self.0.insert(id, call);
     }
 
     fn title(&self, id: &str) -> Option<&str> {
@@ -115,9 +142,16 @@ pub(super) fn options(params: &Value) -> Vec<PermissionOption> {
 }
 
 /// Title and detail of a question: the command, the diff, or whatever the tool is given.
-pub(super) fn question(call: &Value, calls: &Calls) -> (String, String) {
+pub(super) fn question(call: &Value, calls: &Calls, cwd: &Path) -> (String, String) {
     let known = call["toolCallId"].as_str().and_then(|id| calls.title(id));
-    let title = call["title"].as_str().or(known).filter(|title| !title.is_empty()).unwrap_or("use a tool");
+    // One agent's title is the bare arguments, which are the detail.
+    let says = |title: &&str| !title.is_empty() && !title.starts_with('{');
+    let title = call["title"].as_str().filter(says).or(known.filter(says)).unwrap_or("use a tool");
+    let title = match Path::new(title).strip_prefix(cwd) {
+        // Another one's is the bare path.
+        Ok(path) => format!("{} {}", call["kind"].as_str().unwrap_or("use"), path.display()),
+        Err(_) => title.to_owned(),
+    };
     let input = &call["rawInput"];
     let mut detail = match &input["command"] {
         Value::String(command) => command.clone(),
@@ -137,7 +171,7 @@ pub(super) fn question(call: &Value, calls: &Calls) -> (String, String) {
     if detail.is_empty() && !input.is_null() {
         detail = input.to_string();
     }
-    (beginning(title, TITLE).to_owned(), beginning(&detail, DETAIL).to_owned())
+    (beginning(&title, TITLE).to_owned(), beginning(&detail, DETAIL).to_owned())
 }
 
 // === impl Usage ===
@@ -157,29 +191,31 @@ impl Usage {
                 output_tokens: 0,
             });
         }
-        self.tokens(&update["_meta"]["usage"])
+        let told = tokens(&update["_meta"]["usage"]);
+        self.is_by_request |= told.is_some();
+        told
     }
 
-    /// The answer to a prompt, in the spellings of the five known agents.
+    /// The answer to a prompt, in the spellings of the five known agents: what the turn used.
     pub(super) fn result(&mut self, result: &Value) -> Option<AgentEvent> {
         let places = [&result["usage"], &result["_meta"]["usage"], &result["_meta"]["quota"]["token_count"]];
-        places.into_iter().find_map(|place| self.tokens(place))
+        let is_told = std::mem::take(&mut self.is_by_request);
+        places.into_iter().find_map(tokens).filter(|_| !is_told)
     }
+}
 
-    /// Counts that rise over the session are taken as totals, counts that fall as those of one turn.
-    fn tokens(&mut self, usage: &Value) -> Option<AgentEvent> {
-        let number = |names: &[&str]| names.iter().find_map(|name| usage[*name].as_u64());
-        let input = number(&["inputTokens", "input_tokens"])?;
-        let cached = number(&["cachedReadTokens", "cachedTokens", "cached_read_tokens"]).unwrap_or(0);
-        let output = number(&["outputTokens", "output_tokens"]).unwrap_or(0);
-        let input = input.saturating_add(cached);
-        let is_total = input >= self.input && output >= self.output;
-        let (input_tokens, output_tokens) =
-            if is_total { (input - self.input, output - self.output) } else { (input, output) };
-        (self.input, self.output) = (input, output);
-        let is_some = input_tokens + output_tokens > 0;
-        is_some.then_some(AgentEvent::CostReported { micro_usd: None, input_tokens, output_tokens })
-    }
+/// Token counts. Some agents count what came from a cache among the input and some beside it; the total tells which.
+fn tokens(usage: &Value) -> Option<AgentEvent> {
+    let number = |names: &[&str]| names.iter().find_map(|name| usage[*name].as_u64());
+    let input = number(&["inputTokens", "input_tokens"])?;
+    let output_tokens = number(&["outputTokens", "output_tokens"]).unwrap_or(0);
+    let cached = number(&["cachedReadTokens", "cachedTokens", "cached_read_tokens"]).unwrap_or(0);
+    let written = number(&["cachedWriteTokens", "cached_write_tokens"]).unwrap_or(0);
+    let most = input.saturating_add(cached).saturating_add(written);
+    let by_total = number(&["totalTokens", "total_tokens"]).map(|total| total.saturating_sub(output_tokens));
+    let input_tokens = by_total.unwrap_or(most).clamp(input, most);
+    let is_some = input_tokens > 0 || output_tokens > 0;
+    is_some.then_some(AgentEvent::CostReported { micro_usd: None, input_tokens, output_tokens })
 }
 
 /// Dollars as whole millionths; a nonsensical amount is none.
@@ -239,23 +275,57 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_counted_once_whether_an_agent_gives_totals_or_turns() {
-        let spent = |results: &[Value]| {
-            let mut usage = Usage::default();
-            results.iter().filter_map(|result| usage.result(result)).map(|event| cost(&event).1).sum::<u64>()
+    fn every_turn_and_request_adds_its_tokens_in_the_spellings_of_real_agents() {
+        let turn = |result: Value| {
+            let told = Usage::default().result(&result);
+            told.map(|event| cost(&event).1).unwrap_or_default()
         };
-        let totals = [
-            json!({ "usage": { "inputTokens": 100, "outputTokens": 10 } }),
-            json!({ "usage": { "inputTokens": 250, "outputTokens": 30 } }),
-        ];
-        let turns = [
-            json!({ "_meta": { "quota": { "token_count": { "input_tokens": 100, "output_tokens": 10 } } } }),
-            json!({ "_meta": { "usage": { "inputTokens": 40, "outputTokens": 5 } } }),
-        ];
+        let request = json!({ "sessionUpdate": "agent_message_chunk", "_meta": { "usage":
+            { "inputTokens": 1000, "outputTokens": 20, "totalTokens": 1020, "cachedReadTokens": 400 } } });
+        let mut by_request = Usage::default();
 
-        assert_eq!(spent(&totals), 280);
-        assert_eq!(spent(&turns), 155);
-        assert_eq!(spent(&[json!({}), json!({ "usage": "none" })]), 0);
+        let requests: u64 =
+            [&request, &request].map(|one| by_request.update(one)).iter().flatten().map(|e| cost(e).1).sum();
+
+        assert_eq!(requests, 2040, "the cache is part of the input, and a second equal request counts too");
+        assert_eq!(by_request.result(&json!({ "usage": { "inputTokens": 2000 } })), None, "counted before");
+        let beside = json!({ "inputTokens": 600, "outputTokens": 20, "totalTokens": 1020, "cachedReadTokens": 400 });
+        assert_eq!(turn(json!({ "usage": beside })), 1020, "the cache is beside the input");
+        assert_eq!(turn(json!({ "usage": { "inputTokens": 600, "cachedReadTokens": 400 } })), 1000);
+        let quota = json!({ "quota": { "token_count": { "input_tokens": 100, "output_tokens": 10 } } });
+        assert_eq!(turn(json!({ "_meta": quota })), 110);
+        assert_eq!(turn(json!({ "usage": "none" })), 0);
+    }
+
+    #[test]
+    fn a_call_that_only_a_question_describes_keeps_its_title_and_one_without_is_named_by_its_tool() {
+        let mut calls = Calls::default();
+        let cwd = Path::new("/w");
+        let done = |id: &str, tool: &str| {
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed",
+            "_meta": { "toolName": tool } })
+        };
+        calls.learn(&json!({ "toolCallId": "1", "title": "Writing to a", "kind": "edit", "status": "pending" }), cwd);
+
+        let told = [done("1", "write_file"), done("2", "send_message")].map(|update| calls.read(&update, cwd));
+
+        let titles = told.map(|event| match event {
+            Some(AgentEvent::ToolCalled { title, status, .. }) => (title, status),
+            other => panic!("{other:?}"),
+        });
+        let expected = ["Writing to a", "send_message"].map(|title| (title.to_owned(), "completed".to_owned()));
+        assert_eq!(titles, expected);
+    }
+
+    #[test]
+    fn a_question_titled_with_a_path_or_with_arguments_gets_a_title_for_people() {
+        let calls = Calls::default();
+        let cwd = Path::new("/w");
+        let path = json!({ "title": "/w/src/a.rs", "kind": "edit" });
+        let arguments = json!({ "title": "{\"x\":1}", "rawInput": { "x": 1 } });
+
+        assert_eq!(question(&path, &calls, cwd).0, "edit src/a.rs");
+        assert_eq!(question(&arguments, &calls, cwd), ("use a tool".to_owned(), "{\"x\":1}".to_owned()));
     }
 
     #[test]
@@ -265,9 +335,9 @@ mod tests {
         let diff = json!({ "content": [{ "type": "diff", "path": "a", "oldText": "1\n", "newText": "2\n" }] });
         let huge = json!({ "title": "ü".repeat(500), "rawInput": { "x": "ü".repeat(9000) } });
 
-        assert_eq!(question(&command, &calls), ("Run".to_owned(), "rm -rf x".to_owned()));
-        assert_eq!(question(&diff, &calls), ("use a tool".to_owned(), "a\n-1\n+2\n".to_owned()));
-        let (title, detail) = question(&huge, &calls);
+        assert_eq!(question(&command, &calls, Path::new("/w")), ("Run".to_owned(), "rm -rf x".to_owned()));
+        assert_eq!(question(&diff, &calls, Path::new("/w")), ("use a tool".to_owned(), "a\n-1\n+2\n".to_owned()));
+        let (title, detail) = question(&huge, &calls, Path::new("/w"));
         assert!(title.len() <= 200 && detail.len() <= 4096);
     }
 }

@@ -62,11 +62,18 @@ pub(super) fn initialize() -> Value {
     })
 }
 
+/// A session with our server, whose tools need no permission: what they may do is decided by the daemon. One agent takes
+/// that from `_meta`; to the others it says nothing, their command lines do ([`crate::catalog`]).
 pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>) -> Value {
     let server = |mcp: &McpCommand| {
         let env: Vec<_> = mcp.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         let (command, args) = mcp.argv.split_first()?;
         Some(json!({ "name": mcp.name, "command": command, "args": args, "env": env }))
     };
-    json!({ "cwd": cwd, "mcpServers": mcp.and_then(server).into_iter().collect::<Vec<_>>() })
+    let allowed: Vec<_> = mcp.iter().map(|mcp| format!("mcp__{}", mcp.name)).collect();
+    json!({
+        "cwd": cwd,
+        "mcpServers": mcp.and_then(server).into_iter().collect::<Vec<_>>(),
+        "_meta": { "claudeCode": { "options": { "allowedTools": allowed } } },
+    })
 }

@@ -11,6 +11,7 @@ macro_rules! pages {
 pages! {
     "agent.ambiguous"
     "agent.isolation-unavailable"
+    "agent.login"
     "agent.missing"
     "agent.protocol"
     "agent.spawn"

@@ -1,0 +1,234 @@
+//! Real agent CLIs against a scripted model on this machine: no key, no network, no money.
+//!
+//! `SWITCHBOARD_REAL_AGENTS=1` drives all of them, a list such as `qwen,claude` those; with `CI=true` alone the lightest.
+//! They are installed as `tests/real/package-lock.json` pins them, below the target folder, once.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use process::env::{Env, var};
+use process::spawn::{Spawn, which};
+use serde_json::{Value, json};
+
+use super::sandbox::{Done, Sandbox, within};
+
+/// All that can be driven; the first is the lightest and the one that is not a dev dependency of the package.
+const AGENTS: &[&str] = &["qwen", "claude", "gemini", "opencode"];
+
+/// How long npm may take.
+const INSTALL: Duration = Duration::from_secs(300);
+
+/// How long a run may take, and how long a question may take to come.
+const RUN: Duration = Duration::from_secs(180);
+
+#[test]
+fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merged_after_an_approved_one() {
+    let programs = match chosen() {
+        Ok((agents, programs)) => agents.into_iter().map(move |agent| (agent, programs.clone())),
+        Err(why) => {
+            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
+            return;
+        }
+    };
+    for (agent, programs) in programs {
+        drive(&agent, &programs);
+    }
+}
+
+/// One task: the first attempt's write is denied, the second one's approved.
+fn drive(agent: &str, programs: &Path) {
+    let mut sandbox = Sandbox::new();
+    let worktrees = sandbox.folder().join("trees");
+    let model = Model::start(sandbox.folder(), &worktrees);
+    equip(&mut sandbox, agent, programs, &model.url());
+    let user = sandbox.state_of_user();
+    let task = format!("Write hello.txt with the word hello. You are called {agent}.");
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task }]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let run = start(&sandbox, &[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
+
+    let denied = asked(&sandbox, agent);
+    sandbox.switchboard(&["needs"]).ends_with(0).says("hello.txt").says("switchboard approve");
+    sandbox.switchboard(&["deny", &denied]).ends_with(0);
+    let approved = asked(&sandbox, agent);
+    sandbox.switchboard(&["approve", &approved]).ends_with(0);
+
+    let done = run.join().unwrap().ends_with(0).says("says that it is done");
+    done.says("changed nothing, so it is not done").says("is merged as").says("hash chain verified");
+    assert_eq!(sandbox.state_of_user(), user, "{agent}: the user's tree");
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(1), &json!(2)), "{agent}: {report}");
+    // Each attempt sent itself a message by the MCP server, was shown it in a turn of its own and acknowledged it.
+    assert_eq!((&report["messages_sent"], &report["messages_acked"]), (&json!(2), &json!(2)), "{agent}: {report}");
+    assert!(model.heard("A person has denied what you asked for"), "{agent}: the second attempt does not know why");
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
+}
+
+fn start(sandbox: &Sandbox, args: &[&str]) -> std::thread::JoinHandle<Done> {
+    let argv = [super::sandbox::BINARY, "run"].iter().chain(args).copied();
+    let spawn = Spawn::new(argv).cwd(sandbox.root()).env_only(sandbox.environment()).wall(RUN);
+    std::thread::spawn(move || {
+        let output = spawn.output().unwrap();
+        Done { code: output.exit.code().unwrap_or(-1), out: output.stdout.text(), err: output.stderr.text() }
+    })
+}
+
+/// Waits for a question and gives its id.
+fn asked(sandbox: &Sandbox, agent: &str) -> String {
+    let mut need = Value::Null;
+    let is_asked = within(RUN, || {
+        need = sandbox.call(&["list_needs"])["needs"][0].clone();
+        !need.is_null()
+    });
+    assert!(is_asked, "{agent} did not ask");
+    assert!(need["title"].as_str().unwrap().contains("hello.txt"), "{agent}: {need}");
+    need["id"].as_str().unwrap().to_owned()
+}
+
+// === Which agents, and where their programs are ===
+
+fn chosen() -> Result<(Vec<String>, PathBuf), String> {
+    let (agents, is_asked_for): (Vec<String>, _) =
+        match (var("SWITCHBOARD_REAL_AGENTS").as_deref(), var("CI").as_deref()) {
+            (Some("1"), _) => (AGENTS.iter().map(|&agent| agent.to_owned()).collect(), true),
+            (Some(list), _) => (list.split(',').map(|agent| agent.trim().to_owned()).collect(), true),
+            (None, Some("true")) => (vec![AGENTS[0].to_owned()], false),
+            (None, _) => return Err("SWITCHBOARD_REAL_AGENTS=1 drives them".to_owned()),
+        };
+    assert!(agents.iter().all(|agent| AGENTS.contains(&agent.as_str())), "there are {AGENTS:?}, not {agents:?}");
+    match install(agents.iter().any(|agent| agent != AGENTS[0])) {
+        Err(why) if is_asked_for => panic!("{why}"),
+        installed => Ok((agents, installed?)),
+    }
+}
+
+/// Installs what the lock file pins, unless that was done before; gives the folder of the programs.
+fn install(all: bool) -> Result<PathBuf, String> {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(if all { "agents" } else { "agent" });
+    let programs = folder.join("node_modules/.bin");
+    let lock = fs::read(from.join("package-lock.json")).unwrap();
+    if fs::read(folder.join("installed")).is_ok_and(|installed| installed == lock) {
+        return Ok(programs);
+    }
+    if which("node").is_none() || which("npm").is_none() {
+        return Err("node and npm are not on PATH".to_owned());
+    }
+    fs::create_dir_all(&folder).unwrap();
+    fs::copy(from.join("package.json"), folder.join("package.json")).unwrap();
+    fs::write(folder.join("package-lock.json"), &lock).unwrap();
+    let omit = if all { [].as_slice() } else { &["--omit=dev"] };
+    npm(&folder, &[&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], omit].concat())?;
+    if all {
+        // The only script that must run: it puts the binary for this machine in its place.
+        npm(&folder, &["node", "node_modules/opencode-ai/postinstall.mjs"])?;
+    }
+    fs::write(folder.join("installed"), lock).unwrap();
+    Ok(programs)
+}
+
+fn npm(folder: &Path, argv: &[&str]) -> Result<(), String> {
+    let env = Env::plain().inherit(["HTTPS_PROXY", "NO_PROXY", "npm_config_registry", "npm_config_userconfig"]);
+    let output = Spawn::new(argv.iter().copied()).cwd(folder).env_only(env).wall(INSTALL).output();
+    let output = output.map_err(|error| format!("{argv:?}: {error}"))?;
+    match output.exit.code() {
+        Some(0) => Ok(()),
+        _ => Err(format!("{argv:?} failed: {}", output.stderr.text())),
+    }
+}
+
+/// Settings and variables with which an agent speaks to the scripted model, and asks before it writes.
+fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
+    let path = format!("{}:{}", programs.display(), var("PATH").unwrap_or_default());
+    let mut set = vec![("PATH", path)];
+    let settings = |login: &str| {
+        json!({ "security": { "auth": { "selectedType": login }, "folderTrust": { "enabled": false } },
+            "telemetry": { "enabled": false }, "general": { "enableAutoUpdate": false },
+            "privacy": { "usageStatisticsEnabled": false } })
+    };
+    let home = sandbox.folder().join("home");
+    let write = |name: &str, login: &str| {
+        let file = home.join(name).join("settings.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, settings(login).to_string()).unwrap();
+    };
+    let on = |names: &[&'static str]| names.iter().map(|&name| (name, "1".to_owned())).collect::<Vec<_>>();
+    let key = "scripted".to_owned();
+    match agent {
+        "qwen" => {
+            write(".qwen", "openai");
+            set.extend([("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", key)]);
+            set.push(("OPENAI_MODEL", "fake-1".to_owned()));
+        }
+        "gemini" => {
+            write(".gemini", "gemini-api-key");
+            set.extend([("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", key)]);
+            set.push(("GEMINI_MODEL", "gemini-2.5-flash".to_owned()));
+        }
+        "claude" => {
+            set.extend([("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", key)]);
+            let quiet = ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY"];
+            // Without the last one it refuses to work for root.
+            set.extend(on(&[&quiet[..], &["IS_SANDBOX"]].concat()));
+        }
+        _ => {
+            let provider = json!({ "npm": "@ai-sdk/openai-compatible", "models": { "fake-1": { "name": "fake-1" } },
+                "options": { "baseURL": format!("{url}/v1"), "apiKey": key } });
+            let config = json!({ "model": "fake/fake-1", "permission": { "edit": "ask", "bash": "ask" },
+                "provider": { "fake": provider } });
+            set.push(("OPENCODE_CONFIG_CONTENT", config.to_string()));
+            set.extend(on(&["OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH"]));
+            set.extend(on(&["OPENCODE_DISABLE_DEFAULT_PLUGINS", "OPENCODE_DISABLE_LSP_DOWNLOAD"]));
+        }
+    }
+    for (name, value) in set {
+        sandbox.set(name, &value);
+    }
+}
+
+// === The scripted model ===
+
+/// `tests/real/model.mjs`; it ends with its standard input.
+struct Model {
+    child: Child,
+    port: u64,
+    log: PathBuf,
+}
+
+impl Model {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it lives as long as its standard input, which only a bare child gives"
+    )]
+    fn start(folder: &Path, worktrees: &Path) -> Self {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real/model.mjs");
+        let log = folder.join("model.jsonl");
+        let mut command = std::process::Command::new("node");
+        command.arg(program).arg("--root").arg(worktrees).arg("--log").arg(&log);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        Self { child, port: said["port"].as_u64().unwrap(), log }
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Whether some request held these words.
+    fn heard(&self, words: &str) -> bool {
+        fs::read_to_string(&self.log).unwrap().contains(words)
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
