@@ -143,7 +143,7 @@ fn urls_headers_and_command_lines_of_a_manual_are_left_in_peace() {
             "curl -u user:password https://x\ncurl -H 'Authorization: Bearer <token>' https://x\nAuthorization: Bearer YOUR_ACCESS_TOKEN\n",
         ),
         ("a.http", "Authorization: Basic dXNlcjpwYXNzd29yZA==\nAuthorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\n"),
-        ("a.py", "u = 'https://registry.npmjs.org/@babel/core:7.0.0@latest'"),
+        ("a.py", "u = 'https://packages.example.org/@babel/core:7.0.0@latest'"),
     ] {
         assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
     }
