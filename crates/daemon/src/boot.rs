@@ -201,6 +201,11 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             () = tokio::time::sleep(LOOK) => {}
         }
         drop(process::orphans::reap());
+        if let Some(error) = verbs.store.dead() {
+            // Nothing can be promised any more: the next daemon opens the store again and adopts the workers.
+            tracing::error!(%error, "the store does not write any more; the daemon ends");
+            return true;
+        }
         let live = *dispatch.live_runs().borrow() > 0;
         had_run |= live;
         if live {

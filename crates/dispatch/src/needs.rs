@@ -131,6 +131,16 @@ pub(crate) fn settled_for(inner: &Inner, worker: &WorkerId) -> Result<Vec<(Strin
     rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()
 }
 
+/// Closes what a worker asked and nobody answered: it has ended and waits no longer.
+pub(crate) async fn withdraw(inner: &Inner, worker: &WorkerId) -> Result<(), Error> {
+    let open = Query::table(NEEDS).eq("worker", worker.as_str()).eq("outcome", "").asc("seq").limit(1000);
+    for row in inner.store.read(&open)? {
+        let need = need(inner, &row)?;
+        settle(inner, &need.id, "withdrawn", None, "daemon", None).await?;
+    }
+    Ok(())
+}
+
 /// Titles of what a task's workers asked for and a person denied, each once, the first ten.
 pub(crate) fn denied_to(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
     let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task.as_str()).eq("outcome", "denied");

@@ -145,7 +145,7 @@ pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &protocol::id:
 }
 
 /// Where a run keeps how its agents are started. It may hold the values of environment variables, so it is a 0600 file
-/// in the user's state folder, never in the log, and goes when the run has ended.
+/// in the user's state folder, never in the log, and goes when all tasks are merged.
 pub(crate) fn agents_file(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join("agents.json")
 }

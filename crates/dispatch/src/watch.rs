@@ -26,6 +26,9 @@ use crate::{Error, plan, prompt, shim};
 /// How often a silent worker is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The variable that every process of a worker inherits.
+const MARK: &str = "SWITCHBOARD_WORKER";
+
 /// How long a finished worker's shim may take to seal its spool.
 const SEAL: Duration = Duration::from_secs(5);
 
@@ -134,8 +137,11 @@ impl Watch {
                 Err(error) => tracing::error!(worker = %self.worker, %error, "a report could not be taken in"),
             }
             if self.is_over() {
-                return;
+                break;
             }
+        }
+        if let Err(error) = crate::needs::withdraw(&self.inner, &self.worker).await {
+            tracing::error!(worker = %self.worker, %error, "open questions of an ended worker stay open until they expire");
         }
     }
 
@@ -202,6 +208,12 @@ impl Watch {
         let is_young = self.since.elapsed() < self.inner.config.shim_grace;
         if is_young && !shim::has_begun(&self.folder) {
             return Ok(());
+        }
+        // An agent that outlived its shim would go on writing into a tree that the next worker begins with.
+        let marker = self.worker.to_string();
+        let left = self.inner.blocking(move || Ok(process::orphans::kill_marked(MARK, &marker))).await?;
+        if !left.is_empty() {
+            tracing::error!(worker = %self.worker, ?left, "processes of a worker without a shim don't end");
         }
         for frame in shim::frames_after(&self.folder, self.seen)? {
             self.frame(&frame).await?;

@@ -108,7 +108,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
@@ -140,6 +140,8 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
     match fact {
         RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
+        // Its token is worth nothing any more, whatever its process may still do.
+        RunEvent::WorkerLost { worker, .. } => vec![patch(WORKERS, worker.as_str(), vec![("exited", 1_i64.into())])],
         RunEvent::TaskRetryRequested { .. } => {
             vec![patch(RUNS, run, vec![("state", "running".into()), ("ended_at", Cell::Null)])]
         }
@@ -153,7 +155,6 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
         | RunEvent::TaskExtended { .. }
         | RunEvent::WorkerIntended { .. }
         | RunEvent::WorkerStarted { .. }
-        | RunEvent::WorkerLost { .. }
         | RunEvent::TurnEnded { .. }
         | RunEvent::ChangeCaptured { .. }
         | RunEvent::NothingChanged { .. }

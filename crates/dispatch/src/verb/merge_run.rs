@@ -156,13 +156,16 @@ fn begun(row: &Row) -> Result<Option<Move>, Error> {
     Ok(Some(Move { target: row.try_text("target")?.to_owned(), from: Oid::parse(from)?, to: Oid::parse(to)? }))
 }
 
-/// After a run: removes the work trees and branches of merged tasks, and the file that says how agents are started.
+/// After a run: removes the work trees and branches of merged tasks, and, when none is left, the file that says how agents
+/// are started.
 pub(crate) async fn tidy(ctx: &Ctx) {
     let views = match ctx.engine.view().await {
         Ok(views) => views,
         Err(error) => return tracing::debug!(%error, "nothing is tidied"),
     };
-    let merged = views.into_iter().filter(|view| matches!(view.state, TaskState::Merged { .. }));
+    let is_merged = |view: &protocol::run::TaskView| matches!(view.state, TaskState::Merged { .. });
+    let is_whole = views.iter().all(is_merged);
+    let merged = views.into_iter().filter(is_merged);
     let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), ctx.plan.task_branch(&view.task))).collect();
     let (repo, base, run) = (ctx.repo(), ctx.plan.worktrees.clone(), ctx.plan.run.clone());
     let agents = crate::plan::agents_file(&ctx.inner.config, &ctx.plan.run);
@@ -173,7 +176,10 @@ pub(crate) async fn tidy(ctx: &Ctx) {
                 repo.delete_branch(&branch, &tip)?;
             }
         }
-        crate::files::remove_if_there(&agents)?;
+        // A retry of what is left needs to know how its agents are started.
+        if is_whole {
+            crate::files::remove_if_there(&agents)?;
+        }
         let folder = base.join(run.as_str());
         match std::fs::remove_dir(&folder) {
             Ok(()) => Ok(()),
