@@ -63,14 +63,12 @@ impl Repo {
             lock.release()?;
             return Err(Error::Dirty { files: survey.blocked });
         }
-        let step = Step { repo: self, index: self.git_dir().join("switchboard-index"), old, new, survey };
-        if let Err(error) = step.files() {
-            step.put_back(&changes)?;
-            lock.release()?;
-            return Err(error);
+        if lock.is_resumed() {
+            self.clear_after_kill(branch, new)?;
         }
-        if let Err(error) = self.update_branch(branch, new, Some(old)) {
-            step.undo()?;
+        let step = Step { repo: self, index: self.git_dir().join("switchboard-index"), old, new, survey };
+        if let Err(error) = step.files().and_then(|()| self.update_branch(branch, new, Some(old))) {
+            step.put_back(&changes, lock.is_resumed())?;
             lock.release()?;
             return Err(error);
         }
@@ -107,7 +105,7 @@ impl Step<'_> {
         remove_file(&self.index.with_extension("lock"))?;
         let index = self.repo.git_dir().join("index");
         copy(&index, &self.index)?;
-        self.enter(|change| (&change.path, change.after.as_ref()))?;
+        self.enter()?;
         self.call(&["read-tree", "-m", "-u", self.old.as_str(), self.new.as_str()])?.done()?;
         let torn: Vec<u8> = self.survey.torn.iter().flat_map(|path| zero_ended(path)).collect();
         if !torn.is_empty() {
@@ -117,9 +115,11 @@ impl Step<'_> {
         self.call(&["update-index", "-q", "--refresh"])?.answer(&[0, 1]).map(drop)
     }
 
-    /// Restores the files of a change that broke off half-way (a full disk), without an index that knows how far it came.
-    fn put_back(&self, changes: &[Change]) -> Result<()> {
-        let is_done = |change: &Change| self.survey.done.iter().any(|done| done.path == change.path);
+    /// Brings the files back to `old` after a change that broke off (a full disk, a branch that would not move), without an index that knows
+    /// how far it came. What was at `new` before we came is the user's own and stays, unless an earlier call of ours died here: then it is
+    /// ours, and `new` keeps its content.
+    fn put_back(&self, changes: &[Change], is_resumed: bool) -> Result<()> {
+        let is_done = |change: &Change| !is_resumed && self.survey.done.iter().any(|done| done.path == change.path);
         let (older, added): (Vec<_>, Vec<_>) =
             changes.iter().filter(|change| !is_done(change)).partition(|change| change.before.is_some());
         for change in added {
@@ -133,21 +133,14 @@ impl Step<'_> {
         remove_file(&self.index)
     }
 
-    /// Brings the files back to `old`; those that were at `new` before we came stay.
-    fn undo(&self) -> Result<()> {
-        self.enter(|change| (&change.path, change.before.as_ref()))?;
-        self.call(&["read-tree", "-m", "-u", self.new.as_str(), self.old.as_str()])?.done()?;
-        remove_file(&self.index)
-    }
-
     fn install(&self) -> Result<()> {
         let index = self.repo.git_dir().join("index");
         fs::rename(&self.index, &index).map_err(Error::io(format!("replace {}", index.display())))
     }
 
     /// Enters paths that are at `new` already; deletions first, so that a file may become a folder.
-    fn enter<'b>(&'b self, what: impl Fn(&'b Change) -> (&'b PathBuf, Option<&'b super::Entry>)) -> Result<()> {
-        let mut rows: Vec<_> = self.survey.done.iter().map(|change| what(change)).collect();
+    fn enter(&self) -> Result<()> {
+        let mut rows: Vec<_> = self.survey.done.iter().map(|change| (&change.path, change.after.as_ref())).collect();
         rows.sort_by_key(|(_, entry)| entry.is_some());
         let lines: Vec<u8> = rows.into_iter().flat_map(|(path, entry)| index_line(path, entry, self.new)).collect();
         if lines.is_empty() {

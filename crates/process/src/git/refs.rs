@@ -1,8 +1,23 @@
 //! References: read, compared, moved only from where we believe them to be.
+//!
+//! A git that was killed leaves its lock beside the reference (`NAME.lock`), and no later git gets past it. Where the reference is ours
+//! alone, or where our own note says that we died at this very move, such a lock is taken away once nobody has touched it for [`ABANDONED`].
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
 
 use super::types::Oid;
+use super::worktree::remove_file;
 use super::{Call, Repo};
 use crate::{Error, Result};
+
+/// How long a lock must stand untouched before it is taken for one that a killed git left. Git holds such a lock for milliseconds.
+const ABANDONED: Duration = Duration::from_secs(1);
+
+/// Branches that only Switchboard writes.
+const OURS: &[&str] = &["refs/heads/switchboard/", "refs/heads/switchboard-task/"];
 
 // === impl Repo ===
 
@@ -48,8 +63,8 @@ impl Repo {
     pub fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
         let full = full_name(name)?;
         let old_text = old.map_or_else(|| new.zero(), ToString::to_string);
-        let call = self.call(["update-ref", "--no-deref", "-m", "switchboard", &full, new.as_str(), &old_text]);
-        self.settle(&full, Some(new), old, call.done())
+        let call = || self.call(["update-ref", "--no-deref", "-m", "switchboard", &full, new.as_str(), &old_text]).done();
+        self.settle(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
     }
 
     /// Deletes a branch that still points at `old`. Repeating it is fine.
@@ -58,8 +73,8 @@ impl Repo {
     /// As [`Repo::update_branch`].
     pub fn delete_branch(&self, name: &str, old: &Oid) -> Result<()> {
         let full = full_name(name)?;
-        let call = self.call(["update-ref", "--no-deref", "-d", &full, old.as_str()]);
-        self.settle(&full, None, Some(old), call.done())
+        let call = || self.call(["update-ref", "--no-deref", "-d", &full, old.as_str()]).done();
+        self.settle(&full, None, Some(old), self.past_dead_lock(&full, None, call)?)
     }
 
     /// Branches whose name begins with `prefix`, with their tips.
@@ -74,6 +89,23 @@ impl Repo {
             Some((name.strip_prefix("refs/heads/")?.to_owned(), Oid::parse(oid).ok()?))
         };
         Ok(text.lines().filter_map(parse).collect())
+    }
+
+    /// Takes away the locks that a killed move of the checked-out branch to `new` left. The caller knows by a note of its own that there was one.
+    pub(super) fn clear_after_kill(&self, branch: &str, new: &Oid) -> Result<()> {
+        let full = full_name(branch)?;
+        clear_abandoned(&self.common_dir.join(format!("{full}.lock")), Some(new))?;
+        clear_abandoned(&self.git_dir.join("HEAD.lock"), Some(new)).map(drop)
+    }
+
+    /// Calls, and where a lock on a branch of ours was left by a killed git, takes it away and calls once more.
+    fn past_dead_lock(&self, full: &str, new: Option<&Oid>, call: impl Fn() -> Result<()>) -> Result<Result<()>> {
+        let result = call();
+        let is_ours = OURS.iter().any(|prefix| full.starts_with(prefix));
+        if result.is_err() && is_ours && clear_abandoned(&self.common_dir.join(format!("{full}.lock")), new)? {
+            return Ok(call());
+        }
+        Ok(result)
     }
 
     /// Tells a lost race from a failure by looking where the reference is now.
@@ -97,6 +129,23 @@ impl Repo {
         let call = self.call(["rev-parse", "--verify", "--quiet", "--end-of-options", expression]);
         resolved(call)
     }
+}
+
+/// Removes a lock file that holds no more than the beginning of what this move writes and that nobody touches. Says whether it did.
+fn clear_abandoned(lock: &Path, new: Option<&Oid>) -> Result<bool> {
+    let text = new.map(|oid| format!("{oid}\n")).unwrap_or_default();
+    let look = || {
+        let found = fs::symlink_metadata(lock).ok().filter(fs::Metadata::is_file)?;
+        let content = fs::read(lock).ok()?;
+        text.as_bytes().starts_with(&content).then(|| (found.ino(), found.mtime(), found.mtime_nsec(), found.len()))
+    };
+    let Some(first) = look() else { return Ok(false) };
+    std::thread::sleep(ABANDONED);
+    if look() != Some(first) {
+        return Ok(false);
+    }
+    remove_file(lock)?;
+    Ok(true)
 }
 
 /// Reads the answer of `rev-parse --verify --quiet`. An ambiguous or malformed name is as good as none.

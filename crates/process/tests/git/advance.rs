@@ -190,6 +190,46 @@ fn killed_at_any_point_it_ends_as_if_nothing_had_happened() {
 }
 
 #[test]
+fn locks_that_a_killed_git_left_are_passed_where_our_note_says_so_and_respected_elsewhere() {
+    for left in [String::new(), "half".to_owned()] {
+        let fixture = Fixture::new();
+        let (old, new) = moved(&fixture, &[("a.txt", Some("new text\n")), ("fresh", Some("x\n"))]);
+        let content = if left.is_empty() { left } else { new.to_string()[..20].to_owned() };
+        fs::write(fixture.root.join(".git/refs/heads/main.lock"), &content).unwrap();
+        fs::write(fixture.root.join(".git/HEAD.lock"), "").unwrap();
+        fixture.write("fresh", "x\n");
+
+        let refused = fixture.repo().advance_checkout("main", &old, &new);
+
+        assert!(matches!(refused, Err(Error::Git { .. })), "without a note the locks are somebody's: {refused:?}");
+        assert_eq!(fixture.run(&["status", "--porcelain"]), "?? fresh", "all is as it was");
+        leave_note(&fixture, &old, &new);
+        fixture.repo().advance_checkout("main", &old, &new).unwrap();
+        assert_eq!(fixture.run(&["status", "--porcelain"]), "");
+        assert_eq!(fixture.repo().head_commit().unwrap(), new);
+    }
+}
+
+#[test]
+fn a_lock_left_on_a_branch_of_ours_is_passed_and_one_on_a_branch_of_the_user_is_not() {
+    let fixture = Fixture::new();
+    let (old, new) = moved(&fixture, &[("a.txt", Some("new text\n"))]);
+    let repo = fixture.repo();
+    for (branch, is_ours) in [("switchboard/r", true), ("switchboard-task/r/t", true), ("mine", false)] {
+        repo.update_branch(branch, &old, None).unwrap();
+        let lock = fixture.root.join(format!(".git/refs/heads/{branch}.lock"));
+        fs::write(&lock, "").unwrap();
+        let moved = repo.update_branch(branch, &new, Some(&old));
+        assert_eq!(moved.is_ok(), is_ours, "{branch}: {moved:?}");
+        assert_eq!(lock.exists(), !is_ours);
+        if is_ours {
+            fs::write(&lock, "").unwrap();
+            repo.delete_branch(branch, &new).unwrap();
+        }
+    }
+}
+
+#[test]
 fn an_edit_made_after_a_kill_is_not_taken_for_a_torn_file() {
     let fixture = Fixture::new();
     let (old, new) = moved(&fixture, &[("a.txt", Some("new text\n"))]);
