@@ -1,10 +1,11 @@
 //! Addressed, durable, acknowledged messages between agents and people.
 //!
 //! Each verb is a file: it looks at the projections, makes events with the guards that the writer checks, and commits
-//! them once. [`Mail`] is the projection: the roster and every message's delivery state. A message moves
+//! them once. [`Agents`] and [`Mail`] are the projections: the roster, and every message's delivery state. A message moves
 //! `accepted → offered → injected → acked`, never back; only evidence moves it to `injected`.
 
 mod ack_message;
+mod agents;
 mod check_inbox;
 mod deliver;
 mod error;
@@ -16,6 +17,7 @@ mod send_message;
 mod set_agent_status;
 
 pub use ack_message::ack_message;
+pub use agents::Agents;
 pub use check_inbox::check_inbox;
 pub use deliver::{injected, waiting};
 pub use error::Error;
@@ -27,7 +29,13 @@ pub use send_message::send_message;
 pub use set_agent_status::set_agent_status;
 
 use protocol::id::AgentName;
-use store::Idempotency;
+use store::{Idempotency, Projection};
+
+/// Every projection of the bus, for whoever opens the store.
+#[must_use]
+pub fn projections() -> Vec<Box<dyn Projection>> {
+    vec![Box::new(Agents), Box::new(Mail)]
+}
 
 /// Who asks, as the face and the policy found it.
 #[derive(Debug, Clone)]

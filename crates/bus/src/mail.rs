@@ -1,44 +1,26 @@
-//! The projection: who is there, and how far every message has come.
+//! The projection of mail: how far every message has come, and what lies in each inbox.
 
-use protocol::agent::AgentEvent;
 use protocol::event::Event;
-use protocol::id::fold;
 use protocol::message::MessageEvent;
 use store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
-/// The roster: one row an agent, keyed by the folded name.
-pub(crate) const AGENTS: &str = "agents";
+/// What lies unacknowledged in an inbox, keyed by the recipient's folded name.
+pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
 /// Totals that never fall.
 pub(crate) const TALLY: &str = "mail_tally";
 
-const fn text(name: &'static str) -> Column {
+pub(crate) const fn text(name: &'static str) -> Column {
     Column { name, ty: Ty::Text }
 }
 
-const fn int(name: &'static str) -> Column {
+pub(crate) const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
 static TABLES: [Table; 3] = [
-    Table {
-        name: AGENTS,
-        columns: &[
-            text("id"),
-            text("name"),
-            text("kind"),
-            text("role"),
-            text("status"),
-            text("status_message"),
-            text("capabilities"),
-            int("scripted"),
-            int("unread"),
-            int("last_seen"),
-        ],
-        key: &["id"],
-        indexes: &[],
-    },
+    Table { name: INBOXES, columns: &[text("id"), int("unread"), int("bytes")], key: &["id"], indexes: &[] },
     Table {
         name: MESSAGES,
         columns: &[
@@ -61,7 +43,7 @@ static TABLES: [Table; 3] = [
     Table { name: TALLY, columns: &[text("what"), int("count")], key: &["what"], indexes: &[] },
 ];
 
-/// The projector of agents and messages.
+/// The projector of messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mail;
 
@@ -71,14 +53,11 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
-        if let Some(fact) = event.fact::<MessageEvent>() {
-            return message(event, fact);
-        }
-        event.fact::<AgentEvent>().map_or_else(Vec::new, |fact| agent(event, fact))
+        event.fact::<MessageEvent>().map_or_else(Vec::new, |fact| message(event, fact))
     }
 }
 
@@ -106,7 +85,7 @@ fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
                 .with("created_at", event.ts.0);
             vec![
                 Change::Put { table: MESSAGES, row },
-                Change::Add { table: AGENTS, key: vec![recipient.folded().into()], column: "unread", by: 1 },
+                Change::Add { table: INBOXES, key: vec![recipient.folded().into()], column: "unread", by: 1 },
                 tally("sent"),
             ]
         }
@@ -114,7 +93,7 @@ fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
         MessageEvent::MessageInjected { id, .. } => vec![reached(&id, "injected")],
         MessageEvent::MessageAcked { id, recipient } => vec![
             reached(&id, "acked"),
-            Change::Add { table: AGENTS, key: vec![recipient.folded().into()], column: "unread", by: -1 },
+            Change::Add { table: INBOXES, key: vec![recipient.folded().into()], column: "unread", by: -1 },
             tally("acked"),
         ],
     }
@@ -122,45 +101,4 @@ fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
 
 fn tally(what: &'static str) -> Change {
     Change::Add { table: TALLY, key: vec![what.into()], column: "count", by: 1 }
-}
-
-fn agent(event: &Event, fact: AgentEvent) -> Vec<Change> {
-    match fact {
-        AgentEvent::AgentRegistered { name, kind, role, capabilities, scripted } => {
-            // Patch first would miss a new row and Put would forget the unread count: `Add` of nothing makes the row.
-            vec![
-                Change::Add { table: AGENTS, key: vec![name.folded().into()], column: "unread", by: 0 },
-                Change::Patch {
-                    table: AGENTS,
-                    key: vec![name.folded().into()],
-                    set: vec![
-                        ("name", name.as_str().into()),
-                        ("kind", kind.as_str().into()),
-                        ("role", role.into()),
-                        ("capabilities", serde_json::json!(capabilities).to_string().into()),
-                        ("scripted", scripted.into()),
-                        ("status", "active".into()),
-                        ("status_message", "".into()),
-                        ("last_seen", event.ts.0.into()),
-                    ],
-                },
-            ]
-        }
-        AgentEvent::AgentStatusSet { name, status, message } => {
-            vec![patch(
-                &name,
-                vec![("status", status.into()), ("status_message", message.into()), ("last_seen", event.ts.0.into())],
-            )]
-        }
-        AgentEvent::AgentLeft { name, why } => {
-            vec![patch(
-                &name,
-                vec![("status", "left".into()), ("status_message", why.into()), ("last_seen", event.ts.0.into())],
-            )]
-        }
-    }
-}
-
-fn patch(name: &protocol::id::AgentName, set: Vec<(&'static str, Cell)>) -> Change {
-    Change::Patch { table: AGENTS, key: vec![fold(name.as_str()).into()], set }
 }

@@ -6,14 +6,15 @@ use protocol::time::Millis;
 use store::{Query, Row, Store};
 
 use crate::Error;
-use crate::mail::AGENTS;
+use crate::agents::AGENTS;
+use crate::mail::INBOXES;
 
 /// All agents by name.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn roster(store: &Store) -> Result<Vec<Agent>, Error> {
-    store.read(&Query::table(AGENTS).asc("id").limit(10_000))?.iter().map(of_row).collect()
+    store.read(&Query::table(AGENTS).asc("id").limit(10_000))?.iter().map(|row| of_row(store, row)).collect()
 }
 
 /// The agent of this name, in any spelling.
@@ -21,7 +22,7 @@ pub fn roster(store: &Store) -> Result<Vec<Agent>, Error> {
 /// # Errors
 /// When the store can't be read.
 pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
-    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(of_row).transpose()
+    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(|row| of_row(store, row)).transpose()
 }
 
 /// Messages that nobody has acknowledged yet.
@@ -32,7 +33,7 @@ pub fn unread_total(store: &Store) -> Result<u64, Error> {
     Ok(roster(store)?.iter().map(|agent| agent.unread).sum())
 }
 
-fn of_row(row: &Row) -> Result<Agent, Error> {
+fn of_row(store: &Store, row: &Row) -> Result<Agent, Error> {
     let name = row.try_text("name")?;
     let kind = match row.try_text("kind")? {
         "terminal" => AgentKind::Terminal,
@@ -49,7 +50,12 @@ fn of_row(row: &Row) -> Result<Agent, Error> {
         status_message: row.get_text("status_message").unwrap_or_default().to_owned(),
         capabilities: serde_json::from_str(row.get_text("capabilities").unwrap_or("[]")).unwrap_or_default(),
         is_scripted: row.get_bool("scripted"),
-        unread: u64::try_from(row.get_int("unread").unwrap_or(0)).unwrap_or(0),
+        unread: unread(store, row.try_text("id")?)?,
         last_seen: Millis(row.get_int("last_seen").unwrap_or(0)),
     })
+}
+
+fn unread(store: &Store, id: &str) -> Result<u64, Error> {
+    let row = store.get(INBOXES, &[id.into()])?;
+    Ok(row.and_then(|row| row.get_int("unread")).map_or(0, |unread| u64::try_from(unread).unwrap_or(0)))
 }

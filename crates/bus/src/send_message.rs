@@ -8,7 +8,7 @@ use protocol::verb::bus::{SendMessageReply, SendMessageRequest};
 use store::{Batch, Durability, Guard, Store};
 
 use crate::error::refuse;
-use crate::mail::{AGENTS, MESSAGES};
+use crate::mail::{INBOXES, MESSAGES};
 use crate::{Asker, Error, roster};
 
 /// Puts a message into the recipient's inbox.
@@ -67,7 +67,7 @@ fn own_key(asker: &Asker, request: &SendMessageRequest) -> Option<store::Idempot
 fn room(recipient: &AgentName) -> Guard {
     let what = format!("the inbox of {recipient} holds {INBOX_LIMIT} messages that are not acknowledged");
     let refusal = Failure::new("bus.inbox-full", what).hint("wait until it has read some, or ask a person");
-    Guard::Below { table: AGENTS, key: vec![recipient.folded().into()], column: "unread", limit: INBOX_LIMIT, refusal }
+    Guard::Below { table: INBOXES, key: vec![recipient.folded().into()], column: "unread", limit: INBOX_LIMIT, refusal }
 }
 
 fn unused(id: &MessageId) -> Guard {

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use bus::{
-    Asker, Error, Mail, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
+    Asker, Error, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
 };
 use protocol::id::{AgentName, Digest, MessageId};
 use protocol::message::DeliveryState;
@@ -13,7 +13,7 @@ use protocol::verb::bus::{
 use store::{Clock, Idempotency, Store};
 
 fn store() -> Store {
-    Store::in_memory(vec![Box::new(Mail)], Clock::system())
+    Store::in_memory(bus::projections(), Clock::system())
 }
 
 fn name(text: &str) -> AgentName {

@@ -138,7 +138,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
 
 fn open_store(place: &Place) -> Result<Store, Error> {
     let config = store::Config::new(place.store());
-    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(Work)])?)
+    let mut projections = bus::projections();
+    projections.push(Box::new(Work));
+    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, projections)?)
 }
 
 /// The user's rules or ours, narrowed by the project's.
