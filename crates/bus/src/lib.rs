@@ -1,34 +1,49 @@
 //! Addressed, durable, acknowledged messages between agents and people.
 //!
-//! Each verb is a file: it looks at the projections, makes events with the guards that the writer checks, and commits
-//! them once. [`Agents`] and [`Mail`] are the projections: the roster, and every message's delivery state. A message moves
-//! `accepted → offered → injected → acked`, never back; only evidence moves it to `injected`.
+//! Each verb is a file: it looks at the projections, asks a pure rule of `pipeline`, makes events with the guards that the writer checks, and commits them
+//! once. [`Agents`] and [`Mail`] are the projections: the roster; and where every message stands in its recipient's queue
+//! ([`pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`, never back; only evidence moves it
+//! to `injected`).
 
 mod ack_message;
+mod addressee;
 mod agents;
 mod check_inbox;
 mod deliver;
 mod error;
+mod feed;
 mod list_messages;
 mod mail;
+mod message;
+mod outgoing;
+mod queue;
+mod receive_messages;
 mod register_agent;
 mod roster;
 mod send_message;
+mod send_request;
 mod set_agent_status;
 
-pub use ack_message::ack_message;
+pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
-pub use deliver::{injected, waiting};
+pub use deliver::{injected, offered, waiting};
 pub use error::Error;
-pub use list_messages::list_messages;
+pub use feed::read_inbox_events;
+pub use list_messages::{dead, list_messages};
 pub use mail::Mail;
+pub use queue::{Swept, sweep};
+pub use receive_messages::receive_messages;
 pub use register_agent::{announce, register_agent};
 pub use roster::{agent, roster, unread_total};
-pub use send_message::send_message;
+pub use send_message::{send_message, send_team_message};
+pub use send_request::send_request;
 pub use set_agent_status::set_agent_status;
 
+use std::path::PathBuf;
+
 use protocol::id::AgentName;
+use protocol::message::{INBOX_BYTES, INBOX_LIMIT};
 use store::{Idempotency, Projection};
 
 /// Every projection of the bus, for whoever opens the store.
@@ -48,4 +63,23 @@ pub struct Asker {
     pub is_person: bool,
     /// The key of a mutating call.
     pub idempotency: Option<Idempotency>,
+    /// The folder to which relative paths in a message belong.
+    pub root: Option<PathBuf>,
+    /// How much an inbox holds.
+    pub limits: Limits,
+}
+
+/// How much one inbox holds that is not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Messages.
+    pub messages: i64,
+    /// Bytes of their payloads.
+    pub bytes: i64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { messages: INBOX_LIMIT, bytes: INBOX_BYTES }
+    }
 }

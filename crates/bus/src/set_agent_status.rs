@@ -33,7 +33,7 @@ pub async fn set_agent_status(
         return refuse(Failure::new("request.bad-args", what));
     }
     if roster::agent(store, &name)?.is_none() {
-        return refuse(crate::send_message::unknown(store, &name)?);
+        return refuse(crate::addressee::unknown(store, &name)?);
     }
     let fact = AgentEvent::AgentStatusSet { name: name.clone(), status: request.status, message: request.message };
     let event = NewEvent::of(&fact, format!("agent/{}", name.folded()), asker.name.as_str())?;

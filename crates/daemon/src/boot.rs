@@ -17,7 +17,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, owner, project, token};
+use crate::{Error, Place, ServerInfo, janitor, owner, project, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -100,6 +100,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
         dispatch: dispatch.clone(),
         policy,
         place: place.clone(),
+        limits: bus::Limits::default(),
         info: info.clone(),
         started_at,
         asks,
@@ -109,6 +110,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
     let serving = tokio::spawn(socket.serve(listener));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
+    let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
     dispatch.boot().await?;
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
@@ -124,9 +126,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http] {
+    for task in [serving, serving_http, sweeping] {
         if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
-            tracing::warn!("a listener did not end in time");
+            tracing::warn!("a task did not end in time");
         }
     }
     remove_socket(&place);

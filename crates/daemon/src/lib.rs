@@ -9,6 +9,7 @@ mod error;
 pub mod face;
 mod head;
 pub mod http;
+mod janitor;
 mod launch;
 mod mailroom;
 pub mod mcp;

@@ -13,7 +13,7 @@ use protocol::verb::system::{
     ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
     VerifyLogReply,
 };
-use protocol::verb::{Verb, bus as mail, need, run, system};
+use protocol::verb::{Verb, bus as mail, need, queue, run, system};
 use serde_json::Value;
 use store::{Filter, Idempotency, Store};
 use tokio::sync::mpsc;
@@ -45,6 +45,7 @@ pub(crate) struct Verbs {
     pub(crate) dispatch: Dispatch,
     pub(crate) policy: Policy,
     pub(crate) place: Place,
+    pub(crate) limits: bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
     pub(crate) asks: mpsc::Sender<Ask>,
@@ -273,6 +274,8 @@ impl Call<'_> {
             is_verified: self.caller.is_verified,
             is_person: self.caller.kind == CallerKind::Person,
             idempotency: self.idempotency(),
+            root: Some(self.verbs.place.root.clone()),
+            limits: self.verbs.limits,
         }
     }
 
@@ -297,6 +300,14 @@ impl Call<'_> {
             | mail::RegisterAgent::NAME
             | mail::SendMessage::NAME
             | mail::SetAgentStatus::NAME => self.mail(args).await,
+            queue::CancelMessage::NAME
+            | queue::ExtendMessage::NAME
+            | queue::NakMessage::NAME
+            | queue::ReadInboxEvents::NAME
+            | queue::ReceiveMessages::NAME
+            | queue::ReviveMessage::NAME
+            | queue::SendRequest::NAME
+            | queue::SendTeamMessage::NAME => self.queue(args).await,
             need::Answer::NAME | need::Approve::NAME | need::Deny::NAME | need::ListNeeds::NAME => {
                 self.need(args).await
             }
@@ -337,6 +348,25 @@ impl Call<'_> {
             _ => value::<mail::SetAgentStatus>(
                 bus::set_agent_status(store, &asker, typed::<mail::SetAgentStatus>(args)?).await?,
             ),
+        }
+    }
+
+    async fn queue(&self, args: Value) -> Result<Value, Failure> {
+        let (store, asker) = (&self.verbs.store, self.asker());
+        macro_rules! answer {
+            ($verb:ident, $call:path $(, $fresh:expr)?) => {
+                value::<queue::$verb>($call(store, &asker, typed::<queue::$verb>(args)? $(, $fresh)?).await?)
+            };
+        }
+        match self.verb {
+            queue::CancelMessage::NAME => answer!(CancelMessage, bus::cancel_message),
+            queue::ExtendMessage::NAME => answer!(ExtendMessage, bus::extend_message),
+            queue::NakMessage::NAME => answer!(NakMessage, bus::nak_message),
+            queue::ReadInboxEvents::NAME => answer!(ReadInboxEvents, bus::read_inbox_events),
+            queue::ReceiveMessages::NAME => answer!(ReceiveMessages, bus::receive_messages),
+            queue::ReviveMessage::NAME => answer!(ReviveMessage, bus::revive_message),
+            queue::SendRequest::NAME => answer!(SendRequest, bus::send_request, self.message_id()?),
+            _ => answer!(SendTeamMessage, bus::send_team_message, self.message_id()?),
         }
     }
 

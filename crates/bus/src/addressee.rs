@@ -1,0 +1,54 @@
+//! Who is meant by a name, and whether a caller still is who it was.
+
+use protocol::agent::Agent;
+use protocol::error::{Failure, near_matches};
+use protocol::id::AgentName;
+use store::Store;
+
+use crate::agents::AGENTS;
+use crate::error::refuse;
+use crate::{Error, roster};
+
+/// The agent to which a message goes.
+pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<Agent, Error> {
+    match roster::agent(store, name)? {
+        Some(agent) => Ok(agent),
+        None => refuse(unknown(store, name)?),
+    }
+}
+
+/// The refusal for a name that nobody has, with the nearest names.
+pub(crate) fn unknown(store: &Store, name: &AgentName) -> Result<Failure, Error> {
+    let agents = roster::roster(store)?;
+    let near = near_matches(name.as_str(), agents.iter().map(|agent| agent.name.as_str()));
+    let failure = Failure::new("bus.unknown-recipient", format!("no agent is called {name}"));
+    Ok(match near.as_slice() {
+        [] => failure.hint("get_team_roster lists everybody; register_agent adds a name"),
+        near => failure.hint(format!("did you mean {}?", near.join(", "))),
+    })
+}
+
+/// The caller is registered, and no newer registration of its name has taken over.
+pub(crate) fn owner(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
+    if store.get(AGENTS, &[name.folded().into()])?.is_none() {
+        return refuse(unknown(store, name)?);
+    }
+    fence(store, name, epoch)
+}
+
+/// A caller that says of which registration it is, is of the newest one.
+pub(crate) fn fence(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
+    let Some(given) = epoch else { return Ok(()) };
+    let row = store.get(AGENTS, &[name.folded().into()])?;
+    let newest = row.and_then(|row| row.get_int("epoch")).and_then(|epoch| u64::try_from(epoch).ok()).unwrap_or(0);
+    if given == newest {
+        return Ok(());
+    }
+    let what = format!("{name} was registered again: its epoch is {newest}, not {given}");
+    refuse(Failure::new("bus.stale-epoch", what).hint("another process took the name over; end, or register again"))
+}
+
+/// The members of a team that have a role.
+pub(crate) fn members(_store: &Store, team: &str, _role: Option<&str>) -> Result<Vec<Agent>, Error> {
+    refuse(Failure::new("bus.unknown-recipient", format!("no team is called {team}")))
+}
