@@ -4,10 +4,13 @@
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
+pub mod agent;
 pub mod bus;
+pub mod lease;
 pub mod need;
 pub mod run;
 pub mod system;
+pub mod team;
 
 /// What a verb does to the record, and so how its answer is made durable (DESIGN decision 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -108,13 +111,19 @@ fn schema<T: JsonSchema>() -> serde_json::Value {
 macro_rules! for_each_verb {
     ($m:ident) => {
         $m! {
+            $crate::verb::agent::GetTeamRoster
+            $crate::verb::agent::RegisterAgent
+            $crate::verb::agent::RegisterChatAgent
+            $crate::verb::agent::RegisterTerminal
+            $crate::verb::agent::SetAgentStatus
             $crate::verb::bus::AckMessage
             $crate::verb::bus::CheckInbox
-            $crate::verb::bus::GetTeamRoster
             $crate::verb::bus::ListMessages
-            $crate::verb::bus::RegisterAgent
             $crate::verb::bus::SendMessage
-            $crate::verb::bus::SetAgentStatus
+            $crate::verb::lease::ListLeases
+            $crate::verb::lease::ReleaseFiles
+            $crate::verb::lease::RenewLease
+            $crate::verb::lease::ReserveFiles
             $crate::verb::need::Answer
             $crate::verb::need::Approve
             $crate::verb::need::Deny
@@ -132,6 +141,8 @@ macro_rules! for_each_verb {
             $crate::verb::system::Shutdown
             $crate::verb::system::SignHead
             $crate::verb::system::VerifyLog
+            $crate::verb::team::RemoveTeam
+            $crate::verb::team::SetTeam
         }
     };
 }
