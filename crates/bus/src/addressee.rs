@@ -1,31 +1,33 @@
 //! Who is meant by a name, and whether a caller still is who it was.
 
 use protocol::agent::Agent;
-use protocol::error::{Failure, near_matches};
+use protocol::error::Failure;
 use protocol::id::AgentName;
 use store::Store;
 
 use crate::agents::AGENTS;
 use crate::error::refuse;
+use crate::resolve::{self, resolve};
 use crate::{Error, roster};
 
-/// The agent to which a message goes.
+/// The agent to which a message goes: a name, a role or an alias that means one agent.
 pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<Agent, Error> {
     match roster::agent(store, name)? {
+        Some(agent) if agent.has_left => refuse(closed(&agent.name)),
         Some(agent) => Ok(agent),
-        None => refuse(unknown(store, name)?),
+        None => resolve(store, name.as_str()),
     }
+}
+
+/// The refusal of mail to somebody who has left.
+pub(crate) fn closed(name: &AgentName) -> Failure {
+    let failure = Failure::new("bus.recipient-closed", format!("{name} has left and takes no mail"));
+    failure.hint("get_team_roster lists who is there")
 }
 
 /// The refusal for a name that nobody has, with the nearest names.
 pub(crate) fn unknown(store: &Store, name: &AgentName) -> Result<Failure, Error> {
-    let agents = roster::roster(store)?;
-    let near = near_matches(name.as_str(), agents.iter().map(|agent| agent.name.as_str()));
-    let failure = Failure::new("bus.unknown-recipient", format!("no agent is called {name}"));
-    Ok(match near.as_slice() {
-        [] => failure.hint("get_team_roster lists everybody; register_agent adds a name"),
-        near => failure.hint(format!("did you mean {}?", near.join(", "))),
-    })
+    resolve::unknown(store, name.as_str())
 }
 
 /// The caller is registered, and no newer registration of its name has taken over.
@@ -46,9 +48,4 @@ pub(crate) fn fence(store: &Store, name: &AgentName, epoch: Option<u64>) -> Resu
     }
     let what = format!("{name} was registered again: its epoch is {newest}, not {given}");
     refuse(Failure::new("bus.stale-epoch", what).hint("another process took the name over; end, or register again"))
-}
-
-/// The members of a team that have a role.
-pub(crate) fn members(_store: &Store, team: &str, _role: Option<&str>) -> Result<Vec<Agent>, Error> {
-    refuse(Failure::new("bus.unknown-recipient", format!("no team is called {team}")))
 }

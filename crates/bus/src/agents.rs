@@ -1,8 +1,8 @@
 //! The projection of the roster: who is there.
 
-use protocol::agent::AgentEvent;
+use protocol::agent::{AgentEvent, Registered};
 use protocol::event::Event;
-use protocol::id::fold;
+use protocol::id::{AgentName, fold};
 use store::{Cell, Change, Projection, Table};
 
 use crate::mail::{int, text};
@@ -17,15 +17,26 @@ static TABLES: [Table; 1] = [Table {
         text("name"),
         text("kind"),
         text("role"),
+        text("role_id"),
+        text("friendly_name"),
+        text("friendly_id"),
+        text("purpose"),
+        text("interface"),
+        text("icon"),
+        text("color"),
+        text("process"),
         text("status"),
         text("status_message"),
         text("capabilities"),
         int("scripted"),
         int("epoch"),
+        // Whether it is away for good, and the lsn of the last time that it left.
+        int("gone"),
+        int("left_lsn"),
         int("last_seen"),
     ],
     key: &["id"],
-    indexes: &[],
+    indexes: &[&["role_id"], &["friendly_id"], &["left_lsn"]],
 }];
 
 /// The projector of agents.
@@ -38,7 +49,7 @@ impl Projection for Agents {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
@@ -47,42 +58,56 @@ impl Projection for Agents {
 }
 
 fn change(event: &Event, fact: AgentEvent) -> Vec<Change> {
+    let seen = ("last_seen", Cell::from(event.ts));
     match fact {
-        AgentEvent::AgentRegistered { name, kind, role, capabilities, scripted } => {
-            // Patch alone would miss a new row: adding one to a column makes it.
-            vec![
-                Change::Add { table: AGENTS, key: vec![name.folded().into()], column: "epoch", by: 1 },
-                Change::Patch {
-                    table: AGENTS,
-                    key: vec![name.folded().into()],
-                    set: vec![
-                        ("name", name.as_str().into()),
-                        ("kind", kind.as_str().into()),
-                        ("role", role.into()),
-                        ("capabilities", serde_json::json!(capabilities).to_string().into()),
-                        ("scripted", scripted.into()),
-                        ("status", "active".into()),
-                        ("status_message", "".into()),
-                        ("last_seen", event.ts.0.into()),
-                    ],
-                },
-            ]
+        AgentEvent::AgentRegistered(said) => {
+            let key = || vec![Cell::from(said.name.folded())];
+            // A patch alone would miss a new row: adding one to a column makes it.
+            let count = Change::Add { table: AGENTS, key: key(), column: "epoch", by: 1 };
+            let mut set = registered(&said);
+            set.push(seen);
+            vec![count, Change::Patch { table: AGENTS, key: key(), set }]
         }
         AgentEvent::AgentStatusSet { name, status, message } => {
-            vec![patch(
-                &name,
-                vec![("status", status.into()), ("status_message", message.into()), ("last_seen", event.ts.0.into())],
-            )]
+            vec![patch(&name, vec![("status", status.into()), ("status_message", message.into()), seen])]
         }
         AgentEvent::AgentLeft { name, why } => {
-            vec![patch(
-                &name,
-                vec![("status", "left".into()), ("status_message", why.into()), ("last_seen", event.ts.0.into())],
-            )]
+            let left = ("left_lsn", Cell::from(event.lsn));
+            let status = [("status", "left".into()), ("status_message", why.into())];
+            vec![patch(&name, [seen, left, ("gone", true.into())].into_iter().chain(status).collect())]
         }
     }
 }
 
-fn patch(name: &protocol::id::AgentName, set: Vec<(&'static str, Cell)>) -> Change {
-    Change::Patch { table: AGENTS, key: vec![fold(name.as_str()).into()], set }
+/// The columns of what an agent said; the others stay as they are.
+fn registered(said: &Registered) -> Vec<(&'static str, Cell)> {
+    let json = |value: serde_json::Value| Cell::from(value.to_string());
+    let mut set = vec![
+        ("name", said.name.as_str().into()),
+        ("kind", said.kind.as_str().into()),
+        ("gone", false.into()),
+        // A process ends with its terminal: one that is not said again is not there any more.
+        ("process", said.process.as_ref().map(|process| json(serde_json::json!(process))).into()),
+    ];
+    let words = [
+        ("role", &said.role),
+        ("friendly_name", &said.friendly_name),
+        ("purpose", &said.purpose),
+        ("interface", &said.interface),
+        ("icon", &said.icon),
+        ("color", &said.color),
+    ];
+    set.extend(words.into_iter().filter_map(|(column, word)| Some((column, word.as_ref()?.into()))));
+    let ids = [("role_id", &said.role), ("friendly_id", &said.friendly_name)];
+    set.extend(ids.into_iter().filter_map(|(column, word)| Some((column, fold(word.as_ref()?).into()))));
+    set.extend(said.capabilities.as_ref().map(|all| ("capabilities", json(serde_json::json!(all)))));
+    set.extend(said.scripted.map(|scripted| ("scripted", scripted.into())));
+    if !said.keeps_status {
+        set.extend([("status", "active".into()), ("status_message", "".into())]);
+    }
+    set
+}
+
+fn patch(name: &AgentName, set: Vec<(&'static str, Cell)>) -> Change {
+    Change::Patch { table: AGENTS, key: vec![name.folded().into()], set }
 }

@@ -1,17 +1,20 @@
 //! Addressed, durable, acknowledged messages between agents and people.
 //!
 //! Each verb is a file: it looks at the projections, asks a pure rule of `pipeline`, makes events with the guards that the writer checks, and commits them
-//! once. [`Agents`] and [`Mail`] are the projections: the roster; and where every message stands in its recipient's queue
-//! ([`pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`, never back; only evidence moves it
-//! to `injected`).
+//! once. [`Agents`], [`Teams`], [`Leases`] and [`Mail`] are the projections: the roster, who is in which team, who holds what; and where every
+//! message stands in its recipient's queue ([`pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`,
+//! never back; only evidence moves it to `injected`). [`LeaseBook`] decides who may hold what.
 
 mod ack_message;
 mod addressee;
 mod agents;
 mod check_inbox;
 mod deliver;
+mod dismiss_terminals;
 mod error;
 mod feed;
+mod lease;
+mod leases;
 mod list_messages;
 mod mail;
 mod message;
@@ -19,26 +22,36 @@ mod outgoing;
 mod queue;
 mod receive_messages;
 mod register_agent;
+mod repeated;
+mod resolve;
 mod roster;
 mod send_message;
 mod send_request;
 mod set_agent_status;
+mod team;
+mod teams;
 
 pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
 pub use deliver::{injected, offered, waiting};
+pub use dismiss_terminals::dismiss_terminals;
 pub use error::Error;
 pub use feed::read_inbox_events;
+pub use lease::{LeaseBook, Uptime};
+pub use leases::Leases;
 pub use list_messages::{dead, list_messages};
 pub use mail::Mail;
 pub use queue::{Swept, sweep};
 pub use receive_messages::receive_messages;
-pub use register_agent::{announce, register_agent};
+pub use register_agent::{announce, departure, register_agent, register_chat_agent, register_terminal};
+pub use resolve::resolve;
 pub use roster::{agent, roster, unread_total};
 pub use send_message::{send_message, send_team_message};
 pub use send_request::send_request;
 pub use set_agent_status::set_agent_status;
+pub use team::{members, remove_team, set_team, teams};
+pub use teams::Teams;
 
 use std::path::PathBuf;
 
@@ -49,7 +62,7 @@ use store::{Idempotency, Projection};
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
-    vec![Box::new(Agents), Box::new(Mail)]
+    vec![Box::new(Agents), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
 }
 
 /// Who asks, as the face and the policy found it.

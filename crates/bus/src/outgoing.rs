@@ -228,9 +228,8 @@ fn room(asker: &Asker, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
 
 /// The recipient has not left.
 fn open(recipient: &AgentName) -> Guard {
-    let refusal = Failure::new("bus.recipient-closed", format!("{recipient} has left and takes no mail"));
-    let left = Query::table(crate::agents::AGENTS).eq("id", recipient.folded()).eq("status", "left");
-    Guard::Fewer { query: left, than: 1, refusal: refusal.hint("get_team_roster lists who is there") }
+    let left = Query::table(crate::agents::AGENTS).eq("id", recipient.folded()).eq("gone", 1_i64);
+    Guard::Fewer { query: left, than: 1, refusal: crate::addressee::closed(recipient) }
 }
 
 fn unused(id: &MessageId) -> Guard {

@@ -1,67 +1,226 @@
-//! `register_agent`: join the team, or change the entry.
+//! `register_agent` and its forms for terminals and chats: join the team, or change the entry.
 
-use protocol::agent::{AgentEvent, AgentKind};
+use protocol::agent::{Agent, AgentEvent, AgentKind, Process, Registered};
 use protocol::error::Failure;
-use protocol::event::NewEvent;
+use protocol::event::{MAX_FACTS_BYTES, NewEvent};
 use protocol::id::AgentName;
-use protocol::verb::bus::{RegisterAgentReply, RegisterAgentRequest};
+use protocol::verb::agent::{
+    RegisterAgentReply, RegisterAgentRequest, RegisterChatAgentRequest, RegisterTerminalRequest,
+};
+use serde_json::json;
 use store::{Batch, Durability, Store};
 
 use crate::error::refuse;
 use crate::{Asker, Error, roster};
 
-/// Longest role, status or capability in bytes; longer ones are refused rather than cut.
+/// Longest role, capability or other word in bytes; longer ones are refused rather than cut.
 const MAX_WORD_BYTES: usize = 64;
 /// Most capabilities of one agent.
 const MAX_CAPABILITIES: usize = 8;
+/// Names of the system: no agent may have them. `user` is a person's.
+const RESERVED: [&str; 3] = ["session", "sidebar", "daemon"];
+/// The name of a person who has said no other.
+const PERSON: &str = "user";
+/// How often a registration that meets another one of the same name is decided again.
+const ATTEMPTS: u32 = 8;
 
-/// Puts an agent on the roster.
+/// Puts an agent on the roster; what it leaves out stays as it was.
 ///
 /// # Errors
-/// A refusal (a worker that takes another name, a field that is too long) or the store's failure.
+/// A refusal (a name of the system, a person's or a worker's, a field that is too long) or the store's failure.
 pub async fn register_agent(
     store: &Store,
     asker: &Asker,
     request: RegisterAgentRequest,
 ) -> Result<RegisterAgentReply, Error> {
-    check_words(&request)?;
-    if request.kind == AgentKind::Person && !asker.is_person {
-        return refuse(Failure::new("policy.denied", "only a person registers a person"));
-    }
-    let name = request.name.clone();
-    let mut batch = Batch::new(Durability::Synced).event(announce(&request, &asker.name)?);
-    batch.idempotency.clone_from(&asker.idempotency);
-    store.commit(batch).await?;
-    let agent = roster::agent(store, &name)?;
-    agent.map(|agent| RegisterAgentReply { agent }).ok_or(Error::BadRow { what: "no agent", text: name.to_string() })
+    let kind = request.kind;
+    let said = Registered {
+        role: request.role,
+        capabilities: request.capabilities,
+        scripted: request.scripted,
+        ..Registered::new(request.name, AgentKind::Chat)
+    };
+    let fill = |said: &mut Registered, before: Option<&roster::Entry>| {
+        said.kind = kind.or(before.map(|entry| entry.agent.kind)).unwrap_or(AgentKind::Chat);
+        // Only a terminal says its process; this form must not take it away.
+        said.process = before.filter(|_| said.kind == AgentKind::Terminal).and_then(|entry| entry.process.clone());
+        Ok(())
+    };
+    register(store, asker, said, fill).await
+}
+
+/// Puts an agent that lives in a terminal on the roster. The caller has made sure that `process` runs and says with
+/// `is_alive` whether the process of an earlier registration still does.
+///
+/// # Errors
+/// Those of [`register_agent`]; `bus.name-taken` while another live terminal has the name.
+pub async fn register_terminal(
+    store: &Store,
+    asker: &Asker,
+    request: RegisterTerminalRequest,
+    process: Process,
+    is_alive: impl Fn(&Process) -> bool,
+) -> Result<RegisterAgentReply, Error> {
+    let said = Registered {
+        role: request.role,
+        friendly_name: request.friendly_name,
+        purpose: request.purpose,
+        color: request.color,
+        icon: request.icon,
+        process: Some(process),
+        ..Registered::new(request.name, AgentKind::Terminal)
+    };
+    let fill = |said: &mut Registered, before: Option<&roster::Entry>| {
+        let other = before.filter(|entry| !entry.agent.has_left).and_then(|entry| entry.process.as_ref());
+        match other.filter(|other| said.process.as_ref() != Some(other) && is_alive(other)) {
+            None => Ok(()),
+            Some(other) => {
+                let what = format!("{} is the terminal of process {}, which runs", said.name, other.pid);
+                refuse(Failure::new("bus.name-taken", what).hint("take another name"))
+            }
+        }
+    };
+    register(store, asker, said, fill).await
+}
+
+/// Puts an agent that lives in an editor's chat on the roster.
+///
+/// # Errors
+/// Those of [`register_agent`].
+pub async fn register_chat_agent(
+    store: &Store,
+    asker: &Asker,
+    request: RegisterChatAgentRequest,
+) -> Result<RegisterAgentReply, Error> {
+    let said = Registered {
+        role: request.role,
+        friendly_name: request.friendly_name,
+        interface: request.interface,
+        capabilities: request.capabilities,
+        color: request.color,
+        icon: request.icon,
+        ..Registered::new(request.name, AgentKind::Chat)
+    };
+    let fill = |said: &mut Registered, before: Option<&roster::Entry>| {
+        if before.is_none() && said.capabilities.is_none() {
+            said.capabilities = Some(vec!["chat".to_owned()]);
+        }
+        Ok(())
+    };
+    register(store, asker, said, fill).await
 }
 
 /// The event that puts an agent on the roster, for those who commit it with events of their own.
 ///
 /// # Errors
 /// When the fact does not serialise.
-pub fn announce(request: &RegisterAgentRequest, actor: &AgentName) -> Result<NewEvent, serde_json::Error> {
-    let fact = AgentEvent::AgentRegistered {
-        name: request.name.clone(),
-        kind: request.kind,
-        role: request.role.clone(),
-        capabilities: request.capabilities.clone(),
-        scripted: request.scripted,
-    };
-    NewEvent::of(&fact, format!("agent/{}", request.name.folded()), actor.as_str())
+pub fn announce(said: &Registered, actor: &AgentName) -> Result<NewEvent, serde_json::Error> {
+    let fact = AgentEvent::AgentRegistered(said.clone());
+    NewEvent::of(&fact, subject(&said.name), actor.as_str())
 }
 
-fn check_words(request: &RegisterAgentRequest) -> Result<(), Error> {
-    let too_long = std::iter::once(&request.role).chain(&request.capabilities).find(|word| word.len() > MAX_WORD_BYTES);
-    if let Some(word) = too_long {
-        let cut: String = word.chars().take(20).collect();
-        return refuse(Failure::new(
-            "request.bad-args",
-            format!("a role or capability has at most {MAX_WORD_BYTES} bytes: {cut:?}…"),
-        ));
+/// The event that takes an agent off the roster, for those who saw it end: its leases end with it.
+///
+/// # Errors
+/// When the fact does not serialise.
+pub fn departure(name: &AgentName, why: &str, actor: &str) -> Result<NewEvent, serde_json::Error> {
+    let fact = AgentEvent::AgentLeft { name: name.clone(), why: why.to_owned() };
+    NewEvent::of(&fact, subject(name), actor)
+}
+
+pub(crate) fn subject(name: &AgentName) -> String {
+    format!("agent/{}", name.folded())
+}
+
+/// Decides on the entry as it is, and again when somebody else changed it meanwhile.
+async fn register(
+    store: &Store,
+    asker: &Asker,
+    said: Registered,
+    fill: impl Fn(&mut Registered, Option<&roster::Entry>) -> Result<(), Error>,
+) -> Result<RegisterAgentReply, Error> {
+    check_name(asker, &said.name)?;
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let mut said = said.clone();
+        let rev = store.rev(&subject(&said.name))?;
+        let before = roster::entry(store, &said.name)?;
+        fill(&mut said, before.as_ref())?;
+        check_kind(asker, &said, before.as_ref())?;
+        said.keeps_status = before.as_ref().is_some_and(|entry| !entry.agent.has_left);
+        let epoch = before.map_or(0, |entry| entry.agent.epoch) + 1;
+        let event = checked(&said, &asker.name)?;
+        let batch = Batch::new(Durability::Synced).event(event).expect(subject(&said.name), rev);
+        let batch = Batch { idempotency: asker.idempotency.clone(), ..batch }.reply(json!({ "epoch": epoch }));
+        match store.commit(batch).await {
+            Ok(committed) => {
+                let epoch = committed.reply["epoch"].as_u64().unwrap_or(epoch);
+                return Ok(RegisterAgentReply { agent: present(store, &said.name)?, epoch });
+            }
+            Err(store::Error::Conflict { .. }) if attempt < ATTEMPTS => {}
+            Err(error) => return Err(error.into()),
+        }
     }
-    if request.capabilities.len() > MAX_CAPABILITIES {
+}
+
+fn present(store: &Store, name: &AgentName) -> Result<Agent, Error> {
+    roster::agent(store, name)?.ok_or_else(|| Error::BadRow { what: "no agent", text: name.to_string() })
+}
+
+fn check_name(asker: &Asker, name: &AgentName) -> Result<(), Error> {
+    let id = name.folded();
+    if RESERVED.contains(&id.as_str()) || (id == PERSON && !asker.is_person) {
+        let what = format!("{name} is a name of the system");
+        return refuse(Failure::new("bus.reserved-name", what).hint("take another name"));
+    }
+    Ok(())
+}
+
+/// Nobody but a person registers a person, or turns a name that a token or a person stands behind into one that anybody may
+/// claim.
+fn check_kind(asker: &Asker, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
+    if asker.is_person {
+        return Ok(());
+    }
+    if said.kind == AgentKind::Person {
+        return refuse(Failure::new("policy.denied", "only a person registers a person"));
+    }
+    let proven = before.map(|entry| entry.agent.kind);
+    let proven = proven.filter(|kind| matches!(kind, AgentKind::Person | AgentKind::Worker));
+    match proven.filter(|kind| *kind != said.kind) {
+        Some(kind) => {
+            let what = format!("{} is the name of a {}", said.name, kind.as_str());
+            refuse(Failure::new("bus.name-taken", what).hint("take another name"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The event, when every word is short and plain and all of them fit into one.
+fn checked(said: &Registered, actor: &AgentName) -> Result<NewEvent, Error> {
+    let fields = [&said.role, &said.friendly_name, &said.purpose, &said.interface, &said.icon, &said.color];
+    let capabilities = said.capabilities.as_deref().unwrap_or_default();
+    check_words(fields.into_iter().flatten().chain(capabilities))?;
+    if capabilities.len() > MAX_CAPABILITIES {
         return refuse(Failure::new("request.bad-args", format!("at most {MAX_CAPABILITIES} capabilities")));
+    }
+    let event = announce(said, actor)?;
+    let bytes = event.facts.to_string().len();
+    if bytes > MAX_FACTS_BYTES {
+        let what = format!("an agent's words have {bytes} bytes together, at most {MAX_FACTS_BYTES}");
+        return refuse(Failure::new("request.bad-args", what));
+    }
+    Ok(event)
+}
+
+/// Refuses words that are long or hold control characters.
+pub(crate) fn check_words<'a>(words: impl IntoIterator<Item = &'a String>) -> Result<(), Error> {
+    let unfit = |word: &&String| word.len() > MAX_WORD_BYTES || word.chars().any(char::is_control);
+    if let Some(word) = words.into_iter().find(unfit) {
+        let cut: String = word.chars().take(20).collect();
+        let what = format!("a word here has at most {MAX_WORD_BYTES} bytes and no control character: {cut:?}…");
+        return refuse(Failure::new("request.bad-args", what));
     }
     Ok(())
 }

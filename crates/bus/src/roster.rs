@@ -1,6 +1,6 @@
 //! `get_team_roster`, and how rows become agents.
 
-use protocol::agent::{Agent, AgentKind};
+use protocol::agent::{Agent, AgentKind, Process};
 use protocol::id::AgentName;
 use protocol::time::Millis;
 use store::{Query, Row, Store};
@@ -9,12 +9,19 @@ use crate::Error;
 use crate::agents::AGENTS;
 use crate::mail::INBOXES;
 
+/// An agent, and what others need not see.
+pub(crate) struct Entry {
+    pub(crate) agent: Agent,
+    pub(crate) process: Option<Process>,
+}
+
 /// All agents by name.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn roster(store: &Store) -> Result<Vec<Agent>, Error> {
-    store.read(&Query::table(AGENTS).asc("id").limit(10_000))?.iter().map(|row| of_row(store, row)).collect()
+    let rows = store.read(&Query::table(AGENTS).asc("id").limit(10_000))?;
+    rows.iter().map(|row| Ok(of_row(store, row)?.agent)).collect()
 }
 
 /// The agent of this name, in any spelling.
@@ -22,7 +29,7 @@ pub fn roster(store: &Store) -> Result<Vec<Agent>, Error> {
 /// # Errors
 /// When the store can't be read.
 pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
-    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(|row| of_row(store, row)).transpose()
+    Ok(entry(store, name)?.map(|entry| entry.agent))
 }
 
 /// Messages that nobody has acknowledged yet.
@@ -33,26 +40,59 @@ pub fn unread_total(store: &Store) -> Result<u64, Error> {
     Ok(roster(store)?.iter().map(|agent| agent.unread).sum())
 }
 
-fn of_row(store: &Store, row: &Row) -> Result<Agent, Error> {
+pub(crate) fn entry(store: &Store, name: &AgentName) -> Result<Option<Entry>, Error> {
+    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(|row| of_row(store, row)).transpose()
+}
+
+pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Entry, Error> {
     let name = row.try_text("name")?;
-    let kind = match row.try_text("kind")? {
-        "terminal" => AgentKind::Terminal,
-        "chat" => AgentKind::Chat,
-        "worker" => AgentKind::Worker,
-        "person" => AgentKind::Person,
-        other => return Err(Error::BadRow { what: "an agent's kind", text: other.to_owned() }),
-    };
-    Ok(Agent {
+    let word = |column| row.get_text(column).unwrap_or_default().to_owned();
+    let kind = kind(row)?;
+    let process: Option<Process> = row.get_text("process").and_then(|text| serde_json::from_str(text).ok());
+    let (icon, color) = style(kind, row.get_text("purpose").unwrap_or_default());
+    let agent = Agent {
         name: AgentName::new(name).map_err(|_| Error::BadRow { what: "an agent's name", text: name.to_owned() })?,
         kind,
-        role: row.get_text("role").unwrap_or_default().to_owned(),
-        status: row.get_text("status").unwrap_or_default().to_owned(),
-        status_message: row.get_text("status_message").unwrap_or_default().to_owned(),
+        role: word("role"),
+        friendly_name: word("friendly_name"),
+        purpose: word("purpose"),
+        interface: word("interface"),
+        status: word("status"),
+        status_message: word("status_message"),
         capabilities: serde_json::from_str(row.get_text("capabilities").unwrap_or("[]")).unwrap_or_default(),
+        icon: row.get_text("icon").unwrap_or(icon).to_owned(),
+        color: row.get_text("color").unwrap_or(color).to_owned(),
+        pid: process.as_ref().map(|process| process.pid),
         is_scripted: row.get_bool("scripted"),
+        has_left: row.get_bool("gone"),
+        epoch: row.try_u64("epoch")?,
         unread: unread(store, row.try_text("id")?)?,
         last_seen: Millis(row.get_int("last_seen").unwrap_or(0)),
-    })
+    };
+    Ok(Entry { agent, process })
+}
+
+fn kind(row: &Row) -> Result<AgentKind, Error> {
+    match row.try_text("kind")? {
+        "terminal" => Ok(AgentKind::Terminal),
+        "chat" => Ok(AgentKind::Chat),
+        "worker" => Ok(AgentKind::Worker),
+        "person" => Ok(AgentKind::Person),
+        other => Err(Error::BadRow { what: "an agent's kind", text: other.to_owned() }),
+    }
+}
+
+/// The icon and the colour of an agent that never said any; the protocol's defaults, by a terminal's purpose.
+fn style(kind: AgentKind, purpose: &str) -> (&'static str, &'static str) {
+    let purpose = purpose.to_lowercase();
+    match kind {
+        AgentKind::Terminal if purpose.contains("review") => ("eye", "orange"),
+        AgentKind::Terminal if purpose.contains("jules") => ("rocket", "purple"),
+        AgentKind::Terminal if purpose.contains("coding") => ("code", "blue"),
+        AgentKind::Terminal => ("terminal", "cyan"),
+        AgentKind::Chat => ("comment-discussion", "purple"),
+        AgentKind::Worker | AgentKind::Person => ("", ""),
+    }
 }
 
 fn unread(store: &Store, id: &str) -> Result<u64, Error> {

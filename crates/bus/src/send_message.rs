@@ -127,7 +127,7 @@ pub async fn send_team_message(
         options: request.options.as_ref(),
         metadata: request.metadata.as_ref(),
         persona: "",
-        team: request.team.as_deref().unwrap_or(""),
+        team: request.team.as_ref().map_or("", |team| team.as_str()),
         broadcast: Some(&fresh),
     };
     letter.check(asker)?;
@@ -159,7 +159,7 @@ pub async fn send_team_message(
 /// Who is meant, each once, and never the sender.
 fn recipients(store: &Store, asker: &Asker, request: &SendTeamMessageRequest) -> Result<Vec<Agent>, Error> {
     let mut named = match (&request.team, request.recipients.as_slice()) {
-        (Some(team), []) => addressee::members(store, team, request.role_filter.as_deref())?,
+        (Some(team), []) => crate::members(store, team, request.role_filter.as_deref())?,
         (None, names @ [_, ..]) => {
             names.iter().map(|name| addressee::recipient(store, name)).collect::<Result<_, _>>()?
         }

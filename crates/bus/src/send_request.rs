@@ -80,7 +80,7 @@ async fn answered(store: &Store, asker: &Asker, asked: &Row) -> Result<SendReque
 fn nobody(store: &Store, asked: &Row) -> Result<Option<Failure>, Error> {
     let recipient: AgentName = name(asked, "recipient_name")?;
     let agent = store.get(AGENTS, &[recipient.folded().into()])?;
-    if agent.is_none_or(|agent| agent.get_text("status") == Some("left")) {
+    if agent.is_none_or(|agent| agent.get_bool("gone")) {
         return Ok(Some(Failure::new("bus.no-responder", format!("{recipient} has left without an answer"))));
     }
     let state = asked.get_text("state").unwrap_or_default();

@@ -3,11 +3,11 @@
 use protocol::agent::AgentEvent;
 use protocol::error::Failure;
 use protocol::event::NewEvent;
-use protocol::verb::bus::{SetAgentStatusReply, SetAgentStatusRequest};
+use protocol::verb::agent::{SetAgentStatusReply, SetAgentStatusRequest};
 use store::{Batch, Durability, Store};
 
 use crate::error::refuse;
-use crate::{Asker, Error, roster};
+use crate::{Asker, Error, resolve, roster};
 
 /// Longest status word in bytes.
 const MAX_STATUS_BYTES: usize = 40;
@@ -17,7 +17,7 @@ const MAX_MESSAGE_BYTES: usize = 300;
 /// Records how an agent is.
 ///
 /// # Errors
-/// A refusal (an unknown agent, somebody else's status, a text that is too long) or the store's failure.
+/// A refusal (an agent that is unknown or has left, somebody else's status, a text that is too long) or the store's failure.
 pub async fn set_agent_status(
     store: &Store,
     asker: &Asker,
@@ -32,8 +32,12 @@ pub async fn set_agent_status(
         let what = format!("a status has 1 to {MAX_STATUS_BYTES} bytes and its message at most {MAX_MESSAGE_BYTES}");
         return refuse(Failure::new("request.bad-args", what));
     }
-    if roster::agent(store, &name)?.is_none() {
-        return refuse(crate::addressee::unknown(store, &name)?);
+    let Some(before) = roster::agent(store, &name)? else {
+        return refuse(resolve::unknown(store, name.as_str())?);
+    };
+    if before.has_left {
+        let failure = Failure::new("bus.not-registered", format!("{name} has left"));
+        return refuse(failure.hint("register_agent puts it back"));
     }
     let fact = AgentEvent::AgentStatusSet { name: name.clone(), status: request.status, message: request.message };
     let event = NewEvent::of(&fact, format!("agent/{}", name.folded()), asker.name.as_str())?;

@@ -6,9 +6,9 @@ use bus::{
 };
 use protocol::id::{AgentName, Digest, MessageId};
 use protocol::message::DeliveryState;
+use protocol::verb::agent::{RegisterAgentRequest, SetAgentStatusRequest};
 use protocol::verb::bus::{
-    AckMessageRequest, CheckInboxRequest, ListMessagesRequest, RegisterAgentRequest, SendMessageReply,
-    SendMessageRequest, SetAgentStatusRequest,
+    AckMessageRequest, CheckInboxRequest, ListMessagesRequest, SendMessageReply, SendMessageRequest,
 };
 use store::{Clock, Idempotency, Store};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::commands::{
-    agents, call, check, completions, doctor, down, explain, log, mcp, merge, messages, needs, restart, run,
+    agents, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs, restart, run,
     script_agent, shim, show, status, stop, token, trust, up, verify,
 };
 
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Deny(needs::DenyArgs),
     Answer(needs::AnswerArgs),
     Agents(agents::Args),
+    Leases(leases::Args),
     Messages(messages::Args),
     Check(check::Args),
     Verify(verify::Args),

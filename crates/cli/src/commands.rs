@@ -8,6 +8,7 @@ pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod example;
 pub(crate) mod explain;
+pub(crate) mod leases;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod merge;
@@ -60,6 +61,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Outcome {
         Command::Deny(args) => needs::run_deny(args, context),
         Command::Answer(args) => needs::run_answer(args, context),
         Command::Agents(args) => agents::run(&args, context),
+        Command::Leases(args) => leases::run(args, context),
         Command::Messages(args) => messages::run(args, context),
         Command::Check(args) => check::run(args, context),
         Command::Verify(args) => verify::run(&args, context),

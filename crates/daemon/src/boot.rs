@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bus::{LeaseBook, Uptime};
 use dispatch::{Config, Dispatch, Trust, Work};
 use policy::{Bundle, Policy};
 use process::env::{Env, var};
+use protocol::error::Failure;
 use store::{Clock, Store};
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
@@ -17,7 +19,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, janitor, owner, project, token};
+use crate::{Error, Place, ServerInfo, janitor, owner, project, roll, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -85,6 +87,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let lock = owner::take(&place)?;
     process::orphans::become_subreaper()?;
     let store = open_store(&place)?;
+    let leases = Arc::new(LeaseBook::open(store.clone(), Uptime::system()).await.map_err(Failure::from)?);
     let policy = load_policy(&place)?;
     token::ensure(&place.project)?;
     let stop = CancellationToken::new();
@@ -97,6 +100,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let last_call = Mutex::new(tokio::time::Instant::now());
     let parts = Verbs {
         store: store.clone(),
+        leases: Arc::clone(&leases),
         dispatch: dispatch.clone(),
         policy,
         place: place.clone(),
@@ -111,6 +115,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let serving = tokio::spawn(socket.serve(listener));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
+    let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
     dispatch.boot().await?;
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
@@ -126,7 +131,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping] {
+    for task in [serving, serving_http, sweeping, keeping] {
         if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
             tracing::warn!("a task did not end in time");
         }

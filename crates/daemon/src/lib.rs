@@ -17,6 +17,7 @@ mod owner;
 mod place;
 mod project;
 mod record;
+mod roll;
 mod socket;
 mod token;
 pub mod trust;

@@ -1,10 +1,9 @@
 //! The dispatcher's view of the mail room, wired to the bus.
 
-use protocol::agent::AgentKind;
+use protocol::agent::{AgentKind, Registered};
 use protocol::event::NewEvent;
 use protocol::id::{AgentName, MessageId};
 use protocol::message::Message;
-use protocol::verb::bus::RegisterAgentRequest;
 use store::Store;
 
 /// Mail for workers.
@@ -24,13 +23,8 @@ impl dispatch::Mailroom for Mail {
     }
 
     fn joined(&self, agent: &AgentName, is_scripted: bool) -> Result<NewEvent, dispatch::Error> {
-        let request = RegisterAgentRequest {
-            name: agent.clone(),
-            kind: AgentKind::Worker,
-            role: String::new(),
-            capabilities: Vec::new(),
-            scripted: is_scripted,
-        };
-        bus::announce(&request, agent).map_err(|error| lift(error.into()))
+        let worker = Registered::new(agent.clone(), AgentKind::Worker);
+        let worker = Registered { scripted: Some(is_scripted), ..worker };
+        bus::announce(&worker, agent).map_err(|error| lift(error.into()))
     }
 }

@@ -1,5 +1,7 @@
 //! The second hop of every call: find the verb, ask the policy, hand on to the part whose verb it is.
 
+mod team;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use protocol::verb::system::{
     ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
     VerifyLogReply,
 };
-use protocol::verb::{Verb, bus as mail, need, queue, run, system};
+use protocol::verb::{Verb, agent, bus as mail, lease, need, queue, run, system, team as teams};
 use serde_json::Value;
 use store::{Filter, Idempotency, Store};
 use tokio::sync::mpsc;
@@ -42,6 +44,7 @@ pub(crate) enum Ask {
 /// Everything that verbs need.
 pub(crate) struct Verbs {
     pub(crate) store: Store,
+    pub(crate) leases: Arc<bus::LeaseBook>,
     pub(crate) dispatch: Dispatch,
     pub(crate) policy: Policy,
     pub(crate) place: Place,
@@ -279,27 +282,31 @@ impl Call<'_> {
         }
     }
 
-    /// A message id for a sender that brings none: the same for the same key, so that a repeated call means the same message.
-    fn message_id(&self) -> Result<MessageId, Failure> {
-        let bits = match &self.key {
+    /// Bits for an id that the caller doesn't bring: the same for the same key, so that a repeated call means the same thing.
+    fn fresh_bits(&self) -> Result<u64, Failure> {
+        match &self.key {
             Some(key) => {
                 let digest = Digest::of_parts(&[self.caller.name.folded().as_bytes(), key.as_bytes()]);
-                digest.0[..8].iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte))
+                Ok(digest.0[..8].iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)))
             }
-            None => getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?,
-        };
-        Ok(MessageId::from_bits(bits))
+            None => getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string())),
+        }
     }
 
     async fn run(self, args: Value) -> Result<Value, Failure> {
         match self.verb {
-            mail::AckMessage::NAME
-            | mail::CheckInbox::NAME
-            | mail::GetTeamRoster::NAME
-            | mail::ListMessages::NAME
-            | mail::RegisterAgent::NAME
-            | mail::SendMessage::NAME
-            | mail::SetAgentStatus::NAME => self.mail(args).await,
+            agent::GetTeamRoster::NAME
+            | agent::RegisterAgent::NAME
+            | agent::RegisterChatAgent::NAME
+            | agent::RegisterTerminal::NAME
+            | agent::SetAgentStatus::NAME => self.agent(args).await,
+            mail::AckMessage::NAME | mail::CheckInbox::NAME | mail::ListMessages::NAME | mail::SendMessage::NAME => {
+                self.mail(args).await
+            }
+            lease::ListLeases::NAME
+            | lease::ReleaseFiles::NAME
+            | lease::RenewLease::NAME
+            | lease::ReserveFiles::NAME => self.lease(args).await,
             queue::CancelMessage::NAME
             | queue::ExtendMessage::NAME
             | queue::NakMessage::NAME
@@ -318,6 +325,7 @@ impl Call<'_> {
             | run::ShowTask::NAME
             | run::StartRun::NAME
             | run::StopRun::NAME => self.work(args).await,
+            teams::RemoveTeam::NAME | teams::SetTeam::NAME => self.team(args).await,
             _ => self.system(args).await,
         }
     }
@@ -331,23 +339,14 @@ impl Call<'_> {
             mail::CheckInbox::NAME => {
                 value::<mail::CheckInbox>(bus::check_inbox(store, &asker, typed::<mail::CheckInbox>(args)?).await?)
             }
-            mail::GetTeamRoster::NAME => {
-                typed::<mail::GetTeamRoster>(args)?;
-                value::<mail::GetTeamRoster>(mail::GetTeamRosterReply { agents: bus::roster(store)? })
-            }
             mail::ListMessages::NAME => {
                 value::<mail::ListMessages>(bus::list_messages(store, &typed::<mail::ListMessages>(args)?)?)
             }
-            mail::RegisterAgent::NAME => value::<mail::RegisterAgent>(
-                bus::register_agent(store, &asker, typed::<mail::RegisterAgent>(args)?).await?,
-            ),
-            mail::SendMessage::NAME => {
+            _ => {
                 let request = typed::<mail::SendMessage>(args)?;
-                value::<mail::SendMessage>(bus::send_message(store, &asker, request, self.message_id()?).await?)
+                let fresh = MessageId::from_bits(self.fresh_bits()?);
+                value::<mail::SendMessage>(bus::send_message(store, &asker, request, fresh).await?)
             }
-            _ => value::<mail::SetAgentStatus>(
-                bus::set_agent_status(store, &asker, typed::<mail::SetAgentStatus>(args)?).await?,
-            ),
         }
     }
 
@@ -365,8 +364,8 @@ impl Call<'_> {
             queue::ReadInboxEvents::NAME => answer!(ReadInboxEvents, bus::read_inbox_events),
             queue::ReceiveMessages::NAME => answer!(ReceiveMessages, bus::receive_messages),
             queue::ReviveMessage::NAME => answer!(ReviveMessage, bus::revive_message),
-            queue::SendRequest::NAME => answer!(SendRequest, bus::send_request, self.message_id()?),
-            _ => answer!(SendTeamMessage, bus::send_team_message, self.message_id()?),
+            queue::SendRequest::NAME => answer!(SendRequest, bus::send_request, MessageId::from_bits(self.fresh_bits()?)),
+            _ => answer!(SendTeamMessage, bus::send_team_message, MessageId::from_bits(self.fresh_bits()?)),
         }
     }
 

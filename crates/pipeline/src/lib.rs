@@ -2,11 +2,12 @@
 //!
 //! Start with [`plan_json`] and [`plan_md`] (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
 //! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
-//! do next).
+//! do next). [`lease`] says who may hold what.
 
 pub mod delivery;
 pub mod dispatch_terms;
 pub mod evidence;
+pub mod lease;
 pub mod paths;
 pub mod plan_hash;
 pub mod plan_json;

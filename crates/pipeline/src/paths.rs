@@ -74,6 +74,22 @@ impl Pattern {
         self.segments.iter().all(Segment::is_literal)
     }
 
+    /// The text that the paths of all its files begin with; that of a folder is its name without the last slash.
+    pub(crate) fn stem(&self) -> String {
+        let mut stem = String::new();
+        for (at, segment) in self.segments.iter().enumerate() {
+            let (text, is_whole) = segment.stem();
+            if at > 0 && (is_whole || !text.is_empty()) {
+                stem.push('/');
+            }
+            stem.push_str(text);
+            if !is_whole {
+                break;
+            }
+        }
+        stem
+    }
+
     /// The folder below which all of it lies.
     fn folder(&self) -> String {
         let literal = self.segments.iter().take_while(|segment| segment.is_literal()).count();
@@ -148,6 +164,7 @@ mod tests {
         assert!(overlap("src/**/x/*.rs", "**/y/z.rs"));
         assert!(overlap("app/[id]/page.tsx", "app/[id]/page.tsx"));
         assert!(overlap("src/{a,b}.rs", "src/b.rs"));
+        assert!(overlap("app/[id]/*", "app/*d]/page.tsx"));
         assert!(!overlap("src/a*.rs", "src/b*.rs"));
         assert!(!overlap("src/*.rs", "tests/*.rs"));
     }

@@ -16,11 +16,17 @@ import rego.v1
 class_of := {
 	# Say who and how you are.
 	"register_agent": "self",
+	"register_terminal": "self",
+	"register_chat_agent": "self",
 	"set_agent_status": "self",
 	# Mail.
 	"send_message": "send",
 	"check_inbox": "inbox",
 	"ack_message": "ack",
+	# Files that are one agent's for a while. The book knows who holds what.
+	"reserve_files": "lease",
+	"renew_lease": "lease",
+	"release_files": "lease",
 	# Look at the team and the work.
 	"get_team_roster": "look",
 	"get_status": "look",
@@ -28,6 +34,7 @@ class_of := {
 	"show_task": "run",
 	"verify_log": "look",
 	"list_needs": "look",
+	"list_leases": "look",
 	# Look at everything, other people's mail included.
 	"list_messages": "oversee",
 	"read_events": "oversee",
@@ -40,6 +47,8 @@ class_of := {
 	"retry_task": "decide",
 	"stop_run": "decide",
 	"merge_run": "decide",
+	"set_team": "decide",
+	"remove_team": "decide",
 	"export_log": "decide",
 	"sign_head": "decide",
 	"shutdown": "decide",
@@ -109,6 +118,10 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 	input.caller.isolation != "full"
 } else := allow("worker-status") if {
 	input.verb == "get_status"
+} else := allow("worker-leases") if {
+	class == "lease"
+} else := allow("worker-leases") if {
+	input.verb == "list_leases"
 } else := allow("worker-own-run") if {
 	input.verb == "get_run"
 	is_own_run
@@ -126,11 +139,13 @@ is_own_run if {
 
 agent_decision := refuse("agent-not-person", "the name is a person's or a worker's", "") if {
 	# A name that anybody may claim must not open what belongs to somebody proven.
-	class in {"self", "inbox"}
+	class in {"self", "inbox", "lease"}
 	input.about.kind in {"person", "worker"}
 	not is_proven_self
 } else := allow("agent-self-and-mail") if {
 	class in {"self", "inbox"}
+} else := allow("agent-leases") if {
+	class == "lease"
 } else := allow("agent-look") if {
 	class in {"look", "run"}
 }

@@ -114,6 +114,14 @@ fn decides_the_cases_that_depend_on_arguments() {
     case("unverified agent reads a person's inbox", AGENT, "check_inbox", json!({ "agent": "anna" }), person);
     case("unverified agent takes a person's name", AGENT, "register_agent", json!({ "name": "anna" }), person);
     case("unverified agent by a person's name reads its inbox", AGENT, "check_inbox", json!({}), person);
+    case("unverified agent by a worker's name releases its files", AGENT, "release_files", json!({}), worker);
+    case(
+        "unverified agent takes a worker's name as a terminal",
+        AGENT,
+        "register_terminal",
+        json!({ "name": "coder-1", "pid": 1 }),
+        worker,
+    );
     case("person reads another's inbox", PERSON, "check_inbox", json!({ "agent": "coder-1" }), worker);
     case("person sends to a terminal", PERSON, "send_message", to("shell", "execute"), terminal);
     case("person without a token approves", unproven, "approve", json!({ "id": "need_1" }), person);

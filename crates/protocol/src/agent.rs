@@ -42,6 +42,15 @@ pub struct Agent {
     /// Its role (`lead`, `coder`, `reviewer` …), free text, empty when it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub role: String,
+    /// A second name that finds it when nobody is called so.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub friendly_name: String,
+    /// What a terminal is for (`coding`, `review` …).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub purpose: String,
+    /// The editor or client that a chat agent lives in.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub interface: String,
     /// What it says about itself (`active`, `away`, `planning`, `working` …).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
@@ -51,13 +60,39 @@ pub struct Agent {
     /// What it can do, in its own words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
+    /// The name of the icon that editors show.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub icon: String,
+    /// The name of the colour that editors show.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub color: String,
+    /// A terminal's process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// The agent is a script that plays a part; every face says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_scripted: bool,
+    /// It has left and gets no mail until it registers again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_left: bool,
+    /// How often it has registered; what an earlier one of this name still sends is told from this one's by it.
+    #[serde(default)]
+    pub epoch: u64,
     /// Its mail that is not done yet.
     pub unread: u64,
     /// When it was last heard of.
     pub last_seen: Millis,
+}
+
+/// A process of the machine, told from a later one under the same pid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    pub start: u64,
+    /// The kernel's id of the boot.
+    pub boot: String,
 }
 
 /// What happens to agents.
@@ -65,18 +100,7 @@ pub struct Agent {
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// An agent joined or registered again.
-    AgentRegistered {
-        /// Its name as written.
-        name: AgentName,
-        /// What it is.
-        kind: AgentKind,
-        /// Its role.
-        role: String,
-        /// What it can do.
-        capabilities: Vec<String>,
-        /// Whether it is a script.
-        scripted: bool,
-    },
+    AgentRegistered(Registered),
     /// An agent said how it is.
     AgentStatusSet {
         /// Its name.
@@ -86,11 +110,87 @@ pub enum AgentEvent {
         /// The sentence.
         message: String,
     },
-    /// An agent left: its worker ended. Mail to it is refused from now on.
+    /// An agent left: its worker or its terminal ended. Its leases end, and mail to it is refused from now on.
     AgentLeft {
         /// Its name.
         name: AgentName,
         /// Why.
         why: String,
     },
+}
+
+/// What an agent said of itself when it registered; what it left out stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// Its name as written.
+    pub name: AgentName,
+    /// What it is.
+    pub kind: AgentKind,
+    /// Its role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// What it can do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Vec<String>>,
+    /// Whether it is a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripted: Option<bool>,
+    /// Its second name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub friendly_name: Option<String>,
+    /// What its terminal is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+    /// The client that it lives in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// Its icon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icon: Option<String>,
+    /// Its colour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
+    /// Its terminal's process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// It was there before and keeps its status; else it is `active` from now on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_status: bool,
+}
+
+impl Registered {
+    /// A registration that says no more than name and kind.
+    #[must_use]
+    pub fn new(name: AgentName, kind: AgentKind) -> Self {
+        Self {
+            name,
+            kind,
+            role: None,
+            capabilities: None,
+            scripted: None,
+            friendly_name: None,
+            purpose: None,
+            interface: None,
+            icon: None,
+            color: None,
+            process: None,
+            keeps_status: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registration_of_the_first_version_still_reads() {
+        let stored = serde_json::json!({ "kind": "agent_registered", "facts": {
+            "name": "Ada", "kind": "worker", "role": "", "capabilities": ["rust"], "scripted": true } });
+
+        let AgentEvent::AgentRegistered(registered) = serde_json::from_value(stored).unwrap() else { panic!() };
+
+        assert_eq!(registered.capabilities, Some(vec!["rust".to_owned()]));
+        assert_eq!((registered.scripted, registered.keeps_status), (Some(true), false));
+    }
 }

@@ -1,7 +1,7 @@
 //! The words of Switchboard: what agents, parts and faces say to each other, as plain data.
 //!
 //! Start with [`verb`] (what can be asked), then [`event`] (what happened), [`plan`] and [`run`] (work),
-//! [`message`] (mail), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
+//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
 
 pub mod agent;
 pub mod error;
@@ -10,10 +10,12 @@ pub mod evidence;
 pub mod finding;
 pub mod frame;
 pub mod id;
+pub mod lease;
 pub mod message;
 pub mod need;
 pub mod plan;
 pub mod run;
+pub mod team;
 pub mod time;
 pub mod verb;
 pub mod wire;

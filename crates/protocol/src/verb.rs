@@ -4,11 +4,14 @@
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
+pub mod agent;
 pub mod bus;
+pub mod lease;
 pub mod need;
 pub mod queue;
 pub mod run;
 pub mod system;
+pub mod team;
 
 /// What a verb does to the record, and so how its answer is made durable (DESIGN decision 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -100,6 +103,8 @@ fn schema<T: JsonSchema>() -> serde_json::Value {
     let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(object) = value.as_object_mut() {
         object.remove("title");
+        // The verb's own words say it.
+        object.remove("description");
     }
     compact(&mut value);
     value
@@ -130,6 +135,10 @@ fn compact(value: &mut serde_json::Value) {
         }
     }
     schema.remove("default");
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        // The field says what its items are.
+        items.remove("description");
+    }
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         kinds.retain(|kind| kind != "null");
         if let [only] = kinds.as_slice() {
@@ -167,13 +176,19 @@ fn compact(value: &mut serde_json::Value) {
 macro_rules! for_each_verb {
     ($m:ident) => {
         $m! {
+            $crate::verb::agent::GetTeamRoster
+            $crate::verb::agent::RegisterAgent
+            $crate::verb::agent::RegisterChatAgent
+            $crate::verb::agent::RegisterTerminal
+            $crate::verb::agent::SetAgentStatus
             $crate::verb::bus::AckMessage
             $crate::verb::bus::CheckInbox
-            $crate::verb::bus::GetTeamRoster
             $crate::verb::bus::ListMessages
-            $crate::verb::bus::RegisterAgent
             $crate::verb::bus::SendMessage
-            $crate::verb::bus::SetAgentStatus
+            $crate::verb::lease::ListLeases
+            $crate::verb::lease::ReleaseFiles
+            $crate::verb::lease::RenewLease
+            $crate::verb::lease::ReserveFiles
             $crate::verb::need::Answer
             $crate::verb::need::Approve
             $crate::verb::need::Deny
@@ -199,6 +214,8 @@ macro_rules! for_each_verb {
             $crate::verb::system::Shutdown
             $crate::verb::system::SignHead
             $crate::verb::system::VerifyLog
+            $crate::verb::team::RemoveTeam
+            $crate::verb::team::SetTeam
         }
     };
 }

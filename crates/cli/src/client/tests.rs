@@ -2,7 +2,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
 use std::thread::JoinHandle;
 
-use protocol::verb::bus::{AckMessage, AckMessageRequest, GetTeamRoster, GetTeamRosterRequest};
+use protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
+use protocol::verb::bus::{AckMessage, AckMessageRequest};
 use serde_json::json;
 
 use super::*;

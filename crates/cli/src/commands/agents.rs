@@ -1,12 +1,13 @@
 //! `switchboard agents`
 
-use protocol::verb::bus::{GetTeamRoster, GetTeamRosterRequest};
+use protocol::team::Team;
+use protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
 
 use crate::context::Context;
-use crate::output::{Table, one_line};
+use crate::output::{Output, Table, one_line};
 use crate::report::Outcome;
 
-/// List the team: names, roles, status, unread mail
+/// List the team: names, roles, status, unread mail, and teams within it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: get_team_roster")]
 pub(crate) struct Args {}
@@ -35,5 +36,23 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     for line in table.lines() {
         context.out.line(line);
     }
+    show_teams(&roster.teams, &mut context.out);
     Ok(())
+}
+
+fn show_teams(teams: &[Team], out: &mut Output) {
+    if teams.is_empty() {
+        return;
+    }
+    out.line("");
+    let mut table = Table::new(&["TEAM", "KIND", "CAN", "MEMBERS"]);
+    for team in teams {
+        let kind = if team.is_composite { "composite" } else { "manual" };
+        let members: Vec<_> = team.members.iter().map(ToString::to_string).collect();
+        let can = one_line(&team.capabilities.join(", "), 30);
+        table.row([team.name.to_string(), kind.to_owned(), can, one_line(&members.join(", "), 100)]);
+    }
+    for line in table.lines() {
+        out.line(line);
+    }
 }

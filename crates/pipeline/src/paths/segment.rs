@@ -18,6 +18,17 @@ pub(super) enum Token {
 }
 
 impl Segment {
+    /// The text that all names begin with which fit it, and whether that is all of the name.
+    pub(super) fn stem(&self) -> (&str, bool) {
+        match self {
+            Self::Any => ("", false),
+            Self::Part { text, .. } => match text.find(['*', '?', '[', '{']) {
+                Some(at) => (&text[..at], false),
+                None => (text, true),
+            },
+        }
+    }
+
     pub(super) fn parse(part: &str) -> Self {
         if part == "**" {
             return Self::Any;
@@ -65,7 +76,7 @@ pub(super) fn meet(a: &[Segment], b: &[Segment]) -> bool {
         match (&a[i], &b[j]) {
             (Segment::Any, _) | (_, Segment::Any) => next(i + 1, j) || next(i, j + 1),
             (Segment::Part { text: s, tokens: x }, Segment::Part { text: t, tokens: y }) => {
-                next(i + 1, j + 1) && (s == t || parts_meet(x, y))
+                next(i + 1, j + 1) && (s == t || either_meets((s, x), (t, y)))
             }
         }
     })
@@ -85,6 +96,17 @@ pub(super) fn covers(pattern: &[Segment], path: &[&str]) -> bool {
             }
         }
     })
+}
+
+/// A part with brackets may be the name of a folder (`[id]`), so it counts as both.
+fn either_meets((s, x): (&str, &[Token]), (t, y): (&str, &[Token])) -> bool {
+    parts_meet(x, y)
+        || (has_brackets(s) && parts_meet(&literal(s), y))
+        || (has_brackets(t) && parts_meet(x, &literal(t)))
+}
+
+fn has_brackets(part: &str) -> bool {
+    part.contains(['[', '{'])
 }
 
 fn literal(part: &str) -> Vec<Token> {

@@ -1,95 +1,12 @@
-//! Agents and their mail.
+//! Mail.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verb;
-use crate::agent::{Agent, AgentKind};
 use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
 use crate::time::Millis;
-
-/// Joins the team under a name, or updates the entry.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RegisterAgentRequest {
-    /// Your name; names that differ only in case or spacing are one agent.
-    pub name: AgentName,
-    /// What you are.
-    #[serde(default = "chat")]
-    pub kind: AgentKind,
-    /// Your role, such as `lead`, `coder` or `reviewer`.
-    #[serde(default)]
-    pub role: String,
-    /// What you can do.
-    #[serde(default)]
-    pub capabilities: Vec<String>,
-    /// True for a script that plays an agent.
-    #[serde(default)]
-    pub scripted: bool,
-}
-
-fn chat() -> AgentKind {
-    AgentKind::Chat
-}
-
-/// The agent as it now stands.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct RegisterAgentReply {
-    /// The entry.
-    pub agent: Agent,
-}
-
-verb! {
-    /// Join the team under a name so that others can write to you; call it again to change your role.
-    RegisterAgent = "register_agent", Synced, tool: true,
-    RegisterAgentRequest => RegisterAgentReply
-}
-
-/// Nothing to say.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GetTeamRosterRequest {}
-
-/// Everybody.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct GetTeamRosterReply {
-    /// All agents, by name.
-    pub agents: Vec<Agent>,
-}
-
-verb! {
-    /// List the team: names, roles, status and unread mail.
-    GetTeamRoster = "get_team_roster", Read, tool: true,
-    GetTeamRosterRequest => GetTeamRosterReply
-}
-
-/// How an agent is.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SetAgentStatusRequest {
-    /// Whose status; yourself when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<AgentName>,
-    /// One word: `active`, `away`, `planning`, `working`, `blocked` …
-    pub status: String,
-    /// A sentence.
-    #[serde(default)]
-    pub message: String,
-}
-
-/// The agent as it now stands.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct SetAgentStatusReply {
-    /// The entry.
-    pub agent: Agent,
-}
-
-verb! {
-    /// Say how you are in one word and a sentence.
-    SetAgentStatus = "set_agent_status", Written, tool: true,
-    SetAgentStatusRequest => SetAgentStatusReply
-}
 
 /// A message to one agent or person.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

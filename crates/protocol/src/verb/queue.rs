@@ -7,6 +7,7 @@ use super::bus::{Metadata, SendOptions};
 use super::verb;
 use crate::id::{AgentName, MessageId};
 use crate::message::{Action, DeliveryState, Message, Priority, QueueState};
+use crate::team::TeamName;
 use crate::time::Millis;
 
 /// What to take.
@@ -168,7 +169,7 @@ verb! {
 pub struct SendTeamMessageRequest {
     /// The team; or name recipients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub team: Option<String>,
+    pub team: Option<TeamName>,
     /// The recipients, when it is no team.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<AgentName>,

@@ -1,0 +1,232 @@
+//! The book of leases over a store: every decision about who holds what goes through it.
+
+use pipeline::lease::{Book, Claim};
+use protocol::event::{Event, Lsn, NewEvent};
+use protocol::id::AgentName;
+use protocol::lease::{Ending, LeaseEvent, LeaseId, Resource, SUBJECT};
+use store::{Batch, Committed, Durability, Filter, Guard, Query, Row, Store};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::clock::{LeaseClock, Uptime};
+use super::refusal;
+use crate::Error;
+use crate::agents::AGENTS;
+use crate::leases::{CLOCK, LEASES, PARTS};
+
+/// Leases that end in one commit at most.
+const SWEEP: usize = 512;
+/// Events that are read at a time when the book is behind.
+const PAGE: usize = 1_000;
+/// How often a decision that meets another one is made again.
+pub(super) const ATTEMPTS: u32 = 16;
+
+/// The live leases, folded from the store and kept beside it.
+///
+/// There is one in a daemon; a second one on the same store is safe, because what a book decides is only committed when
+/// nothing about leases has happened that it has not folded.
+pub struct LeaseBook {
+    pub(super) store: Store,
+    clock: LeaseClock,
+    // Held across the commit of what was decided: a decision beside it could only end in a conflict.
+    folded: Mutex<Folded>,
+}
+
+/// The book, and how much of the log is in it.
+#[derive(Debug)]
+pub(super) struct Folded {
+    pub(super) book: Book,
+    lsn: Lsn,
+    /// Revision of [`SUBJECT`].
+    pub(super) rev: u64,
+    /// The last departure of an agent that was taken in.
+    left: Lsn,
+}
+
+// === impl LeaseBook ===
+
+impl LeaseBook {
+    /// Takes the leases over from the daemon before, right after the store was opened. Their time goes on from the last event
+    /// of the log, so that time in which no daemon ran doesn't count.
+    ///
+    /// # Errors
+    /// When the store can't be read or written.
+    pub async fn open(store: Store, uptime: Uptime) -> Result<Self, Error> {
+        let folded = Folded { book: stored(&store)?, lsn: store.head().lsn, rev: store.rev(SUBJECT)?, left: 0 };
+        let clock = LeaseClock::resume(uptime, stood_at(&store)?);
+        let this = Self { store, clock, folded: Mutex::new(folded) };
+        let mut folded = this.lock().await?;
+        if !folded.book.is_empty() {
+            let resumed = LeaseEvent::LeasesResumed { at: this.now() };
+            this.commit(&mut folded, Batch::new(Durability::Written), "daemon", &[resumed]).await?;
+        }
+        drop(folded);
+        Ok(this)
+    }
+
+    /// Ends the leases whose time is up or whose holder has left; says how many.
+    ///
+    /// # Errors
+    /// When the store can't be read or written.
+    pub async fn sweep(&self) -> Result<usize, Error> {
+        let mut folded = self.lock().await?;
+        self.swept(&mut folded, self.now()).await
+    }
+
+    /// The guard of a commit that must not happen once a lease was given to somebody else.
+    #[must_use]
+    pub fn guard(id: &LeaseId, token: u64) -> Guard {
+        Guard::equals(LEASES, [id.as_str().into()], "token", token, refusal::lost(id))
+    }
+
+    /// The leases' own clock.
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The book with all that has happened up to now.
+    pub(super) async fn lock(&self) -> Result<MutexGuard<'_, Folded>, Error> {
+        let mut folded = self.folded.lock().await;
+        self.catch_up(&mut folded)?;
+        Ok(folded)
+    }
+
+    /// Takes in what others have committed since.
+    pub(super) fn catch_up(&self, folded: &mut Folded) -> Result<(), Error> {
+        if self.store.rev(SUBJECT)? != folded.rev {
+            self.read_on(folded)?;
+        }
+        for row in self.store.read(&Query::table(AGENTS).gt("left_lsn", folded.left).asc("left_lsn"))? {
+            let left = row.try_u64("left_lsn")?;
+            folded.book.holder_left(row.try_text("id")?, left);
+            folded.left = left;
+        }
+        Ok(())
+    }
+
+    fn read_on(&self, folded: &mut Folded) -> Result<(), Error> {
+        let filter = Filter::all().subject(SUBJECT);
+        loop {
+            let head = self.store.head().lsn;
+            let events = self.store.events(folded.lsn, &filter, PAGE)?;
+            for event in &events {
+                folded.take_in(event)?;
+            }
+            if events.len() < PAGE {
+                folded.lsn = folded.lsn.max(head);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Commits what was decided on the book as it is, and takes it in.
+    pub(super) async fn commit(
+        &self,
+        folded: &mut Folded,
+        batch: Batch,
+        actor: &str,
+        events: &[LeaseEvent],
+    ) -> Result<Committed, Error> {
+        let mut batch = batch.expect(SUBJECT, folded.rev);
+        for event in events {
+            batch = batch.event(NewEvent::of(event, SUBJECT, actor)?);
+        }
+        let committed = self.store.commit(batch).await?;
+        if !committed.repeated {
+            for (lsn, event) in (committed.first..).zip(events) {
+                folded.book.fold(lsn, event).map_err(bad)?;
+                folded.rev += 1;
+                folded.lsn = lsn;
+            }
+        }
+        Ok(committed)
+    }
+
+    /// Ends what is over, in bounded batches.
+    pub(super) async fn swept(&self, folded: &mut Folded, now: u64) -> Result<usize, Error> {
+        let (mut count, mut conflicts) = (0, 0);
+        loop {
+            let over: Vec<_> =
+                folded.book.lapsed(now).take(SWEEP).map(|claim| ended(claim, claim.ending, now)).collect();
+            if over.is_empty() {
+                return Ok(count);
+            }
+            match self.commit(folded, Batch::new(Durability::Written), "daemon", &over).await {
+                Ok(_) => count += over.len(),
+                Err(Error::Store(store::Error::Conflict { .. })) if conflicts < ATTEMPTS => {
+                    conflicts += 1;
+                    self.catch_up(folded)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The event that ends a lease.
+pub(super) fn ended(claim: &Claim, ending: Ending, at: u64) -> LeaseEvent {
+    LeaseEvent::LeaseEnded { id: claim.id.clone(), at, ending, parts: claim.parts }
+}
+
+// === impl Folded ===
+
+impl Folded {
+    fn take_in(&mut self, event: &Event) -> Result<(), Error> {
+        if event.subject == SUBJECT {
+            if let Some(fact) = event.fact::<LeaseEvent>() {
+                self.book.fold(event.lsn, &fact).map_err(bad)?;
+            }
+            self.rev = event.rev;
+        }
+        self.lsn = event.lsn;
+        Ok(())
+    }
+}
+
+fn bad(error: pipeline::lease::BadGlob) -> Error {
+    Error::BadRow { what: "a lease", text: error.to_string() }
+}
+
+/// The book that the tables hold.
+fn stored(store: &Store) -> Result<Book, Error> {
+    let mut book = Book::default();
+    for row in store.read(&Query::table(LEASES).asc("token"))? {
+        let mut claim = claim(&row)?;
+        for part in store.read(&Query::table(PARTS).eq("lease", claim.id.as_str()).asc("part"))? {
+            claim.parts += 1;
+            if let (Resource::Files(globs), Resource::Files(more)) = (&mut claim.resource, resource(&part, "globs")?) {
+                globs.extend(more);
+            }
+        }
+        book.insert(claim).map_err(bad)?;
+    }
+    Ok(book)
+}
+
+fn claim(row: &Row) -> Result<Claim, Error> {
+    let text = |column: &'static str| row.try_text(column);
+    let bad = |what, text: &str| Error::BadRow { what, text: text.to_owned() };
+    Ok(Claim {
+        id: LeaseId::new(text("id")?).map_err(|_| bad("a lease's id", "id"))?,
+        holder: AgentName::new(text("holder")?).map_err(|_| bad("a lease's holder", "holder"))?,
+        resource: resource(row, "resource")?,
+        mode: serde_json::from_value(text("mode")?.into())?,
+        deadline: row.try_u64("deadline")?,
+        span: row.try_u64("span")?,
+        token: row.try_u64("token")?,
+        reason: text("reason")?.to_owned(),
+        parts: 0,
+        ending: Ending::Lapsed,
+    })
+}
+
+fn resource(row: &Row, column: &str) -> Result<Resource, Error> {
+    Ok(serde_json::from_str(row.try_text(column)?)?)
+}
+
+/// Where the leases' clock stood when the last event of the log was written.
+fn stood_at(store: &Store) -> Result<u64, Error> {
+    let Some(row) = store.get(CLOCK, &["leases".into()])? else { return Ok(0) };
+    let last = store.event(store.head().lsn)?.map_or(0, |event| event.ts.0);
+    let since = u64::try_from(last.saturating_sub(row.try_int("ts")?)).unwrap_or(0);
+    Ok(row.try_u64("at")?.saturating_add(since))
+}

@@ -1,0 +1,78 @@
+//! `release_files`: one lease, or all of the asker's.
+
+use pipeline::lease::Unusable;
+use protocol::error::Failure;
+use protocol::lease::{Ending, LeaseEvent, LeaseId};
+use protocol::verb::lease::{ReleaseFilesReply, ReleaseFilesRequest};
+use serde_json::json;
+use store::Batch;
+
+use super::book::{ATTEMPTS, Folded, LeaseBook, ended};
+use super::{keyed, refusal};
+use crate::error::refuse;
+use crate::{Asker, Error};
+
+/// Leases that one commit releases at most.
+const RELEASED_AT_ONCE: usize = 1_000;
+
+// === impl LeaseBook ===
+
+impl LeaseBook {
+    /// Gives one lease back, or all of the asker's. A lease that is over already is no error.
+    ///
+    /// # Errors
+    /// `lease.not-yours` (a person may take any), `lease.lost` when a token is given that is another grant's; the store's
+    /// failure.
+    pub async fn release_files(&self, asker: &Asker, request: ReleaseFilesRequest) -> Result<ReleaseFilesReply, Error> {
+        let mut folded = self.lock().await?;
+        let mut released: Vec<LeaseId> = Vec::new();
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let now = self.now();
+            let mut ends = endings(&folded, asker, &request, now)?;
+            let is_last = ends.len() <= RELEASED_AT_ONCE;
+            ends.truncate(RELEASED_AT_ONCE);
+            let ids = ends.iter().filter_map(|event| match event {
+                LeaseEvent::LeaseEnded { id, .. } => Some(id.clone()),
+                LeaseEvent::LeaseGranted { .. }
+                | LeaseEvent::LeaseGlobsAdded { .. }
+                | LeaseEvent::LeaseRenewed { .. }
+                | LeaseEvent::LeasesResumed { .. } => None,
+            });
+            let so_far: Vec<_> = released.iter().cloned().chain(ids).collect();
+            // The last of several commits is the call's own and bears its key, also when nothing is left to end.
+            let batch = if is_last { keyed(asker).reply(json!(so_far)) } else { Batch::synced() };
+            match self.commit(&mut folded, batch, asker.name.as_str(), &ends).await {
+                Ok(committed) if is_last => {
+                    return Ok(ReleaseFilesReply { released: serde_json::from_value(committed.reply)? });
+                }
+                Ok(_) => {
+                    released = so_far;
+                    attempt = 0;
+                }
+                Err(Error::Store(store::Error::Conflict { .. })) if attempt < ATTEMPTS => self.catch_up(&mut folded)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The ends of what a call releases.
+fn endings(folded: &Folded, asker: &Asker, request: &ReleaseFilesRequest, at: u64) -> Result<Vec<LeaseEvent>, Error> {
+    let end = |claim| ended(claim, Ending::Released, at);
+    let Some(id) = &request.lease else {
+        if request.token.is_some() {
+            return refuse(Failure::new("request.bad-args", "a token belongs to a lease; say which"));
+        }
+        return Ok(folded.book.of(&asker.name.folded()).map(end).collect());
+    };
+    let Some(claim) = folded.book.find(id) else { return Ok(Vec::new()) };
+    if claim.holder.folded() != asker.name.folded() && !asker.is_person {
+        return refuse(refusal::unusable(Unusable::Foreign, id));
+    }
+    if request.token.is_some_and(|token| token != claim.token) {
+        return refuse(refusal::lost(id));
+    }
+    Ok(vec![end(claim)])
+}

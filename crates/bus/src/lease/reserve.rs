@@ -1,0 +1,158 @@
+//! `reserve_files`: all of a set, or nothing of it.
+
+use pipeline::lease::{Ask, Verdict};
+use protocol::error::Failure;
+use protocol::event::MAX_FACTS_BYTES;
+use protocol::lease::{DEFAULT_TTL_S, Lease, LeaseEvent, LeaseId, Resource};
+use protocol::verb::lease::{ReserveFilesReply, ReserveFilesRequest};
+use serde_json::json;
+use store::Guard;
+
+use super::book::{ATTEMPTS, Folded, LeaseBook};
+use super::{keyed, refusal, span};
+use crate::agents::AGENTS;
+use crate::error::refuse;
+use crate::leases::LEASES;
+use crate::{Asker, Error, repeated};
+
+/// Longest reason in bytes.
+const MAX_REASON_BYTES: usize = 200;
+/// Bytes of an event of globs without the globs.
+const PART_OVERHEAD: usize = 128;
+
+// === impl LeaseBook ===
+
+impl LeaseBook {
+    /// Reserves a set of files whole or not at all. Asking again for exactly what one holds renews it. `fresh` names the
+    /// lease.
+    ///
+    /// # Errors
+    /// `lease.conflict` with who holds what and for how long, `lease.unsafe-glob`, `lease.limit`, `bus.not-registered`,
+    /// `request.bad-args`; the store's failure.
+    pub async fn reserve_files(
+        &self,
+        asker: &Asker,
+        request: ReserveFilesRequest,
+        fresh: LeaseId,
+    ) -> Result<ReserveFilesReply, Error> {
+        let span = span(request.ttl_seconds.unwrap_or(DEFAULT_TTL_S))?;
+        if request.reason.len() > MAX_REASON_BYTES || request.reason.chars().any(char::is_control) {
+            let what = format!("a reason is one line of at most {MAX_REASON_BYTES} bytes");
+            return refuse(Failure::new("request.bad-args", what));
+        }
+        let ask =
+            Ask::new(asker.name.clone(), Resource::Files(request.globs), request.mode, span).map_err(refusal::unfit)?;
+        Ok(ReserveFilesReply { lease: self.reserve(asker, &ask, &request.reason, fresh).await? })
+    }
+
+    /// Reserves anything: files, a unit, a terminal.
+    ///
+    /// # Errors
+    /// Those of [`reserve_files`](Self::reserve_files).
+    pub async fn reserve(&self, asker: &Asker, ask: &Ask, reason: &str, fresh: LeaseId) -> Result<Lease, Error> {
+        let mut folded = self.lock().await?;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let now = self.now();
+            self.swept(&mut folded, now).await?;
+            let committed = match folded.book.decide(ask, now) {
+                Err(refused) => {
+                    repeated::or_refuse(&self.store, asker.idempotency.as_ref(), refusal::of(refused)).await
+                }
+                Ok(verdict) => {
+                    let wanted = wanted(&folded, verdict, ask, reason, &fresh, now);
+                    let events = grant(&wanted, verdict, now)?;
+                    let batch = keyed(asker).guard(unused(&wanted, verdict)).reply(json!(wanted));
+                    let batch = if asker.is_person { batch } else { batch.guard(on_roster(asker)) };
+                    self.commit(&mut folded, batch, asker.name.as_str(), &events).await
+                }
+            };
+            match committed {
+                Ok(committed) => {
+                    let lease: Lease = serde_json::from_value(committed.reply)?;
+                    // A new lease's token is the place of its grant, which nobody knew before.
+                    let token = if lease.token == 0 { committed.first } else { lease.token };
+                    return Ok(Lease { token, ..lease });
+                }
+                Err(Error::Store(store::Error::Conflict { .. })) if attempt < ATTEMPTS => self.catch_up(&mut folded)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The lease as it will stand; a new one has no token yet.
+fn wanted(folded: &Folded, verdict: Verdict, ask: &Ask, reason: &str, fresh: &LeaseId, now: u64) -> Lease {
+    let of_own = |token| folded.book.of(&ask.holder().folded()).find(|claim| claim.token == token);
+    let before = match verdict {
+        Verdict::Renew(token) => of_own(token).map(|claim| claim.lease(now)),
+        Verdict::Grant => None,
+    };
+    let lease = before.unwrap_or_else(|| Lease {
+        id: fresh.clone(),
+        holder: ask.holder().clone(),
+        resource: ask.resource().clone(),
+        mode: ask.mode(),
+        token: 0,
+        left_ms: 0,
+        ttl_ms: 0,
+        reason: reason.to_owned(),
+    });
+    Lease { left_ms: ask.span(), ttl_ms: ask.span(), ..lease }
+}
+
+fn grant(lease: &Lease, verdict: Verdict, at: u64) -> Result<Vec<LeaseEvent>, Error> {
+    if matches!(verdict, Verdict::Renew(_)) {
+        return Ok(vec![LeaseEvent::LeaseRenewed { id: lease.id.clone(), at, span: lease.ttl_ms }]);
+    }
+    let granted = |resource| LeaseEvent::LeaseGranted {
+        id: lease.id.clone(),
+        holder: lease.holder.clone(),
+        resource,
+        mode: lease.mode,
+        at,
+        span: lease.ttl_ms,
+        reason: lease.reason.clone(),
+    };
+    let Resource::Files(globs) = &lease.resource else { return Ok(vec![granted(lease.resource.clone())]) };
+    let empty = serde_json::to_string(&granted(Resource::Files(Vec::new())))?.len();
+    let mut parts = parts(globs, MAX_FACTS_BYTES.saturating_sub(empty), MAX_FACTS_BYTES - PART_OVERHEAD)?;
+    let first = granted(Resource::Files(parts.remove(0)));
+    let rest = (1..).zip(parts).map(|(part, globs)| LeaseEvent::LeaseGlobsAdded { id: lease.id.clone(), part, globs });
+    Ok(std::iter::once(first).chain(rest).collect())
+}
+
+/// Cuts globs into parts that fit into an event each; the first one may be empty.
+fn parts(globs: &[String], first: usize, room: usize) -> Result<Vec<Vec<String>>, Error> {
+    let mut parts = vec![Vec::new()];
+    let mut left = first;
+    for glob in globs {
+        let bytes = serde_json::to_string(glob)?.len() + 1;
+        if bytes > left {
+            parts.push(Vec::new());
+            left = room;
+        }
+        left = left.saturating_sub(bytes);
+        if let Some(part) = parts.last_mut() {
+            part.push(glob.clone());
+        }
+    }
+    Ok(parts)
+}
+
+/// A new lease has an id that no live one has.
+fn unused(lease: &Lease, verdict: Verdict) -> Guard {
+    let refusal = Failure::new("request.conflict", format!("the id {} is another lease's", lease.id));
+    let key = [lease.id.as_str().into()];
+    match verdict {
+        Verdict::Grant => Guard::absent(LEASES, key, refusal),
+        Verdict::Renew(token) => Guard::equals(LEASES, key, "token", token, refusal),
+    }
+}
+
+fn on_roster(asker: &Asker) -> Guard {
+    let refusal = Failure::new("bus.not-registered", format!("{} is not on the roster", asker.name));
+    let refusal = refusal.hint("call register_agent first, so that others can write to you");
+    Guard::equals(AGENTS, [asker.name.folded().into()], "gone", 0_i64, refusal)
+}

@@ -1,0 +1,91 @@
+//! Names as people and agents say them, and whom they mean.
+
+use protocol::agent::{Agent, AgentKind};
+use protocol::error::{Failure, near_matches};
+use protocol::id::{AgentName, fold};
+use store::{Query, Store};
+
+use crate::agents::AGENTS;
+use crate::error::refuse;
+use crate::{Error, roster};
+
+/// Other words for the names that every team knows.
+const CANONICAL: [(&str, &str); 1] = [("lead-coder", "lead")];
+/// Most agents that an ambiguous name is answered with.
+const SHOWN: usize = 8;
+
+/// Whom a text means: the agent of that name in any spelling; else the only one with that role; else the only terminal, or
+/// else the only other agent, with that second name. `lead coder` also means `lead`. Agents that have left are meant by
+/// nothing.
+///
+/// # Errors
+/// `bus.unknown-recipient` with near names, `bus.ambiguous-recipient` with those who fit, `request.bad-args` for what can't
+/// be a name; the store's failure.
+pub fn resolve(store: &Store, text: &str) -> Result<Agent, Error> {
+    let text = text.trim();
+    AgentName::new(text).map_err(|error| Error::Refused(Failure::new("request.bad-args", error.to_string())))?;
+    let folded = fold(text);
+    let canonical = CANONICAL.iter().find(|(word, _)| *word == folded).map(|(_, name)| *name);
+    let spellings: Vec<_> = std::iter::once(folded.as_str()).chain(canonical).collect();
+    for id in &spellings {
+        if let Some(agent) = only(present(store, "id", id)?) {
+            return Ok(agent);
+        }
+    }
+    let mut fitting = Vec::new();
+    for column in ["role_id", "friendly_id"] {
+        for id in &spellings {
+            let found = present(store, column, id)?;
+            match closest(&found, column) {
+                [one] => return Ok(one.clone()),
+                several => fitting.extend(several.iter().cloned()),
+            }
+        }
+    }
+    if fitting.is_empty() { refuse(unknown(store, text)?) } else { refuse(ambiguous(text, &fitting)) }
+}
+
+/// The agents that are there and have this in a column.
+fn present(store: &Store, column: &'static str, id: &str) -> Result<Vec<Agent>, Error> {
+    let query = Query::table(AGENTS).eq(column, id).ne("gone", 1_i64).limit(SHOWN as u64 + 1);
+    store.read(&query)?.iter().map(|row| Ok(roster::of_row(store, row)?.agent)).collect()
+}
+
+fn only(mut agents: Vec<Agent>) -> Option<Agent> {
+    if agents.len() == 1 { agents.pop() } else { None }
+}
+
+/// A second name means a terminal before it means another agent.
+fn closest<'a>(found: &'a [Agent], column: &str) -> &'a [Agent] {
+    let mut terminals = found.iter().enumerate().filter(|(_, agent)| agent.kind == AgentKind::Terminal);
+    match (column, terminals.next(), terminals.next()) {
+        ("friendly_id", Some((at, _)), None) => &found[at..=at],
+        _ => found,
+    }
+}
+
+fn ambiguous(text: &str, fitting: &[Agent]) -> Failure {
+    let mut names: Vec<_> = fitting.iter().map(|agent| agent.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = if names.len() > SHOWN { " …" } else { "" };
+    names.truncate(SHOWN);
+    let what = format!("{text} could be {}{more}", names.join(", "));
+    Failure::new("bus.ambiguous-recipient", what).hint("say the name of the one that you mean")
+}
+
+/// The refusal for a name that nobody has, with the nearest names.
+pub(crate) fn unknown(store: &Store, text: &str) -> Result<Failure, Error> {
+    let agents = roster::roster(store)?;
+    if let Some(gone) = agents.iter().find(|agent| agent.name.folded() == fold(text)) {
+        let failure = Failure::new("bus.unknown-recipient", format!("{} has left", gone.name));
+        return Ok(failure.hint("get_team_roster lists those who are there"));
+    }
+    let here = agents.iter().filter(|agent| !agent.has_left);
+    let near = near_matches(text, here.map(|agent| agent.name.as_str()));
+    let failure = Failure::new("bus.unknown-recipient", format!("no agent is called {text}"));
+    Ok(match near.as_slice() {
+        [] => failure.hint("get_team_roster lists everybody; register_agent adds a name"),
+        near => failure.hint(format!("did you mean {}?", near.join(", "))),
+    })
+}

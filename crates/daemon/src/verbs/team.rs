@@ -1,0 +1,97 @@
+//! Agents, teams and leases.
+
+use process::fingerprint::Fingerprint;
+use protocol::agent::Process;
+use protocol::error::Failure;
+use protocol::lease::LeaseId;
+use protocol::verb::{Verb, agent, lease, team};
+use serde_json::Value;
+
+use super::{Call, typed, value};
+use crate::roll::is_alive;
+
+// === impl Call ===
+
+impl Call<'_> {
+    pub(super) async fn agent(&self, args: Value) -> Result<Value, Failure> {
+        let (store, asker) = (&self.verbs.store, self.asker());
+        match self.verb {
+            agent::GetTeamRoster::NAME => {
+                typed::<agent::GetTeamRoster>(args)?;
+                let reply = agent::GetTeamRosterReply { agents: bus::roster(store)?, teams: bus::teams(store)? };
+                value::<agent::GetTeamRoster>(reply)
+            }
+            agent::RegisterAgent::NAME => {
+                let request = typed::<agent::RegisterAgent>(args)?;
+                value::<agent::RegisterAgent>(bus::register_agent(store, &asker, request).await?)
+            }
+            agent::RegisterChatAgent::NAME => {
+                let request = typed::<agent::RegisterChatAgent>(args)?;
+                value::<agent::RegisterChatAgent>(bus::register_chat_agent(store, &asker, request).await?)
+            }
+            agent::RegisterTerminal::NAME => {
+                let request = typed::<agent::RegisterTerminal>(args)?;
+                let process = running(request.pid)?;
+                let reply = bus::register_terminal(store, &asker, request, process, is_alive).await?;
+                value::<agent::RegisterTerminal>(reply)
+            }
+            _ => {
+                let request = typed::<agent::SetAgentStatus>(args)?;
+                value::<agent::SetAgentStatus>(bus::set_agent_status(store, &asker, request).await?)
+            }
+        }
+    }
+
+    pub(super) async fn team(&self, args: Value) -> Result<Value, Failure> {
+        let (store, asker) = (&self.verbs.store, self.asker());
+        match self.verb {
+            team::RemoveTeam::NAME => {
+                value::<team::RemoveTeam>(bus::remove_team(store, &asker, typed::<team::RemoveTeam>(args)?).await?)
+            }
+            _ => value::<team::SetTeam>(bus::set_team(store, &asker, typed::<team::SetTeam>(args)?).await?),
+        }
+    }
+
+    pub(super) async fn lease(&self, args: Value) -> Result<Value, Failure> {
+        let (book, asker) = (&self.verbs.leases, self.asker());
+        match self.verb {
+            lease::ListLeases::NAME => {
+                value::<lease::ListLeases>(book.list_leases(&typed::<lease::ListLeases>(args)?).await?)
+            }
+            lease::ReleaseFiles::NAME => {
+                value::<lease::ReleaseFiles>(book.release_files(&asker, typed::<lease::ReleaseFiles>(args)?).await?)
+            }
+            lease::RenewLease::NAME => {
+                value::<lease::RenewLease>(book.renew_lease(&asker, typed::<lease::RenewLease>(args)?).await?)
+            }
+            _ => {
+                let mut request = typed::<lease::ReserveFiles>(args)?;
+                for glob in &mut request.globs {
+                    self.from_root(glob);
+                }
+                let fresh = LeaseId::from_bits(self.fresh_bits()?);
+                value::<lease::ReserveFiles>(book.reserve_files(&asker, request, fresh).await?)
+            }
+        }
+    }
+
+    /// An absolute path inside the work tree counts from its top.
+    fn from_root(&self, glob: &mut String) {
+        let root = self.verbs.place.root.to_str().map(|root| glob.strip_prefix(root));
+        match root.flatten() {
+            Some("" | "/") => *glob = ".".to_owned(),
+            Some(rest) if rest.starts_with('/') => *glob = rest.trim_start_matches('/').to_owned(),
+            Some(_) | None => {}
+        }
+    }
+}
+
+fn running(pid: u32) -> Result<Process, Failure> {
+    match Fingerprint::of(pid).filter(Fingerprint::is_alive) {
+        Some(Fingerprint { pid, start, boot }) => Ok(Process { pid, start, boot }),
+        None => {
+            let failure = Failure::new("bus.dead-process", format!("no process with the pid {pid} runs"));
+            Err(failure.hint("say the pid of the terminal's shell"))
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! Leases: who may hold what until when. One rule for files, units and terminals.
+//!
+//! [`Book`] is folded from the log of lease events, and decides on what it has folded; whoever commits its decision expects the
+//! revision of that log ([`protocol::lease::SUBJECT`]), so that a book that is behind never grants. Time is the leases' own
+//! clock in milliseconds, given with every question. A lease whose time is up is in nobody's way; it stays in the book until
+//! its end is in the log.
+
+mod ask;
+mod index;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::event::Lsn;
+use protocol::id::AgentName;
+use protocol::lease::{Ending, Lease, LeaseEvent, LeaseId, Mode, Resource};
+
+use crate::paths::Pattern;
+
+pub use ask::{Ask, BadGlob, MAX_SPAN, MIN_SPAN};
+
+use ask::parse;
+use index::GlobIndex;
+
+/// Most globs, units and terminals that one holder has at a time.
+pub const MAX_OF_HOLDER: usize = 12_000;
+/// Most globs, units and terminals that are held at a time.
+pub const MAX_HELD: usize = 40_000;
+/// Most leases that a refusal names.
+const MAX_CONFLICTS: usize = 5;
+
+/// A lease in the book.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Its id.
+    pub id: LeaseId,
+    /// Who holds it.
+    pub holder: AgentName,
+    /// What it is on.
+    pub resource: Resource,
+    /// Whether others may hold it, too.
+    pub mode: Mode,
+    /// Over from this time on.
+    pub deadline: u64,
+    /// For how long it was granted.
+    pub span: u64,
+    /// The lsn of its grant: the fencing token.
+    pub token: Lsn,
+    /// Why the holder wants it.
+    pub reason: String,
+    /// How many events brought its globs, the first not counted.
+    pub parts: u32,
+    /// Why it ends when it ends by itself.
+    pub ending: Ending,
+}
+
+/// What a book says to somebody who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is free.
+    Grant,
+    /// The holder has exactly this already: a new deadline will do.
+    Renew(Lsn),
+}
+
+/// Why a book says no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// Others hold it; the first few of them.
+    Overlap(Vec<Conflict>),
+    /// The holder has as much as one may have.
+    HolderLimit,
+    /// As much is held as there may be.
+    BookLimit,
+}
+
+/// A lease that is in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The lease.
+    pub lease: Lease,
+    /// What of the asked for meets it.
+    pub wanted: String,
+}
+
+/// Why a lease can't be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unusable {
+    /// It is over, was never there, or the token is another grant's.
+    Lost,
+    /// Somebody else holds it.
+    Foreign,
+}
+
+/// The live leases and their index.
+#[derive(Debug, Clone, Default)]
+pub struct Book {
+    claims: BTreeMap<Lsn, Claim>,
+    ids: BTreeMap<LeaseId, Lsn>,
+    due: BTreeSet<(u64, Lsn)>,
+    held: BTreeMap<String, Held>,
+    total: usize,
+    exclusive: GlobIndex,
+    shared: GlobIndex,
+    named: BTreeMap<String, BTreeSet<Lsn>>,
+}
+
+/// What one holder has.
+#[derive(Debug, Clone, Default)]
+struct Held {
+    tokens: BTreeSet<Lsn>,
+    weight: usize,
+}
+
+// === impl Claim ===
+
+impl Claim {
+    /// The lease as it is shown.
+    #[must_use]
+    pub fn lease(&self, now: u64) -> Lease {
+        Lease {
+            id: self.id.clone(),
+            holder: self.holder.clone(),
+            resource: self.resource.clone(),
+            mode: self.mode,
+            token: self.token,
+            left_ms: self.deadline.saturating_sub(now),
+            ttl_ms: self.span,
+            reason: self.reason.clone(),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match &self.resource {
+            Resource::Files(globs) => globs.len(),
+            Resource::Unit(_) | Resource::Terminal(_) => 1,
+        }
+    }
+}
+
+// === impl Book ===
+
+impl Book {
+    /// Takes in what happened. An event of a lease that is not there changes nothing.
+    ///
+    /// # Errors
+    /// A glob that no grant could have: the log was not written by this rule.
+    pub fn fold(&mut self, lsn: Lsn, event: &LeaseEvent) -> Result<(), BadGlob> {
+        match event {
+            LeaseEvent::LeaseGranted { id, holder, resource, mode, at, span, reason } => self.insert(Claim {
+                id: id.clone(),
+                holder: holder.clone(),
+                resource: resource.clone(),
+                mode: *mode,
+                deadline: at.saturating_add(*span),
+                span: *span,
+                token: lsn,
+                reason: reason.clone(),
+                parts: 0,
+                ending: Ending::Lapsed,
+            }),
+            LeaseEvent::LeaseGlobsAdded { id, part, globs } => {
+                let Some(mut claim) = self.take(id) else { return Ok(()) };
+                claim.parts = claim.parts.max(*part);
+                if let Resource::Files(all) = &mut claim.resource {
+                    all.extend(globs.iter().cloned());
+                }
+                self.insert(claim)
+            }
+            LeaseEvent::LeaseRenewed { id, at, span } => {
+                if let Some(token) = self.ids.get(id).copied() {
+                    self.reset(token, at.saturating_add(*span), |claim| claim.span = *span);
+                }
+                Ok(())
+            }
+            LeaseEvent::LeaseEnded { id, .. } => {
+                self.take(id);
+                Ok(())
+            }
+            LeaseEvent::LeasesResumed { .. } => Ok(()),
+        }
+    }
+
+    /// Puts a lease into the book, as an earlier fold left it.
+    ///
+    /// # Errors
+    /// A glob that no grant could have.
+    pub fn insert(&mut self, claim: Claim) -> Result<(), BadGlob> {
+        for pattern in patterns(&claim.resource)? {
+            self.index(claim.mode).insert(pattern, claim.token);
+        }
+        if let Some(name) = name(&claim.resource) {
+            self.named.entry(name).or_default().insert(claim.token);
+        }
+        let held = self.held.entry(claim.holder.folded()).or_default();
+        held.tokens.insert(claim.token);
+        held.weight += claim.weight();
+        self.total += claim.weight();
+        self.due.insert((claim.deadline, claim.token));
+        self.ids.insert(claim.id.clone(), claim.token);
+        self.claims.insert(claim.token, claim);
+        Ok(())
+    }
+
+    /// A holder has left: what it was granted before that event is over.
+    pub fn holder_left(&mut self, holder: &str, lsn: Lsn) {
+        let Some(held) = self.held.get(holder) else { return };
+        for token in held.tokens.range(..lsn).copied().collect::<Vec<_>>() {
+            self.reset(token, 0, |claim| claim.ending = Ending::HolderLeft);
+        }
+    }
+
+    /// Decides whether somebody may have what it asks for.
+    ///
+    /// # Errors
+    /// Who else holds what of it, or which limit it would break.
+    pub fn decide(&self, ask: &Ask, now: u64) -> Result<Verdict, Refused> {
+        let holder = ask.holder().folded();
+        let own = self.held.get(&holder);
+        let live = |token: &Lsn| self.claims.get(token).filter(|claim| claim.deadline > now);
+        let same = own.and_then(|held| {
+            let mut claims = held.tokens.iter().filter_map(live);
+            claims.find(|claim| claim.resource == *ask.resource() && claim.mode == ask.mode())
+        });
+        let conflicts = self.conflicts(ask, &holder, now);
+        if !conflicts.is_empty() {
+            return Err(Refused::Overlap(conflicts));
+        }
+        if let Some(same) = same {
+            return Ok(Verdict::Renew(same.token));
+        }
+        if own.map_or(0, |held| held.weight) + ask.weight() > MAX_OF_HOLDER {
+            return Err(Refused::HolderLimit);
+        }
+        if self.total + ask.weight() > MAX_HELD {
+            return Err(Refused::BookLimit);
+        }
+        Ok(Verdict::Grant)
+    }
+
+    /// The live lease of this id, for its holder and under its token.
+    ///
+    /// # Errors
+    /// When it is over, the token is another one, or somebody else holds it.
+    pub fn held(&self, id: &LeaseId, holder: &AgentName, token: Lsn, now: u64) -> Result<&Claim, Unusable> {
+        let claim = self.find(id).filter(|claim| claim.deadline > now).ok_or(Unusable::Lost)?;
+        if claim.holder.folded() != holder.folded() {
+            return Err(Unusable::Foreign);
+        }
+        if claim.token == token { Ok(claim) } else { Err(Unusable::Lost) }
+    }
+
+    /// The lease of this id, also when its time is up but its end is not in the log yet.
+    #[must_use]
+    pub fn find(&self, id: &LeaseId) -> Option<&Claim> {
+        self.claims.get(self.ids.get(id)?)
+    }
+
+    /// All leases of a holder (by its folded name), oldest first, also those whose time is up.
+    pub fn of(&self, holder: &str) -> impl Iterator<Item = &Claim> {
+        let tokens = self.held.get(holder).map(|held| &held.tokens);
+        tokens.into_iter().flatten().filter_map(|token| self.claims.get(token))
+    }
+
+    /// The live leases, oldest first.
+    pub fn live(&self, now: u64) -> impl Iterator<Item = &Claim> {
+        self.claims.values().filter(move |claim| claim.deadline > now)
+    }
+
+    /// The leases whose time is up, the longest ago first.
+    pub fn lapsed(&self, now: u64) -> impl Iterator<Item = &Claim> {
+        self.due.range(..=(now, Lsn::MAX)).filter_map(|(_, token)| self.claims.get(token))
+    }
+
+    /// How many leases are in the book.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.claims.len()
+    }
+
+    /// Whether the book is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.claims.is_empty()
+    }
+
+    /// Live leases of others that an ask can't stand beside, the first few, the oldest first.
+    fn conflicts(&self, ask: &Ask, holder: &str, now: u64) -> Vec<Conflict> {
+        let mut found: BTreeMap<Lsn, String> = BTreeMap::new();
+        let is_rival = |token: Lsn| {
+            let claim = self.claims.get(&token);
+            claim.is_some_and(|claim| {
+                claim.deadline > now && claim.mode.excludes(ask.mode()) && claim.holder.folded() != holder
+            })
+        };
+        for wanted in ask.patterns() {
+            for index in self.indexes(ask.mode()) {
+                for (pattern, token) in index.near(wanted) {
+                    if found.len() < MAX_CONFLICTS && pattern.overlaps(wanted) && is_rival(*token) {
+                        found.entry(*token).or_insert_with(|| ask::shown(wanted).to_owned());
+                    }
+                }
+            }
+        }
+        if let Some(name) = name(ask.resource()) {
+            let rivals = self.named.get(&name).into_iter().flatten().copied().filter(|token| is_rival(*token));
+            found.extend(rivals.take(MAX_CONFLICTS).map(|token| (token, name.clone())));
+        }
+        let lease = |token| self.claims.get(token).map(|claim: &Claim| claim.lease(now));
+        found
+            .iter()
+            .filter_map(|(token, wanted)| Some(Conflict { lease: lease(token)?, wanted: wanted.clone() }))
+            .collect()
+    }
+
+    /// What may hold a rival of this mode: the shared leave each other alone.
+    fn indexes(&self, mode: Mode) -> impl Iterator<Item = &GlobIndex> {
+        let shared = (mode == Mode::Exclusive).then_some(&self.shared);
+        std::iter::once(&self.exclusive).chain(shared)
+    }
+
+    fn index(&mut self, mode: Mode) -> &mut GlobIndex {
+        match mode {
+            Mode::Exclusive => &mut self.exclusive,
+            Mode::Shared => &mut self.shared,
+        }
+    }
+
+    fn reset(&mut self, token: Lsn, deadline: u64, change: impl FnOnce(&mut Claim)) {
+        let Some(claim) = self.claims.get_mut(&token) else { return };
+        self.due.remove(&(claim.deadline, token));
+        claim.deadline = deadline;
+        self.due.insert((deadline, token));
+        change(claim);
+    }
+
+    /// Takes a lease out of the book.
+    fn take(&mut self, id: &LeaseId) -> Option<Claim> {
+        let token = self.ids.remove(id)?;
+        let claim = self.claims.remove(&token)?;
+        for pattern in patterns(&claim.resource).into_iter().flatten() {
+            self.index(claim.mode).remove(&pattern, token);
+        }
+        if let Some(name) = name(&claim.resource)
+            && let Some(tokens) = self.named.get_mut(&name)
+        {
+            tokens.remove(&token);
+            if tokens.is_empty() {
+                self.named.remove(&name);
+            }
+        }
+        self.due.remove(&(claim.deadline, token));
+        self.total -= claim.weight();
+        let holder = claim.holder.folded();
+        if let Some(held) = self.held.get_mut(&holder) {
+            held.tokens.remove(&token);
+            held.weight -= claim.weight();
+            if held.tokens.is_empty() {
+                self.held.remove(&holder);
+            }
+        }
+        Some(claim)
+    }
+}
+
+fn patterns(resource: &Resource) -> Result<Vec<Pattern>, BadGlob> {
+    match resource {
+        Resource::Files(globs) => globs.iter().map(|glob| parse(glob)).collect(),
+        Resource::Unit(_) | Resource::Terminal(_) => Ok(Vec::new()),
+    }
+}
+
+/// The one spelling of what is not files.
+fn name(resource: &Resource) -> Option<String> {
+    match resource {
+        Resource::Files(_) => None,
+        Resource::Unit(unit) => Some(format!("unit {unit}")),
+        Resource::Terminal(agent) => Some(format!("terminal {}", agent.folded())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! What somebody asks for, checked.
+
+use std::collections::BTreeSet;
+
+use protocol::id::AgentName;
+use protocol::lease::{MAX_GLOBS, MAX_TTL_S, Mode, Resource};
+
+use crate::paths::{Pattern, UnsafePath};
+
+/// The shortest lease in milliseconds.
+pub const MIN_SPAN: u64 = 1_000;
+/// The longest lease in milliseconds.
+pub const MAX_SPAN: u64 = MAX_TTL_S * 1_000;
+
+/// Why globs can't be reserved.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadGlob {
+    /// None or too many.
+    #[error("1 to {MAX_GLOBS} globs can be reserved at once, not {0}")]
+    Count(usize),
+    /// It could leave the repository.
+    #[error("{glob:?} can't be reserved: {why}")]
+    Unsafe {
+        /// The glob, cut.
+        glob: String,
+        /// The rule that it breaks.
+        why: UnsafePath,
+    },
+    /// It means other files to other tools, so that it would protect too little.
+    #[error("{glob:?} can't be reserved: {why}")]
+    Unclear {
+        /// The glob, cut.
+        glob: String,
+        /// What is unclear.
+        why: &'static str,
+    },
+}
+
+/// A claim that somebody would like to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    holder: AgentName,
+    resource: Resource,
+    mode: Mode,
+    span: u64,
+    patterns: Vec<Pattern>,
+}
+
+// === impl Ask ===
+
+impl Ask {
+    /// Asks for a resource for `span` milliseconds, which are held within [`MIN_SPAN`] and [`MAX_SPAN`]. Globs come into
+    /// their normal form, each once, in order.
+    ///
+    /// # Errors
+    /// None or too many globs, or one that can't be reserved.
+    pub fn new(holder: AgentName, resource: Resource, mode: Mode, span: u64) -> Result<Self, BadGlob> {
+        let span = span.clamp(MIN_SPAN, MAX_SPAN);
+        let Resource::Files(globs) = resource else {
+            return Ok(Self { holder, resource, mode, span, patterns: Vec::new() });
+        };
+        if globs.is_empty() || globs.len() > MAX_GLOBS {
+            return Err(BadGlob::Count(globs.len()));
+        }
+        let globs = globs.iter().map(|glob| Ok(shown(&parse(glob)?).to_owned()));
+        let globs: BTreeSet<String> = globs.collect::<Result<_, _>>()?;
+        let patterns = globs.iter().map(|glob| parse(glob)).collect::<Result<_, _>>()?;
+        Ok(Self { holder, resource: Resource::Files(globs.into_iter().collect()), mode, span, patterns })
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn holder(&self) -> &AgentName {
+        &self.holder
+    }
+
+    /// For what.
+    #[must_use]
+    pub fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    /// Whether others may hold it, too.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// For how long, in milliseconds.
+    #[must_use]
+    pub fn span(&self) -> u64 {
+        self.span
+    }
+
+    pub(super) fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    pub(super) fn weight(&self) -> usize {
+        self.patterns.len().max(1)
+    }
+}
+
+/// The normal form of a pattern; the root is `.`.
+pub(super) fn shown(pattern: &Pattern) -> &str {
+    if pattern.as_str().is_empty() { "." } else { pattern.as_str() }
+}
+
+/// Reads a glob that means the same files to every tool. The case of letters counts.
+pub(super) fn parse(glob: &str) -> Result<Pattern, BadGlob> {
+    let cut = || glob.chars().take(80).collect::<String>();
+    let pattern = Pattern::parse(glob).map_err(|why| BadGlob::Unsafe { glob: cut(), why })?;
+    let unclear = |why| Err(BadGlob::Unclear { glob: cut(), why });
+    if glob.starts_with('!') {
+        return unclear("`!` takes files away; say what is to be reserved");
+    }
+    let unpaired =
+        |open, close| pattern.as_str().split('/').any(|part| part.matches(open).count() != part.matches(close).count());
+    if unpaired('{', '}') {
+        return unclear("braces end in the part that they begin in; say each path by itself");
+    }
+    Ok(pattern)
+}

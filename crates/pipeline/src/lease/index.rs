@@ -1,0 +1,100 @@
+//! Globs by the text that their paths begin with: two that can meet are never far apart.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use protocol::event::Lsn;
+
+use crate::paths::Pattern;
+
+/// Patterns with their leases. Of two patterns that have a file in common, one's stem begins with the other's; so what can
+/// meet a pattern lies on the way to its stem or below it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GlobIndex {
+    by_stem: BTreeMap<String, Vec<(Pattern, Lsn)>>,
+    /// How many stems have which length in bytes.
+    lengths: BTreeMap<usize, usize>,
+}
+
+// === impl GlobIndex ===
+
+impl GlobIndex {
+    pub(super) fn insert(&mut self, pattern: Pattern, token: Lsn) {
+        let stem = pattern.stem();
+        let length = stem.len();
+        let entries = self.by_stem.entry(stem).or_default();
+        if entries.is_empty() {
+            *self.lengths.entry(length).or_default() += 1;
+        }
+        entries.push((pattern, token));
+    }
+
+    pub(super) fn remove(&mut self, pattern: &Pattern, token: Lsn) {
+        let stem = pattern.stem();
+        let Some(entries) = self.by_stem.get_mut(&stem) else { return };
+        entries.retain(|(other, owner)| *owner != token || other != pattern);
+        if !entries.is_empty() {
+            return;
+        }
+        self.by_stem.remove(&stem);
+        if let Some(count) = self.lengths.get_mut(&stem.len()) {
+            *count -= 1;
+            if *count == 0 {
+                self.lengths.remove(&stem.len());
+            }
+        }
+    }
+
+    /// Whatever may overlap with a pattern, and a little more.
+    pub(super) fn near(&self, pattern: &Pattern) -> impl Iterator<Item = &(Pattern, Lsn)> {
+        let stem = pattern.stem();
+        let above: Vec<_> =
+            self.lengths.range(..stem.len()).filter_map(|(length, _)| self.by_stem.get(stem.get(..*length)?)).collect();
+        let from: (Bound<&str>, Bound<&str>) = (Bound::Included(stem.as_str()), Bound::Unbounded);
+        let below: Vec<_> = self
+            .by_stem
+            .range::<str, _>(from)
+            .take_while(|(other, _)| other.starts_with(&stem))
+            .map(|(_, all)| all)
+            .collect();
+        above.into_iter().chain(below).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).unwrap()
+    }
+
+    #[test]
+    fn looks_at_the_same_few_patterns_however_many_there_are() {
+        let looked_at = |folders: u64| {
+            let mut index = GlobIndex::default();
+            for n in 0..folders {
+                index.insert(pattern(&format!("crates/part_{n:05}/src/**")), n);
+            }
+            index.insert(pattern("**/Cargo.lock"), folders);
+            ["crates/part_00003/src/lib.rs", "docs/**", "crates/part_00007/**/*.rs"]
+                .map(|text| index.near(&pattern(text)).count())
+        };
+
+        assert_eq!(looked_at(10), looked_at(10_000));
+    }
+
+    #[test]
+    fn what_is_taken_out_is_not_found_any_more() {
+        let mut index = GlobIndex::default();
+        index.insert(pattern("src/**"), 1);
+        index.insert(pattern("src/**"), 2);
+
+        index.remove(&pattern("src/**"), 1);
+        let left: Vec<_> = index.near(&pattern("src/a.rs")).map(|(_, token)| *token).collect();
+        index.remove(&pattern("src/**"), 2);
+
+        assert_eq!(left, [2]);
+        assert!(index.by_stem.is_empty() && index.lengths.is_empty());
+    }
+}
