@@ -5,6 +5,7 @@
 //! `accepted → offered → injected → acked`, never back; only evidence moves it to `injected`.
 
 mod ack_message;
+pub mod auth;
 mod check_inbox;
 mod deliver;
 mod error;
