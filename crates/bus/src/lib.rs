@@ -9,6 +9,7 @@ pub mod auth;
 mod check_inbox;
 mod deliver;
 mod error;
+pub mod files;
 mod list_messages;
 mod mail;
 mod register_agent;
@@ -18,7 +19,7 @@ mod set_agent_status;
 
 pub use ack_message::ack_message;
 pub use check_inbox::check_inbox;
-pub use deliver::{injected, waiting};
+pub use deliver::{injected, message, waiting};
 pub use error::Error;
 pub use list_messages::list_messages;
 pub use mail::Mail;

@@ -17,7 +17,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, owner, project, token};
+use crate::{Error, Place, ServerInfo, files, owner, project, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -110,6 +110,10 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let serving = tokio::spawn(socket.serve(listener));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     dispatch.boot().await?;
+    let files = {
+        let (verbs, stop) = (Arc::clone(&verbs), stop.clone());
+        tokio::task::spawn_blocking(move || files::run(verbs, &stop))
+    };
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
         tracing::debug!(%error, "no earlier daemon left word of a failure");
@@ -124,9 +128,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http] {
+    for task in [serving, serving_http, files] {
         if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
-            tracing::warn!("a listener did not end in time");
+            tracing::warn!("a part did not end in time");
         }
     }
     remove_socket(&place);
@@ -138,7 +142,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
 
 fn open_store(place: &Place) -> Result<Store, Error> {
     let config = store::Config::new(place.store());
-    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(Work)])?)
+    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(bus::files::Files), Box::new(Work)])?)
 }
 
 /// The user's rules or ours, narrowed by the project's.

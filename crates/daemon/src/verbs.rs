@@ -102,7 +102,7 @@ impl Invoke for Verbs {
 
 /// Where a caller stands: what holds the root's token through MCP is an agent that the user connected, not the user.
 fn stand(caller: Caller) -> Caller {
-    let is_mcp = caller.face == face::MCP_HTTP || caller.face == face::MCP_STDIO;
+    let is_mcp = [face::MCP_HTTP, face::MCP_SSE, face::MCP_STDIO].contains(&caller.face);
     match caller.kind {
         CallerKind::Person if is_mcp => Caller { kind: CallerKind::Agent, is_verified: false, ..caller },
         CallerKind::Person | CallerKind::Worker { .. } | CallerKind::Agent => caller,
@@ -127,6 +127,16 @@ impl Verbs {
     }
 
     fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
+        self.decide(caller, verb, args)?.refused(verb).map_or(Ok(()), Err)
+    }
+
+    /// What the policy says to a call.
+    pub(crate) fn decide(
+        &self,
+        caller: &Caller,
+        verb: &'static str,
+        args: &Value,
+    ) -> Result<policy::Decision, Failure> {
         let (kind, run, task) = match &caller.kind {
             CallerKind::Person => (policy::CallerKind::Person, "", ""),
             CallerKind::Worker { run, task, .. } => (policy::CallerKind::Worker, run.as_str(), task.as_str()),
@@ -145,11 +155,11 @@ impl Verbs {
             task,
         };
         let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
-        self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
+        Ok(self.policy.decide(&input))
     }
 
     fn status(&self) -> Result<GetStatusReply, Failure> {
-        let needs = self.dispatch.list_needs(&need::ListNeedsRequest::default())?.needs.len() as u64;
+        let needs = crate::needs::list(self, &need::ListNeedsRequest::default())?.needs.len() as u64;
         Ok(GetStatusReply {
             version: self.info.version.clone(),
             pid: self.info.pid,
@@ -341,10 +351,10 @@ impl Call<'_> {
     }
 
     async fn need(&self, args: Value) -> Result<Value, Failure> {
-        let dispatch = &self.verbs.dispatch;
         let (id, how) = match self.verb {
             need::ListNeeds::NAME => {
-                return value::<need::ListNeeds>(dispatch.list_needs(&typed::<need::ListNeeds>(args)?)?);
+                let request = typed::<need::ListNeeds>(args)?;
+                return value::<need::ListNeeds>(crate::needs::list(self.verbs, &request)?);
             }
             need::Approve::NAME => (typed::<need::Approve>(args)?.id, Settle::Approve),
             need::Deny::NAME => (typed::<need::Deny>(args)?.id, Settle::Deny),
@@ -353,7 +363,8 @@ impl Call<'_> {
                 (request.id, Settle::Answer(request.option))
             }
         };
-        let settled = dispatch.settle_need(&id, how, self.caller.name.as_str(), self.idempotency()).await?;
+        let by = self.caller.name.as_str();
+        let settled = crate::needs::settle(self.verbs, &id, how, by, self.idempotency()).await?;
         value::<need::Approve>(settled)
     }
 
