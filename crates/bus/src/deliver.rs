@@ -8,6 +8,7 @@ use store::Store;
 
 use crate::Error;
 use crate::check_inbox::{inbox, injections};
+use crate::mail::MESSAGES;
 use crate::message::{item, of_row};
 
 /// Rows that are looked at for one delivery.
@@ -34,6 +35,14 @@ pub fn offered(ids: &[MessageId], recipient: &AgentName, channel: &str, actor: &
         Ok(NewEvent::of(&fact, format!("message/{id}"), actor)?)
     };
     ids.iter().map(event).collect()
+}
+
+/// One message.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn message(store: &Store, id: &MessageId) -> Result<Option<Message>, Error> {
+    store.get(MESSAGES, &[id.as_str().into()])?.map(|row| of_row(store, &row)).transpose()
 }
 
 /// The events that record that messages were before an agent's eyes, for whoever commits the evidence.

@@ -8,11 +8,13 @@
 mod ack_message;
 mod addressee;
 mod agents;
+pub mod auth;
 mod check_inbox;
 mod deliver;
 mod dismiss_terminals;
 mod error;
 mod feed;
+pub mod files;
 mod lease;
 mod leases;
 mod list_messages;
@@ -34,7 +36,7 @@ mod teams;
 pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
-pub use deliver::{injected, offered, waiting};
+pub use deliver::{injected, message, offered, waiting};
 pub use dismiss_terminals::dismiss_terminals;
 pub use error::Error;
 pub use feed::read_inbox_events;
@@ -62,7 +64,7 @@ use store::{Idempotency, Projection};
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
-    vec![Box::new(Agents), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
+    vec![Box::new(Agents), Box::new(files::Files), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
 }
 
 /// Who asks, as the face and the policy found it.

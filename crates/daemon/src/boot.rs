@@ -19,7 +19,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, janitor, owner, project, roll, token};
+use crate::{Error, Place, ServerInfo, files, janitor, owner, project, roll, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -117,6 +117,10 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
     let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
     dispatch.boot().await?;
+    let files = {
+        let (verbs, stop) = (Arc::clone(&verbs), stop.clone());
+        tokio::task::spawn_blocking(move || files::run(verbs, &stop))
+    };
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
         tracing::debug!(%error, "no earlier daemon left word of a failure");
@@ -131,9 +135,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping, keeping] {
+    for task in [serving, serving_http, sweeping, keeping, files] {
         if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
-            tracing::warn!("a task did not end in time");
+            tracing::warn!("a part did not end in time");
         }
     }
     remove_socket(&place);

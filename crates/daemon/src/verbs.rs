@@ -106,7 +106,7 @@ impl Invoke for Verbs {
 
 /// Where a caller stands: what holds the root's token through MCP is an agent that the user connected, not the user.
 fn stand(caller: Caller) -> Caller {
-    let is_mcp = caller.face == face::MCP_HTTP || caller.face == face::MCP_STDIO;
+    let is_mcp = [face::MCP_HTTP, face::MCP_SSE, face::MCP_STDIO].contains(&caller.face);
     match caller.kind {
         CallerKind::Person if is_mcp => Caller { kind: CallerKind::Agent, is_verified: false, ..caller },
         CallerKind::Person | CallerKind::Worker { .. } | CallerKind::Agent => caller,
@@ -131,6 +131,16 @@ impl Verbs {
     }
 
     fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
+        self.decide(caller, verb, args)?.refused(verb).map_or(Ok(()), Err)
+    }
+
+    /// What the policy says to a call.
+    pub(crate) fn decide(
+        &self,
+        caller: &Caller,
+        verb: &'static str,
+        args: &Value,
+    ) -> Result<policy::Decision, Failure> {
         let (kind, run, task) = match &caller.kind {
             CallerKind::Person => (policy::CallerKind::Person, "", ""),
             CallerKind::Worker { run, task, .. } => (policy::CallerKind::Worker, run.as_str(), task.as_str()),
@@ -149,11 +159,11 @@ impl Verbs {
             task,
         };
         let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
-        self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
+        Ok(self.policy.decide(&input))
     }
 
     fn status(&self) -> Result<GetStatusReply, Failure> {
-        let needs = self.dispatch.list_needs(&need::ListNeedsRequest::default())?.needs.len() as u64;
+        let needs = crate::needs::list(self, &need::ListNeedsRequest::default())?.needs.len() as u64;
         Ok(GetStatusReply {
             version: self.info.version.clone(),
             pid: self.info.pid,
@@ -364,16 +374,18 @@ impl Call<'_> {
             queue::ReadInboxEvents::NAME => answer!(ReadInboxEvents, bus::read_inbox_events),
             queue::ReceiveMessages::NAME => answer!(ReceiveMessages, bus::receive_messages),
             queue::ReviveMessage::NAME => answer!(ReviveMessage, bus::revive_message),
-            queue::SendRequest::NAME => answer!(SendRequest, bus::send_request, MessageId::from_bits(self.fresh_bits()?)),
+            queue::SendRequest::NAME => {
+                answer!(SendRequest, bus::send_request, MessageId::from_bits(self.fresh_bits()?))
+            }
             _ => answer!(SendTeamMessage, bus::send_team_message, MessageId::from_bits(self.fresh_bits()?)),
         }
     }
 
     async fn need(&self, args: Value) -> Result<Value, Failure> {
-        let dispatch = &self.verbs.dispatch;
         let (id, how) = match self.verb {
             need::ListNeeds::NAME => {
-                return value::<need::ListNeeds>(dispatch.list_needs(&typed::<need::ListNeeds>(args)?)?);
+                let request = typed::<need::ListNeeds>(args)?;
+                return value::<need::ListNeeds>(crate::needs::list(self.verbs, &request)?);
             }
             need::Approve::NAME => (typed::<need::Approve>(args)?.id, Settle::Approve),
             need::Deny::NAME => (typed::<need::Deny>(args)?.id, Settle::Deny),
@@ -382,7 +394,8 @@ impl Call<'_> {
                 (request.id, Settle::Answer(request.option))
             }
         };
-        let settled = dispatch.settle_need(&id, how, self.caller.name.as_str(), self.idempotency()).await?;
+        let by = self.caller.name.as_str();
+        let settled = crate::needs::settle(self.verbs, &id, how, by, self.idempotency()).await?;
         value::<need::Approve>(settled)
     }
 

@@ -62,9 +62,12 @@ codes! {
     "agent.timeout" Failed "the agent was silent or at work for too long";
     "agent.unknown" Agent "no agent of this name is configured";
     "agent.unmanaged" Usage "a worker may not start a daemon or a run";
+    "auth.bad-signature" Usage "a message is signed, and the signature is not believed";
     "auth.bad-token" Usage "the token is missing or wrong";
     "auth.foreign-host" Usage "the request names another host";
     "auth.foreign-origin" Usage "the request comes from another origin";
+    "auth.replayed" Usage "a signature was used before";
+    "auth.stale" Usage "a signature is too old or from the future";
     "bus.already-acked" Usage "the message was acknowledged before";
     "bus.already-replied" Usage "the request was answered before";
     "bus.ambiguous-recipient" Usage "several agents could be meant";
@@ -116,6 +119,13 @@ codes! {
     "dispatch.unknown-run" Usage "there is no such run";
     "dispatch.unknown-task" Usage "the run has no such task";
     "dispatch.worktree" Failed "a work tree could not be made";
+    "file.denied" Person "a person has said no to a message, or nobody said yes";
+    "file.expired" Failed "a message file lay there for too long";
+    "file.held" Person "a message waits for a person's yes";
+    "file.malformed" Usage "a message file does not parse";
+    "file.too-large" Usage "a message file is over the limit";
+    "file.unsafe" Usage "what lies in a message folder is no plain file";
+    "file.wrong-folder" Usage "a message file lies in somebody else's folder";
     "gate.refused" Gate "a gate refused the change";
     "git.bare" Usage "the repository has no work tree";
     "git.detached" Usage "HEAD is detached";
