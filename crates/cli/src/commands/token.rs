@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn rotate_key(context: &mut Context, revoke: bool) -> Outcome {
-    let key = daemon::rotate_key(context.place()?, revoke).map_err(Failure::from)?;
+    let key = daemon::rotate_key(&context.place()?, revoke).map_err(Failure::from)?;
     if context.json {
         context.out.json(&serde_json::json!({ "key": key }));
     } else {
@@ -59,7 +59,7 @@ fn sign(context: &mut Context, file: &Path) -> Outcome {
     let text = read(file).map_err(|error| {
         Failure::new("io.denied", "the message can't be read").at(file.display().to_string()).because(&error)
     })?;
-    let signed = daemon::sign_message(context.place()?, &text).map_err(Failure::from)?;
+    let signed = daemon::sign_message(&context.place()?, &text).map_err(Failure::from)?;
     context.out.line(signed.trim_end());
     Ok(())
 }
