@@ -78,6 +78,10 @@ fn what_is_dropped_while_the_daemon_is_down_is_taken_once() {
     sandbox.switchboard(&["down"]).ends_with(0);
     sandbox.drop_message("outbox/ada/send/first.json", &note("msg_1", "ada", "ben"));
     sandbox.drop_message("inbox/ben/second.json", &note("msg_2", "ada", "ben"));
+    if rustix::process::getuid().is_root() {
+        // As a container with users of its own writes into a mounted folder.
+        std::os::unix::fs::chown(sandbox.file("inbox/ben/second.json"), Some(54_321), Some(54_321)).unwrap();
+    }
 
     sandbox.up();
 
@@ -137,11 +141,17 @@ fn an_agent_with_nothing_but_files_talks_to_one_with_tools() {
     let by_lead = by_lead.env_only(sandbox.environment().set("SWITCHBOARD_AGENT", "lead")).output().unwrap();
     assert_eq!(by_lead.exit.code(), Some(0));
     let file = sandbox.finds("inbox/Coder 1/msg_task.json");
-    assert_eq!((&file["id"], &file["payload"], &file["recipient"]), (&json!("msg_task"), &json!("look at issue 7"), &json!("Coder 1")));
+    assert_eq!(
+        (&file["id"], &file["payload"], &file["recipient"]),
+        (&json!("msg_task"), &json!("look at issue 7"), &json!("Coder 1"))
+    );
     sandbox.reaches("msg_task", "offered");
 
-    fs::remove_file(sandbox.file("inbox/Coder 1/msg_task.json")).unwrap();
+    let inbox = |name: &str| sandbox.file(&format!("inbox/Coder 1/{name}"));
+    fs::rename(inbox("msg_task.json"), inbox("seen-msg_task.json")).unwrap();
     sandbox.reaches("msg_task", "injected");
+    // Its own name for our file is no message of its own.
+    sandbox.misses("inbox/Coder 1/seen-msg_task.json");
 
     let result = json!({ "id": "r1", "inReplyTo": "msg_task", "status": "completed", "processedAt": "now",
         "artifacts": ["src/lib.rs"], "error": null });
@@ -151,6 +161,7 @@ fn an_agent_with_nothing_but_files_talks_to_one_with_tools() {
     sandbox.drop_message("outbox/Coder 1/send/answer.json", &answer);
     sandbox.reaches("msg_task", "acked");
     sandbox.finds("outbox/Coder 1/receipt_msg_answer.json");
+    assert!(!sandbox.file("set-aside").exists());
     let inbox = sandbox.call(&["check_inbox", "agent=lead"]).to_string();
     for words in ["\"done\"", "msg_result_", "src/lib.rs", "\"sender_verified\":false"] {
         assert!(inbox.contains(words), "{words}: {inbox}");
@@ -324,6 +335,7 @@ fn the_activity_log_tells_what_happened_and_not_what_was_said() {
     sandbox.switchboard(&["restart"]).ends_with(0);
     sandbox.call(&["send_message", "recipient=ben", "payload=hush", "id=msg_2"]);
     assert!(within(SEEN, || log().contains("msg_2")));
-    let rows: Vec<u64> = log().lines().map(|row| serde_json::from_str::<Value>(row).unwrap()["seq"].as_u64().unwrap()).collect();
+    let rows: Vec<u64> =
+        log().lines().map(|row| serde_json::from_str::<Value>(row).unwrap()["seq"].as_u64().unwrap()).collect();
     assert!(rows.is_sorted_by(|a, b| a < b), "rows are doubled: {rows:?}");
 }

@@ -37,7 +37,8 @@ impl Server {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         stream.set_read_timeout(Some(ANSWER)).unwrap();
         let length = body.len();
-        let head = format!("{line} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {length}\r\n\r\n{body}", self.address());
+        let head =
+            format!("{line} HTTP/1.1\r\nHost: {}\r\n{headers}Content-Length: {length}\r\n\r\n{body}", self.address());
         stream.write_all(head.as_bytes()).unwrap();
         BufReader::new(stream)
     }

@@ -149,7 +149,10 @@ async fn ends(task: tokio::task::JoinHandle<()>) {
 
 fn open_store(place: &Place) -> Result<Store, Error> {
     let config = store::Config::new(place.store());
-    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(bus::files::Files), Box::new(Work)])?)
+    Ok(Store::open(
+        store::Config { clock: Clock::system(), ..config },
+        vec![Box::new(bus::Mail), Box::new(bus::files::Files), Box::new(Work)],
+    )?)
 }
 
 /// The user's rules or ours, narrowed by the project's.

@@ -180,9 +180,9 @@ fn name(fields: &Fields, field: &str, folder: Option<&str>) -> Result<AgentName,
 fn envelope(fields: &Fields) -> Result<Option<Envelope>, Failure> {
     match fields.get("auth") {
         None | Some(Value::Null) => Ok(None),
-        Some(auth) => serde_json::from_value(auth.clone()).map(Some).map_err(|_| {
-            Failure::new("auth.bad-signature", "`auth` needs version, nonce, payloadHash and signature")
-        }),
+        Some(auth) => serde_json::from_value(auth.clone())
+            .map(Some)
+            .map_err(|_| Failure::new("auth.bad-signature", "`auth` needs version, nonce, payloadHash and signature")),
     }
 }
 

@@ -176,7 +176,9 @@ pub async fn mark_gone(store: &Store, files: &[Out], how: Gone) -> Result<(), Er
     for file in files {
         batch = batch.event(gone(file, how)?);
         if how == Gone::PickedUp {
-            for event in crate::deliver::injected(std::slice::from_ref(&file.id), &file.recipient, "file picked up", "daemon")? {
+            for event in
+                crate::deliver::injected(std::slice::from_ref(&file.id), &file.recipient, "file picked up", "daemon")?
+            {
                 batch = batch.event(event);
             }
         }

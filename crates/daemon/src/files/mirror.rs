@@ -83,8 +83,7 @@ impl Mirror {
         let path = desk.project().join("sessions/activity.jsonl");
         let mut options = fs::OpenOptions::new();
         let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
-        let mut file =
-            options.create(true).read(true).append(true).mode(0o600).custom_flags(nofollow).open(&path)?;
+        let mut file = options.create(true).read(true).append(true).mode(0o600).custom_flags(nofollow).open(&path)?;
         let mut at = match self.written {
             Some(at) if file.metadata()?.len() > 0 => at,
             Some(_) | None => mend(&mut file)?.unwrap_or_else(|| head.saturating_sub(BEGIN)),

@@ -175,16 +175,16 @@ mod tests {
 
     #[test]
     fn a_token_in_the_query_counts_for_the_older_transport_only() {
-        let of = |uri: &'static str, headers: &HeaderMap| {
-            in_query(&Uri::from_static(uri), headers).map(str::to_owned)
-        };
+        let of = |uri: &'static str, headers: &HeaderMap| in_query(&Uri::from_static(uri), headers).map(str::to_owned);
         let none = HeaderMap::new();
         let mut other = HeaderMap::new();
         other.append(header::AUTHORIZATION, axum::http::HeaderValue::from_static("Bearer x"));
 
         assert_eq!(of("/sse?token=abc", &none).as_deref(), Some("abc"));
         assert_eq!(of("/messages?sessionId=1&token=abc", &none).as_deref(), Some("abc"));
-        for uri in ["/mcp?token=abc", "/v1/get_status?token=abc", "/sse?token=", "/sse?token=a&token=b", "/sse?xtoken=a"] {
+        for uri in
+            ["/mcp?token=abc", "/v1/get_status?token=abc", "/sse?token=", "/sse?token=a&token=b", "/sse?xtoken=a"]
+        {
             assert_eq!(of(uri, &none), None, "{uri}");
         }
         assert_eq!(of("/sse?token=abc", &other), None);

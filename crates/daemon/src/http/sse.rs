@@ -87,7 +87,8 @@ impl Sessions {
         let session = Session { caller: caller.clone(), lines, posts };
         self.by_id().insert(id.clone(), session);
         let stop = self.0.stop.child_token();
-        let served = mcp::serve_lines(Arc::clone(&self.0.invoke), caller, read, write, format!("sse-{id}"), stop.clone());
+        let served =
+            mcp::serve_lines(Arc::clone(&self.0.invoke), caller, read, write, format!("sse-{id}"), stop.clone());
         tokio::spawn(served);
         let endpoint = token.map_or_else(String::new, |token| format!("&token={token}"));
         let endpoint = format!("event: endpoint\ndata: /messages?sessionId={id}{endpoint}\n\n");
