@@ -117,8 +117,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
     let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
     dispatch.boot().await?;
+    let no_files = stop.child_token();
     let files = {
-        let (verbs, stop) = (Arc::clone(&verbs), stop.clone());
+        let (verbs, stop) = (Arc::clone(&verbs), no_files.clone());
         tokio::task::spawn_blocking(move || files::run(verbs, &stop))
     };
     info.write(&place.project)?;
@@ -132,19 +133,26 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
         dispatch.stop_workers(STOP_WORKERS).await;
     }
     info.retract(&place.project);
+    // First, so that the record is closed soon after the sockets are.
+    no_files.cancel();
+    ends(files).await;
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping, keeping, files] {
-        if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
-            tracing::warn!("a part did not end in time");
-        }
+    for task in [serving, serving_http, sweeping, keeping] {
+        ends(task).await;
     }
     remove_socket(&place);
     drop(verbs);
     store.close();
     drop(lock);
     Ok(())
+}
+
+async fn ends(task: tokio::task::JoinHandle<()>) {
+    if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
+        tracing::warn!("a part did not end in time");
+    }
 }
 
 fn open_store(place: &Place) -> Result<Store, Error> {

@@ -3,7 +3,7 @@
 //! looks at what is there, so nothing depends on a wake that was missed.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bus::auth::Keys;
@@ -36,6 +36,8 @@ const GATHER: Duration = Duration::from_millis(25);
 pub(crate) struct Desk {
     verbs: Arc<Verbs>,
     runtime: Handle,
+    /// The root's token as it was last seen.
+    token: Mutex<Option<String>>,
 }
 
 /// Why a pass ended early; the next one tries again.
@@ -53,7 +55,7 @@ enum Trouble {
 
 /// Runs until `stop`.
 pub(crate) fn run(verbs: Arc<Verbs>, stop: &CancellationToken) {
-    let desk = Desk { verbs, runtime: Handle::current() };
+    let desk = Desk { verbs, runtime: Handle::current(), token: Mutex::default() };
     let bell = watch::Bell::new(&desk, stop);
     let (mut look, mut deliver) = (look::Look::default(), deliver::Deliver::default());
     let (mut mirror, mut housekeeping) = (mirror::Mirror::default(), housekeeping::Housekeeping::new());
@@ -97,8 +99,23 @@ impl Desk {
             project::prepare(self.project())?;
             ["inbox", "outbox"].iter().try_for_each(|name| crate::place::private_folder(&self.project().join(name)))
         };
-        made().map_err(|error| Trouble::Refused(error.to_failure()))?;
+        made().and_then(|()| self.keep_token()).map_err(|error| Trouble::Refused(error.to_failure()))?;
         Ok(Folder::root(self.project())?)
+    }
+
+    /// Puts the token and our address back where somebody has swept them away with everything else: who has the token goes
+    /// on, and who looks for us finds us.
+    fn keep_token(&self) -> Result<(), Error> {
+        let mut known = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = crate::token::read(self.project())?;
+        if found.is_none()
+            && let Some(token) = known.as_deref()
+        {
+            crate::token::put_back(self.project(), token)?;
+            return self.verbs.info.write(self.project());
+        }
+        *known = found;
+        Ok(())
     }
 
     /// The keys as they are now: they may have been rotated.

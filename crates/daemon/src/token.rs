@@ -43,8 +43,13 @@ pub fn rotate(project: &Path) -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
     let token = protocol::id::Digest(bytes).hex();
-    project::write_private(&path(project), format!("{token}\n").as_bytes())?;
+    put_back(project, &token)?;
     Ok(token)
+}
+
+/// Writes a token down.
+pub(crate) fn put_back(project: &Path, token: &str) -> Result<(), Error> {
+    project::write_private(&path(project), format!("{token}\n").as_bytes())
 }
 
 /// The file of the keys that sign message files.

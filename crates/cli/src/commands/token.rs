@@ -49,7 +49,8 @@ fn rotate_key(context: &mut Context, revoke: bool) -> Outcome {
     if context.json {
         context.out.json(&serde_json::json!({ "key": key }));
     } else {
-        let old = if revoke { "the old ones count for nothing" } else { "the old one counts for what was signed before" };
+        let old =
+            if revoke { "the old ones count for nothing" } else { "the old one counts for what was signed before" };
         context.out.line(format!("{key} signs message files from now on; {old}"));
     }
     Ok(())

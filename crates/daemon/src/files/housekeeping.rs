@@ -148,3 +148,57 @@ fn prune(root: &Folder) -> Result<(), Trouble> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Folder) -> Vec<String> {
+        folder.entries().unwrap().into_iter().map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn only_old_receipts_leave_an_outbox() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        let ada = root.make_all(["outbox", "ada"]).unwrap();
+        for name in ["receipt_msg_1.json", "msg_1.result.json", "notes.json"] {
+            ada.replace(name, b"{}").unwrap();
+        }
+        let changed = ada.changed_at("receipt_msg_1.json").unwrap();
+
+        remove_receipts(&root, changed).unwrap();
+        assert_eq!(names(&ada).len(), 3, "it is not old yet");
+        remove_receipts(&root, changed + 1).unwrap();
+
+        assert_eq!(names(&ada), ["msg_1.result.json", "notes.json"]);
+    }
+
+    #[test]
+    fn empty_folders_of_the_archive_go_and_inboxes_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        drop(root.make_all(["archive", "2026-01"]).unwrap());
+        root.make_all(["archive", "2026-02"]).unwrap().replace("x.json", b"{}").unwrap();
+        drop(root.make_all(["inbox", "ada"]).unwrap());
+
+        prune(&root).unwrap();
+
+        assert_eq!(names(&root.sub("archive").unwrap().unwrap()), ["2026-02"]);
+        assert_eq!(names(&root.sub("inbox").unwrap().unwrap()), ["ada"]);
+    }
+
+    #[test]
+    fn a_policy_file_changes_what_it_names_and_a_broken_one_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        assert_eq!(rules(&root), Rules::default());
+
+        root.replace("housekeeping.policy.json", br#"{"enabled":false,"staleUnprocessedUnknownAgentsOnly":true}"#)
+            .unwrap();
+        assert_eq!(rules(&root), Rules { enabled: false, ..Rules::default() });
+
+        root.replace("housekeeping.policy.json", b"{").unwrap();
+        assert_eq!(rules(&root), Rules::default());
+    }
+}

@@ -17,14 +17,14 @@ const MAX_JOINED: usize = 256;
 /// Why a file was not taken now.
 pub(super) enum Not {
     /// It does not parse; it may still be being written.
-    Whole(Failure),
+    Whole(Box<Failure>),
     /// Something of ours fails.
-    Trouble(Trouble),
+    Trouble(Box<Trouble>),
 }
 
 impl<T: Into<Trouble>> From<T> for Not {
     fn from(trouble: T) -> Self {
-        Self::Trouble(trouble.into())
+        Self::Trouble(Box::new(trouble.into()))
     }
 }
 
@@ -38,12 +38,15 @@ enum Verdict {
 pub(super) fn message(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], origin: Origin<'_>) -> Result<(), Not> {
     let file = match MessageFile::parse(bytes, origin) {
         Ok(file) => file,
-        Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(failure)),
+        Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
         Err(failure) => {
             let owner = if let Origin::Send(name) = origin { Some(name) } else { None };
             return Ok(refuse(desk, root, at, owner, &failure)?);
         }
     };
+    if is_copy(desk, &file)? {
+        return Ok(archive(root, at, desk.now())?);
+    }
     let from = at.text();
     let receipt = match admit(desk, &file, &from, bytes) {
         Ok(receipt) => receipt,
@@ -52,6 +55,18 @@ pub(super) fn message(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], orig
     };
     leave_receipt(root, &file.sender, &receipt)?;
     Ok(archive(root, at, desk.now())?)
+}
+
+/// Whether a file is one that we wrote, under another name: its reader puts it aside in its own way.
+fn is_copy(desk: &Desk, file: &MessageFile) -> Result<bool, Trouble> {
+    let store = &desk.verbs.store;
+    if !bus::files::was_written(store, &file.id)? || bus::files::known(store, file)? == Known::Sent {
+        return Ok(false);
+    }
+    let same = |message: protocol::message::Message| {
+        (message.action, &message.sender, &message.payload) == (file.action, &file.sender, &file.payload)
+    };
+    Ok(bus::message(store, &file.id)?.is_some_and(same))
 }
 
 /// Failures that are not the file's.
@@ -183,7 +198,7 @@ fn denied(id: &MessageId) -> Failure {
 pub(super) fn result(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], agent: &str) -> Result<(), Not> {
     let result = match ResultFile::parse(bytes) {
         Ok(result) => result,
-        Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(failure)),
+        Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
         Err(failure) => return Ok(refuse(desk, root, at, Some(agent), &failure)?),
     };
     match answer(desk, &result, bytes, agent, &at.text()) {

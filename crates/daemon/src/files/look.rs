@@ -11,7 +11,7 @@ use super::deliver::Deliver;
 use super::{Desk, Trouble, intake};
 
 /// How long a file that stops in the middle of its JSON is waited for, after its last change.
-const UNFINISHED: Duration = Duration::from_secs(10);
+const UNFINISHED: Duration = Duration::from_secs(30);
 
 /// How long one that is wrong otherwise is: its writer may be about to write it again.
 const WRONG: Duration = Duration::from_secs(1);
@@ -146,11 +146,11 @@ impl Look {
                 self.taken += 1;
                 Ok(())
             }
-            Err(intake::Not::Trouble(trouble)) => Err(trouble),
+            Err(intake::Not::Trouble(trouble)) => Err(*trouble),
             Err(intake::Not::Whole(failure)) => {
                 let patience = if is_unfinished(&bytes) { UNFINISHED } else { WRONG };
                 tracing::debug!(path, %failure, "a message file is not whole yet");
-                self.patiently(desk, root, at, kind, (patience, failure), seen)
+                self.patiently(desk, root, at, kind, (patience, *failure), seen)
             }
         }
     }

@@ -1,11 +1,12 @@
 //! What wakes the loop: the folders, the log, the end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use notify::event::{AccessKind, AccessMode};
+use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio_util::sync::CancellationToken;
 
@@ -15,13 +16,18 @@ use super::Desk;
 pub(super) struct Bell {
     rung: Receiver<()>,
     watching: Mutex<Watching>,
+    /// A watched folder itself is gone or has another name; the one that stands there now must be watched.
+    is_stale: Arc<AtomicBool>,
 }
 
 /// What tells us of changes, and for which folders; they may be swept away and made again.
 struct Watching {
     watcher: Option<RecommendedWatcher>,
-    inodes: [u64; 2],
+    is_watched: [bool; 2],
 }
+
+/// The folders that are watched, with all that is in them.
+const WATCHED: [&str; 2] = ["inbox", "outbox"];
 
 // === impl Bell ===
 
@@ -46,31 +52,39 @@ impl Bell {
         let changes = |event: &notify::Event| {
             !event.kind.is_access() || matches!(event.kind, EventKind::Access(AccessKind::Close(AccessMode::Write)))
         };
+        let is_stale = Arc::new(AtomicBool::new(false));
+        let (project, stale) = (desk.project().to_owned(), Arc::clone(&is_stale));
+        let is_root = move |path: &PathBuf| WATCHED.iter().any(|name| *path == project.join(name));
         let heard = move |event: notify::Result<notify::Event>| {
-            if event.as_ref().map_or(true, changes) {
+            let Ok(event) = event else { return press(&of_folders) };
+            let moves = event.kind.is_remove() || matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
+            if moves && event.paths.iter().any(&is_root) {
+                stale.store(true, Ordering::Release);
+            }
+            if changes(&event) {
                 press(&of_folders);
             }
         };
         let watcher = notify::recommended_watcher(heard)
             .inspect_err(|error| tracing::warn!(%error, "folders can't be watched; they are polled"))
             .ok();
-        Self { rung, watching: Mutex::new(Watching { watcher, inodes: [0, 0] }) }
+        Self { rung, watching: Mutex::new(Watching { watcher, is_watched: [false; 2] }), is_stale }
     }
 
     /// Watches the folders that are there now.
     pub(super) fn attend(&self, project: &Path) {
-        use std::os::unix::fs::MetadataExt as _;
         let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
-        for (i, name) in ["inbox", "outbox"].into_iter().enumerate() {
-            let path = project.join(name);
-            let Ok(inode) = std::fs::symlink_metadata(&path).map(|found| found.ino()) else { continue };
-            if watching.inodes[i] == inode {
+        let watching = &mut *watching;
+        if self.is_stale.swap(false, Ordering::AcqRel) {
+            watching.is_watched = [false; 2];
+        }
+        let Some(watcher) = &mut watching.watcher else { return };
+        for (name, is_watched) in WATCHED.into_iter().zip(&mut watching.is_watched) {
+            if *is_watched {
                 continue;
             }
-            watching.inodes[i] = inode;
-            if let Some(watcher) = &mut watching.watcher
-                && let Err(error) = watcher.watch(&path, RecursiveMode::Recursive)
-            {
+            *is_watched = true;
+            if let Err(error) = watcher.watch(&project.join(name), RecursiveMode::Recursive) {
                 tracing::warn!(%error, name, "a folder can't be watched; it is polled");
             }
         }

@@ -160,3 +160,15 @@ fn a_message_of_several_lines_becomes_one() {
     assert_eq!(line_of(b"{").unwrap_err().code, "request.malformed");
     assert_eq!(line_of(&vec![b' '; MAX_LINE_BYTES]).unwrap_err().code, "request.too-large");
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_body_becomes_one_line_of_the_same_json_or_nothing(body in "[\\[\\]{}\",:0-9a-z \r\n\\\\]{0,60}") {
+        if let Ok(line) = line_of(body.as_bytes()) {
+            proptest::prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let (before, after): (serde_json::Value, serde_json::Value) =
+                (serde_json::from_str(&body).unwrap(), serde_json::from_slice(&line).unwrap());
+            proptest::prop_assert_eq!(before, after);
+        }
+    }
+}
