@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: measurements. Each prints one JSON object on its last line; none of them is a test.
 
-mod daemon;
+pub(crate) mod daemon;
 mod start;
 
 use std::path::Path;

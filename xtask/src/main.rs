@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Chore::Layers => layers::run(&root()),
         Chore::Schemas(args) => schemas::run(&root(), &args),
         Chore::Bench(bench) => bench::run(&root(), &bench),
-        Chore::Torture(torture) => torture::run(&torture),
+        Chore::Torture(torture) => torture::run(&root(), &torture),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

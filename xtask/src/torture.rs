@@ -5,9 +5,11 @@ mod bits;
 mod board;
 mod disk;
 mod faults;
+mod kill;
 mod power;
 mod rng;
 mod scratch;
+mod sim;
 mod tape;
 mod vfs;
 mod work;
@@ -23,16 +25,22 @@ pub(crate) enum Torture {
     Bits(bits::Args),
     /// Have the disk fail at every write, sync and open
     Faults(faults::Args),
+    /// Kill the daemon at random under senders, receivers and holders of leases
+    Kill(kill::Args),
+    /// Play histories of the bus under simulated time
+    Sim(sim::Args),
 }
 
 /// Breaks things.
 ///
 /// # Errors
 /// When a promise broke with them, or nothing could be tried.
-pub(crate) fn run(torture: &Torture) -> anyhow::Result<()> {
+pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<()> {
     match torture {
         Torture::Power(args) => power::run(args),
         Torture::Bits(args) => bits::run(args),
         Torture::Faults(args) => faults::run(args),
+        Torture::Kill(args) => kill::run(root, args),
+        Torture::Sim(args) => sim::run(args),
     }
 }

@@ -93,7 +93,11 @@ impl Store {
                 let answer = sqlite.commit(&self.inner.core, batch)?;
                 answer.await.unwrap_or_else(|_| Err(self.inner.core.reason()))
             }
-            Backend::Memory(memory) => self.inner.commit_in_memory(memory, &batch),
+            Backend::Memory(memory) => {
+                // As on disk, others get their turn between what a caller has read and what it writes: simulations meet the same races.
+                tokio::task::yield_now().await;
+                self.inner.commit_in_memory(memory, &batch)
+            }
         }
     }
 

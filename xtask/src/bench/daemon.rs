@@ -8,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use protocol::error::Failure;
 use protocol::verb::Verb as _;
 use protocol::verb::system::GetStatus;
-use protocol::wire::{Call, Hello, WIRE_VERSION};
+use protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -42,7 +43,8 @@ impl Place {
         Ok(place)
     }
 
-    fn repo(&self) -> PathBuf {
+    /// The repository.
+    pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
     }
 
@@ -88,18 +90,67 @@ impl Place {
 
     /// The process id that a daemon answers with, once there is one.
     fn ask(&self) -> Option<u64> {
-        let folder = self.repo().join(".switchboard");
-        let info: Value = serde_json::from_slice(&fs::read(folder.join("server_info.json")).ok()?).ok()?;
-        let token = fs::read_to_string(folder.join("auth_token")).ok()?.trim().to_owned();
-        let mut stream = UnixStream::connect(info["socket"].as_str()?).ok()?;
-        stream.set_read_timeout(Some(LIMIT)).ok()?;
-        let hello = Hello::Calls { v: WIRE_VERSION, token: Some(token), name: Some("bench".to_owned()) };
-        let call = Call { id: 1, verb: GetStatus::NAME.to_owned(), args: json!({}), key: None };
-        let lines = format!("{}\n{}\n", serde_json::to_string(&hello).ok()?, serde_json::to_string(&call).ok()?);
-        stream.write_all(lines.as_bytes()).ok()?;
+        let mut client = Client::connect(&self.repo(), "bench").ok()?;
+        client.call(GetStatus::NAME, json!({}), None).ok()?.ok()?["pid"].as_u64()
+    }
+
+    /// Calls the daemon under a name.
+    ///
+    /// # Errors
+    /// When none runs.
+    pub(crate) fn connect(&self, name: &str) -> anyhow::Result<Client> {
+        Client::connect(&self.repo(), name)
+    }
+}
+
+/// A connection to a daemon's socket, one call at a time.
+#[derive(Debug)]
+pub(crate) struct Client {
+    lines: BufReader<UnixStream>,
+    next: u64,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Connects to the daemon of a repository.
+    ///
+    /// # Errors
+    /// When none runs.
+    pub(crate) fn connect(repo: &Path, name: &str) -> anyhow::Result<Self> {
+        let folder = repo.join(".switchboard");
+        let info: Value = serde_json::from_slice(&fs::read(folder.join("server_info.json"))?)?;
+        let token = fs::read_to_string(folder.join("auth_token"))?.trim().to_owned();
+        let stream = UnixStream::connect(info["socket"].as_str().context("no socket")?)?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        let hello = Hello::Calls { v: WIRE_VERSION, token: Some(token), name: Some(name.to_owned()) };
+        let mut client = Self { lines: BufReader::new(stream), next: 0 };
+        client.write(&serde_json::to_string(&hello)?)?;
+        Ok(client)
+    }
+
+    /// One call: the reply, or the daemon's refusal.
+    ///
+    /// # Errors
+    /// When the connection breaks; then it is unknown whether the call was carried out.
+    pub(crate) fn call(&mut self, verb: &str, args: Value, key: Option<String>) -> anyhow::Result<Result<Value, Failure>> {
+        self.next += 1;
+        let call = Call { id: self.next, verb: verb.to_owned(), args, key };
+        self.write(&serde_json::to_string(&call)?)?;
         let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line).ok()?;
-        serde_json::from_str::<Value>(&line).ok()?["ok"]["pid"].as_u64()
+        if self.lines.read_line(&mut line)? == 0 {
+            bail!("the daemon hung up");
+        }
+        let answer: Answer = serde_json::from_str(&line)?;
+        match (answer.ok, answer.error) {
+            (Some(reply), None) => Ok(Ok(reply)),
+            (_, Some(failure)) => Ok(Err(failure)),
+            (None, None) => Ok(Ok(Value::Null)),
+        }
+    }
+
+    fn write(&mut self, line: &str) -> anyhow::Result<()> {
+        Ok(self.lines.get_mut().write_all(format!("{line}\n").as_bytes())?)
     }
 }
 
@@ -112,6 +163,13 @@ pub(crate) struct Daemon {
 // === impl Daemon ===
 
 impl Daemon {
+    /// Ends it as a crash would, and waits until it is gone.
+    pub(crate) fn kill(mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Memory that it holds, in megabytes of a million bytes.
     pub(crate) fn resident_mb(&self) -> anyhow::Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;

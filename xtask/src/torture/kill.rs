@@ -1,0 +1,118 @@
+//! `kill -9` of the daemon at random moments, under senders, receivers and holders of leases who all keep a diary; and at the end a comparison of their diaries with
+//! the record.
+
+mod actors;
+mod history;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use clap::Args as ClapArgs;
+use serde_json::json;
+
+use super::rng::Rng;
+use crate::bench::daemon::Place;
+use actors::{Diary, Post};
+
+/// How to kill.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// How often
+    #[arg(long, default_value_t = 1_000)]
+    kills: u64,
+    /// Decides the moments
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The binary; `target/debug/switchboard` when left out
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
+const SENDERS: usize = 16;
+const RECEIVERS: usize = 4;
+const HOLDERS: usize = 3;
+
+/// Longest life of a daemon in milliseconds.
+const LIFE_MS: usize = 120;
+
+/// Longest time in which the receivers empty their inboxes at the end.
+const DRAIN: Duration = Duration::from_secs(120);
+
+/// Kills, and compares.
+///
+/// # Errors
+/// When a promise is broken, or a daemon does not come up again.
+pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
+    let binary = args.binary.clone().unwrap_or_else(|| root.join("target/debug/switchboard"));
+    let binary = binary.canonicalize().with_context(|| format!("{}: build it first", binary.display()))?;
+    let place = Place::new(&binary)?;
+    let (first, cold) = place.start()?;
+    let mut daemon = Some(first);
+    let post = Arc::new(Post::new(place.repo(), RECEIVERS)?);
+    let (sending, receiving) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
+    let spawn = |role: fn(&Post, usize, &AtomicBool) -> anyhow::Result<Diary>, number, goes: &Arc<AtomicBool>| {
+        let (post, goes) = (Arc::clone(&post), Arc::clone(goes));
+        std::thread::spawn(move || role(&post, number, &goes))
+    };
+    let senders: Vec<_> = (0..SENDERS).map(|number| spawn(actors::send, number, &sending)).collect();
+    let holders: Vec<_> = (0..HOLDERS).map(|number| spawn(actors::hold, number, &sending)).collect();
+    let receivers: Vec<_> = (0..RECEIVERS).map(|number| spawn(actors::receive, number, &receiving)).collect();
+
+    let mut rng = Rng::new(args.seed);
+    let mut ready = Vec::new();
+    for _ in 0..args.kills {
+        std::thread::sleep(Duration::from_millis(rng.below(LIFE_MS) as u64));
+        if let Some(daemon) = daemon.take() {
+            daemon.kill()?;
+        }
+        let (again, took) = place.start()?;
+        ready.push(took);
+        daemon = Some(again);
+    }
+    sending.store(false, Ordering::SeqCst);
+    let mut diaries = Diary::default();
+    for actor in senders.into_iter().chain(holders) {
+        diaries.add(join(actor)?);
+    }
+    drain(&post)?;
+    receiving.store(false, Ordering::SeqCst);
+    for actor in receivers {
+        diaries.add(join(actor)?);
+    }
+    let verdict = history::compare(&post, diaries)?;
+    if verdict.sent == 0 || verdict.acked == 0 || verdict.leases == 0 || (args.kills > 0 && verdict.retried == 0) {
+        bail!("nothing was proven: {verdict:?}");
+    }
+    ready.sort();
+    let p99 = ready.get((ready.len() * 99 / 100).min(ready.len().saturating_sub(1))).copied().unwrap_or(cold);
+    println!(
+        "{}",
+        json!({
+            "kills": args.kills, "senders": SENDERS, "receivers": RECEIVERS,
+            "sent": verdict.sent, "acked": verdict.acked, "retried": verdict.retried, "redelivered": verdict.redelivered,
+            "leases": verdict.leases, "events": verdict.events,
+            "lost": 0, "doubled": 0, "out_of_order": 0, "phantoms": 0,
+            "restart_p99_over_cold": (p99.as_secs_f64() / cold.as_secs_f64() * 100.0).round() / 100.0,
+        })
+    );
+    Ok(())
+}
+
+fn join(actor: std::thread::JoinHandle<anyhow::Result<Diary>>) -> anyhow::Result<Diary> {
+    actor.join().map_err(|_| anyhow::anyhow!("an actor panicked"))?
+}
+
+/// Waits until nothing is left to be received.
+fn drain(post: &Post) -> anyhow::Result<()> {
+    let began = Instant::now();
+    while began.elapsed() < DRAIN {
+        if post.unread()? == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bail!("{} messages are left after {} s", post.unread()?, DRAIN.as_secs())
+}

@@ -1,0 +1,231 @@
+//! Those who use the daemon while it is killed. Each repeats a call whose answer it did not hear, under the same name, and writes down what it was told.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use protocol::error::Failure;
+use serde_json::{Value, json};
+
+use crate::bench::daemon::Client;
+
+/// Longest time for one call to be answered, over as many daemons as it takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a receiver holds a message; one that a kill took from it comes again after that.
+const LEASE_MS: u64 = 5_000;
+
+/// Where the daemon is, and who receives.
+pub(super) struct Post {
+    repo: PathBuf,
+    pub(super) receivers: Vec<String>,
+    /// Counts up with every answer that somebody heard: the order in which things were known to have happened.
+    clock: AtomicU64,
+}
+
+/// What one or several actors were told.
+#[derive(Debug, Default)]
+pub(super) struct Diary {
+    /// Accepted messages with recipient, sender, and the number among this sender's.
+    pub(super) accepted: BTreeMap<String, (String, usize, u64)>,
+    /// Messages that were tried.
+    pub(super) tried: BTreeMap<String, String>,
+    /// Deliveries in the order in which they were heard.
+    pub(super) delivered: Vec<(String, u32)>,
+    /// Acknowledged messages.
+    pub(super) acked: Vec<String>,
+    /// Leases: token, when it was known to be granted, and when it was given back or over.
+    pub(super) leases: Vec<(u64, u64, u64)>,
+    /// Calls that were repeated because their answer was lost.
+    pub(super) retried: u64,
+}
+
+// === impl Diary ===
+
+impl Diary {
+    pub(super) fn add(&mut self, other: Self) {
+        self.accepted.extend(other.accepted);
+        self.tried.extend(other.tried);
+        self.delivered.extend(other.delivered);
+        self.acked.extend(other.acked);
+        self.leases.extend(other.leases);
+        self.retried += other.retried;
+    }
+}
+
+// === impl Post ===
+
+impl Post {
+    /// Registers the receivers and the holders of leases.
+    pub(super) fn new(repo: PathBuf, receivers: usize) -> anyhow::Result<Self> {
+        let receivers: Vec<String> = (0..receivers).map(|number| format!("receiver-{number}")).collect();
+        let post = Self { repo, receivers, clock: AtomicU64::new(1) };
+        let mut line = Line::new(&post, "torture");
+        let holders = (0..8).map(|number| format!("holder-{number}"));
+        for name in post.receivers.iter().cloned().chain(holders) {
+            line.ask("register_agent", &json!({ "name": name }), None)?.map_err(told)?;
+        }
+        Ok(post)
+    }
+
+    /// Messages that nobody has acknowledged.
+    pub(super) fn unread(&self) -> anyhow::Result<u64> {
+        let status = Line::new(self, "torture").ask("get_status", &json!({}), None)?.map_err(told)?;
+        status["unread"].as_u64().context("unread")
+    }
+
+    /// Everything that the record says about mail: kind, facts, and for a sent message its place and number.
+    pub(super) fn events(&self) -> anyhow::Result<Vec<Value>> {
+        let (mut all, mut after) = (Vec::new(), 0);
+        let mut line = Line::new(self, "torture");
+        loop {
+            let page = line.ask("read_events", &json!({ "after": after, "limit": 1000 }), None)?.map_err(told)?;
+            let cursor = page["cursor"].as_u64().context("cursor")?;
+            all.extend(page["events"].as_array().cloned().unwrap_or_default());
+            if cursor <= after || Some(cursor) == page["head"].as_u64() {
+                return Ok(all);
+            }
+            after = cursor;
+        }
+    }
+
+    /// What `verify_log` says.
+    pub(super) fn verify(&self) -> anyhow::Result<Value> {
+        Line::new(self, "torture").ask("verify_log", &json!({}), None)?.map_err(told)
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+fn told(failure: Failure) -> anyhow::Error {
+    anyhow::anyhow!("{}: {}", failure.code, failure.what)
+}
+
+/// A caller that outlives daemons.
+struct Line<'a> {
+    post: &'a Post,
+    name: String,
+    client: Option<Client>,
+    retried: u64,
+}
+
+// === impl Line ===
+
+impl<'a> Line<'a> {
+    fn new(post: &'a Post, name: &str) -> Self {
+        Self { post, name: name.to_owned(), client: None, retried: 0 }
+    }
+
+    /// Asks until there is an answer.
+    fn ask(&mut self, verb: &str, args: &Value, key: Option<&str>) -> anyhow::Result<Result<Value, Failure>> {
+        let began = Instant::now();
+        let mut lost = false;
+        while began.elapsed() < PATIENCE {
+            if self.client.is_none() {
+                self.client = Client::connect(&self.post.repo, &self.name).ok();
+            }
+            let Some(client) = &mut self.client else {
+                std::thread::sleep(Duration::from_millis(3));
+                continue;
+            };
+            match client.call(verb, args.clone(), key.map(str::to_owned)) {
+                Ok(Err(failure)) if failure.code == "daemon.unreachable" || failure.code == "store.fatal" => {
+                    self.client = None;
+                }
+                Ok(answer) => {
+                    self.retried += u64::from(lost);
+                    return Ok(answer);
+                }
+                Err(_) => {
+                    lost = true;
+                    self.client = None;
+                }
+            }
+        }
+        bail!("no answer to {verb} within {} s", PATIENCE.as_secs())
+    }
+}
+
+/// Sends numbered messages to the receivers in turn.
+pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<Diary> {
+    let mut line = Line::new(post, &format!("sender-{number}"));
+    let mut diary = Diary::default();
+    let mut count = 0_u64;
+    while goes.load(Ordering::SeqCst) {
+        count += 1;
+        let receivers = post.receivers.len() as u64;
+        let recipient = &post.receivers[usize::try_from((count + number as u64) % receivers)?];
+        let id = format!("msg_{number}_{count}");
+        let args = json!({ "id": id, "recipient": recipient, "payload": format!("{id} to {recipient}"), "options": { "max_attempts": 50 } });
+        diary.tried.insert(id.clone(), recipient.clone());
+        match line.ask("send_message", &args, None)? {
+            Ok(_) => {
+                diary.accepted.insert(id, (recipient.clone(), number, count));
+            }
+            Err(failure) if failure.code == "bus.inbox-full" => std::thread::sleep(Duration::from_millis(20)),
+            Err(failure) => return Err(told(failure)),
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    diary.retried = line.retried;
+    Ok(diary)
+}
+
+/// Receives and acknowledges, a few at a time.
+pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<Diary> {
+    let mut line = Line::new(post, &post.receivers[number]);
+    let mut diary = Diary::default();
+    while goes.load(Ordering::SeqCst) {
+        let args = json!({ "max": 20, "lease_ms": LEASE_MS, "wait_ms": 100 });
+        let reply = line.ask("receive_messages", &args, None)?.map_err(told)?;
+        for message in reply["messages"].as_array().into_iter().flatten() {
+            let id = message["id"].as_str().context("a message without an id")?.to_owned();
+            let attempt = message["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0);
+            if diary.acked.contains(&id) {
+                bail!("{id} was delivered after its acknowledgement was confirmed");
+            }
+            diary.delivered.push((id.clone(), attempt));
+            let args = json!({ "id": id, "lease_token": message["lease_token"] });
+            match line.ask("ack_message", &args, None)? {
+                Ok(_) => diary.acked.push(id),
+                Err(failure) if failure.code == "bus.lease-lost" => {}
+                Err(failure) => return Err(told(failure)),
+            }
+        }
+    }
+    diary.retried = line.retried;
+    Ok(diary)
+}
+
+/// Takes the same files as the other holders, for itself alone, and gives them back.
+pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<Diary> {
+    let mut line = Line::new(post, &format!("holder-{number}"));
+    let mut diary = Diary::default();
+    let mut count = 0;
+    while goes.load(Ordering::SeqCst) {
+        count += 1;
+        let key = format!("reserve-{number}-{count}");
+        let args = json!({ "globs": ["src/**"], "mode": "exclusive", "ttl_seconds": 600 });
+        let granted = match line.ask("reserve_files", &args, Some(&key))? {
+            Ok(granted) => granted,
+            Err(failure) if failure.code.starts_with("lease.") => {
+                std::thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+            Err(failure) => return Err(told(failure)),
+        };
+        let since = post.tick();
+        let token = granted["lease"]["token"].as_u64().context("a lease without a token")?;
+        std::thread::sleep(Duration::from_millis(2));
+        let until = post.tick();
+        diary.leases.push((token, since, until));
+        let args = json!({ "lease": granted["lease"]["id"], "token": token });
+        line.ask("release_files", &args, Some(&format!("release-{number}-{count}")))?.map_err(told)?;
+    }
+    diary.retried = line.retried;
+    Ok(diary)
+}
