@@ -14,6 +14,7 @@ mod stories {
     mod false_done;
     mod http;
     mod install;
+    mod leases;
     mod leaving;
     mod mail;
     mod mcp;
