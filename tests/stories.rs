@@ -12,6 +12,7 @@ mod stories {
     mod example;
     mod exec_runs;
     mod false_done;
+    mod files;
     mod http;
     mod install;
     mod leases;
@@ -21,6 +22,7 @@ mod stories {
     mod needs;
     mod real_agents;
     mod sandbox;
+    mod sse;
     mod trust;
 }
 

@@ -1,9 +1,10 @@
-//! Chores of this repository: `cargo xtask layers`, `schemas`, `bench`.
+//! Chores of this repository: `cargo xtask layers`, `schemas`, `bench`, `torture`.
 
 mod bench;
 mod command;
 mod layers;
 mod schemas;
+mod torture;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,6 +28,9 @@ enum Chore {
     /// Measure, and print one JSON object on the last line
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Break what can break, and look whether a promise breaks with it
+    #[command(subcommand)]
+    Torture(torture::Torture),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
         Chore::Layers => layers::run(&root()),
         Chore::Schemas(args) => schemas::run(&root(), &args),
         Chore::Bench(bench) => bench::run(&root(), &bench),
+        Chore::Torture(torture) => torture::run(&torture),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

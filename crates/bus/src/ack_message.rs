@@ -1,37 +1,127 @@
-//! `ack_message`: the recipient says that it has it.
+//! `ack_message`, `nak_message`, `extend_message`: what a receiver says about a message. `cancel_message` and `revive_message`: what its sender and a person say.
 
+use pipeline::delivery::{Ack, DEFAULT_LEASE_MS, Turn};
 use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::message::{DeliveryState, MessageEvent};
+use protocol::message::{DeliveryState, MessageEvent, QueueState};
 use protocol::verb::bus::{AckMessageReply, AckMessageRequest};
-use store::{Batch, Durability, Guard, Store};
+use protocol::verb::queue::{
+    CancelMessageRequest, ExtendMessageRequest, NakMessageRequest, QueueReply, ReviveMessageRequest,
+};
+use store::Store;
 
-use crate::check_inbox::of_row;
 use crate::error::refuse;
-use crate::mail::MESSAGES;
+use crate::queue::{Entry, change};
 use crate::{Asker, Error};
 
-/// Marks a message as acknowledged; a second time is answered like the first.
+/// Marks a message as acknowledged, and as done if asked to; a second time is answered like the first.
 ///
 /// # Errors
-/// A refusal (no such message, somebody else's) or the store's failure.
+/// A refusal (no such message, somebody else's, another delivery's, one that has ended) or the store's failure.
 pub async fn ack_message(store: &Store, asker: &Asker, request: AckMessageRequest) -> Result<AckMessageReply, Error> {
-    let key = vec![request.id.as_str().into()];
-    let Some(row) = store.get(MESSAGES, &key)? else {
-        return refuse(Failure::new("bus.unknown-message", format!("there is no message {}", request.id)));
-    };
-    let message = of_row(store, &row)?;
-    if message.recipient.folded() != asker.name.folded() && !asker.is_person {
-        return refuse(Failure::new("bus.not-yours", format!("{} is addressed to {}", message.id, message.recipient)));
+    change(store, asker, &request.id, |entry, now| {
+        receives(asker, entry)?;
+        let acked = entry.item.ack(request.lease_token, now).map_err(Error::Refused)?;
+        let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
+        let mut events = Vec::new();
+        if acked == Ack::Now {
+            let (id, recipient) = (id.clone(), recipient.clone());
+            let fact = MessageEvent::MessageAcked { id, recipient, bytes: entry.bytes };
+            events.push(entry.event(&fact, asker.name.as_str())?);
+        }
+        if request.done && !entry.is_done {
+            events.push(entry.event(&MessageEvent::MessageDone { id, recipient }, asker.name.as_str())?);
+        }
+        let is_done = request.done || entry.is_done;
+        let state = if is_done { DeliveryState::Done } else { DeliveryState::Acked };
+        Ok((events, AckMessageReply { state }))
+    })
+    .await
+}
+
+/// Gives a delivery back.
+///
+/// # Errors
+/// As [`ack_message`].
+pub async fn nak_message(store: &Store, asker: &Asker, request: NakMessageRequest) -> Result<QueueReply, Error> {
+    change(store, asker, &request.id, |entry, now| {
+        receives(asker, entry)?;
+        let delay = i64::try_from(request.delay_ms).unwrap_or(i64::MAX);
+        let turn = entry.item.nak(request.lease_token, delay, now).map_err(Error::Refused)?;
+        let (queue, at) = match &turn {
+            Turn::Returned(at) => (QueueState::Ready, Some(*at)),
+            Turn::Dead(_) => (QueueState::Dead, None),
+            Turn::Expired => (QueueState::Expired, None),
+        };
+        let event = entry.turned(turn, &request.why, asker.name.as_str())?;
+        Ok((vec![event], QueueReply { id: entry.id.clone(), queue, at }))
+    })
+    .await
+}
+
+/// Holds a delivery for longer.
+///
+/// # Errors
+/// As [`ack_message`].
+pub async fn extend_message(store: &Store, asker: &Asker, request: ExtendMessageRequest) -> Result<QueueReply, Error> {
+    change(store, asker, &request.id, |entry, now| {
+        receives(asker, entry)?;
+        let span = request.lease_ms.map_or(DEFAULT_LEASE_MS, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
+        let until = entry.item.extend(request.lease_token, span, now).map_err(Error::Refused)?;
+        let event = entry.event(&MessageEvent::MessageExtended { id: entry.id.clone(), until }, asker.name.as_str())?;
+        Ok((vec![event], QueueReply { id: entry.id.clone(), queue: QueueState::Leased, at: Some(until) }))
+    })
+    .await
+}
+
+/// Takes a message back that nobody has acknowledged.
+///
+/// # Errors
+/// A refusal (no such message, somebody else's, one that has ended) or the store's failure.
+pub async fn cancel_message(store: &Store, asker: &Asker, request: CancelMessageRequest) -> Result<QueueReply, Error> {
+    change(store, asker, &request.id, |entry, _| {
+        if entry.sender.folded() != asker.name.folded() && !asker.is_person {
+            return refuse(Failure::new("bus.not-yours", format!("{} was sent by {}", entry.id, entry.sender)));
+        }
+        let reply = QueueReply { id: entry.id.clone(), queue: QueueState::Cancelled, at: None };
+        match entry.item.state {
+            QueueState::Cancelled => return Ok((Vec::new(), reply)),
+            QueueState::Ready | QueueState::Leased => {}
+            QueueState::Acked | QueueState::Dead | QueueState::Expired => {
+                let what = format!("the message is {}, and so it stays", entry.item.state.as_str());
+                return refuse(Failure::new("bus.settled", what));
+            }
+        }
+        let cause = if request.why.is_empty() { "its sender took it back" } else { &request.why };
+        let event = entry.event(&entry.ended(QueueState::Cancelled, cause), asker.name.as_str())?;
+        Ok((vec![event], reply))
+    })
+    .await
+}
+
+/// Puts a dead letter back into its queue; only a person does.
+///
+/// # Errors
+/// A refusal (no such message, not a person, not a dead letter) or the store's failure.
+pub async fn revive_message(store: &Store, asker: &Asker, request: ReviveMessageRequest) -> Result<QueueReply, Error> {
+    if !asker.is_person {
+        return refuse(Failure::new("policy.denied", "only a person puts a dead letter back"));
     }
-    if message.state == DeliveryState::Acked {
-        return Ok(AckMessageReply { state: DeliveryState::Acked });
+    change(store, asker, &request.id, |entry, _| {
+        if entry.item.state != QueueState::Dead {
+            let what = format!("the message is {}, not dead", entry.item.state.as_str());
+            return refuse(Failure::new("bus.settled", what));
+        }
+        let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
+        let fact = MessageEvent::MessageRevived { id, recipient, bytes: entry.bytes };
+        let reply = QueueReply { id: entry.id.clone(), queue: QueueState::Ready, at: None };
+        Ok((vec![entry.event(&fact, asker.name.as_str())?], reply))
+    })
+    .await
+}
+
+fn receives(asker: &Asker, entry: &Entry) -> Result<(), Error> {
+    if entry.recipient.folded() == asker.name.folded() || asker.is_person {
+        return Ok(());
     }
-    let fact = MessageEvent::MessageAcked { id: message.id.clone(), recipient: message.recipient };
-    let event = NewEvent::of(&fact, format!("message/{}", message.id), asker.name.as_str())?;
-    let refusal = Failure::new("bus.already-acked", format!("{} was acknowledged before", message.id));
-    let guard = Guard::Below { table: MESSAGES, key, column: "acked", limit: 1, refusal };
-    let batch = Batch::new(Durability::Synced).event(event).guard(guard);
-    store.commit(Batch { idempotency: asker.idempotency.clone(), ..batch }).await?;
-    Ok(AckMessageReply { state: DeliveryState::Acked })
+    refuse(Failure::new("bus.not-yours", format!("{} is addressed to {}", entry.id, entry.recipient)))
 }

@@ -1,26 +1,28 @@
-//! `check_inbox`: what waits for its recipient, oldest first. The recipient's own look is evidence.
+//! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own look is evidence.
 
 use protocol::error::Failure;
 use protocol::event::NewEvent;
 use protocol::id::{AgentName, MessageId};
 use protocol::message::{Action, DeliveryState, Message, MessageEvent};
-use protocol::time::Millis;
-use protocol::verb::bus::{CheckInboxReply, CheckInboxRequest};
+use protocol::verb::bus::{CheckInboxReply, CheckInboxRequest, MailBox};
 use store::{Batch, Durability, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::mail::MESSAGES;
-use crate::{Asker, Error, roster};
+use crate::message::{of_row, preview};
+use crate::{Asker, Error, addressee, roster};
 
 /// Messages in an answer unless asked otherwise (the seed's default).
 const DEFAULT_LIMIT: u32 = 20;
 /// Most messages in one answer.
 const MAX_LIMIT: u32 = 100;
+/// Messages behind an answer are counted up to this, so that a full inbox costs no more than a short one.
+const MAX_BEHIND: u64 = 100;
 
-/// Reads an inbox; the recipient's own messages count as injected from now on.
+/// Reads an inbox or an outbox; the recipient's own messages count as injected from now on, unless only previews were asked for.
 ///
 /// # Errors
-/// A refusal (somebody else's inbox) or the store's failure.
+/// A refusal (somebody else's inbox, an action that does not exist) or the store's failure.
 pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxRequest) -> Result<CheckInboxReply, Error> {
     let owner = request.agent.clone().unwrap_or_else(|| asker.name.clone());
     let is_own = owner.folded() == asker.name.folded();
@@ -28,39 +30,77 @@ pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxReques
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the inbox of {owner}")));
     }
     if roster::agent(store, &owner)?.is_none() {
-        return refuse(crate::send_message::unknown(store, &owner)?);
+        return refuse(addressee::unknown(store, &owner)?);
     }
+    crate::sweep(store).await?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
-    let query = inbox(&owner, request.include_acked)
-        .gt("seq", request.since.unwrap_or(0))
-        .asc("seq")
-        .limit(u64::from(limit) + 1);
-    let mut rows = store.read(&query)?;
-    let more = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    let messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
-    if is_own {
+    let all = asked(&owner, &request)?;
+    let rows = page(store, &all, request.since, u64::from(limit))?;
+    let (cursor, more) = rest(store, &all, request.since, &rows)?;
+    let mut messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
+    if request.verbose == Some(false) {
+        messages.iter_mut().for_each(preview);
+    }
+    if is_own && request.mailbox == MailBox::Inbox {
         saw(store, asker, &messages).await?;
     }
-    let cursor = messages.last().map_or(request.since.unwrap_or(0), |message| message.seq);
-    let more = if more { behind(store, &owner, cursor)? } else { 0 };
     Ok(CheckInboxReply { messages, cursor, more })
 }
 
-/// How many unacknowledged messages lie behind a position; counted up to 10,000, the size of an inbox.
-fn behind(store: &Store, owner: &AgentName, cursor: u64) -> Result<u64, Error> {
-    Ok(store.read(&inbox(owner, false).gt("seq", cursor).limit(10_000))?.len() as u64)
+/// Everything that the request could mean, without order.
+fn asked(owner: &AgentName, request: &CheckInboxRequest) -> Result<Query, Error> {
+    let mut query = match request.mailbox {
+        MailBox::Inbox if request.include_acked => Query::table(MESSAGES).eq("recipient", owner.folded()),
+        MailBox::Inbox => inbox(owner),
+        // The sender wants to see what became of them.
+        MailBox::Outbox => Query::table(MESSAGES).eq("sender_id", owner.folded()),
+    };
+    if let Some(word) = request.filter.as_deref().filter(|word| *word != "all") {
+        let action: Result<Action, _> = serde_json::from_value(word.into());
+        let Ok(action) = action else {
+            let what = format!("no action is called {:?}", word.chars().take(40).collect::<String>());
+            let hint = "all, delegate_task, request_review, submit_result, status_update or execute";
+            return refuse(Failure::new("request.bad-args", what).hint(hint));
+        };
+        query = query.eq("action", action.as_str());
+    }
+    Ok(query)
 }
 
-pub(crate) fn inbox(owner: &AgentName, with_acked: bool) -> Query {
-    let query = Query::table(MESSAGES).eq("recipient", owner.folded());
-    if with_acked { query } else { query.eq("acked", 0_i64) }
+/// What is still to be delivered to somebody.
+pub(crate) fn inbox(owner: &AgentName) -> Query {
+    Query::table(MESSAGES).eq("recipient", owner.folded()).eq("open", 1_i64)
+}
+
+fn page(store: &Store, all: &Query, since: Option<u64>, limit: u64) -> Result<Vec<Row>, Error> {
+    let query = match since {
+        Some(since) => all.clone().gt("seq", since).asc("seq"),
+        None => all.clone().asc("lane").asc("seq"),
+    };
+    Ok(store.read(&query.limit(limit))?)
+}
+
+/// From where to read on so that nothing is left out, and how many messages that would be.
+fn rest(store: &Store, all: &Query, since: Option<u64>, shown: &[Row]) -> Result<(u64, u64), Error> {
+    let begin = since.unwrap_or(0);
+    let mut seqs = shown.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
+    seqs.sort_unstable();
+    let Some(last) = seqs.last().copied() else { return Ok((begin, 0)) };
+    // With lanes, what was shown need not be the oldest: the cursor stops before the first message that was not shown.
+    let oldest = all.clone().gt("seq", begin).asc("seq").limit(seqs.len() as u64 + 1);
+    let oldest = store.read(&oldest)?.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
+    let first_missed = oldest.iter().find(|seq| seqs.binary_search(seq).is_err());
+    let cursor = first_missed.map_or(last, |seq| last.min(seq - 1));
+    let Some(missed) = first_missed else { return Ok((cursor, 0)) };
+    let behind = store.read(&all.clone().ge("seq", *missed).limit(MAX_BEHIND))?.len() as u64;
+    let shown_behind = seqs.iter().filter(|seq| *seq >= missed).count() as u64;
+    Ok((cursor, behind.saturating_sub(shown_behind)))
 }
 
 async fn saw(store: &Store, asker: &Asker, messages: &[Message]) -> Result<(), Error> {
     let fresh: Vec<_> = messages
         .iter()
-        .filter(|message| message.state < DeliveryState::Injected)
+        .filter(|message| message.state < DeliveryState::Injected && !message.is_preview)
         .map(|message| message.id.clone())
         .collect();
     if fresh.is_empty() {
@@ -91,34 +131,4 @@ pub(crate) fn injections(
             Ok(NewEvent::of(&fact, format!("message/{id}"), actor)?)
         })
         .collect()
-}
-
-pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Message, Error> {
-    let name = |column: &'static str| {
-        let text = row.try_text(column)?;
-        AgentName::new(text).map_err(|_| Error::BadRow { what: column, text: text.to_owned() })
-    };
-    let id =
-        |text: &str| MessageId::new(text).map_err(|_| Error::BadRow { what: "a message id", text: text.to_owned() });
-    let seq = row.try_u64("seq")?;
-    let action: Action = serde_json::from_value(row.try_text("action")?.into())?;
-    Ok(Message {
-        id: id(row.try_text("id")?)?,
-        action,
-        sender: name("sender")?,
-        sender_verified: row.get_bool("verified"),
-        recipient: name("recipient_name")?,
-        payload: store.body(seq)?.unwrap_or_default(),
-        reply_to: row.get_text("reply_to").map(id).transpose()?,
-        state: state(row),
-        created_at: Millis(row.try_int("created_at")?),
-        seq,
-    })
-}
-
-fn state(row: &Row) -> DeliveryState {
-    let states =
-        [("acked", DeliveryState::Acked), ("injected", DeliveryState::Injected), ("offered", DeliveryState::Offered)];
-    let reached = states.into_iter().find(|(column, _)| row.get_bool(column));
-    reached.map_or(DeliveryState::Accepted, |(_, state)| state)
 }

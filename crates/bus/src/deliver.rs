@@ -1,20 +1,48 @@
 //! For whoever puts mail before an agent: what waits, and the evidence that it was seen.
 
+use pipeline::delivery::choose;
 use protocol::event::NewEvent;
 use protocol::id::{AgentName, MessageId};
-use protocol::message::Message;
+use protocol::message::{Message, MessageEvent};
 use store::Store;
 
 use crate::Error;
-use crate::check_inbox::{inbox, injections, of_row};
+use crate::check_inbox::{inbox, injections};
+use crate::mail::MESSAGES;
+use crate::message::{item, of_row};
 
-/// Messages that are not known to have been before the recipient's eyes, oldest first.
+/// Rows that are looked at for one delivery.
+const LOOK: u64 = 1_000;
+
+/// Messages that may be delivered now and are not known to have been before the recipient's eyes: control first, then the urgent ones, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec<Message>, Error> {
-    let query = inbox(recipient, false).eq("injected", 0_i64).asc("seq").limit(limit as u64);
-    store.read(&query)?.iter().map(|row| of_row(store, row)).collect()
+    let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
+    let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
+    choose(&items, store.now(), limit).into_iter().map(|place| of_row(store, &rows[place])).collect()
+}
+
+/// The events that record that messages were put before a channel of their recipient (`prompt`, `inbox-file`), where nobody knows that it looks.
+///
+/// # Errors
+/// When the fact does not serialise.
+pub fn offered(ids: &[MessageId], recipient: &AgentName, channel: &str, actor: &str) -> Result<Vec<NewEvent>, Error> {
+    let event = |id: &MessageId| {
+        let (recipient, channel) = (recipient.clone(), channel.to_owned());
+        let fact = MessageEvent::MessageOffered { id: id.clone(), recipient, channel };
+        Ok(NewEvent::of(&fact, format!("message/{id}"), actor)?)
+    };
+    ids.iter().map(event).collect()
+}
+
+/// One message.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn message(store: &Store, id: &MessageId) -> Result<Option<Message>, Error> {
+    store.get(MESSAGES, &[id.as_str().into()])?.map(|row| of_row(store, &row)).transpose()
 }
 
 /// The events that record that messages were before an agent's eyes, for whoever commits the evidence.

@@ -1,54 +1,70 @@
 //! Addressed, durable, acknowledged messages between agents and people.
 //!
-//! Each verb is a file: it looks at the projections, makes events with the guards that the writer checks, and commits
-//! them once. [`Agents`], [`Leases`], [`Mail`] and [`Teams`] are projections: the roster, who holds
-//! what, every message's delivery state, and who is in which team. [`LeaseBook`] decides who may hold what. A message moves
-//! `accepted → offered → injected → acked`, never back; only evidence moves it to `injected`.
+//! Each verb is a file: it looks at the projections, asks a pure rule of `pipeline`, makes events with the guards that the writer checks, and commits them
+//! once. [`Agents`], [`Teams`], [`Leases`] and [`Mail`] are the projections: the roster, who is in which team, who holds what; and where every
+//! message stands in its recipient's queue ([`pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`,
+//! never back; only evidence moves it to `injected`). [`LeaseBook`] decides who may hold what.
 
 mod ack_message;
+mod addressee;
 mod agents;
+pub mod auth;
 mod check_inbox;
 mod deliver;
 mod dismiss_terminals;
 mod error;
+mod feed;
+pub mod files;
 mod lease;
 mod leases;
 mod list_messages;
 mod mail;
+mod message;
+mod outgoing;
+mod queue;
+mod receive_messages;
 mod register_agent;
 mod repeated;
 mod resolve;
 mod roster;
 mod send_message;
+mod send_request;
 mod set_agent_status;
 mod team;
 mod teams;
 
-pub use ack_message::ack_message;
+pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
-pub use deliver::{injected, waiting};
+pub use deliver::{injected, message, offered, waiting};
 pub use dismiss_terminals::dismiss_terminals;
 pub use error::Error;
+pub use feed::read_inbox_events;
 pub use lease::{LeaseBook, Uptime};
 pub use leases::Leases;
-pub use list_messages::list_messages;
+pub use list_messages::{dead, list_messages};
 pub use mail::Mail;
+pub use queue::{Swept, sweep};
+pub use receive_messages::receive_messages;
 pub use register_agent::{announce, departure, register_agent, register_chat_agent, register_terminal};
 pub use resolve::resolve;
 pub use roster::{agent, roster, unread_total};
-pub use send_message::send_message;
+pub use send_message::{send_message, send_team_message};
+pub use send_request::send_request;
 pub use set_agent_status::set_agent_status;
 pub use team::{members, remove_team, set_team, teams};
 pub use teams::Teams;
 
+use std::path::PathBuf;
+
 use protocol::id::AgentName;
+use protocol::message::{INBOX_BYTES, INBOX_LIMIT};
 use store::{Idempotency, Projection};
 
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
-    vec![Box::new(Agents), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
+    vec![Box::new(Agents), Box::new(files::Files), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
 }
 
 /// Who asks, as the face and the policy found it.
@@ -62,4 +78,23 @@ pub struct Asker {
     pub is_person: bool,
     /// The key of a mutating call.
     pub idempotency: Option<Idempotency>,
+    /// The folder to which relative paths in a message belong.
+    pub root: Option<PathBuf>,
+    /// How much an inbox holds.
+    pub limits: Limits,
+}
+
+/// How much one inbox holds that is not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Messages.
+    pub messages: i64,
+    /// Bytes of their payloads.
+    pub bytes: i64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { messages: INBOX_LIMIT, bytes: INBOX_BYTES }
+    }
 }

@@ -1,14 +1,18 @@
-//! The projection of mail: how far every message has come, and what lies in each inbox.
+//! The projection of mail: where every message stands, how far it has come, and what lies in each inbox.
 
 use protocol::event::Event;
-use protocol::message::MessageEvent;
+use protocol::id::{AgentName, MessageId};
+use protocol::message::{MessageEvent, QueueState, lane};
+use protocol::time::Millis;
 use store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
 /// What lies unacknowledged in an inbox, keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
-/// Totals that never fall.
+/// When somebody last set somebody to work, keyed by sender, recipient and action.
+pub(crate) const COOLDOWNS: &str = "cooldowns";
+/// Totals that never fall, and the dead letters that wait for somebody.
 pub(crate) const TALLY: &str = "mail_tally";
 
 pub(crate) const fn text(name: &'static str) -> Column {
@@ -19,26 +23,63 @@ pub(crate) const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-static TABLES: [Table; 3] = [
+static TABLES: [Table; 4] = [
     Table { name: INBOXES, columns: &[text("id"), int("unread"), int("bytes")], key: &["id"], indexes: &[] },
     Table {
         name: MESSAGES,
         columns: &[
             text("id"),
             int("seq"),
+            int("number"),
             text("action"),
+            text("kind"),
+            int("lane"),
+            text("topic"),
             text("sender"),
+            text("sender_id"),
             int("verified"),
             text("recipient"),
             text("recipient_name"),
             text("reply_to"),
+            int("late"),
+            text("replied"),
+            text("team"),
+            text("order_key"),
+            int("bytes"),
+            // The event that holds metadata and persona.
+            int("details"),
+            text("state"),
+            // 1 while it is to be delivered.
+            int("open"),
+            int("attempt"),
+            int("max_attempts"),
+            int("not_before"),
+            int("token"),
+            int("until"),
+            int("expires_at"),
+            // When the clock next does something with it.
+            int("due"),
+            text("cause"),
             int("offered"),
             int("injected"),
             int("acked"),
+            int("done"),
             int("created_at"),
         ],
         key: &["id"],
-        indexes: &[&["recipient", "acked", "seq"], &["seq"]],
+        indexes: &[
+            &["recipient", "open", "lane", "seq"],
+            &["recipient", "seq"],
+            &["sender_id", "seq"],
+            &["due"],
+            &["seq"],
+        ],
+    },
+    Table {
+        name: COOLDOWNS,
+        columns: &[text("sender"), text("recipient"), text("action"), int("at")],
+        key: &["sender", "recipient", "action"],
+        indexes: &[],
     },
     Table { name: TALLY, columns: &[text("what"), int("count")], key: &["what"], indexes: &[] },
 ];
@@ -53,52 +94,172 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
-        event.fact::<MessageEvent>().map_or_else(Vec::new, |fact| message(event, fact))
+        if !event.kind.starts_with("message_") && event.kind != "request_replied" {
+            return Vec::new();
+        }
+        event.fact::<MessageEvent>().map_or_else(Vec::new, |fact| changes(event, fact))
     }
 }
 
-fn message(event: &Event, fact: MessageEvent) -> Vec<Change> {
-    // One column a state, each set once: whatever order reports come in, a message never moves back.
-    let reached = |id: &protocol::id::MessageId, column| Change::Patch {
-        table: MESSAGES,
-        key: vec![id.as_str().into()],
-        set: vec![(column, 1_i64.into())],
-    };
+fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
     match fact {
-        MessageEvent::MessageSent { id, action, sender, verified, recipient, reply_to, bytes: _ } => {
-            let row = Row::new()
-                .with("id", id.as_str())
-                .with("seq", event.lsn)
-                .with("action", action.as_str())
-                .with("sender", sender.as_str())
-                .with("verified", verified)
-                .with("recipient", recipient.folded())
-                .with("recipient_name", recipient.as_str())
-                .with("reply_to", reply_to.map_or(Cell::Null, |id| id.as_str().into()))
-                .with("offered", 0_i64)
-                .with("injected", 0_i64)
-                .with("acked", 0_i64)
-                .with("created_at", event.ts.0);
+        sent @ MessageEvent::MessageSent { .. } => accepted(event, sent),
+        MessageEvent::MessageDetailed { id } => vec![patch(&id, vec![("details", event.lsn.into())])],
+        MessageEvent::MessageOffered { id, .. } => vec![patch(&id, vec![("offered", 1_i64.into())])],
+        MessageEvent::MessageInjected { id, .. } => vec![patch(&id, vec![("injected", 1_i64.into())])],
+        MessageEvent::MessageLeased { id, attempt, until, recipient: _ } => vec![patch(
+            &id,
             vec![
-                Change::Put { table: MESSAGES, row },
-                Change::Add { table: INBOXES, key: vec![recipient.folded().into()], column: "unread", by: 1 },
-                tally("sent"),
+                ("state", QueueState::Leased.as_str().into()),
+                ("attempt", i64::from(attempt).into()),
+                ("token", event.lsn.into()),
+                ("until", until.0.into()),
+                ("due", until.0.into()),
+                // Only the recipient's own program takes a delivery.
+                ("injected", 1_i64.into()),
+            ],
+        )],
+        MessageEvent::MessageExtended { id, until } => {
+            vec![patch(&id, vec![("until", until.0.into()), ("due", until.0.into())])]
+        }
+        MessageEvent::MessageReturned { id, not_before, expires_at, why, recipient: _ } => vec![patch(
+            &id,
+            vec![
+                ("state", QueueState::Ready.as_str().into()),
+                ("token", Cell::Null),
+                ("until", Cell::Null),
+                ("not_before", not_before.0.into()),
+                ("due", time(expires_at)),
+                ("cause", why.into()),
+            ],
+        )],
+        MessageEvent::MessageAcked { id, recipient, bytes } => {
+            let mut set = closed(QueueState::Acked);
+            set.push(("acked", 1_i64.into()));
+            vec![
+                patch(&id, set),
+                room(&recipient, "unread", -1),
+                room(&recipient, "bytes", -signed(bytes)),
+                tally("acked", 1),
             ]
         }
-        MessageEvent::MessageOffered { id, .. } => vec![reached(&id, "offered")],
-        MessageEvent::MessageInjected { id, .. } => vec![reached(&id, "injected")],
-        MessageEvent::MessageAcked { id, recipient } => vec![
-            reached(&id, "acked"),
-            Change::Add { table: INBOXES, key: vec![recipient.folded().into()], column: "unread", by: -1 },
-            tally("acked"),
+        MessageEvent::MessageDone { id, recipient: _ } => vec![patch(&id, vec![("done", 1_i64.into())])],
+        MessageEvent::MessageEnded { id, recipient, state, cause, bytes } => {
+            let mut set = closed(state);
+            set.push(("cause", cause.into()));
+            let mut all =
+                vec![patch(&id, set), room(&recipient, "unread", -1), room(&recipient, "bytes", -signed(bytes))];
+            all.extend((state == QueueState::Dead).then(|| tally("dead", 1)));
+            all
+        }
+        MessageEvent::MessageRevived { id, recipient, bytes } => vec![
+            patch(
+                &id,
+                vec![
+                    ("state", QueueState::Ready.as_str().into()),
+                    ("open", 1_i64.into()),
+                    ("attempt", 0_i64.into()),
+                    ("not_before", Cell::Null),
+                    ("expires_at", Cell::Null),
+                    ("due", Cell::Null),
+                    ("cause", "".into()),
+                ],
+            ),
+            room(&recipient, "unread", 1),
+            room(&recipient, "bytes", signed(bytes)),
+            tally("dead", -1),
         ],
+        MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
     }
 }
 
-fn tally(what: &'static str) -> Change {
-    Change::Add { table: TALLY, key: vec![what.into()], column: "count", by: 1 }
+fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
+    let MessageEvent::MessageSent { id, action, sender, verified, recipient, reply_to, bytes, terms } = fact else {
+        return Vec::new();
+    };
+    let row = Row::new()
+        .with("id", id.as_str())
+        .with("seq", event.lsn)
+        .with("number", event.rev)
+        .with("action", action.as_str())
+        .with("kind", terms.message_kind.as_str())
+        .with("lane", i64::from(lane(terms.message_kind, terms.priority)))
+        .with("topic", terms.topic)
+        .with("sender", sender.as_str())
+        .with("sender_id", sender.folded())
+        .with("verified", verified)
+        .with("recipient", recipient.folded())
+        .with("recipient_name", recipient.as_str())
+        .with("reply_to", reply_to.map_or(Cell::Null, |id| id.as_str().into()))
+        .with("late", terms.late)
+        .with("replied", Cell::Null)
+        .with("team", terms.team)
+        .with("order_key", terms.order_key)
+        .with("bytes", bytes)
+        .with("details", Cell::Null)
+        .with("state", QueueState::Ready.as_str())
+        .with("open", 1_i64)
+        .with("attempt", 0_i64)
+        .with("max_attempts", i64::from(terms.max_attempts))
+        .with("not_before", time(terms.not_before))
+        .with("token", Cell::Null)
+        .with("until", Cell::Null)
+        .with("expires_at", time(terms.expires_at))
+        .with("due", time(terms.expires_at))
+        .with("cause", "")
+        .with("offered", 0_i64)
+        .with("injected", 0_i64)
+        .with("acked", 0_i64)
+        .with("done", 0_i64)
+        .with("created_at", event.ts.0);
+    let mut all = vec![
+        Change::Put { table: MESSAGES, row },
+        room(&recipient, "unread", 1),
+        room(&recipient, "bytes", signed(bytes)),
+        tally("sent", 1),
+    ];
+    if action.is_dispatch() {
+        let row = Row::new()
+            .with("sender", sender.folded())
+            .with("recipient", recipient.folded())
+            .with("action", action.as_str())
+            .with("at", event.ts.0);
+        all.push(Change::Put { table: COOLDOWNS, row });
+    }
+    all
+}
+
+/// What a message that leaves the queue looks like.
+fn closed(state: QueueState) -> Vec<(&'static str, Cell)> {
+    vec![
+        ("state", state.as_str().into()),
+        ("open", 0_i64.into()),
+        ("token", Cell::Null),
+        ("until", Cell::Null),
+        ("due", Cell::Null),
+    ]
+}
+
+fn time(at: Option<Millis>) -> Cell {
+    at.map_or(Cell::Null, |at| at.0.into())
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+fn patch(id: &MessageId, set: Vec<(&'static str, Cell)>) -> Change {
+    Change::Patch { table: MESSAGES, key: vec![id.as_str().into()], set }
+}
+
+fn room(recipient: &AgentName, column: &'static str, by: i64) -> Change {
+    Change::Add { table: INBOXES, key: vec![recipient.folded().into()], column, by }
+}
+
+fn tally(what: &'static str, by: i64) -> Change {
+    Change::Add { table: TALLY, key: vec![what.into()], column: "count", by }
 }

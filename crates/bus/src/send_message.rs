@@ -1,15 +1,23 @@
-//! `send_message`: durable when it returns.
+//! `send_message` and `send_team_message`: durable when they return.
 
-use protocol::error::{Failure, near_matches};
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, Digest, MessageId};
-use protocol::message::{DeliveryState, INBOX_LIMIT, MAX_PAYLOAD_BYTES, MessageEvent};
+use protocol::agent::Agent;
+use protocol::error::Failure;
+use protocol::id::{Digest, MessageId};
+use protocol::message::DeliveryState;
 use protocol::verb::bus::{SendMessageReply, SendMessageRequest};
-use store::{Batch, Durability, Guard, Store};
+use protocol::verb::queue::{SendTeamMessageReply, SendTeamMessageRequest, SentCopy};
+use store::{Batch, Durability, Store};
 
 use crate::error::refuse;
-use crate::mail::{INBOXES, MESSAGES};
-use crate::{Asker, Error, roster};
+use crate::outgoing::Letter;
+use crate::queue::{before, is_race};
+use crate::{Asker, Error, addressee};
+
+/// How often a message is made anew because one that it was to take the place of was taken in between.
+const RACES: usize = 8;
+
+/// Most recipients of one broadcast.
+const MAX_COPIES: usize = 64;
 
 /// Puts a message into the recipient's inbox.
 ///
@@ -17,39 +25,73 @@ use crate::{Asker, Error, roster};
 /// other content it is a conflict.
 ///
 /// # Errors
-/// A refusal (unknown recipient, full inbox, payload too large, id used for something else) or the store's failure.
+/// A refusal (unknown recipient, one that has left, full inbox, payload too large, too soon, id used for something else) or the store's failure.
 pub async fn send_message(
     store: &Store,
     asker: &Asker,
     request: SendMessageRequest,
     fresh: MessageId,
 ) -> Result<SendMessageReply, Error> {
-    if request.payload.len() > MAX_PAYLOAD_BYTES {
-        let what = format!("the payload has {} bytes, at most {MAX_PAYLOAD_BYTES} are carried", request.payload.len());
-        return refuse(Failure::new("bus.payload-too-large", what).hint("put the text into a file and send its path"));
+    let key = own_key(asker, &request).or_else(|| asker.idempotency.clone());
+    match send_one(store, asker, &request, fresh, key.clone()).await {
+        // Whatever stands in its way by now: a message that was sent is answered as it was.
+        Err(Error::Refused(refused)) => {
+            let sent: Option<SendMessageReply> = before(store, key.as_ref()).await?;
+            sent.map(|sent| SendMessageReply { duplicate: true, ..sent }).ok_or(Error::Refused(refused))
+        }
+        result => result,
     }
-    let Some(recipient) = roster::agent(store, &request.recipient)? else {
-        return refuse(unknown(store, &request.recipient)?);
-    };
-    let id = request.id.clone().unwrap_or(fresh);
-    let fact = MessageEvent::MessageSent {
-        id: id.clone(),
+}
+
+async fn send_one(
+    store: &Store,
+    asker: &Asker,
+    request: &SendMessageRequest,
+    fresh: MessageId,
+    key: Option<store::Idempotency>,
+) -> Result<SendMessageReply, Error> {
+    let letter = Letter {
+        payload: &request.payload,
         action: request.action,
-        sender: asker.name.clone(),
-        verified: asker.is_verified,
-        recipient: recipient.name.clone(),
-        reply_to: request.reply_to.clone(),
-        bytes: request.payload.len() as u64,
+        reply_to: request.reply_to.as_ref(),
+        topic: &request.topic,
+        priority: request.priority,
+        options: request.options.as_ref(),
+        metadata: request.metadata.as_ref(),
+        persona: &request.persona,
+        team: "",
+        broadcast: None,
     };
-    let event = NewEvent::of(&fact, format!("message/{id}"), asker.name.as_str())?.with_body(request.payload.clone());
-    let batch = Batch::new(Durability::Synced).event(event).guard(room(&recipient.name)).guard(unused(&id));
-    let batch = Batch { idempotency: asker.idempotency.clone().or_else(|| own_key(asker, &request)), ..batch };
-    let reply = serde_json::json!({ "id": id });
-    let committed = store.commit(Batch { reply, ..batch }).await?;
-    let id: MessageId = serde_json::from_value(committed.reply["id"].clone())?;
-    let row = store.get(MESSAGES, &[id.as_str().into()])?;
-    let seq = row.map_or(Ok(committed.last), |row| row.try_u64("seq"))?;
-    Ok(SendMessageReply { id, state: DeliveryState::Accepted, seq })
+    letter.check(asker)?;
+    addressee::fence(store, &asker.name, request.options.as_ref().and_then(|options| options.epoch))?;
+    let recipient = addressee::recipient(store, &request.recipient)?;
+    let id = request.id.clone().unwrap_or(fresh);
+    for _ in 0..RACES {
+        let batch = Batch { idempotency: key.clone(), ..Batch::new(Durability::Synced) };
+        let (batch, added) = letter.add(store, asker, &recipient, id.clone(), batch)?;
+        let mut reply = SendMessageReply {
+            id: added.id,
+            recipient: added.recipient,
+            state: DeliveryState::Accepted,
+            seq: 0,
+            duplicate: false,
+            superseded: added.superseded,
+        };
+        match store.commit(Batch { reply: serde_json::to_value(&reply)?, ..batch }).await {
+            Ok(committed) => {
+                if committed.repeated {
+                    reply = serde_json::from_value(committed.reply)?;
+                }
+                return Ok(SendMessageReply { seq: committed.first, duplicate: committed.repeated, ..reply });
+            }
+            Err(error) if is_race(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    refuse(
+        Failure::new("store.conflict", format!("the inbox of {} changes all the time", recipient.name))
+            .hint("try again"),
+    )
 }
 
 /// A message that names itself is its own idempotency key.
@@ -64,24 +106,71 @@ fn own_key(asker: &Asker, request: &SendMessageRequest) -> Option<store::Idempot
     })
 }
 
-fn room(recipient: &AgentName) -> Guard {
-    let what = format!("the inbox of {recipient} holds {INBOX_LIMIT} messages that are not acknowledged");
-    let refusal = Failure::new("bus.inbox-full", what).hint("wait until it has read some, or ask a person");
-    Guard::Below { table: INBOXES, key: vec![recipient.folded().into()], column: "unread", limit: INBOX_LIMIT, refusal }
+/// Puts one message each into the inboxes of a team or of named agents, as they are now: into all of them, or on any refusal into none.
+///
+/// `fresh` names the broadcast; its messages are called after it.
+///
+/// # Errors
+/// A refusal (unknown or empty team, unknown recipient, a full inbox, payload too large) or the store's failure.
+pub async fn send_team_message(
+    store: &Store,
+    asker: &Asker,
+    request: SendTeamMessageRequest,
+    fresh: MessageId,
+) -> Result<SendTeamMessageReply, Error> {
+    let letter = Letter {
+        payload: &request.payload,
+        action: request.action,
+        reply_to: None,
+        topic: &request.topic,
+        priority: request.priority,
+        options: request.options.as_ref(),
+        metadata: request.metadata.as_ref(),
+        persona: "",
+        team: request.team.as_ref().map_or("", |team| team.as_str()),
+        broadcast: Some(&fresh),
+    };
+    letter.check(asker)?;
+    let recipients = recipients(store, asker, &request)?;
+    for _ in 0..RACES {
+        let mut batch = Batch { idempotency: asker.idempotency.clone(), ..Batch::new(Durability::Synced) };
+        let mut copies = Vec::with_capacity(recipients.len());
+        for (number, recipient) in recipients.iter().enumerate() {
+            let id = MessageId::new(format!("{fresh}.{}", number + 1));
+            let id = id.map_err(|_| Error::BadRow { what: "the id of a broadcast", text: fresh.to_string() })?;
+            let (more, added) = letter.add(store, asker, recipient, id, batch)?;
+            batch = more;
+            copies.push(SentCopy { recipient: added.recipient, id: added.id, seq: added.place as u64 });
+        }
+        let reply = SendTeamMessageReply { broadcast: fresh.clone(), messages: copies };
+        match store.commit(Batch { reply: serde_json::to_value(&reply)?, ..batch }).await {
+            Ok(committed) => {
+                let mut reply: SendTeamMessageReply = serde_json::from_value(committed.reply)?;
+                reply.messages.iter_mut().for_each(|copy| copy.seq += committed.first);
+                return Ok(reply);
+            }
+            Err(error) if is_race(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    refuse(Failure::new("store.conflict", "the inboxes change all the time").hint("try again"))
 }
 
-fn unused(id: &MessageId) -> Guard {
-    let refusal = Failure::new("request.conflict", format!("the id {id} was used for another message"));
-    Guard::Absent { table: MESSAGES, key: vec![id.as_str().into()], refusal }
-}
-
-/// The refusal for a name that nobody has, with the nearest names.
-pub(crate) fn unknown(store: &Store, name: &AgentName) -> Result<Failure, Error> {
-    let agents = roster::roster(store)?;
-    let near = near_matches(name.as_str(), agents.iter().map(|agent| agent.name.as_str()));
-    let failure = Failure::new("bus.unknown-recipient", format!("no agent is called {name}"));
-    Ok(match near.as_slice() {
-        [] => failure.hint("get_team_roster lists everybody; register_agent adds a name"),
-        near => failure.hint(format!("did you mean {}?", near.join(", "))),
-    })
+/// Who is meant, each once, and never the sender.
+fn recipients(store: &Store, asker: &Asker, request: &SendTeamMessageRequest) -> Result<Vec<Agent>, Error> {
+    let mut named = match (&request.team, request.recipients.as_slice()) {
+        (Some(team), []) => crate::members(store, team, request.role_filter.as_deref())?,
+        (None, names @ [_, ..]) => {
+            names.iter().map(|name| addressee::recipient(store, name)).collect::<Result<_, _>>()?
+        }
+        _ => return refuse(Failure::new("request.bad-args", "name either a team or recipients")),
+    };
+    named.sort_by_key(|agent| agent.name.folded());
+    named.dedup_by_key(|agent| agent.name.folded());
+    named.retain(|agent| agent.name.folded() != asker.name.folded());
+    if named.is_empty() || named.len() > MAX_COPIES {
+        let what = format!("a broadcast has 1 to {MAX_COPIES} recipients besides its sender, not {}", named.len());
+        return refuse(Failure::new("request.bad-args", what));
+    }
+    Ok(named)
 }

@@ -21,7 +21,14 @@ fn name(text: &str) -> AgentName {
 }
 
 fn asker(text: &str) -> Asker {
-    Asker { name: name(text), is_verified: true, is_person: false, idempotency: None }
+    Asker {
+        name: name(text),
+        is_verified: true,
+        is_person: false,
+        idempotency: None,
+        root: None,
+        limits: bus::Limits::default(),
+    }
 }
 
 fn person() -> Asker {
@@ -59,7 +66,9 @@ async fn a_message_is_accepted_seen_and_acknowledged_in_that_order() {
     let before = list_messages(&store, &ListMessagesRequest::default()).unwrap();
     let seen = check_inbox(&store, &asker("ben"), inbox()).await.unwrap();
     let after = list_messages(&store, &ListMessagesRequest::default()).unwrap();
-    ack_message(&store, &asker("ben"), AckMessageRequest { id: sent.id.clone() }).await.unwrap();
+    ack_message(&store, &asker("ben"), AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false })
+        .await
+        .unwrap();
     let done = list_messages(&store, &ListMessagesRequest::default()).unwrap();
 
     assert_eq!(before.messages[0].state, DeliveryState::Accepted);
@@ -132,7 +141,7 @@ async fn nobody_but_the_recipient_or_a_person_reads_or_acknowledges() {
     let of_ben = || CheckInboxRequest { agent: Some(name("ben")), ..inbox() };
 
     assert_eq!(code(check_inbox(&store, &asker("eve"), of_ben()).await.unwrap_err()), "bus.not-yours");
-    let ack = AckMessageRequest { id: sent.id.clone() };
+    let ack = AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false };
     assert_eq!(code(ack_message(&store, &asker("eve"), ack.clone()).await.unwrap_err()), "bus.not-yours");
     check_inbox(&store, &person(), of_ben()).await.unwrap();
 
@@ -173,7 +182,7 @@ async fn acknowledging_twice_counts_once() {
     let store = store();
     join(&store, "ben").await;
     let sent = send(&store, "ada", to("ben", "x"), 1).await.unwrap();
-    let ack = || AckMessageRequest { id: sent.id.clone() };
+    let ack = || AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false };
 
     ack_message(&store, &asker("ben"), ack()).await.unwrap();
     ack_message(&store, &asker("ben"), ack()).await.unwrap();

@@ -19,7 +19,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, owner, project, roll, token};
+use crate::{Error, Place, ServerInfo, files, janitor, owner, project, roll, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -104,6 +104,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
         dispatch: dispatch.clone(),
         policy,
         place: place.clone(),
+        limits: bus::Limits::default(),
         info: info.clone(),
         started_at,
         asks,
@@ -113,8 +114,14 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
     let serving = tokio::spawn(socket.serve(listener));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
-    let sweeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
+    let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
+    let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
     dispatch.boot().await?;
+    let no_files = stop.child_token();
+    let files = {
+        let (verbs, stop) = (Arc::clone(&verbs), no_files.clone());
+        tokio::task::spawn_blocking(move || files::run(verbs, &stop))
+    };
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
         tracing::debug!(%error, "no earlier daemon left word of a failure");
@@ -126,19 +133,26 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
         dispatch.stop_workers(STOP_WORKERS).await;
     }
     info.retract(&place.project);
+    // First, so that the record is closed soon after the sockets are.
+    no_files.cancel();
+    ends(files).await;
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping] {
-        if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
-            tracing::warn!("a task did not end in time");
-        }
+    for task in [serving, serving_http, sweeping, keeping] {
+        ends(task).await;
     }
     remove_socket(&place);
     drop(verbs);
     store.close();
     drop(lock);
     Ok(())
+}
+
+async fn ends(task: tokio::task::JoinHandle<()>) {
+    if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
+        tracing::warn!("a part did not end in time");
+    }
 }
 
 fn open_store(place: &Place) -> Result<Store, Error> {

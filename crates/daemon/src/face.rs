@@ -20,6 +20,11 @@ pub const MCP_HTTP: &str = "mcp-http";
 /// The face of `POST /v1/{verb}`.
 pub const HTTP: &str = "http";
 
+/// The face of MCP over server-sent events, the older HTTP transport.
+pub const MCP_SSE: &str = "mcp-sse";
+/// The face of files in `.switchboard/`.
+pub const FILES: &str = "files";
+
 /// Longest idempotency key in bytes.
 pub const MAX_KEY_BYTES: usize = 200;
 
@@ -32,7 +37,7 @@ pub struct Caller {
     pub is_verified: bool,
     /// What the caller is.
     pub kind: CallerKind,
-    /// The way it came in: [`CLI`], [`SOCKET`], [`MCP_STDIO`], [`MCP_HTTP`] or [`HTTP`].
+    /// The way it came in: [`CLI`], [`SOCKET`], [`MCP_STDIO`], [`MCP_HTTP`], [`MCP_SSE`], [`HTTP`] or [`FILES`].
     pub face: &'static str,
 }
 

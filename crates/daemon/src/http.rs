@@ -1,4 +1,4 @@
-//! Loopback HTTP: `GET /health`, `POST /v1/{verb}` and MCP at `/mcp`. Every route checks Host and Origin, all but
+//! Loopback HTTP: `GET /health`, `POST /v1/{verb}`, MCP at `/mcp` and, for older clients, at `/sse`. Every route checks Host and Origin, all but
 //! `/health` a bearer token (DESIGN decision 14).
 
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Extension, State};
 use axum::http::{Method, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Json, Response};
@@ -26,6 +26,7 @@ mod body;
 mod connection;
 mod guard;
 mod problem;
+pub mod sse;
 mod verb;
 
 /// What clients may take of this daemon.
@@ -91,18 +92,28 @@ impl Http {
     pub async fn serve(self, invoke: Arc<dyn Invoke>, stop: CancellationToken) {
         let ended = CancellationToken::new();
         let _ends_mcp = ended.clone().drop_guard();
-        let router = router(invoke, self.address.port(), self.limits, ended);
+        let sessions = sse::Sessions::new(Arc::clone(&invoke), stop.child_token());
+        let router = router(invoke, self.address.port(), self.limits, ended, sessions);
         connection::serve(self.listener, router, self.limits, stop).await;
     }
 }
 
 /// All routes, with the guard before each of them and before what is no route.
-fn router(invoke: Arc<dyn Invoke>, port: u16, limits: Limits, ended: CancellationToken) -> Router {
+fn router(
+    invoke: Arc<dyn Invoke>,
+    port: u16,
+    limits: Limits,
+    ended: CancellationToken,
+    sessions: sse::Sessions,
+) -> Router {
     let gate = guard::Gate { invoke: Arc::clone(&invoke), port, limits };
     let mcp = mcp_service(Arc::clone(&invoke), limits, ended);
     Router::new()
         .route("/health", get(health))
         .route("/v1/{verb}", post(verb::call))
+        .route("/sse", get(sse::open))
+        .route("/messages", post(sse::take))
+        .layer(Extension(sessions))
         .route_service("/mcp", mcp)
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
@@ -135,7 +146,7 @@ async fn health(State(invoke): State<Arc<dyn Invoke>>) -> Json<Value> {
 async fn no_route(uri: Uri) -> Response {
     let path: String = uri.path().chars().take(80).collect();
     let failure = Failure::new("request.unknown-verb", format!("nothing is served at {path:?}"))
-        .hint("GET /health, POST /v1/{verb} and POST /mcp are");
+        .hint("GET /health, POST /v1/{verb}, POST /mcp, GET /sse and POST /messages are");
     problem::Problem(failure).into_response()
 }
 

@@ -26,6 +26,7 @@ mod tools;
 
 pub(crate) use answer::malformed;
 pub use stream::serve_io;
+pub(crate) use stream::serve_lines;
 
 /// What MCP clients tell their model about this server when [`Invoke::instructions`] says nothing else.
 pub const INSTRUCTIONS: &str = "Switchboard carries messages between the coding agents and people of this repository. \

@@ -22,9 +22,15 @@ pub struct ServerInfo {
     pub port: u16,
     /// Always `127.0.0.1`.
     pub host: String,
-    /// `http`: Streamable HTTP at `mcpEndpoint`.
+    /// `sse`: the protocol's transport, at the two endpoints that follow.
     pub transport: String,
-    /// Where MCP is spoken.
+    /// Where a session is opened.
+    #[serde(default)]
+    pub sse_endpoint: String,
+    /// Where a session's messages are posted.
+    #[serde(default)]
+    pub messages_endpoint: String,
+    /// Where MCP is spoken over Streamable HTTP, which newer clients prefer.
     pub mcp_endpoint: String,
     /// Where health is shown.
     pub health_endpoint: String,
@@ -47,7 +53,9 @@ impl ServerInfo {
         Self {
             port,
             host: "127.0.0.1".to_owned(),
-            transport: "http".to_owned(),
+            transport: "sse".to_owned(),
+            sse_endpoint: "/sse".to_owned(),
+            messages_endpoint: "/messages".to_owned(),
             mcp_endpoint: "/mcp".to_owned(),
             health_endpoint: "/health".to_owned(),
             pid: std::process::id(),

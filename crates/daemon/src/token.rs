@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bus::auth::Keys;
 use protocol::error::Failure;
 
 use crate::error::io;
-use crate::{Error, project};
+use crate::{Error, Place, project};
 
 fn path(project: &Path) -> PathBuf {
     project.join("auth_token")
@@ -42,8 +43,64 @@ pub fn rotate(project: &Path) -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
     let token = protocol::id::Digest(bytes).hex();
-    project::write_private(&path(project), format!("{token}\n").as_bytes())?;
+    put_back(project, &token)?;
     Ok(token)
+}
+
+/// Writes a token down.
+pub(crate) fn put_back(project: &Path, token: &str) -> Result<(), Error> {
+    project::write_private(&path(project), format!("{token}\n").as_bytes())
+}
+
+/// The file of the keys that sign message files.
+pub(crate) fn dispatch_keys(place: &Place) -> PathBuf {
+    place.keys().join("dispatch.json")
+}
+
+/// Puts a fresh key in the place of the one that signs message files; `revoke` takes the old ones away at once, else they
+/// are believed for what they signed before now. Gives the id of the fresh key.
+///
+/// # Errors
+/// When the file can't be read or written.
+pub fn rotate_key(place: &Place, revoke: bool) -> Result<String, Error> {
+    let path = dispatch_keys(place);
+    let mut keys = Keys::load(&path)?.rotated(&path, process::clock::now())?;
+    if revoke {
+        keys = keys.without_old(&path)?;
+    }
+    Ok(keys.current().map(|key| key.id.clone()).unwrap_or_default())
+}
+
+/// Signs a message file's text: gives it an `auth` envelope, and the time and an id where it has none.
+///
+/// # Errors
+/// `file.malformed` when it is no JSON object; when there is no key.
+pub fn sign_message(place: &Place, text: &[u8]) -> Result<String, Error> {
+    let malformed = |why: String| Failure::new("file.malformed", why);
+    let mut fields: bus::auth::Fields =
+        serde_json::from_slice(text).map_err(|error| malformed(format!("the message is no JSON object: {error}")))?;
+    let now = process::clock::now();
+    let nonce = nonce()?;
+    fields.entry("id").or_insert_with(|| format!("msg_{}_{}", now.0, &nonce[..8]).into());
+    fields.insert("createdAt".to_owned(), now.to_string().into());
+    fields.remove("auth");
+    let keys = Keys::ensure(&dispatch_keys(place), now)?;
+    let key = keys.current().ok_or_else(|| Failure::new("internal.bug", "there is no key although one was made"))?;
+    let envelope = bus::auth::sign(&fields, key, &nonce)?;
+    let auth = serde_json::to_value(envelope).map_err(|error| malformed(error.to_string()))?;
+    fields.insert("auth".to_owned(), auth);
+    let text = serde_json::to_string_pretty(&fields).map_err(|error| malformed(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+/// A random UUID (RFC 9562, version 4).
+pub(crate) fn nonce() -> Result<String, Failure> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
 }
 
 /// Compares two secrets without saying by its time where they differ.

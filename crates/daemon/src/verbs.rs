@@ -15,7 +15,7 @@ use protocol::verb::system::{
     ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
     VerifyLogReply,
 };
-use protocol::verb::{Verb, agent, bus as mail, lease, need, run, system, team as teams};
+use protocol::verb::{Verb, agent, bus as mail, lease, need, queue, run, system, team as teams};
 use serde_json::Value;
 use store::{Filter, Idempotency, Store};
 use tokio::sync::mpsc;
@@ -48,6 +48,7 @@ pub(crate) struct Verbs {
     pub(crate) dispatch: Dispatch,
     pub(crate) policy: Policy,
     pub(crate) place: Place,
+    pub(crate) limits: bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
     pub(crate) asks: mpsc::Sender<Ask>,
@@ -105,7 +106,7 @@ impl Invoke for Verbs {
 
 /// Where a caller stands: what holds the root's token through MCP is an agent that the user connected, not the user.
 fn stand(caller: Caller) -> Caller {
-    let is_mcp = caller.face == face::MCP_HTTP || caller.face == face::MCP_STDIO;
+    let is_mcp = [face::MCP_HTTP, face::MCP_SSE, face::MCP_STDIO].contains(&caller.face);
     match caller.kind {
         CallerKind::Person if is_mcp => Caller { kind: CallerKind::Agent, is_verified: false, ..caller },
         CallerKind::Person | CallerKind::Worker { .. } | CallerKind::Agent => caller,
@@ -130,6 +131,16 @@ impl Verbs {
     }
 
     fn ask_policy(&self, caller: &Caller, verb: &'static str, args: &Value) -> Result<(), Failure> {
+        self.decide(caller, verb, args)?.refused(verb).map_or(Ok(()), Err)
+    }
+
+    /// What the policy says to a call.
+    pub(crate) fn decide(
+        &self,
+        caller: &Caller,
+        verb: &'static str,
+        args: &Value,
+    ) -> Result<policy::Decision, Failure> {
         let (kind, run, task) = match &caller.kind {
             CallerKind::Person => (policy::CallerKind::Person, "", ""),
             CallerKind::Worker { run, task, .. } => (policy::CallerKind::Worker, run.as_str(), task.as_str()),
@@ -148,11 +159,11 @@ impl Verbs {
             task,
         };
         let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
-        self.policy.decide(&input).refused(verb).map_or(Ok(()), Err)
+        Ok(self.policy.decide(&input))
     }
 
     fn status(&self) -> Result<GetStatusReply, Failure> {
-        let needs = self.dispatch.list_needs(&need::ListNeedsRequest::default())?.needs.len() as u64;
+        let needs = crate::needs::list(self, &need::ListNeedsRequest::default())?.needs.len() as u64;
         Ok(GetStatusReply {
             version: self.info.version.clone(),
             pid: self.info.pid,
@@ -276,6 +287,8 @@ impl Call<'_> {
             is_verified: self.caller.is_verified,
             is_person: self.caller.kind == CallerKind::Person,
             idempotency: self.idempotency(),
+            root: Some(self.verbs.place.root.clone()),
+            limits: self.verbs.limits,
         }
     }
 
@@ -304,6 +317,14 @@ impl Call<'_> {
             | lease::ReleaseFiles::NAME
             | lease::RenewLease::NAME
             | lease::ReserveFiles::NAME => self.lease(args).await,
+            queue::CancelMessage::NAME
+            | queue::ExtendMessage::NAME
+            | queue::NakMessage::NAME
+            | queue::ReadInboxEvents::NAME
+            | queue::ReceiveMessages::NAME
+            | queue::ReviveMessage::NAME
+            | queue::SendRequest::NAME
+            | queue::SendTeamMessage::NAME => self.queue(args).await,
             need::Answer::NAME | need::Approve::NAME | need::Deny::NAME | need::ListNeeds::NAME => {
                 self.need(args).await
             }
@@ -339,11 +360,32 @@ impl Call<'_> {
         }
     }
 
+    async fn queue(&self, args: Value) -> Result<Value, Failure> {
+        let (store, asker) = (&self.verbs.store, self.asker());
+        macro_rules! answer {
+            ($verb:ident, $call:path $(, $fresh:expr)?) => {
+                value::<queue::$verb>($call(store, &asker, typed::<queue::$verb>(args)? $(, $fresh)?).await?)
+            };
+        }
+        match self.verb {
+            queue::CancelMessage::NAME => answer!(CancelMessage, bus::cancel_message),
+            queue::ExtendMessage::NAME => answer!(ExtendMessage, bus::extend_message),
+            queue::NakMessage::NAME => answer!(NakMessage, bus::nak_message),
+            queue::ReadInboxEvents::NAME => answer!(ReadInboxEvents, bus::read_inbox_events),
+            queue::ReceiveMessages::NAME => answer!(ReceiveMessages, bus::receive_messages),
+            queue::ReviveMessage::NAME => answer!(ReviveMessage, bus::revive_message),
+            queue::SendRequest::NAME => {
+                answer!(SendRequest, bus::send_request, MessageId::from_bits(self.fresh_bits()?))
+            }
+            _ => answer!(SendTeamMessage, bus::send_team_message, MessageId::from_bits(self.fresh_bits()?)),
+        }
+    }
+
     async fn need(&self, args: Value) -> Result<Value, Failure> {
-        let dispatch = &self.verbs.dispatch;
         let (id, how) = match self.verb {
             need::ListNeeds::NAME => {
-                return value::<need::ListNeeds>(dispatch.list_needs(&typed::<need::ListNeeds>(args)?)?);
+                let request = typed::<need::ListNeeds>(args)?;
+                return value::<need::ListNeeds>(crate::needs::list(self.verbs, &request)?);
             }
             need::Approve::NAME => (typed::<need::Approve>(args)?.id, Settle::Approve),
             need::Deny::NAME => (typed::<need::Deny>(args)?.id, Settle::Deny),
@@ -352,7 +394,8 @@ impl Call<'_> {
                 (request.id, Settle::Answer(request.option))
             }
         };
-        let settled = dispatch.settle_need(&id, how, self.caller.name.as_str(), self.idempotency()).await?;
+        let by = self.caller.name.as_str();
+        let settled = crate::needs::settle(self.verbs, &id, how, by, self.idempotency()).await?;
         value::<need::Approve>(settled)
     }
 

@@ -206,9 +206,10 @@ fn need(inner: &Inner, row: &Row) -> Result<Need, Error> {
     let bad = |what: &str| Error::Missing(format!("{what} of a question"));
     Ok(Need {
         id: NeedId::new(row.try_text("id")?).map_err(|_| bad("the id"))?,
-        run: RunId::new(row.try_text("run")?).map_err(|_| bad("the run"))?,
+        run: Some(RunId::new(row.try_text("run")?).map_err(|_| bad("the run"))?),
         task: row.try_text("task")?.to_owned(),
-        worker: WorkerId::new(row.try_text("worker")?).map_err(|_| bad("the worker"))?,
+        worker: Some(WorkerId::new(row.try_text("worker")?).map_err(|_| bad("the worker"))?),
+        message: None,
         title: row.try_text("title")?.to_owned(),
         detail: inner.store.body(row.try_u64("seq")?)?.unwrap_or_default(),
         options: serde_json::from_str(row.try_text("options")?).map_err(shape("options"))?,

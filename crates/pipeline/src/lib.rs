@@ -4,6 +4,8 @@
 //! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
 //! do next). [`lease`] says who may hold what.
 
+pub mod delivery;
+pub mod dispatch_terms;
 pub mod evidence;
 pub mod lease;
 pub mod paths;

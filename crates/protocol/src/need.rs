@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::frame::PermissionOption;
-use crate::id::{NeedId, RunId, WorkerId};
+use crate::id::{MessageId, NeedId, RunId, WorkerId};
 use crate::time::Millis;
 
 /// A question that waits for a person, or one that was settled.
@@ -11,15 +11,21 @@ use crate::time::Millis;
 pub struct Need {
     /// Its id.
     pub id: NeedId,
-    /// The run it belongs to.
-    pub run: RunId,
-    /// The task it belongs to.
+    /// The run it belongs to; nothing for a message that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The task it belongs to; empty for a message that waits.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
     /// The worker that waits.
-    pub worker: WorkerId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<WorkerId>,
+    /// The message that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
     /// What the agent wants to do, in its own words: untrusted.
     pub title: String,
-    /// The command or the diff.
+    /// The command, the diff or the message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// What can be chosen.

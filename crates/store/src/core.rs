@@ -71,9 +71,10 @@ impl Core {
         self.woken.subscribe()
     }
 
-    /// Ends the store: every later call gets this error. The first reason stays.
+    /// Ends the store: every later call gets this error. The first reason stays; being closed is nothing to report.
     pub(crate) fn die(&self, reason: Error) {
-        if self.dead.set(reason).is_ok() {
+        let is_asked_for = matches!(reason, Error::Closed);
+        if self.dead.set(reason).is_ok() && !is_asked_for {
             tracing::error!(reason = %self.reason(), "the store stopped");
         }
     }

@@ -58,6 +58,9 @@ pub enum Error {
         /// The head.
         head: Lsn,
     },
+    /// The words to look for can't be looked for.
+    #[error("the search can't be made: {0}")]
+    Query(String),
     /// A declaration, a change or a query doesn't fit the tables: a defect of the part that made it.
     #[error("table {table}: {what}")]
     Schema {
@@ -152,6 +155,7 @@ impl Error {
             | Self::StaleEpoch { .. }
             | Self::TooLarge { .. }
             | Self::Ahead { .. }
+            | Self::Query(_)
             | Self::Schema { .. }
             | Self::Column { .. }
             | Self::DiskFull
@@ -174,11 +178,17 @@ impl Error {
             Self::KeyReused { .. } => ("request.conflict", "use a new key for a new call"),
             Self::TooLarge { .. } => ("store.too-large", "put large text into a file and send its path"),
             Self::Ahead { .. } => ("store.conflict", "start again from the current head"),
+            Self::Query(_) => {
+                ("request.bad-args", "name words, \"phrases in quotes\", beginnings* and -words that must not occur")
+            }
             Self::Locked { .. } => ("store.locked", "use that daemon, or stop it with `switchboard down`"),
             Self::NetworkFileSystem { .. } => {
                 ("store.network-file-system", "set XDG_STATE_HOME to a folder on a local disk")
             }
-            Self::Corrupt { .. } => ("store.corrupt", "keep a copy of the folder, then run `switchboard doctor`"),
+            Self::Corrupt { .. } => (
+                "store.corrupt",
+                "keep a copy of the folder; `switchboard verify --no-daemon` names what is damaged, `switchboard restore FILE` puts a backup back",
+            ),
             Self::Newer { .. } => ("daemon.other-version", "use the version that wrote it, or a newer one"),
             Self::DiskFull => ("io.disk-full", "free some space and try again"),
             Self::Io { .. } => ("io.denied", "check that the folder belongs to you and may be written"),

@@ -80,7 +80,7 @@ fn holder(file: &mut File) -> String {
 }
 
 /// Tells this boot of the machine from others, so that a process id can't be mistaken for an older one.
-fn boot_id() -> String {
+pub(crate) fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }

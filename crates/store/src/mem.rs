@@ -12,6 +12,7 @@ use crate::prepared::Prepared;
 use crate::query::{Condition, Direction, Op};
 use crate::record::{Body, Record, Tip};
 use crate::schema::Schema;
+use crate::search::Search;
 use crate::write::{Answer, REMEMBERED_FOR, Remembered, Rules, Tx, write};
 use crate::{Cell, Change, Error, Key, Query, Row, Table};
 
@@ -73,6 +74,20 @@ impl Memory {
 
     pub(crate) fn cursor(&self, name: &str) -> Lsn {
         self.state.cursors.get(name).copied().unwrap_or(0)
+    }
+
+    /// The events whose bodies hold the words, newest first.
+    pub(crate) fn search(&self, schema: &Schema, search: &Search<'_>) -> Vec<Lsn> {
+        let bodies = self.state.bodies.range(..search.before).rev();
+        let kind = |lsn: Lsn| usize::try_from(lsn - 1).ok().and_then(|at| self.state.records.get(at));
+        bodies
+            .filter(|(lsn, body)| {
+                kind(**lsn).is_some_and(|record| schema.is_searched(&record.kind))
+                    && search.words.find(&body.text).is_some()
+            })
+            .map(|(lsn, _)| *lsn)
+            .take(usize::try_from(search.limit).unwrap_or(usize::MAX))
+            .collect()
     }
 
     /// The tables, to compare them with rebuilt ones.

@@ -1,6 +1,6 @@
 //! All parts' declarations together, checked once; changes and queries are checked against them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use protocol::event::Event;
@@ -11,7 +11,7 @@ use crate::query::Op;
 use crate::{Cell, Change, Error, Projection, Query, Row, Table, Ty};
 
 /// Tables of the store itself; a part can't declare these.
-const RESERVED: &[&str] = &["events", "bodies", "meta", "idempotency", "cursors", "projections"];
+const RESERVED: &[&str] = &["events", "bodies", "meta", "idempotency", "cursors", "projections", "search"];
 
 /// Longest list of [`Op::In`]; a longer one is a join in disguise.
 const MAX_IN: usize = 1000;
@@ -99,6 +99,16 @@ impl Schema {
         Ok(changes)
     }
 
+    /// Whether the words of an event's body can be searched for.
+    pub(crate) fn is_searched(&self, kind: &str) -> bool {
+        self.projections.iter().any(|projection| projection.searched().contains(&kind))
+    }
+
+    /// All kinds whose bodies can be searched.
+    pub(crate) fn searched(&self) -> BTreeSet<&'static str> {
+        self.projections.iter().flat_map(|projection| projection.searched().iter().copied()).collect()
+    }
+
     /// Lifts facts to the newest version that is known.
     pub(crate) fn lift(&self, kind: &str, mut v: u16, mut facts: Value) -> (u16, Value) {
         while let Some(lift) = self.lifts.get(&(kind, v)) {
@@ -167,7 +177,11 @@ pub(crate) fn wrong(table: &str, what: impl Into<String>) -> Error {
 }
 
 fn check_table(table: &'static Table) -> Result<(), Error> {
-    if !is_name(table.name) || RESERVED.contains(&table.name) || table.name.starts_with("sqlite") {
+    if !is_name(table.name)
+        || RESERVED.contains(&table.name)
+        || table.name.starts_with("sqlite")
+        || table.name.starts_with("search_")
+    {
         return Err(wrong(table.name, "can't be the name of a table"));
     }
     for (at, column) in table.columns.iter().enumerate() {

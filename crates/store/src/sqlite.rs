@@ -3,34 +3,45 @@
 //! SQLite must be 3.51.3 or later: earlier ones can lose commits when a checkpoint races a write. One connection that
 //! does both avoids that race as well.
 
+mod backup;
+mod check;
 mod file;
+mod note;
 mod projections;
 mod readers;
 mod scan;
+mod search;
 mod sql;
 mod tx;
 mod writer;
+
+pub(crate) use self::backup::{copy_closed, restore};
+pub(crate) use self::check::file as verify_file;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use protocol::event::Lsn;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use self::note::Note;
 use self::readers::Readers;
 use self::scan::Scanner;
 use self::tx::Session;
 use self::writer::{Job, Waiter, Writer};
 use crate::core::{Core, lock};
 use crate::lock::Lock;
-use crate::log::{Chain, Place, Visit};
+use crate::log::{Chain, Finding, Visit};
 use crate::prepared::Prepared;
 use crate::record::Tip;
 use crate::schema::Schema;
+use crate::search::{Found, Search};
+use crate::verify::Report;
 use crate::write::Answer;
 use crate::{Cell, Checkpoint, CheckpointStats, Config, Error, Query, Row, Scan, Table};
 
@@ -59,12 +70,13 @@ impl Sqlite {
         let opened = file::open_writer(path, config.cache_kib)?;
         let connection = opened.connection;
         let tip = settle(path, &connection, &schema, &opened.chain_id)?;
+        let note = Note::begin(path, &tip)?;
         let readers = Readers::open(path, (config.cache_kib / 4).max(64))?;
         let core = Arc::new(Core::new(schema, opened.chain_id, opened.epoch, config.clock.clone(), tip));
         let scanner = Scanner::start(Arc::clone(&core), readers.separate()?, file::checked(&connection)?)?;
         let (jobs, queue) = sync_channel(config.queue.max(1));
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let writer = Writer::new(Arc::clone(&core), connection, queue, Arc::clone(&queued_bytes))?;
+        let writer = Writer::new(Arc::clone(&core), connection, note, queue, Arc::clone(&queued_bytes))?;
         let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(|error| Error::io("could not start the writer", error))?;
         let writer = Mutex::new(Some(thread));
@@ -127,9 +139,44 @@ impl Sqlite {
         core.alive()?;
         let connection = self.readers.separate()?;
         connection.execute_batch("BEGIN").map_err(sql::db)?;
-        let checked = verify(&connection, core, all, chain);
+        let checked = check::all(&connection, &core.schema, all, chain);
         connection.execute_batch("ROLLBACK").map_err(sql::db)?;
         checked
+    }
+
+    /// Copies the store into a new file, in one state, while it works; the copy is checked.
+    pub(crate) fn backup(&self, core: &Core, to: &Path) -> Result<Report, Error> {
+        core.alive()?;
+        backup::copy(&self.readers.separate()?, &core.schema, to)
+    }
+
+    /// Brings the index of words up to the head, as far as it gets in `limit`, and asks it.
+    pub(crate) fn search(&self, core: &Core, search: &Search<'_>, limit: Duration) -> Result<Found, Error> {
+        let (head, deadline) = (core.tip().lsn, Instant::now() + limit);
+        let mut indexed = self.index(core, false)?;
+        while indexed < head && Instant::now() < deadline {
+            indexed = self.index(core, false)?;
+        }
+        let ask = || self.read(core, |reading| search::ask(reading.0.connection, search));
+        let lsns = match ask() {
+            Err(Error::Corrupt { what, .. }) => {
+                tracing::warn!(what, "the index of words is damaged; it is made anew");
+                indexed = self.index(core, true)?;
+                while indexed < head && Instant::now() < deadline {
+                    indexed = self.index(core, false)?;
+                }
+                ask()?
+            }
+            other => other?,
+        };
+        Ok(Found { lsns, is_whole: indexed >= head })
+    }
+
+    /// Has the writer index some more bodies; says how far it has come.
+    fn index(&self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
+        let (sender, receiver) = sync_channel(1);
+        self.jobs.send(Job::Index { afresh, waiter: sender }).map_err(|_| core.reason())?;
+        receiver.recv().unwrap_or_else(|_| Err(core.reason()))
     }
 
     /// How far the check behind the start has come.
@@ -192,66 +239,13 @@ impl Reading<'_> {
 }
 
 fn settle(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
-    let settled = file::checked_head(connection, schema, chain_id)
-        .and_then(|tip| projections::settle(connection, schema).map(|()| tip));
-    settled.map_err(|error| file::at(path, error))
-}
-
-fn verify(connection: &Connection, core: &Core, all: bool, chain: &mut Chain<'_>) -> Result<(Tip, u64), Error> {
-    if all {
-        check_file(connection, chain)?;
-        check_own_rows(connection, core, chain)?;
-    }
-    let followed = Session { connection, schema: &core.schema }.scan(0, true, &mut |record, body| {
-        chain.follow(&record, body.as_ref());
-        Ok(std::ops::ControlFlow::Continue(()))
+    let settled = file::checked_head(connection, schema, chain_id).and_then(|tip| {
+        if let Some(Finding { place, what }) = note::missing(path, connection)? {
+            return Err(Error::Corrupt { place: place.to_string(), what });
+        }
+        projections::settle(connection, schema)?;
+        search::settle(connection, schema)?;
+        Ok(tip)
     });
-    if let Err(error) = followed {
-        let Error::Corrupt { what, .. } = error else { return Err(error) };
-        chain.found(Place::at(chain.lsn + 1), what);
-        return Ok((Tip { lsn: chain.lsn, hash: chain.hash, ..Tip::START }, 0));
-    }
-    let tip = file::head(connection)?;
-    let rows = if all { projections::compare(connection, &core.schema, chain)? } else { 0 };
-    Ok((tip, rows))
-}
-
-fn check_file(connection: &Connection, chain: &mut Chain<'_>) -> Result<(), Error> {
-    let mut statement = connection.prepare("PRAGMA integrity_check(5)").map_err(sql::db)?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(sql::db)?;
-    for line in lines {
-        match line {
-            Ok(line) if line == "ok" => {}
-            Ok(line) => chain.found(Place::File, line),
-            Err(error) => chain.found(Place::File, error.to_string()),
-        }
-    }
-    Ok(())
-}
-
-/// Reads every row that only a checksum protects.
-fn check_own_rows(connection: &Connection, core: &Core, chain: &mut Chain<'_>) -> Result<(), Error> {
-    let session = Session { connection, schema: &core.schema };
-    let mut rows = names(connection, "SELECT 'meta', name, '' FROM meta")?;
-    rows.extend(names(connection, "SELECT 'cursors', name, '' FROM cursors")?);
-    rows.extend(names(connection, "SELECT 'idempotency', caller, key FROM idempotency")?);
-    for [table, name, key] in rows {
-        let read = match table.as_str() {
-            "meta" => file::meta(connection, &name).map(|_| ()),
-            "cursors" => session.read_cursor(&name).map(|_| ()),
-            _ => session.read_remembered(&name, &key).map(|_| ()),
-        };
-        match read {
-            Ok(()) => {}
-            Err(Error::Corrupt { what, .. }) => chain.found(Place::Table(table), what),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn names(connection: &Connection, sql: &str) -> Result<Vec<[String; 3]>, Error> {
-    let mut statement = connection.prepare(sql).map_err(sql::db)?;
-    let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).map_err(sql::db)?;
-    rows.collect::<Result<_, _>>().map_err(sql::db)
+    settled.map_err(|error| file::at(path, error))
 }

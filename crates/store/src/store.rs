@@ -1,5 +1,9 @@
 //! The handle: what every part sees of the store.
 
+mod backup;
+mod search;
+mod sweep;
+
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -23,6 +27,9 @@ use crate::{
     Batch, Cell, Checkpoint, CheckpointStats, Clock, Committed, Config, Error, Filter, Head, Projection, Query, Row,
     Scan,
 };
+
+pub use self::backup::{backup_file, restore, verify_file};
+pub use self::sweep::{Retention, Swept};
 
 /// The event log with its projections. A cheap handle; the last one that goes closes the store.
 ///

@@ -151,6 +151,11 @@ pub trait Projection: Send + Sync {
     /// Raised whenever `tables` or `project` change: the tables are then rebuilt from the log at the next open.
     fn version(&self) -> u32;
 
+    /// Kinds of events whose bodies can be searched for words ([`crate::Store::search`]).
+    fn searched(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// How facts of this part's older events are lifted; one row for each kind and version that was ever written.
     fn upcasters(&self) -> &'static [Upcaster] {
         &[]

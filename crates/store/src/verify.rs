@@ -1,10 +1,12 @@
 //! What a check of the record says.
 
+use std::path::PathBuf;
+
 use protocol::event::Lsn;
 use protocol::id::Digest;
 
-use crate::Head;
 use crate::log::{Chain, Finding};
+use crate::{Error, Head};
 
 /// How much to check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,9 +72,30 @@ impl Report {
         if self.is_clean() { "hash chain verified" } else { "the record is damaged" }
     }
 
+    /// The report itself, or its first finding as an error.
+    pub(crate) fn into_clean(self) -> Result<Self, Error> {
+        match self.findings.into_iter().next() {
+            Some(finding) => Err(Error::Corrupt { place: finding.place.to_string(), what: finding.what }),
+            None => Ok(Self { findings: Vec::new(), ..self }),
+        }
+    }
+
     /// The head's hash.
     #[must_use]
     pub fn hash(&self) -> Digest {
         self.head.hash
     }
+}
+
+/// A store that was put back from a backup.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Restored {
+    /// The head of the backup.
+    pub from: Head,
+    /// The head now: one event further, which records the restoring.
+    pub head: Head,
+    /// The epoch in which it was restored, after every one of the replaced store; the next owner begins another.
+    pub epoch: u64,
+    /// Where the replaced store lies now; nothing when there was none.
+    pub replaced: Option<PathBuf>,
 }

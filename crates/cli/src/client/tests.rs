@@ -60,7 +60,11 @@ fn asks_again_with_the_same_key_when_the_connection_breaks() {
     let first = serve(&listener, |_, _| None);
     let mut client = Client::connect(&socket, &Caller::default()).unwrap();
     let asker = std::thread::spawn(move || {
-        client.call::<AckMessage>(&AckMessageRequest { id: protocol::id::MessageId::new("msg_1").unwrap() })
+        client.call::<AckMessage>(&AckMessageRequest {
+            id: protocol::id::MessageId::new("msg_1").unwrap(),
+            lease_token: None,
+            done: false,
+        })
     });
     let before = first.join().unwrap();
 

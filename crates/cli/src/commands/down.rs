@@ -1,10 +1,19 @@
 //! `switchboard down`
 
+use std::time::Duration;
+
+use process::clock::Deadline;
 use protocol::error::Failure;
 use protocol::verb::system::{Shutdown, ShutdownReply, ShutdownRequest};
 
 use crate::context::Context;
 use crate::report::Outcome;
+
+/// How long a daemon that ends may hold the record after its sockets are closed.
+const LET_GO: Duration = Duration::from_secs(10);
+
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// End the daemon and its workers
 #[derive(Debug, clap::Args)]
@@ -37,5 +46,22 @@ pub(crate) fn end(context: &Context, keep_workers: bool) -> Result<Option<Shutdo
     };
     let reply = client.call::<Shutdown>(&ShutdownRequest { keep_workers })?;
     client.wait_for_end()?;
+    wait_for_lock(context, reply.pid)?;
     Ok(Some(reply))
+}
+
+/// Waits until the daemon has let go of the record too: it closes its sockets a moment before, and the next command may
+/// want to start another.
+fn wait_for_lock(context: &Context, pid: u32) -> Result<(), Failure> {
+    let limit = Deadline::after(LET_GO);
+    // A daemon that was named by its socket alone may belong to another folder.
+    let Ok(place) = context.place() else { return Ok(()) };
+    while daemon::Owner::of(&place).map_err(Failure::from)?.is_some_and(|owner| owner.pid == pid) {
+        if limit.has_passed() {
+            let what = format!("the daemon (process {pid}) ends, but still holds the record");
+            return Err(Failure::new("daemon.unreachable", what).hint("try again in a moment"));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
 }

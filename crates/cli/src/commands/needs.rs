@@ -18,7 +18,7 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// Allow what a worker asks for, once
+/// Allow what a worker or a message file asks for, once
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: approve")]
 pub(crate) struct ApproveArgs {
@@ -26,7 +26,7 @@ pub(crate) struct ApproveArgs {
     id: String,
 }
 
-/// Refuse what a worker asks for
+/// Refuse what a worker or a message file asks for
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: deny")]
 pub(crate) struct DenyArgs {
@@ -91,7 +91,8 @@ fn say(reply: &SettleReply, context: &mut Context) {
 
 /// Prints a question with the commands that settle it.
 pub(crate) fn show(need: &Need, out: &mut Output) {
-    let head = format!("{}  {} of {}: {}", need.id, need.task, need.run, one_line(&need.title, 200));
+    let of = need.run.as_ref().map_or_else(|| "a message".to_owned(), |run| format!("{} of {run}", need.task));
+    let head = format!("{}  {of}: {}", need.id, one_line(&need.title, 200));
     out.line(out.paint(Tone::Notice, &head));
     for line in plain(&need.detail).lines().take(40) {
         out.line(format!("    {line}"));

@@ -1,11 +1,14 @@
 //! `switchboard token`
 
+use std::io::Read as _;
+use std::path::Path;
+
 use protocol::error::Failure;
 
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// Change the repository's bearer token
+/// Change the repository's bearer token and signing key, sign message files
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -16,13 +19,60 @@ pub(crate) struct Args {
 enum Command {
     /// Make a new token; the old one is worth nothing from then on
     Rotate,
+    /// Make a new key for signing message files; the old one counts for what was signed before
+    RotateKey {
+        /// Let the old keys count for nothing any more, also for messages that wait
+        #[arg(long)]
+        revoke: bool,
+    },
+    /// Sign a message file and print it
+    Sign {
+        /// The file; `-` reads standard input
+        file: std::path::PathBuf,
+    },
 }
+
+/// Largest message file in bytes.
+const MAX_MESSAGE: u64 = 1 << 20;
 
 /// Rotates.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    match args.command {
+    match &args.command {
         Command::Rotate => rotate(context),
+        Command::RotateKey { revoke } => rotate_key(context, *revoke),
+        Command::Sign { file } => sign(context, file),
     }
+}
+
+fn rotate_key(context: &mut Context, revoke: bool) -> Outcome {
+    let key = daemon::rotate_key(&context.place()?, revoke).map_err(Failure::from)?;
+    if context.json {
+        context.out.json(&serde_json::json!({ "key": key }));
+    } else {
+        let old =
+            if revoke { "the old ones count for nothing" } else { "the old one counts for what was signed before" };
+        context.out.line(format!("{key} signs message files from now on; {old}"));
+    }
+    Ok(())
+}
+
+fn sign(context: &mut Context, file: &Path) -> Outcome {
+    let text = read(file).map_err(|error| {
+        Failure::new("io.denied", "the message can't be read").at(file.display().to_string()).because(&error)
+    })?;
+    let signed = daemon::sign_message(&context.place()?, &text).map_err(Failure::from)?;
+    context.out.line(signed.trim_end());
+    Ok(())
+}
+
+fn read(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    if file.as_os_str() == "-" {
+        std::io::stdin().take(MAX_MESSAGE).read_to_end(&mut text)?;
+    } else {
+        std::fs::File::open(file)?.take(MAX_MESSAGE).read_to_end(&mut text)?;
+    }
+    Ok(text)
 }
 
 fn rotate(context: &mut Context) -> Outcome {

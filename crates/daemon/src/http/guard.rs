@@ -53,17 +53,17 @@ impl Gate {
         if request.uri().path() == "/health" {
             return Ok(());
         }
-        let caller = self.identify(request.headers())?;
+        let caller = self.identify(request.uri(), request.headers())?;
         request.extensions_mut().insert(caller);
         Ok(())
     }
 
-    fn identify(&self, headers: &HeaderMap) -> Result<Caller, Failure> {
+    fn identify(&self, uri: &Uri, headers: &HeaderMap) -> Result<Caller, Failure> {
         let missing = || {
             Failure::new("auth.bad-token", "the request carries no bearer token")
                 .hint("send `Authorization: Bearer …` with the content of .switchboard/auth_token")
         };
-        let bearer = bearer(headers).ok_or_else(missing)?;
+        let bearer = bearer(headers).or_else(|| in_query(uri, headers)).ok_or_else(missing)?;
         let name = match one(headers, NAME_HEADER) {
             One::Absent => None,
             One::Value(name) => Some(name),
@@ -80,6 +80,17 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// The token in the query, which only the older MCP transport may carry it in, and only where no header does: an address
+/// ends up in histories and other programs' logs. Ours never say an address's query.
+fn in_query<'a>(uri: &'a Uri, headers: &HeaderMap) -> Option<&'a str> {
+    let may = matches!(uri.path(), "/sse" | "/messages") && !headers.contains_key(header::AUTHORIZATION);
+    let mut tokens = uri.query().filter(|_| may)?.split('&').filter_map(|pair| pair.strip_prefix("token="));
+    match (tokens.next(), tokens.next()) {
+        (Some(token), None) if !token.is_empty() => Some(token),
+        (_, _) => None,
+    }
 }
 
 /// Refuses a request that names another host than this listener. Two answers to the question are as bad as a wrong one.
@@ -160,6 +171,23 @@ mod tests {
         ] {
             assert!(!is_ours(foreign, 4711), "{foreign}");
         }
+    }
+
+    #[test]
+    fn a_token_in_the_query_counts_for_the_older_transport_only() {
+        let of = |uri: &'static str, headers: &HeaderMap| in_query(&Uri::from_static(uri), headers).map(str::to_owned);
+        let none = HeaderMap::new();
+        let mut other = HeaderMap::new();
+        other.append(header::AUTHORIZATION, axum::http::HeaderValue::from_static("Bearer x"));
+
+        assert_eq!(of("/sse?token=abc", &none).as_deref(), Some("abc"));
+        assert_eq!(of("/messages?sessionId=1&token=abc", &none).as_deref(), Some("abc"));
+        for uri in
+            ["/mcp?token=abc", "/v1/get_status?token=abc", "/sse?token=", "/sse?token=a&token=b", "/sse?xtoken=a"]
+        {
+            assert_eq!(of(uri, &none), None, "{uri}");
+        }
+        assert_eq!(of("/sse?token=abc", &other), None);
     }
 
     #[test]

@@ -27,7 +27,21 @@ pub async fn serve_io<R, W>(
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let caller = Caller { face: face::MCP_STDIO, ..caller };
+    serve_lines(invoke, Caller { face: face::MCP_STDIO, ..caller }, read, write, bridge, stop).await;
+}
+
+/// The same for any face whose messages are lines; the caller says which.
+pub(crate) async fn serve_lines<R, W>(
+    invoke: Arc<dyn Invoke>,
+    caller: Caller,
+    read: R,
+    write: W,
+    bridge: String,
+    stop: CancellationToken,
+) where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     let server = Server::for_stream(invoke, caller, bridge);
     let running = serve_directly_with_ct(server, LineTransport::new(read, write), None, stop.child_token());
     match running.waiting().await {

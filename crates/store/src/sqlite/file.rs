@@ -85,16 +85,32 @@ fn settle(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
     connection.pragma_update(None, "trusted_schema", false).map_err(db)
 }
 
-fn prepare(connection: &Connection, path: &Path, cache_kib: u32) -> Result<(), Error> {
+/// Whether the file is new; refuses what is no store, or one of a newer version.
+fn is_new(connection: &Connection, path: &Path) -> Result<bool, Error> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(db);
     let (application, format, objects) = (pragma("application_id")?, pragma("user_version")?, objects(connection)?);
-    let is_new = application == 0 && format == 0 && objects == 0;
-    if !is_new && application != APPLICATION_ID {
+    if application == 0 && format == 0 && objects == 0 {
+        return Ok(true);
+    }
+    if application != APPLICATION_ID {
         return Err(Error::Corrupt { place: path.display().to_string(), what: "it is not a store".to_owned() });
     }
     if format > FORMAT {
         return Err(Error::Newer { path: path.to_owned(), found: format, known: FORMAT });
     }
+    Ok(false)
+}
+
+/// The chain's id, for a check of a file that may be anything.
+pub(super) fn identify(connection: &Connection, path: &Path) -> Result<String, Error> {
+    if is_new(connection, path)? {
+        return Err(Error::Corrupt { place: path.display().to_string(), what: "it is an empty file".to_owned() });
+    }
+    meta(connection, "chain_id")?.ok_or_else(|| missing("the chain's id"))
+}
+
+fn prepare(connection: &Connection, path: &Path, cache_kib: u32) -> Result<(), Error> {
+    let is_new = is_new(connection, path)?;
     settle(connection, cache_kib)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(db)?;
     if mode != "wal" {
@@ -132,12 +148,15 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
 
 /// Whoever opens the store begins an epoch; what an earlier owner decided is stale from here on.
 fn begin_epoch(connection: &Connection) -> Result<(String, u64), Error> {
-    let missing = |name: &str| Error::Corrupt { place: "table meta".to_owned(), what: format!("it lacks {name}") };
     let chain_id = meta(connection, "chain_id")?.ok_or_else(|| missing("the chain's id"))?;
     let epoch = meta(connection, "epoch")?.and_then(|text| text.parse::<u64>().ok());
     let epoch = epoch.ok_or_else(|| missing("the epoch"))? + 1;
     set_meta(connection, "epoch", &epoch.to_string())?;
     Ok((chain_id, epoch))
+}
+
+fn missing(name: &str) -> Error {
+    Error::Corrupt { place: "table meta".to_owned(), what: format!("it lacks {name}") }
 }
 
 /// A value of the meta table.

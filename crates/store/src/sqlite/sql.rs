@@ -43,6 +43,9 @@ pub(super) fn db(error: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             Error::Corrupt { place: place(), what: error.to_string() }
         }
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            Error::io("the database file can't be used", std::io::Error::other(error))
+        }
         Some(ErrorCode::OutOfMemory) => Error::Fatal("out of memory".to_owned()),
         Some(_) => Error::Database(error.to_string()),
         None if matches!(

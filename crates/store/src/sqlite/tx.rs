@@ -202,6 +202,7 @@ impl Tx for Session<'_> {
     }
 
     fn drop_body(&mut self, lsn: Lsn) -> Result<(), Error> {
+        super::search::forget(self, lsn)?;
         self.run("DELETE FROM bodies WHERE lsn = ?1", sql::at(lsn))
     }
 }

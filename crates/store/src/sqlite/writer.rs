@@ -1,15 +1,19 @@
 //! The writer: one thread that owns the only write connection, groups what waits into one transaction, and decides when
 //! to checkpoint.
 
+mod index;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
+use protocol::event::Lsn;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::file;
+use super::note::Note;
 use super::sql::db;
 use super::tx::Session;
 use crate::core::Core;
@@ -42,6 +46,8 @@ pub(super) enum Job {
     Commit(Box<Prepared>, Waiter),
     /// Move the WAL into the database.
     Checkpoint(Checkpoint, SyncSender<Result<CheckpointStats, Error>>),
+    /// Index some more bodies, in an index made anew if that is said; answered with the last event it has looked at.
+    Index { afresh: bool, waiter: SyncSender<Result<Lsn, Error>> },
     /// Tidy up and end.
     Close,
 }
@@ -52,6 +58,13 @@ pub(super) enum Waiter {
     Task(oneshot::Sender<Answer>),
     /// A thread.
     Thread(SyncSender<Answer>),
+}
+
+impl Job {
+    /// A step of the index that nobody waits for.
+    fn index() -> Self {
+        Self::Index { afresh: false, waiter: std::sync::mpsc::sync_channel(1).0 }
+    }
 }
 
 impl Waiter {
@@ -70,6 +83,7 @@ impl Waiter {
 pub(super) struct Writer {
     core: Arc<Core>,
     connection: Connection,
+    note: Note,
     jobs: Receiver<Job>,
     queued_bytes: Arc<AtomicUsize>,
     tip: Tip,
@@ -89,6 +103,7 @@ impl Writer {
     pub(super) fn new(
         core: Arc<Core>,
         connection: Connection,
+        note: Note,
         jobs: Receiver<Job>,
         queued_bytes: Arc<AtomicUsize>,
     ) -> Result<Self, Error> {
@@ -102,7 +117,7 @@ impl Writer {
         connection.wal_hook(Some(hook)).map_err(db)?;
         let tip = core.tip();
         let (checked, _) = file::checked(&connection)?;
-        Ok(Self { core, connection, jobs, queued_bytes, tip, in_force: None, checked, wal, due: MOVE_AT })
+        Ok(Self { core, connection, note, jobs, queued_bytes, tip, in_force: None, checked, wal, due: MOVE_AT })
     }
 
     /// Works until it is told to close, all handles are gone, or the disk fails.
@@ -129,6 +144,7 @@ impl Writer {
         match self.jobs.recv_timeout(IDLE) {
             Ok(job) => Some(job),
             Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) if self.lags() => Some(Job::index()),
             Err(RecvTimeoutError::Timeout) => {
                 self.tidy(Checkpoint::Passive);
                 self.wal.store(0, Ordering::Relaxed);
@@ -152,6 +168,12 @@ impl Writer {
                     let stats = self.checkpoint(mode);
                     if waiter.try_send(stats).is_err() {
                         tracing::debug!("a caller stopped waiting for its checkpoint");
+                    }
+                }
+                Job::Index { afresh, waiter } => {
+                    self.commit(std::mem::take(&mut group));
+                    if waiter.try_send(self.index(afresh)).is_err() {
+                        tracing::debug!("a caller stopped waiting for the index");
                     }
                 }
                 Job::Close => {
@@ -216,6 +238,7 @@ impl Writer {
             self.note_checked(&tip)?;
         }
         self.execute("COMMIT")?;
+        self.note.set(&tip, if synced { Durability::Synced } else { Durability::Written });
         if check {
             self.checked = tip.lsn;
         }
@@ -321,6 +344,11 @@ fn refuse(job: Job, reason: &Error) {
         Job::Checkpoint(_, waiter) => {
             if waiter.try_send(Err(reason.clone())).is_err() {
                 tracing::debug!("a caller stopped waiting for its checkpoint");
+            }
+        }
+        Job::Index { waiter, .. } => {
+            if waiter.try_send(Err(reason.clone())).is_err() {
+                tracing::debug!("a caller stopped waiting for the index");
             }
         }
         Job::Close => {}

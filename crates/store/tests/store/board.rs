@@ -74,6 +74,10 @@ impl Projection for Board {
     fn version(&self) -> u32 {
         self.version
     }
+
+    fn searched(&self) -> &'static [&'static str] {
+        &["note_posted"]
+    }
 }
 
 pub(crate) fn projections() -> Vec<Box<dyn Projection>> {
@@ -158,7 +162,7 @@ pub(crate) fn no(why: &str) -> Failure {
     Failure::new("store.conflict", why)
 }
 
-/// Runs each test on every backend.
+/// Runs each test on every backend: one module a backend, which makes an empty store for each test.
 macro_rules! on_every_backend {
     ($($test:ident),* $(,)?) => {
         mod sqlite {

@@ -265,7 +265,18 @@ fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
             let text = one_line(event.body.as_deref().unwrap_or_default(), WIDTH);
             vec![format!("mail  {sender} -> {recipient}: {text}")]
         }
-        MessageEvent::MessageAcked { recipient, id } => vec![format!("mail  {recipient} has it: {id}")],
-        MessageEvent::MessageOffered { .. } | MessageEvent::MessageInjected { .. } => Vec::new(),
+        MessageEvent::MessageAcked { recipient, id, .. } => vec![format!("mail  {recipient} has it: {id}")],
+        MessageEvent::MessageEnded { recipient, id, state, cause, .. } => {
+            vec![format!("mail  {id} to {recipient} is {}: {}", state.as_str(), one_line(&cause, WIDTH))]
+        }
+        MessageEvent::MessageDetailed { .. }
+        | MessageEvent::MessageOffered { .. }
+        | MessageEvent::MessageInjected { .. }
+        | MessageEvent::MessageLeased { .. }
+        | MessageEvent::MessageExtended { .. }
+        | MessageEvent::MessageReturned { .. }
+        | MessageEvent::MessageDone { .. }
+        | MessageEvent::MessageRevived { .. }
+        | MessageEvent::RequestReplied { .. } => Vec::new(),
     }
 }

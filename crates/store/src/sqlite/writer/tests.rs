@@ -15,7 +15,8 @@ fn writer(folder: &std::path::Path) -> Writer {
     let schema = Schema::new(Vec::new()).unwrap();
     let core = Core::new(schema, opened.chain_id, opened.epoch, Clock::system(), Tip::START);
     let (_, jobs) = sync_channel(1);
-    Writer::new(Arc::new(core), opened.connection, jobs, Arc::new(AtomicUsize::new(0))).unwrap()
+    let note = Note::begin(&path, &Tip::START).unwrap();
+    Writer::new(Arc::new(core), opened.connection, note, jobs, Arc::new(AtomicUsize::new(0))).unwrap()
 }
 
 fn group(durabilities: &[Durability]) -> Vec<(Box<Prepared>, Waiter)> {

@@ -214,3 +214,67 @@ fn a_dropped_body_leaves_no_trace_in_the_file() {
     assert!(!holds(&it.path()));
     assert!(!holds(&it.path().with_file_name("store.db-wal")));
 }
+
+#[test]
+fn a_write_ahead_log_that_is_gone_or_damaged_is_missed() {
+    let cut = |wal: &Path| fs::OpenOptions::new().write(true).open(wal).unwrap().set_len(5_000).unwrap();
+    let flip = |wal: &Path| {
+        let mut bytes = fs::read(wal).unwrap();
+        let at = bytes.len() / 2;
+        bytes[at] ^= 1;
+        fs::write(wal, bytes).unwrap();
+    };
+    let remove = |wal: &Path| fs::remove_file(wal).unwrap();
+    let damages: [&dyn Fn(&Path); 3] = [&cut, &flip, &remove];
+    for damage in damages {
+        for batch in [Batch::synced, Batch::written] {
+            let it = Fixture::sqlite();
+            it.commit(Batch::synced().event(post("ann", 0))).unwrap();
+            it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+            for weight in 1..6 {
+                it.commit(batch().event(post("ann", weight))).unwrap();
+            }
+            // As after a kill: the files as they lie, without the owner.
+            let copy = it.path().with_file_name("copy.db");
+            for ending in ["", "-wal", ".head"] {
+                fs::copy(format!("{}{ending}", it.path().display()), format!("{}{ending}", copy.display())).unwrap();
+            }
+            damage(&copy.with_file_name("copy.db-wal"));
+
+            let Err(Error::Corrupt { place, what }) = open(&copy) else { panic!("it opened") };
+            let report = store::verify_file(&Config::new(&copy), projections()).unwrap();
+
+            assert!(place.starts_with("event ") && what.contains("committed up to event 6"), "{place}: {what}");
+            assert_eq!(report.first().unwrap().place.to_string(), place);
+        }
+    }
+}
+
+#[test]
+fn a_note_of_the_head_that_is_older_damaged_or_gone_is_no_obstacle() {
+    for damage in ["", "switchboard-head/1\nboot x\nsum y\n"] {
+        let (_folder, path) = filled(3);
+        let head = path.with_file_name("store.db.head");
+        let old = fs::read(&head).unwrap();
+        fs::write(&head, damage).unwrap();
+        let store = open(&path).unwrap();
+        store.commit_blocking(Batch::synced().event(post("ann", 9))).unwrap();
+        store.close();
+        fs::write(&head, old).unwrap();
+        assert_eq!(open(&path).unwrap().head().lsn, 4);
+        fs::remove_file(&head).unwrap();
+        assert_eq!(open(&path).unwrap().head().lsn, 4);
+    }
+}
+
+#[test]
+fn a_store_that_is_refused_is_still_checked_and_the_event_named() {
+    let (_folder, path) = filled(5);
+    tamper(&path, "DELETE FROM meta WHERE name = 'checked'; UPDATE events SET actor = 'mallory' WHERE lsn = 4");
+    assert!(open(&path).is_err());
+
+    let report = store::verify_file(&Config::new(&path), projections()).unwrap();
+
+    assert_eq!(report.first().unwrap().place.to_string(), "event 4 (note_posted of owner/ann)");
+    assert_eq!(report.events(), 5);
+}

@@ -1,0 +1,51 @@
+//! Who is meant by a name, and whether a caller still is who it was.
+
+use protocol::agent::Agent;
+use protocol::error::Failure;
+use protocol::id::AgentName;
+use store::Store;
+
+use crate::agents::AGENTS;
+use crate::error::refuse;
+use crate::resolve::{self, resolve};
+use crate::{Error, roster};
+
+/// The agent to which a message goes: a name, a role or an alias that means one agent.
+pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<Agent, Error> {
+    match roster::agent(store, name)? {
+        Some(agent) if agent.has_left => refuse(closed(&agent.name)),
+        Some(agent) => Ok(agent),
+        None => resolve(store, name.as_str()),
+    }
+}
+
+/// The refusal of mail to somebody who has left.
+pub(crate) fn closed(name: &AgentName) -> Failure {
+    let failure = Failure::new("bus.recipient-closed", format!("{name} has left and takes no mail"));
+    failure.hint("get_team_roster lists who is there")
+}
+
+/// The refusal for a name that nobody has, with the nearest names.
+pub(crate) fn unknown(store: &Store, name: &AgentName) -> Result<Failure, Error> {
+    resolve::unknown(store, name.as_str())
+}
+
+/// The caller is registered, and no newer registration of its name has taken over.
+pub(crate) fn owner(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
+    if store.get(AGENTS, &[name.folded().into()])?.is_none() {
+        return refuse(unknown(store, name)?);
+    }
+    fence(store, name, epoch)
+}
+
+/// A caller that says of which registration it is, is of the newest one.
+pub(crate) fn fence(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
+    let Some(given) = epoch else { return Ok(()) };
+    let row = store.get(AGENTS, &[name.folded().into()])?;
+    let newest = row.and_then(|row| row.get_int("epoch")).and_then(|epoch| u64::try_from(epoch).ok()).unwrap_or(0);
+    if given == newest {
+        return Ok(());
+    }
+    let what = format!("{name} was registered again: its epoch is {newest}, not {given}");
+    refuse(Failure::new("bus.stale-epoch", what).hint("another process took the name over; end, or register again"))
+}

@@ -1,0 +1,180 @@
+//! The root's signing keys: a file that only the user can read. A desktop's secret store would be no safer against
+//! programs of the same user, and servers and containers have none.
+
+use std::fmt;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use protocol::error::Failure;
+use protocol::id::Digest;
+use protocol::time::Millis;
+use serde::{Deserialize, Serialize};
+
+/// Shortest secret that counts as one, in bytes (the prior system's rule).
+const MIN_SECRET_BYTES: usize = 32;
+
+/// Keys that are kept; the oldest go first.
+const MAX_KEYS: usize = 16;
+
+/// Largest key file in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 10;
+
+/// One signing key.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// Its public name, which envelopes carry.
+    pub id: String,
+    /// The secret; its text's bytes are the key of the HMAC.
+    secret: String,
+    /// When it was made.
+    pub made_at: Millis,
+    /// When another took its place: what was signed later is not believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired_at: Option<Millis>,
+}
+
+/// All keys of a root, the newest last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keys {
+    keys: Vec<Key>,
+}
+
+// === impl Key ===
+
+impl Key {
+    /// Takes a secret that somebody brings.
+    ///
+    /// # Errors
+    /// `config.bad-value` when it has fewer than 32 bytes.
+    pub fn new(id: impl Into<String>, secret: impl Into<String>, made_at: Millis) -> Result<Self, Failure> {
+        let (id, secret) = (id.into(), secret.into());
+        if secret.len() < MIN_SECRET_BYTES {
+            let what = format!("a signing key has at least {MIN_SECRET_BYTES} bytes");
+            return Err(Failure::new("config.bad-value", what));
+        }
+        Ok(Self { id, secret, made_at, retired_at: None })
+    }
+
+    fn fresh(now: Millis) -> Result<Self, Failure> {
+        let mut bytes = [0_u8; 40];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
+        let (secret, id) = bytes.split_at(32);
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        Self::new(format!("key_{}", hex(id)), hex(secret), now)
+    }
+
+    pub(super) fn secret(&self) -> &[u8] {
+        self.secret.as_bytes()
+    }
+}
+
+impl fmt::Debug for Key {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").field("id", &self.id).field("retired_at", &self.retired_at).finish_non_exhaustive()
+    }
+}
+
+// === impl Keys ===
+
+impl Keys {
+    /// A ring of one key.
+    #[must_use]
+    pub fn of(key: Key) -> Self {
+        Self { keys: vec![key] }
+    }
+
+    /// Reads the file; no keys when there is none.
+    ///
+    /// # Errors
+    /// `io.denied` when it can't be read or others can; `config.syntax` when it does not parse.
+    pub fn load(path: &Path) -> Result<Self, Failure> {
+        let denied = |error: &std::io::Error| {
+            Failure::new("io.denied", "the signing keys can't be read").at(path.display().to_string()).because(error)
+        };
+        let found = match fs::symlink_metadata(path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(denied(&error)),
+        };
+        if !found.is_file() || found.mode() & 0o077 != 0 || found.len() > MAX_FILE_BYTES {
+            let failure = Failure::new("io.denied", "the signing keys are no plain file that only you can read");
+            return Err(failure.at(path.display().to_string()).hint("chmod 600, or remove it to begin with a new key"));
+        }
+        let bytes = fs::read(path).map_err(|error| denied(&error))?;
+        let keys: Self = serde_json::from_slice(&bytes).map_err(|_| {
+            // The parser's words could hold a piece of a key.
+            let failure = Failure::new("config.syntax", "the file of signing keys does not parse");
+            failure.at(path.display().to_string()).hint("remove it to begin with a new key")
+        })?;
+        Ok(Self { keys: keys.keys.into_iter().filter(|key| key.secret.len() >= MIN_SECRET_BYTES).collect() })
+    }
+
+    /// Reads the file, making a key where there is none.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load), or that it can't be written.
+    pub fn ensure(path: &Path, now: Millis) -> Result<Self, Failure> {
+        let keys = Self::load(path)?;
+        if keys.current().is_some() { Ok(keys) } else { keys.rotated(path, now) }
+    }
+
+    /// Makes a fresh key the current one. The ones before are believed for what was signed before now.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn rotated(mut self, path: &Path, now: Millis) -> Result<Self, Failure> {
+        for key in &mut self.keys {
+            key.retired_at.get_or_insert(now);
+        }
+        self.keys.push(Key::fresh(now)?);
+        let surplus = self.keys.len().saturating_sub(MAX_KEYS);
+        self.keys.drain(..surplus);
+        self.save(path)?;
+        Ok(self)
+    }
+
+    /// Takes away every key but the current one: what they signed is not believed any more.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn without_old(mut self, path: &Path) -> Result<Self, Failure> {
+        self.keys.retain(|key| key.retired_at.is_none());
+        self.save(path)?;
+        Ok(self)
+    }
+
+    /// The key that signs.
+    #[must_use]
+    pub fn current(&self) -> Option<&Key> {
+        self.keys.iter().rev().find(|key| key.retired_at.is_none())
+    }
+
+    /// Keys that may have signed something at a time: the one that is named, or all when none is.
+    pub(super) fn candidates<'a>(&'a self, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
+        self.keys.iter().rev().filter(move |key| id.is_none_or(|id| id == key.id))
+    }
+
+    fn save(&self, path: &Path) -> Result<(), Failure> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
+        let name = Digest::of(&text).hex();
+        let beside = path.with_extension(&name[..16]);
+        let write = || -> std::io::Result<()> {
+            if let Some(folder) = path.parent() {
+                let mut builder = fs::DirBuilder::new();
+                std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700).create(folder)?;
+            }
+            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&beside, path)
+        };
+        write().map_err(|error| {
+            let failure = Failure::new("io.denied", "the signing keys can't be written");
+            failure.at(path.display().to_string()).because(&error)
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! `read_inbox_events`: what happened to somebody's mail, without its text. It is the log itself, so it is append-only; a cursor names a place in the log and
+//! the hash that stands there, so that one of another record, or of a record that was put back to an earlier state, is found out.
+
+use std::time::Duration;
+
+use protocol::error::Failure;
+use protocol::event::{Event, Lsn};
+use protocol::id::{AgentName, MessageId};
+use protocol::message::{MessageEvent, QueueState};
+use protocol::verb::queue::{InboxEvent, ReadInboxEventsReply, ReadInboxEventsRequest};
+use store::{Filter, Store};
+
+use crate::error::refuse;
+use crate::mail::MESSAGES;
+use crate::message::{delivery, name};
+use crate::{Asker, Error, addressee, roster};
+
+/// Events in an answer unless asked otherwise, and at most.
+const LIMIT: (u32, u32) = (100, 1_000);
+
+/// Events of the log that one answer looks at.
+const SCAN: usize = 10_000;
+
+/// Longest wait in milliseconds.
+const MAX_WAIT_MS: u64 = 30_000;
+
+/// Digits of the hash in a cursor.
+const HASH_DIGITS: usize = 16;
+
+/// Reads on in the feed, waiting for a first event if asked to.
+///
+/// # Errors
+/// `bus.cursor-expired`, `bus.cursor-ahead`, a refusal (somebody else's mail) or the store's failure.
+pub async fn read_inbox_events(
+    store: &Store,
+    asker: &Asker,
+    request: ReadInboxEventsRequest,
+) -> Result<ReadInboxEventsReply, Error> {
+    let owner = request.agent.clone().unwrap_or_else(|| asker.name.clone());
+    if owner.folded() != asker.name.folded() && !asker.is_person {
+        return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the mail of {owner}")));
+    }
+    if roster::agent(store, &owner)?.is_none() {
+        return refuse(addressee::unknown(store, &owner)?);
+    }
+    let mut from = begin(store, request.cursor.as_deref())?;
+    let limit = request.limit.unwrap_or(LIMIT.0).clamp(1, LIMIT.1) as usize;
+    let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
+    let mut watch = store.watch();
+    loop {
+        let head = store.head().lsn;
+        let (events, reached) = scan(store, &owner, from, limit)?;
+        let more = reached < head;
+        if !events.is_empty() || more || tokio::time::Instant::now() >= deadline {
+            return Ok(ReadInboxEventsReply { events, cursor: cursor(store, reached)?, more });
+        }
+        from = reached;
+        // A lapsed deadline is seen above; a closed watch means that the store is going down, which the next read reports.
+        let _ = tokio::time::timeout_at(deadline, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+    }
+}
+
+/// The events after a place that concern somebody, and how far was looked.
+fn scan(store: &Store, owner: &AgentName, from: Lsn, limit: usize) -> Result<(Vec<InboxEvent>, Lsn), Error> {
+    let (mut found, mut reached) = (Vec::new(), from);
+    for event in store.events(from, &Filter::all(), SCAN)? {
+        reached = event.lsn;
+        found.extend(entry(store, owner, &event)?);
+        if found.len() == limit {
+            break;
+        }
+    }
+    Ok((found, reached))
+}
+
+fn entry(store: &Store, owner: &AgentName, event: &Event) -> Result<Option<InboxEvent>, Error> {
+    if !event.kind.starts_with("message_") && event.kind != "request_replied" {
+        return Ok(None);
+    }
+    let Some((what, id)) = event.fact::<MessageEvent>().and_then(said) else { return Ok(None) };
+    let Some(row) = store.get(MESSAGES, &[id.as_str().into()])? else { return Ok(None) };
+    let (sender, recipient) = (name(&row, "sender")?, name(&row, "recipient_name")?);
+    if ![sender.folded(), recipient.folded()].contains(&owner.folded()) {
+        return Ok(None);
+    }
+    let topic = row.get_text("topic").unwrap_or_default().to_owned();
+    let (seq, ts, state) = (event.lsn, event.ts, delivery(&row));
+    Ok(Some(InboxEvent { seq, ts, what: what.to_owned(), id, sender, recipient, topic, state }))
+}
+
+fn said(fact: MessageEvent) -> Option<(&'static str, MessageId)> {
+    Some(match fact {
+        MessageEvent::MessageSent { id, .. } => ("sent", id),
+        MessageEvent::MessageOffered { id, .. } => ("offered", id),
+        MessageEvent::MessageInjected { id, .. } => ("injected", id),
+        MessageEvent::MessageLeased { id, .. } => ("leased", id),
+        MessageEvent::MessageReturned { id, .. } => ("returned", id),
+        MessageEvent::MessageAcked { id, .. } => ("acked", id),
+        MessageEvent::MessageDone { id, .. } => ("done", id),
+        MessageEvent::MessageEnded { id, state: QueueState::Dead, .. } => ("dead", id),
+        MessageEvent::MessageEnded { id, state: QueueState::Expired, .. } => ("expired", id),
+        MessageEvent::MessageEnded { id, .. } => ("cancelled", id),
+        MessageEvent::MessageRevived { id, .. } => ("revived", id),
+        MessageEvent::RequestReplied { id, .. } => ("replied", id),
+        MessageEvent::MessageDetailed { .. } | MessageEvent::MessageExtended { .. } => return None,
+    })
+}
+
+/// `LSN-HASH`: the place, and the beginning of the hash that stands there.
+fn cursor(store: &Store, lsn: Lsn) -> Result<String, Error> {
+    Ok(format!("{lsn}-{}", hash_at(store, lsn)?.unwrap_or_default()))
+}
+
+fn hash_at(store: &Store, lsn: Lsn) -> Result<Option<String>, Error> {
+    let text = match store.event(lsn)? {
+        Some(event) => event.hash.to_string(),
+        // Before the first event stands the chain's own id.
+        None if lsn == 0 => store.chain_id().to_owned(),
+        None => return Ok(None),
+    };
+    let digits: String = text.chars().rev().filter(char::is_ascii_alphanumeric).take(HASH_DIGITS).collect();
+    Ok(Some(digits))
+}
+
+fn begin(store: &Store, cursor: Option<&str>) -> Result<Lsn, Error> {
+    let head = store.head().lsn;
+    let given = match cursor {
+        None | Some("now") => return Ok(head),
+        Some("start") => return Ok(0),
+        Some(given) => given,
+    };
+    let parsed = given.split_once('-').and_then(|(lsn, hash)| Some((lsn.parse::<Lsn>().ok()?, hash)));
+    let Some((lsn, hash)) = parsed else {
+        let what = format!("{:?} is no cursor", given.chars().take(40).collect::<String>());
+        return refuse(Failure::new("request.bad-args", what).hint("use the cursor of the last answer, start or now"));
+    };
+    if lsn > head {
+        let what = format!("the cursor stands at {lsn}, the feed ends at {head}");
+        return refuse(Failure::new("bus.cursor-ahead", what).hint("begin again with start or now"));
+    }
+    if hash_at(store, lsn)?.as_deref() != Some(hash) {
+        let what = format!("at {lsn} this record is not the one that the cursor was made for");
+        return refuse(Failure::new("bus.cursor-expired", what).hint("begin again with start or now"));
+    }
+    Ok(lsn)
+}

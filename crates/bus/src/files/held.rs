@@ -1,0 +1,141 @@
+//! Messages that wait for a person's yes.
+
+use protocol::error::Failure;
+use protocol::event::NewEvent;
+use protocol::id::{AgentName, Digest, MessageId, NeedId};
+use protocol::time::Millis;
+use store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
+
+use super::intake::subject;
+use super::record::{FileEvent, HELD, TAKEN};
+use crate::Error;
+
+/// Most questions of one answer.
+const MAX_LISTED: u64 = 1000;
+
+/// A message that waits for a person, or did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The question.
+    pub need: NeedId,
+    /// The message.
+    pub id: MessageId,
+    /// Where its file lay, below `.switchboard/`.
+    pub from: String,
+    /// What it is for.
+    pub action: String,
+    /// Who it says sends it.
+    pub sender: AgentName,
+    /// Who is to read it.
+    pub recipient: AgentName,
+    /// SHA-256 of the file.
+    pub digest: Digest,
+    /// The file's text.
+    pub text: String,
+    /// When it came.
+    pub asked_at: Millis,
+    /// When it is refused by itself.
+    pub expires_at: Millis,
+    /// `approved`, `denied`, `expired` or `refused`; empty while it waits.
+    pub outcome: String,
+}
+
+/// Lists held messages, oldest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn list_held(store: &Store, include_settled: bool) -> Result<Vec<Held>, Error> {
+    let query = Query::table(HELD).asc("seq").limit(MAX_LISTED);
+    let query = if include_settled { query } else { query.eq("outcome", "") };
+    store.read(&query)?.iter().map(|row| of_row(store, row)).collect()
+}
+
+/// Held messages whose question has an id that begins so, with or without `need_`.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn find_held(store: &Store, need: &str) -> Result<Vec<NeedId>, Error> {
+    let rows = store.read(&Query::table(HELD).desc("seq").limit(10_000))?;
+    let fits = |known: &&str| known.starts_with(need) || known.trim_start_matches("need_").starts_with(need);
+    let found = rows.iter().filter_map(|row| row.get_text("need")).filter(fits);
+    Ok(found.filter_map(|known| NeedId::new(known).ok()).collect())
+}
+
+/// The held message of a question.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn held(store: &Store, need: &NeedId) -> Result<Option<Held>, Error> {
+    let rows = store.read(&Query::table(HELD).eq("need", need.as_str()).limit(1))?;
+    rows.first().map(|row| of_row(store, row)).transpose()
+}
+
+/// The held message of an id.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn held_message(store: &Store, id: &MessageId) -> Result<Option<Held>, Error> {
+    store.get(HELD, &[id.as_str().into()])?.map(|row| of_row(store, &row)).transpose()
+}
+
+/// Settles a question; the message of an approved one is sent next.
+///
+/// # Errors
+/// `need.settled` when it was settled before, or the store's failure.
+pub async fn settle_held(
+    store: &Store,
+    held: &Held,
+    outcome: &str,
+    by: &str,
+    call: Option<Idempotency>,
+) -> Result<(), Error> {
+    let fact = FileEvent::HeldMessageSettled { id: held.id.clone(), outcome: outcome.to_owned() };
+    let event = NewEvent::of(&fact, subject(&held.id), by)?;
+    let refusal = Failure::new("need.settled", format!("{} was settled before", held.need));
+    let guard = Guard::equals(HELD, [held.id.as_str().into()], "outcome", held.outcome.as_str(), refusal);
+    let mut batch = Batch::new(Durability::Synced).event(event).guard(guard);
+    batch.idempotency = call;
+    store.commit(batch).await?;
+    Ok(())
+}
+
+/// What there is to do: held messages that were approved and are not sent yet, and those whose time is over.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn due(store: &Store) -> Result<(Vec<Held>, Vec<Held>), Error> {
+    let now = store.now();
+    let approved = store.read(&Query::table(HELD).eq("outcome", "approved").asc("seq").limit(MAX_LISTED))?;
+    let mut unsent = Vec::new();
+    for row in &approved {
+        let taken = store.get(TAKEN, &[row.try_text("id")?.into()])?;
+        if !taken.is_some_and(|taken| taken.get_bool("sent")) {
+            unsent.push(of_row(store, row)?);
+        }
+    }
+    let waiting = store.read(&Query::table(HELD).eq("outcome", "").asc("seq").limit(MAX_LISTED))?;
+    let late = waiting.iter().filter(|row| row.get_int("expires_at").is_some_and(|at| at <= now.0));
+    Ok((unsent, late.map(|row| of_row(store, row)).collect::<Result<_, _>>()?))
+}
+
+fn of_row(store: &Store, row: &Row) -> Result<Held, Error> {
+    let bad = |what: &'static str, text: &str| Error::BadRow { what, text: text.to_owned() };
+    let name = |column: &'static str| {
+        let text = row.try_text(column)?;
+        AgentName::new(text).map_err(|_| bad(column, text))
+    };
+    let (id, need, digest) = (row.try_text("id")?, row.try_text("need")?, row.try_text("digest")?);
+    Ok(Held {
+        need: NeedId::new(need).map_err(|_| bad("a question's id", need))?,
+        id: MessageId::new(id).map_err(|_| bad("a message id", id))?,
+        from: row.try_text("from_path")?.to_owned(),
+        action: row.try_text("action")?.to_owned(),
+        sender: name("sender")?,
+        recipient: name("recipient")?,
+        digest: Digest::parse(digest).ok_or_else(|| bad("a digest", digest))?,
+        text: store.body(row.try_u64("seq")?)?.unwrap_or_default(),
+        asked_at: Millis(row.try_int("asked_at")?),
+        expires_at: Millis(row.try_int("expires_at")?),
+        outcome: row.get_text("outcome").unwrap_or_default().to_owned(),
+    })
+}

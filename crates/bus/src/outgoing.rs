@@ -1,0 +1,256 @@
+//! A message on its way into the store: its events, and what must hold for them.
+
+use pipeline::delivery::MAX_ATTEMPTS;
+use pipeline::dispatch_terms::{self, About};
+use protocol::agent::Agent;
+use protocol::error::Failure;
+use protocol::event::NewEvent;
+use protocol::id::{AgentName, MessageId};
+use protocol::message::{
+    Action, CONTROL_RESERVE, MAX_METADATA_BYTES, MAX_PAYLOAD_BYTES, MessageEvent, MessageKind, Priority, QueueState,
+    Terms,
+};
+use protocol::time::Millis;
+use protocol::verb::bus::{Metadata, SendOptions};
+use store::{Batch, Guard, Query, Row, Store};
+
+use crate::error::refuse;
+use crate::mail::{COOLDOWNS, INBOXES, MESSAGES};
+use crate::message::Details;
+use crate::queue::Entry;
+use crate::{Asker, Error};
+
+/// Between two dispatches of one kind from one sender to one recipient, in milliseconds (the seed's number).
+const COOLDOWN_MS: i64 = 30_000;
+
+/// Longest topic and order key in bytes.
+const MAX_WORD_BYTES: usize = 64;
+
+/// Longest delay and time to live: 30 days.
+const MAX_SPAN_MS: i64 = 30 * 24 * 3_600_000;
+
+/// Open messages of a queue among which a new task looks for those that it takes the place of.
+const LOOK: u64 = 1_000;
+
+/// What a message says, whoever is to read it.
+#[derive(Debug, Clone)]
+pub(crate) struct Letter<'a> {
+    pub(crate) payload: &'a str,
+    pub(crate) action: Action,
+    pub(crate) reply_to: Option<&'a MessageId>,
+    pub(crate) topic: &'a str,
+    pub(crate) priority: Priority,
+    pub(crate) options: Option<&'a SendOptions>,
+    pub(crate) metadata: Option<&'a Metadata>,
+    pub(crate) persona: &'a str,
+    pub(crate) team: &'a str,
+    pub(crate) broadcast: Option<&'a MessageId>,
+}
+
+/// What was added to a batch for one recipient.
+pub(crate) struct Added {
+    pub(crate) id: MessageId,
+    pub(crate) recipient: AgentName,
+    /// Where in the batch its `message_sent` stands.
+    pub(crate) place: usize,
+    pub(crate) superseded: Vec<MessageId>,
+}
+
+// === impl Letter ===
+
+impl Letter<'_> {
+    /// Refuses what no store would keep, before anything is read.
+    pub(crate) fn check(&self, asker: &Asker) -> Result<(), Error> {
+        if self.payload.len() > MAX_PAYLOAD_BYTES {
+            let what = format!("the payload has {} bytes, at most {MAX_PAYLOAD_BYTES} are carried", self.payload.len());
+            let hint = "put the text into a file and send its path";
+            return refuse(Failure::new("bus.payload-too-large", what).hint(hint));
+        }
+        let options = self.options.cloned().unwrap_or_default();
+        if let Some(word) = [self.topic, &options.order_key].into_iter().find(|word| word.len() > MAX_WORD_BYTES) {
+            let what = format!("a topic or order key has at most {MAX_WORD_BYTES} bytes, this one {}", word.len());
+            return refuse(Failure::new("request.bad-args", what));
+        }
+        if options.kind == MessageKind::Control && !asker.is_person {
+            return refuse(Failure::new(
+                "policy.denied",
+                "control messages come from a person or from Switchboard itself",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Adds the message to a batch.
+    pub(crate) fn add(
+        &self,
+        store: &Store,
+        asker: &Asker,
+        recipient: &Agent,
+        id: MessageId,
+        batch: Batch,
+    ) -> Result<(Batch, Added), Error> {
+        let now = store.now();
+        let options = self.options.cloned().unwrap_or_default();
+        let about = About {
+            id: id.as_str(),
+            action: self.action,
+            sender: asker.name.as_str(),
+            recipient: recipient.name.as_str(),
+            payload: self.payload,
+            root: asker.root.as_deref().and_then(std::path::Path::to_str).unwrap_or(""),
+            now,
+        };
+        let known = dispatch_terms::complete(about, self.metadata.cloned()).map_err(Error::Refused)?;
+        let details = details(known.metadata, self.persona)?;
+        let (answers, late) = self.answers(store, asker, recipient, &id, now)?;
+        let given = span(options.ttl_ms).map(|ttl| now.plus(ttl));
+        let kind =
+            if answers.is_some() && options.kind == MessageKind::Event { MessageKind::Reply } else { options.kind };
+        let terms = Terms {
+            message_kind: kind,
+            priority: self.priority,
+            topic: self.topic.to_owned(),
+            order_key: options.order_key.clone(),
+            not_before: span(options.delay_ms).map(|delay| now.plus(delay)),
+            expires_at: given.or(known.expires_at),
+            max_attempts: options.max_attempts.unwrap_or(0).min(MAX_ATTEMPTS),
+            team: self.team.to_owned(),
+            broadcast: self.broadcast.cloned(),
+            late,
+            details: details.is_some(),
+        };
+        let fact = MessageEvent::MessageSent {
+            id: id.clone(),
+            action: self.action,
+            sender: asker.name.clone(),
+            verified: asker.is_verified,
+            recipient: recipient.name.clone(),
+            reply_to: self.reply_to.cloned(),
+            bytes: self.payload.len() as u64,
+            terms,
+        };
+        let subject = format!("inbox/{}", recipient.name.folded());
+        let event = NewEvent::of(&fact, subject, asker.name.as_str())?.with_body(self.payload);
+        let place = batch.events.len();
+        let mut batch = batch.event(event).guard(unused(&id));
+        batch.guards.extend(room(asker, &recipient.name, kind));
+        batch.guards.push(open(&recipient.name));
+        if let Some(body) = details {
+            let fact = MessageEvent::MessageDetailed { id: id.clone() };
+            let event = NewEvent::of(&fact, format!("message/{id}"), asker.name.as_str())?;
+            batch = batch.event(event.with_body(body));
+        }
+        if self.action.is_dispatch() && !known.skips_cooldown {
+            batch = batch.guard(cooled(&asker.name, &recipient.name, self.action, now));
+        }
+        for more in answers.into_iter().flatten() {
+            batch.events.extend(more.events);
+            batch.guards.extend(more.guards);
+        }
+        let superseded = if known.is_replacing { older_tasks(store, asker, recipient)? } else { Vec::new() };
+        for entry in &superseded {
+            let ended = entry.ended(QueueState::Cancelled, &format!("{id} took its place"));
+            batch = batch.event(entry.event(&ended, asker.name.as_str())?);
+            batch.guards.extend(entry.unchanged());
+        }
+        let superseded = superseded.into_iter().map(|entry| entry.id).collect();
+        Ok((batch, Added { id, recipient: recipient.name.clone(), place, superseded }))
+    }
+
+    /// What an answer does to the request that it answers, and whether it comes too late.
+    fn answers(
+        &self,
+        store: &Store,
+        asker: &Asker,
+        recipient: &Agent,
+        id: &MessageId,
+        now: Millis,
+    ) -> Result<(Option<Vec<Batch>>, bool), Error> {
+        let Some(asked) = self.reply_to else { return Ok((None, false)) };
+        // A message of another store may be answered too; there is nothing to note down then.
+        let Some(row) = store.get(MESSAGES, &[asked.as_str().into()])? else { return Ok((None, false)) };
+        let is_answer = row.get_text("recipient") == Some(&asker.name.folded())
+            && row.get_text("sender_id") == Some(&recipient.name.folded());
+        if !is_answer {
+            return Ok((None, false));
+        }
+        let entry = Entry::of(&row)?;
+        let mut more = Batch::default();
+        let is_request = row.get_text("kind") == Some(MessageKind::Request.as_str());
+        if is_request {
+            let fact = MessageEvent::RequestReplied { id: asked.clone(), reply: id.clone() };
+            let refusal = Failure::new("bus.already-replied", format!("{asked} was answered before"));
+            let unanswered = Guard::equals(MESSAGES, [asked.as_str().into()], "replied", store::Cell::Null, refusal);
+            more = more.event(entry.event(&fact, asker.name.as_str())?).guard(unanswered);
+        }
+        if self.action == Action::SubmitResult && !entry.is_done {
+            let fact = MessageEvent::MessageDone { id: asked.clone(), recipient: entry.recipient.clone() };
+            more = more.event(entry.event(&fact, asker.name.as_str())?);
+        }
+        let late = is_request && entry.expires_at.is_some_and(|end| end <= now);
+        Ok((Some(vec![more]), late))
+    }
+}
+
+fn span(ms: Option<u64>) -> Option<i64> {
+    ms.map(|ms| i64::try_from(ms).unwrap_or(MAX_SPAN_MS).min(MAX_SPAN_MS))
+}
+
+fn details(metadata: Option<Metadata>, persona: &str) -> Result<Option<String>, Error> {
+    if metadata.is_none() && persona.is_empty() {
+        return Ok(None);
+    }
+    let details = Details { metadata: metadata.map(serde_json::Value::Object), persona: persona.to_owned() };
+    let body = serde_json::to_string(&details)?;
+    if body.len() > MAX_METADATA_BYTES {
+        let what = format!("metadata and persona have {} bytes, at most {MAX_METADATA_BYTES} are carried", body.len());
+        return refuse(Failure::new("bus.payload-too-large", what));
+    }
+    Ok(Some(body))
+}
+
+/// The inbox has room for one more; control messages have some that others don't.
+fn room(asker: &Asker, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
+    let reserve = if kind == MessageKind::Control { CONTROL_RESERVE } else { 0 };
+    let most = asker.limits.messages;
+    let refusal =
+        |what: String| Failure::new("bus.inbox-full", what).hint("wait until it has read some, or ask a person");
+    let many = refusal(format!("the inbox of {recipient} holds {most} messages that are not acknowledged"));
+    let large =
+        refusal(format!("the inbox of {recipient} holds {} bytes that are not acknowledged", asker.limits.bytes));
+    let key = || [recipient.folded().into()];
+    let bytes = asker.limits.bytes.saturating_add(reserve * i64::try_from(MAX_PAYLOAD_BYTES).unwrap_or(0));
+    [
+        Guard::below(INBOXES, key(), "unread", most.saturating_add(reserve), many),
+        Guard::below(INBOXES, key(), "bytes", bytes, large),
+    ]
+}
+
+/// The recipient has not left.
+fn open(recipient: &AgentName) -> Guard {
+    let left = Query::table(crate::agents::AGENTS).eq("id", recipient.folded()).eq("gone", 1_i64);
+    Guard::Fewer { query: left, than: 1, refusal: crate::addressee::closed(recipient) }
+}
+
+fn unused(id: &MessageId) -> Guard {
+    let refusal = Failure::new("request.conflict", format!("the id {id} was used for another message"));
+    Guard::absent(MESSAGES, [id.as_str().into()], refusal)
+}
+
+fn cooled(sender: &AgentName, recipient: &AgentName, action: Action, now: Millis) -> Guard {
+    let what = format!("{sender} sent {recipient} {} less than {} s ago", action.as_str(), COOLDOWN_MS / 1000);
+    let refusal = Failure::new("bus.cooldown", what).hint("wait, or set metadata.no_cooldown");
+    let key = [sender.folded().into(), recipient.folded().into(), action.as_str().into()];
+    Guard::below(COOLDOWNS, key, "at", now.0 - COOLDOWN_MS + 1, refusal)
+}
+
+/// Tasks of the same sender that nobody has taken yet.
+fn older_tasks(store: &Store, asker: &Asker, recipient: &Agent) -> Result<Vec<Entry>, Error> {
+    let open = crate::check_inbox::inbox(&recipient.name).asc("lane").asc("seq").limit(LOOK);
+    let is_older = |row: &Row| {
+        row.get_text("sender_id") == Some(&asker.name.folded())
+            && row.get_text("action") == Some(Action::DelegateTask.as_str())
+            && row.get_text("state") == Some(QueueState::Ready.as_str())
+    };
+    store.read(&open)?.iter().filter(|row| is_older(row)).map(Entry::of).collect()
+}

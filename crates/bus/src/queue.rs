@@ -1,0 +1,177 @@
+//! What happens to one message of a queue: read it, ask the pure rule, write what it says under guards, and look again when somebody was faster.
+
+use pipeline::delivery::{Item, Turn};
+use protocol::error::Failure;
+use protocol::event::NewEvent;
+use protocol::id::{AgentName, MessageId};
+use protocol::message::{MessageEvent, QueueState};
+use protocol::time::Millis;
+use serde::{Serialize, de::DeserializeOwned};
+use store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
+
+use crate::error::refuse;
+use crate::mail::MESSAGES;
+use crate::message::{bytes, id, item, millis, name};
+use crate::{Asker, Error};
+
+/// How often a decision is made anew because somebody else was faster.
+const RACES: usize = 8;
+
+/// What a guard says that a race broke; it never reaches a caller.
+const RACED: &str = "somebody else was faster";
+
+/// Messages that one sweep settles.
+const SWEEP: u64 = 500;
+
+/// A message with what its queue knows of it.
+pub(crate) struct Entry {
+    pub(crate) id: MessageId,
+    pub(crate) recipient: AgentName,
+    pub(crate) sender: AgentName,
+    pub(crate) bytes: u64,
+    pub(crate) expires_at: Option<Millis>,
+    pub(crate) item: Item,
+    pub(crate) is_done: bool,
+}
+
+/// What a sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Messages that were returned, or ended.
+    pub settled: usize,
+    /// When the clock will do something next.
+    pub next: Option<Millis>,
+}
+
+// === impl Entry ===
+
+impl Entry {
+    pub(crate) fn of(row: &Row) -> Result<Self, Error> {
+        Ok(Self {
+            id: id(row, "id")?,
+            recipient: name(row, "recipient_name")?,
+            sender: name(row, "sender")?,
+            bytes: bytes(row),
+            expires_at: millis(row, "expires_at"),
+            item: item(row)?,
+            is_done: row.get_bool("done"),
+        })
+    }
+
+    pub(crate) fn read(store: &Store, id: &MessageId) -> Result<Self, Error> {
+        Self::of(&crate::message::row(store, id)?)
+    }
+
+    /// The message is still as it was when it was read.
+    pub(crate) fn unchanged(&self) -> [Guard; 2] {
+        let key = || [self.id.as_str().into()];
+        let token = self.item.lease.map_or(store::Cell::Null, |lease| lease.token.into());
+        [
+            Guard::equals(MESSAGES, key(), "state", self.item.state.as_str(), raced()),
+            Guard::equals(MESSAGES, key(), "token", token, raced()),
+        ]
+    }
+
+    pub(crate) fn event(&self, fact: &MessageEvent, actor: &str) -> Result<NewEvent, Error> {
+        Ok(NewEvent::of(fact, format!("message/{}", self.id), actor)?)
+    }
+
+    /// What became of it, as an event.
+    pub(crate) fn turned(&self, turn: Turn, why: &str, actor: &str) -> Result<NewEvent, Error> {
+        let fact = match turn {
+            Turn::Returned(not_before) => MessageEvent::MessageReturned {
+                id: self.id.clone(),
+                recipient: self.recipient.clone(),
+                why: why.chars().take(200).collect(),
+                not_before,
+                expires_at: self.expires_at,
+            },
+            Turn::Dead(cause) if why.is_empty() => self.ended(QueueState::Dead, cause),
+            Turn::Dead(cause) => self.ended(QueueState::Dead, &format!("{cause}: {why}")),
+            Turn::Expired => self.ended(QueueState::Expired, "its time to live was over"),
+        };
+        self.event(&fact, actor)
+    }
+
+    pub(crate) fn ended(&self, state: QueueState, cause: &str) -> MessageEvent {
+        MessageEvent::MessageEnded {
+            id: self.id.clone(),
+            recipient: self.recipient.clone(),
+            state,
+            cause: cause.chars().take(200).collect(),
+            bytes: self.bytes,
+        }
+    }
+}
+
+fn raced() -> Failure {
+    Failure::new("store.conflict", RACED)
+}
+
+/// Whether a commit was refused because of a race.
+pub(crate) fn is_race(error: &store::Error) -> bool {
+    matches!(error, store::Error::Refused(failure) if failure.what == RACED)
+}
+
+/// Reads a message, decides, and writes; again from the start when the message has changed in between. A decision of nothing writes nothing. A call that was
+/// made before is answered as it was then, whatever has happened to the message since.
+pub(crate) async fn change<T: Serialize + DeserializeOwned>(
+    store: &Store,
+    asker: &Asker,
+    id: &MessageId,
+    decide: impl Fn(&Entry, Millis) -> Result<(Vec<NewEvent>, T), Error>,
+) -> Result<T, Error> {
+    for _ in 0..RACES {
+        let entry = Entry::read(store, id)?;
+        let (events, answer) = match decide(&entry, store.now()) {
+            Ok(decided) => decided,
+            Err(refused) => return before(store, asker.idempotency.as_ref()).await?.ok_or(refused),
+        };
+        if events.is_empty() {
+            return Ok(answer);
+        }
+        let mut batch = Batch { events, reply: serde_json::to_value(&answer)?, ..Batch::new(Durability::Synced) };
+        batch.guards.extend(entry.unchanged());
+        batch.idempotency.clone_from(&asker.idempotency);
+        match store.commit(batch).await {
+            Err(error) if is_race(&error) => {}
+            result => return Ok(serde_json::from_value(result?.reply)?),
+        }
+    }
+    refuse(Failure::new("store.conflict", format!("the message {id} changes all the time")).hint("try again"))
+}
+
+/// The answer to a call that was made before under the same key, if it was. Asked by a batch that no store accepts: repetition is looked for before guards.
+pub(crate) async fn before<T: DeserializeOwned>(store: &Store, key: Option<&Idempotency>) -> Result<Option<T>, Error> {
+    let Some(key) = key else { return Ok(None) };
+    let never = Guard::exists(MESSAGES, [store::Cell::Text(String::new())], raced());
+    let batch = Batch { idempotency: Some(key.clone()), ..Batch::new(Durability::Written).guard(never) };
+    match store.commit(batch).await {
+        Ok(committed) => Ok(Some(serde_json::from_value(committed.reply)?)),
+        Err(error) if is_race(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Lets the clock do its work: lapsed deliveries return or are dead, and what is too old expires. At most 500 messages a call.
+///
+/// # Errors
+/// The store's failure.
+pub async fn sweep(store: &Store) -> Result<Swept, Error> {
+    let now = store.now();
+    let due = Query::table(MESSAGES).ge("due", 0_i64).asc("due");
+    let mut settled = 0;
+    for row in store.read(&due.clone().le("due", now.0).limit(SWEEP))? {
+        let entry = Entry::of(&row)?;
+        let Some(turn) = entry.item.settle(now) else { continue };
+        let mut batch = Batch::new(Durability::Written).event(entry.turned(turn, "", "switchboard")?);
+        batch.guards.extend(entry.unchanged());
+        match store.commit(batch).await {
+            Ok(_) => settled += 1,
+            Err(error) if is_race(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let next = store.read(&due.limit(1))?.first().and_then(|row| millis(row, "due"));
+    Ok(Swept { settled, next })
+}

@@ -1,0 +1,127 @@
+//! `receive_messages`: deliveries that are held until they are acknowledged.
+
+use std::time::Duration;
+
+use pipeline::delivery::{DEFAULT_LEASE_MS, MAX_LEASE_MS, choose};
+use protocol::event::Lsn;
+use protocol::message::{Message, MessageEvent, QueueState};
+use protocol::time::Millis;
+use protocol::verb::queue::{ReceiveMessagesReply, ReceiveMessagesRequest};
+use store::{Batch, Durability, Query, Row, Store};
+
+use crate::mail::MESSAGES;
+use crate::message::{item, of_row};
+use crate::queue::{Entry, is_race, sweep};
+use crate::{Asker, Error, addressee};
+
+/// Most messages in one answer.
+const MAX: u32 = 100;
+
+/// Rows of a queue that are looked at in one go, and in all: an inbox whose first 10,000 messages are all held back gives nothing.
+const PAGE: u64 = 200;
+const PAGES: u64 = 50;
+
+/// Longest wait in milliseconds.
+const MAX_WAIT_MS: u64 = 30_000;
+
+/// Takes the caller's oldest deliverable messages and holds them, waiting for a first one if asked to.
+///
+/// # Errors
+/// `bus.unknown-recipient` when the caller is not registered, `bus.stale-epoch`, or the store's failure.
+pub async fn receive_messages(
+    store: &Store,
+    asker: &Asker,
+    request: ReceiveMessagesRequest,
+) -> Result<ReceiveMessagesReply, Error> {
+    addressee::owner(store, &asker.name, request.epoch)?;
+    let span = request.lease_ms.map_or(DEFAULT_LEASE_MS, |ms| i64::try_from(ms).unwrap_or(MAX_LEASE_MS));
+    let max = request.max.unwrap_or(1).clamp(1, MAX) as usize;
+    let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
+    let mut watch = store.watch();
+    loop {
+        let head = store.head().lsn;
+        let swept = sweep(store).await?;
+        let messages = take(store, asker, max, span.clamp(1, MAX_LEASE_MS)).await?;
+        if !messages.is_empty() || tokio::time::Instant::now() >= deadline {
+            return Ok(ReceiveMessagesReply { messages });
+        }
+        let until = wake(store, asker, deadline, swept.next)?;
+        // A lapsed deadline is seen above; a closed watch means that the store is going down, which the next read reports.
+        let _ = tokio::time::timeout_at(until, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+    }
+}
+
+/// When to look again without a commit: when the clock does something, or when a message that was sent for later, or given back, comes up.
+fn wake(
+    store: &Store,
+    asker: &Asker,
+    deadline: tokio::time::Instant,
+    due: Option<Millis>,
+) -> Result<tokio::time::Instant, Error> {
+    let now = store.now();
+    let later = queue(asker).gt("not_before", now.0).asc("not_before").limit(1);
+    let later = store.read(&later)?.first().and_then(|row| row.get_int("not_before"));
+    let next = due.map(|at| at.0).into_iter().chain(later).min();
+    let wait = next.map_or(MAX_WAIT_MS, |at| u64::try_from(at - now.0).unwrap_or(0).clamp(1, MAX_WAIT_MS));
+    Ok(deadline.min(tokio::time::Instant::now() + Duration::from_millis(wait)))
+}
+
+fn queue(asker: &Asker) -> Query {
+    Query::table(MESSAGES).eq("recipient", asker.name.folded()).eq("open", 1_i64)
+}
+
+async fn take(store: &Store, asker: &Asker, max: usize, span: i64) -> Result<Vec<Message>, Error> {
+    loop {
+        let now = store.now();
+        let rows = deliverable(store, asker, now, max)?;
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let until = Millis(now.0.saturating_add(span));
+        // Synced, because a token that a power cut takes back could be given out twice.
+        let mut batch = Batch::new(Durability::Synced);
+        for row in &rows {
+            let entry = Entry::of(row)?;
+            let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
+            let fact = MessageEvent::MessageLeased { id, recipient, attempt: entry.item.attempt + 1, until };
+            batch.guards.extend(entry.unchanged());
+            batch = batch.event(entry.event(&fact, asker.name.as_str())?);
+        }
+        let first = match store.commit(batch).await {
+            Ok(committed) => committed.first,
+            Err(error) if is_race(&error) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        return rows.iter().zip(first..).map(|(row, token)| delivered(store, row, token, until)).collect();
+    }
+}
+
+fn delivered(store: &Store, row: &Row, token: u64, until: Millis) -> Result<Message, Error> {
+    let mut message = of_row(store, row)?;
+    message.attempt += 1;
+    message.queue = QueueState::Leased;
+    message.state = message.state.max(protocol::message::DeliveryState::Injected);
+    message.lease_token = Some(token);
+    message.lease_until = Some(until);
+    Ok(message)
+}
+
+/// The rows that may be delivered now, in the order of their lanes.
+fn deliverable(store: &Store, asker: &Asker, now: Millis, max: usize) -> Result<Vec<Row>, Error> {
+    let (mut rows, mut items) = (Vec::new(), Vec::new());
+    for page in 0..PAGES {
+        let more = store.read(&queue(asker).asc("lane").asc("seq").limit(PAGE).offset(page * PAGE))?;
+        let is_last = (more.len() as u64) < PAGE;
+        for row in more {
+            items.push(item(&row)?);
+            rows.push(row);
+        }
+        let chosen = choose(&items, now, max);
+        if chosen.len() == max || is_last {
+            let mut chosen = chosen.into_iter().peekable();
+            let keep = rows.into_iter().enumerate().filter(|(place, _)| chosen.next_if_eq(place).is_some());
+            return Ok(keep.map(|(_, row)| row).collect());
+        }
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,92 @@
+//! `send_request`: ask, and wait for the answer. The question is an ordinary durable message: an answer that comes later is kept and marked late.
+
+use std::time::Duration;
+
+use protocol::error::Failure;
+use protocol::event::Lsn;
+use protocol::id::{AgentName, MessageId};
+use protocol::message::MessageKind;
+use protocol::verb::bus::{SendMessageRequest, SendOptions};
+use protocol::verb::queue::{SendRequestReply, SendRequestRequest};
+use store::{Row, Store};
+
+use crate::agents::AGENTS;
+use crate::check_inbox::injections;
+use crate::error::refuse;
+use crate::message::{id, name, of_row, row};
+use crate::{Asker, Error, send_message};
+
+/// How long an answer is waited for in milliseconds, unless asked otherwise and at most.
+const WAIT_MS: (u64, u64) = (60_000, 600_000);
+
+/// The store is looked at again at least so often, for what makes no commit.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Sends a request and waits for its answer.
+///
+/// # Errors
+/// Those of [`send_message`]; `bus.timed-out`; `bus.no-responder` when the agent that was asked leaves, or the request ends without it.
+pub async fn send_request(
+    store: &Store,
+    asker: &Asker,
+    request: SendRequestRequest,
+    fresh: MessageId,
+) -> Result<SendRequestReply, Error> {
+    let wait = request.timeout_ms.unwrap_or(WAIT_MS.0).min(WAIT_MS.1);
+    let deadline = tokio::time::Instant::now() + Duration::from_millis(wait);
+    let options = SendOptions { kind: MessageKind::Request, ttl_ms: Some(wait), ..SendOptions::default() };
+    let question = SendMessageRequest {
+        action: request.action,
+        topic: request.topic,
+        id: Some(request.id.unwrap_or(fresh)),
+        options: Some(options),
+        ..SendMessageRequest::new(request.recipient, request.payload)
+    };
+    let sent = send_message(store, asker, question, MessageId::from_bits(0)).await?;
+    let mut watch = store.watch();
+    loop {
+        let head = store.head().lsn;
+        let asked = row(store, &sent.id)?;
+        if asked.get_text("replied").is_some() {
+            return answered(store, asker, &asked).await;
+        }
+        if let Some(failure) = nobody(store, &asked)? {
+            return refuse(failure);
+        }
+        let now = tokio::time::Instant::now();
+        if now >= deadline {
+            let what = format!("{} did not answer {} within {} s", sent.recipient, sent.id, wait.div_ceil(1000));
+            let hint = format!(
+                "the request stays in its inbox until it expires; a late answer is kept: send_request with id={} waits again",
+                sent.id
+            );
+            return refuse(Failure::new("bus.timed-out", what).hint(hint));
+        }
+        // A lapsed deadline is seen above; a closed watch means that the store is going down, which the next read reports.
+        let _ = tokio::time::timeout_at(deadline.min(now + LOOK), watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+    }
+}
+
+async fn answered(store: &Store, asker: &Asker, asked: &Row) -> Result<SendRequestReply, Error> {
+    let reply = of_row(store, &row(store, &id(asked, "replied")?)?)?;
+    if reply.state < protocol::message::DeliveryState::Injected {
+        let seen = injections(std::slice::from_ref(&reply.id), &reply.recipient, "send_request", asker.name.as_str())?;
+        store.commit(store::Batch { events: seen, ..store::Batch::written() }).await?;
+    }
+    Ok(SendRequestReply { id: id(asked, "id")?, reply })
+}
+
+/// Why no answer can come any more.
+fn nobody(store: &Store, asked: &Row) -> Result<Option<Failure>, Error> {
+    let recipient: AgentName = name(asked, "recipient_name")?;
+    let agent = store.get(AGENTS, &[recipient.folded().into()])?;
+    if agent.is_none_or(|agent| agent.get_bool("gone")) {
+        return Ok(Some(Failure::new("bus.no-responder", format!("{recipient} has left without an answer"))));
+    }
+    let state = asked.get_text("state").unwrap_or_default();
+    if ["dead", "cancelled"].contains(&state) {
+        let why = asked.get_text("cause").unwrap_or_default();
+        return Ok(Some(Failure::new("bus.no-responder", format!("the request is {state}: {why}"))));
+    }
+    Ok(None)
+}

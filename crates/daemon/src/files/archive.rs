@@ -1,0 +1,78 @@
+//! Where files go when they are done with: `archive/YYYY-MM/…` or `set-aside/…`, below the path that they had.
+
+use std::io;
+
+use bus::files::{Folder, Receipt};
+use protocol::error::Failure;
+use protocol::id::AgentName;
+use protocol::time::Millis;
+
+use super::{Desk, Trouble};
+
+/// A file in one of the protocol's folders.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    /// The folder.
+    pub(super) folder: &'a Folder,
+    /// The folder's path below `.switchboard/`, by names.
+    pub(super) path: &'a [&'a str],
+    /// The file's name.
+    pub(super) name: &'a str,
+}
+
+// === impl At ===
+
+impl At<'_> {
+    /// The path below `.switchboard/`.
+    pub(super) fn text(&self) -> String {
+        format!("{}/{}", self.path.join("/"), self.name)
+    }
+}
+
+/// Archives a file.
+pub(super) fn archive(root: &Folder, at: At<'_>, now: Millis) -> Result<(), Trouble> {
+    let month = now.to_string().chars().take(7).collect::<String>();
+    let to = root.make_all(["archive", &month].into_iter().chain(at.path.iter().copied()))?;
+    shift(at, &to, now)?;
+    Ok(())
+}
+
+/// Sets a file aside with the reason beside it.
+pub(super) fn set_aside(root: &Folder, at: At<'_>, failure: &Failure, now: Millis) -> Result<(), Trouble> {
+    let to = root.make_all(["set-aside"].into_iter().chain(at.path.iter().copied()))?;
+    let Some(name) = shift(at, &to, now)? else { return Ok(()) };
+    let failure = if failure.place.is_empty() { failure.clone().at(at.text()) } else { failure.clone() };
+    to.replace(&format!("{name}.reason"), (serde_json::to_string_pretty(&failure)? + "\n").as_bytes())?;
+    Ok(())
+}
+
+/// Moves a file under its name, or with the time in it where that is taken; nothing when the file is gone.
+fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Trouble> {
+    let stem = at.name.strip_suffix(".json").unwrap_or(at.name);
+    let later = (0..100).map(|more| format!("{stem}.{}.json", now.0 + more));
+    match at.folder.move_to(at.name, to, std::iter::once(at.name.to_owned()).chain(later)) {
+        Ok(name) => {
+            to.sync()?;
+            Ok(Some(name))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Leaves a receipt in the sender's outbox.
+pub(super) fn leave_receipt(root: &Folder, sender: &AgentName, receipt: &Receipt) -> Result<(), Trouble> {
+    let outbox = root.make("outbox")?;
+    let there = outbox.entries()?;
+    let folders = there.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str());
+    let folder = outbox.make(&bus::files::folder_for(sender, folders))?;
+    let (name, text) = receipt.to_file()?;
+    folder.replace(&name, text.as_bytes())?;
+    Ok(())
+}
+
+impl Desk {
+    pub(super) fn now(&self) -> Millis {
+        self.verbs.store.now()
+    }
+}

@@ -1,0 +1,268 @@
+//! Writes mail for those who read files, and sees what they pick up.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use bus::files::{Folder, Gone, News, Out, Sent, canonical, folder_for, is_reached, temporary};
+use protocol::agent::Agent;
+use protocol::event::Lsn;
+use protocol::id::MessageId;
+use protocol::message::DeliveryState;
+
+use super::{Desk, Trouble, intake};
+
+/// Files that are staged under one commit.
+const CHUNK: usize = 64;
+
+/// News of one reading of the log.
+const PAGE: usize = 256;
+
+/// Waiting messages that are written at once for an agent that begins to read files; the others follow as it takes them.
+const CATCH_UP: usize = 1000;
+
+/// How long a file must be gone to count as picked up: a folder that is being swept away loses its files first.
+const CONFIRM: Duration = Duration::from_millis(400);
+
+/// How far the durable cursor may lag when there is nothing to write.
+const LAG: Lsn = 5000;
+
+/// What is written and where.
+#[derive(Default)]
+pub(super) struct Deliver {
+    position: Option<Lsn>,
+    stored: Lsn,
+    files: BTreeMap<MessageId, Out>,
+    /// Files that a look missed, since when, and in which folder.
+    missing: HashMap<MessageId, (Instant, Option<u64>)>,
+    reached: BTreeSet<String>,
+    hungry: BTreeSet<String>,
+}
+
+// === impl Deliver ===
+
+impl Deliver {
+    /// Takes up where the last daemon stopped.
+    pub(super) fn load(&mut self, desk: &Desk) -> Result<(), Trouble> {
+        if self.position.is_some() {
+            return Ok(());
+        }
+        let store = &desk.verbs.store;
+        self.files = bus::files::outstanding(store)?.into_iter().map(|file| (file.id.clone(), file)).collect();
+        self.stored = bus::files::cursor(store)?;
+        self.position = Some(self.stored);
+        Ok(())
+    }
+
+    /// Whether a file is one of ours.
+    pub(super) fn wrote(&self, folder: &str, name: &str) -> bool {
+        let id = name.strip_suffix(".json").and_then(|stem| MessageId::new(stem).ok());
+        id.and_then(|id| self.files.get(&id)).is_some_and(|file| file.folder == folder)
+    }
+
+    /// One pass; says whether to come back soon.
+    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder) -> Result<bool, Trouble> {
+        let inbox = root.make("inbox")?;
+        self.settle_staged(desk, &inbox)?;
+        let folders = inbox.entries()?;
+        let folders: Vec<_> = folders.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str()).collect();
+        let readers = self.readers(desk, &folders)?;
+        self.catch_up(desk, &inbox, &readers, &folders)?;
+        self.follow(desk, root, &inbox, &readers, &folders)?;
+        self.see_pick_ups(desk, &inbox)?;
+        Ok(!self.missing.is_empty() || !self.hungry.is_empty())
+    }
+
+    /// Who reads files, by the form under which names meet.
+    fn readers(&mut self, desk: &Desk, folders: &[&str]) -> Result<BTreeMap<String, Agent>, Trouble> {
+        let has: BTreeSet<_> = folders.iter().map(|folder| canonical(folder)).collect();
+        let mut readers = BTreeMap::new();
+        for agent in bus::roster(&desk.verbs.store)? {
+            let name = canonical(agent.name.as_str());
+            if is_reached(&agent, has.contains(&name)) {
+                readers.insert(name, agent);
+            }
+        }
+        let now: BTreeSet<_> = readers.keys().cloned().collect();
+        self.hungry.extend(now.difference(&self.reached).cloned());
+        self.reached = now;
+        Ok(readers)
+    }
+
+    /// Writes what waited for agents that have just begun to read files, have emptied their folder, or have lost it.
+    fn catch_up(
+        &mut self,
+        desk: &Desk,
+        inbox: &Folder,
+        readers: &BTreeMap<String, Agent>,
+        folders: &[&str],
+    ) -> Result<(), Trouble> {
+        for name in std::mem::take(&mut self.hungry) {
+            let Some(agent) = readers.get(&name) else { continue };
+            let waiting = bus::files::waiting_without_file(&desk.verbs.store, &agent.name, CATCH_UP)?;
+            self.write(desk, inbox, &waiting, folders, 0)?;
+        }
+        Ok(())
+    }
+
+    fn follow(
+        &mut self,
+        desk: &Desk,
+        root: &Folder,
+        inbox: &Folder,
+        readers: &BTreeMap<String, Agent>,
+        folders: &[&str],
+    ) -> Result<(), Trouble> {
+        let store = &desk.verbs.store;
+        while self.position.unwrap_or(0) < store.head().lsn {
+            let from = self.position.unwrap_or(0);
+            let (news, until) = bus::files::news(store, from, PAGE)?;
+            let mut fresh = Vec::new();
+            for one in news {
+                match one {
+                    News::Sent(sent) => {
+                        let is_theirs = readers.contains_key(&canonical(sent.recipient.as_str()));
+                        if is_theirs && !bus::files::was_written(store, &sent.id)? && is_unseen(desk, &sent.id)? {
+                            fresh.push(sent);
+                        }
+                    }
+                    News::Acked(id) => {
+                        fresh.retain(|sent| sent.id != id);
+                        if let Some(file) = self.files.get_mut(&id) {
+                            file.is_acked = true;
+                        }
+                    }
+                    News::Settled(id) => intake::tell_settled(desk, root, &id)?,
+                }
+            }
+            self.write(desk, inbox, &fresh, folders, until)?;
+            if until > self.stored + LAG {
+                desk.runtime.block_on(bus::files::mark_written(store, &[], until))?;
+                self.stored = until;
+            }
+            self.position = Some(until.max(from + 1));
+        }
+        Ok(())
+    }
+
+    /// Writes messages: temporary files, the record of them, their names, the record that they are offered.
+    fn write(
+        &mut self,
+        desk: &Desk,
+        inbox: &Folder,
+        messages: &[Sent],
+        folders: &[&str],
+        until: Lsn,
+    ) -> Result<(), Trouble> {
+        let keys = desk.keys()?;
+        for messages in messages.chunks(CHUNK) {
+            let mut staged = Vec::new();
+            for message in messages {
+                let folder = folder_for(&message.recipient, folders.iter().copied());
+                let file = Out {
+                    id: message.id.clone(),
+                    recipient: message.recipient.clone(),
+                    folder,
+                    is_written: false,
+                    is_acked: false,
+                };
+                let nonce = crate::token::nonce()?;
+                let text = bus::files::render(&desk.verbs.store, message, keys.current(), &nonce)?;
+                inbox.make(&file.folder)?.write(&temporary(&file.name()), text.as_bytes())?;
+                staged.push(file);
+            }
+            desk.runtime.block_on(bus::files::stage(&desk.verbs.store, &staged))?;
+            self.files.extend(staged.into_iter().map(|file| (file.id.clone(), file)));
+            self.settle_staged(desk, inbox)?;
+        }
+        if !messages.is_empty() && until > self.stored {
+            desk.runtime.block_on(bus::files::mark_written(&desk.verbs.store, &[], until))?;
+            self.stored = until;
+        }
+        Ok(())
+    }
+
+    /// Gives staged files their names. What has neither its temporary nor its own name was picked up already: the
+    /// temporary file was there before the record of it.
+    fn settle_staged(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
+        let staged: Vec<_> = self.files.values().filter(|file| !file.is_written).cloned().collect();
+        if staged.is_empty() {
+            return Ok(());
+        }
+        let mut touched = BTreeSet::new();
+        for file in &staged {
+            let Some(folder) = inbox.sub(&file.folder)? else { continue };
+            let name = file.name();
+            if folder.has(&temporary(&name)) {
+                folder.rename(&temporary(&name), &name)?;
+            }
+            touched.insert(file.folder.clone());
+        }
+        for folder in touched {
+            if let Some(folder) = inbox.sub(&folder)? {
+                folder.sync()?;
+            }
+        }
+        desk.runtime.block_on(bus::files::mark_written(&desk.verbs.store, &staged, 0))?;
+        for file in staged {
+            if let Some(file) = self.files.get_mut(&file.id) {
+                file.is_written = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn see_pick_ups(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
+        let (mut taken, mut lost) = (Vec::new(), Vec::new());
+        let mut folders: HashMap<&str, (Option<Folder>, Option<u64>)> = HashMap::new();
+        for file in self.files.values() {
+            if !folders.contains_key(file.folder.as_str()) {
+                let folder = inbox.sub(&file.folder)?;
+                let inode = folder.as_ref().and_then(|folder| folder.inode().ok());
+                folders.insert(&file.folder, (folder, inode));
+            }
+            let (folder, inode) = &folders[file.folder.as_str()];
+            if folder.as_ref().is_some_and(|folder| folder.has(&file.name())) {
+                self.missing.remove(&file.id);
+                continue;
+            }
+            let (since, before) = *self.missing.entry(file.id.clone()).or_insert((Instant::now(), *inode));
+            if since.elapsed() < CONFIRM {
+                continue;
+            }
+            if folder.is_some() && before == *inode { taken.push(file.clone()) } else { lost.push(file.clone()) }
+        }
+        self.forget(desk, &taken, Gone::PickedUp)?;
+        self.forget(desk, &lost, Gone::Lost)
+    }
+
+    /// Records that files are gone.
+    pub(super) fn forget(&mut self, desk: &Desk, files: &[Out], how: Gone) -> Result<(), Trouble> {
+        for files in files.chunks(CHUNK) {
+            desk.runtime.block_on(bus::files::mark_gone(&desk.verbs.store, files, how))?;
+            for file in files {
+                self.files.remove(&file.id);
+                self.missing.remove(&file.id);
+                let reader = canonical(&file.folder);
+                if how == Gone::Lost || !self.files.values().any(|other| other.folder == file.folder) {
+                    self.hungry.insert(reader);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that their recipients have acknowledged, by folder, oldest first.
+    pub(super) fn acked(&self) -> BTreeMap<String, Vec<Out>> {
+        let mut acked: BTreeMap<String, Vec<Out>> = BTreeMap::new();
+        for file in self.files.values().filter(|file| file.is_written && file.is_acked) {
+            acked.entry(file.folder.clone()).or_default().push(file.clone());
+        }
+        acked
+    }
+}
+
+/// Whether no other channel has put a message before its recipient's eyes.
+fn is_unseen(desk: &Desk, id: &MessageId) -> Result<bool, Trouble> {
+    let message = bus::message(&desk.verbs.store, id)?;
+    Ok(message.is_some_and(|message| message.state < DeliveryState::Injected))
+}

@@ -1,0 +1,204 @@
+//! Tidies up by the prior system's rules and defaults. What is not resolved is never touched: a message that nobody has
+//! acknowledged stays where it is, however old.
+
+use std::time::{Duration, Instant};
+
+use bus::files::{Folder, Gone};
+use serde::Deserialize;
+
+use super::archive::{At, archive};
+use super::deliver::Deliver;
+use super::{Desk, Trouble};
+
+/// How long after the start the first round comes.
+const FIRST: Duration = Duration::from_secs(15);
+
+/// Largest policy file in bytes.
+const MAX_POLICY: usize = 64 << 10;
+
+const HOUR_S: i64 = 3600;
+
+/// `housekeeping.policy.json`. The prior system's `staleUnprocessedInboxRetentionHours` and its switch are read and mean
+/// nothing: a file for an agent that nobody knows is refused when it comes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Rules {
+    /// Whether anything is done at all.
+    enabled: bool,
+    /// Minutes between rounds, at least 5.
+    run_interval_minutes: u64,
+    /// Hours after which acknowledged messages and receipts go.
+    processed_message_retention_hours: i64,
+    /// Acknowledged messages of an agent that stay, the newest.
+    keep_recent_processed_per_agent: usize,
+    /// Days after which `*.done` goes to the archive.
+    stale_signal_retention_days: i64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            run_interval_minutes: 60,
+            processed_message_retention_hours: 24,
+            keep_recent_processed_per_agent: 50,
+            stale_signal_retention_days: 3,
+        }
+    }
+}
+
+/// When the next round is.
+pub(super) struct Housekeeping {
+    next: Instant,
+}
+
+// === impl Housekeeping ===
+
+impl Housekeeping {
+    pub(super) fn new() -> Self {
+        Self { next: Instant::now() + FIRST }
+    }
+
+    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder, deliver: &mut Deliver) -> Result<(), Trouble> {
+        if Instant::now() < self.next {
+            return Ok(());
+        }
+        let rules = rules(root);
+        self.next = Instant::now() + Duration::from_secs(rules.run_interval_minutes.clamp(5, 10_080) * 60);
+        if rules.enabled { tidy(desk, root, deliver, &rules) } else { Ok(()) }
+    }
+}
+
+fn rules(root: &Folder) -> Rules {
+    let Ok(bytes) = root.read("housekeeping.policy.json", MAX_POLICY) else { return Rules::default() };
+    serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+        tracing::warn!(%error, "housekeeping.policy.json does not parse; the defaults are used");
+        Rules::default()
+    })
+}
+
+fn tidy(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Trouble> {
+    desk.runtime.block_on(bus::files::forget_nonces(&desk.verbs.store))?;
+    archive_acknowledged(desk, root, deliver, rules)?;
+    let now = desk.now().0 / 1000;
+    let old = now - rules.processed_message_retention_hours.max(1) * HOUR_S;
+    remove_receipts(root, old)?;
+    prune(root)?;
+    let stale = now - rules.stale_signal_retention_days.max(1) * 24 * HOUR_S;
+    for entry in root.entries()?.iter().filter(|entry| !entry.is_folder && entry.name.ends_with(".done")) {
+        if root.changed_at(&entry.name)? < stale {
+            archive(root, At { folder: root, path: &[], name: &entry.name }, desk.now())?;
+        }
+    }
+    if let Some(sessions) = root.sub("sessions")? {
+        remove_older(&sessions, old, |name| name.ends_with(".jsonl") && name != "activity.jsonl")?;
+    }
+    Ok(())
+}
+
+/// Acknowledged messages beyond the newest, or older than the time, go to the archive.
+fn archive_acknowledged(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Trouble> {
+    let old = desk.now().0 / 1000 - rules.processed_message_retention_hours.max(1) * HOUR_S;
+    let mut done = Vec::new();
+    for (name, files) in deliver.acked() {
+        let Some(inbox) = root.sub("inbox")? else { continue };
+        let Some(folder) = inbox.sub(&name)? else { continue };
+        let mut aged: Vec<_> =
+            files.into_iter().map(|file| (folder.changed_at(&file.name()).unwrap_or(0), file)).collect();
+        aged.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        let keep = rules.keep_recent_processed_per_agent;
+        for (_, file) in
+            aged.into_iter().enumerate().filter(|(i, (at, _))| *i >= keep || *at < old).map(|(_, pair)| pair)
+        {
+            archive(root, At { folder: &folder, path: &["inbox", &name], name: &file.name() }, desk.now())?;
+            done.push(file);
+        }
+    }
+    deliver.forget(desk, &done, Gone::Archived)
+}
+
+/// Receipts are ours; nobody is told twice.
+fn remove_receipts(root: &Folder, old: i64) -> Result<(), Trouble> {
+    let Some(outbox) = root.sub("outbox")? else { return Ok(()) };
+    for entry in outbox.entries()?.iter().filter(|entry| entry.is_folder) {
+        if let Some(folder) = outbox.sub(&entry.name)? {
+            remove_older(&folder, old, |name| name.starts_with("receipt_") && name.ends_with(".json"))?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_older(folder: &Folder, old: i64, is_meant: impl Fn(&str) -> bool) -> Result<(), Trouble> {
+    for entry in folder.entries()?.iter().filter(|entry| !entry.is_folder && is_meant(&entry.name)) {
+        if folder.changed_at(&entry.name)? < old {
+            folder.remove(&entry.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Empty months of the archive and empty folders of what was set aside go; an agent's inbox is its own, also when empty.
+fn prune(root: &Folder) -> Result<(), Trouble> {
+    for name in ["archive", "set-aside"] {
+        let Some(folder) = root.sub(name)? else { continue };
+        for entry in folder.entries()?.iter().filter(|entry| entry.is_folder) {
+            let is_gone = folder.remove_empty(&entry.name);
+            tracing::trace!(folder = entry.name, is_gone, "an empty folder goes");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Folder) -> Vec<String> {
+        folder.entries().unwrap().into_iter().map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn only_old_receipts_leave_an_outbox() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        let ada = root.make_all(["outbox", "ada"]).unwrap();
+        for name in ["receipt_msg_1.json", "msg_1.result.json", "notes.json"] {
+            ada.replace(name, b"{}").unwrap();
+        }
+        let changed = ada.changed_at("receipt_msg_1.json").unwrap();
+
+        remove_receipts(&root, changed).unwrap();
+        assert_eq!(names(&ada).len(), 3, "it is not old yet");
+        remove_receipts(&root, changed + 1).unwrap();
+
+        assert_eq!(names(&ada), ["msg_1.result.json", "notes.json"]);
+    }
+
+    #[test]
+    fn empty_folders_of_the_archive_go_and_inboxes_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        drop(root.make_all(["archive", "2026-01"]).unwrap());
+        root.make_all(["archive", "2026-02"]).unwrap().replace("x.json", b"{}").unwrap();
+        drop(root.make_all(["inbox", "ada"]).unwrap());
+
+        prune(&root).unwrap();
+
+        assert_eq!(names(&root.sub("archive").unwrap().unwrap()), ["2026-02"]);
+        assert_eq!(names(&root.sub("inbox").unwrap().unwrap()), ["ada"]);
+    }
+
+    #[test]
+    fn a_policy_file_changes_what_it_names_and_a_broken_one_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        assert_eq!(rules(&root), Rules::default());
+
+        root.replace("housekeeping.policy.json", br#"{"enabled":false,"staleUnprocessedUnknownAgentsOnly":true}"#)
+            .unwrap();
+        assert_eq!(rules(&root), Rules { enabled: false, ..Rules::default() });
+
+        root.replace("housekeeping.policy.json", b"{").unwrap();
+        assert_eq!(rules(&root), Rules::default());
+    }
+}

@@ -1,0 +1,222 @@
+//! `state.json` and `sessions/activity.jsonl`: what the log says, for programs that read the prior system's files. Both are
+//! copies: who edits them changes nothing.
+
+use std::fs;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bus::files::Folder;
+use protocol::agent::{Agent, AgentKind};
+use protocol::event::{Event, Lsn};
+use serde_json::{Map, Value, json};
+use store::Filter;
+
+use super::{Desk, Trouble};
+
+/// How often the copies are brought up to date at most.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Events that a new activity log begins with, counted from the end.
+const BEGIN: Lsn = 5000;
+
+/// Events of one reading.
+const PAGE: usize = 500;
+
+/// Size at which the activity log is put aside (the prior system's).
+const ROTATE_BYTES: u64 = 5 << 20;
+
+/// Longest text of a row in characters (the prior system's).
+const MAX_TEXT: usize = 800;
+
+/// What the end of the activity log is looked for in, in bytes; a row has at most 4 KiB.
+const TAIL: u64 = 64 << 10;
+
+/// Beginnings of kinds that the log takes, with the type that the prior system gave such rows.
+const TYPES: [(&str, &str); 10] = [
+    ("message_file_refused", "dispatch"),
+    ("message_file_", ""),
+    ("message_", "dispatch"),
+    ("held_message_", "dispatch"),
+    ("agent_", "ui_action"),
+    ("need_", "workflow_event"),
+    ("run_", "workflow_event"),
+    ("task_", "workflow_event"),
+    ("worker_intended", "workflow_event"),
+    ("plan_", "plan_management"),
+];
+
+/// Words in a field's name that say that its value is a secret (the prior system's).
+const SECRET: [&str; 7] = ["apikey", "password", "secret", "token", "authorization", "cookie", "privatekey"];
+
+/// How far the copies are.
+#[derive(Default)]
+pub(super) struct Mirror {
+    last: Option<Instant>,
+    state: String,
+    written: Option<Lsn>,
+    head: Lsn,
+}
+
+// === impl Mirror ===
+
+impl Mirror {
+    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder) -> Result<(), Trouble> {
+        let head = desk.verbs.store.head().lsn;
+        if self.last.is_some_and(|last| last.elapsed() < EVERY || head == self.head) {
+            return Ok(());
+        }
+        self.last = Some(Instant::now());
+        self.head = head;
+        let state = serde_json::to_string_pretty(&state(&bus::roster(&desk.verbs.store)?))? + "\n";
+        if state != self.state || !root.has("state.json") {
+            root.replace("state.json", state.as_bytes())?;
+            self.state = state;
+        }
+        drop(root.make("sessions")?);
+        self.log(desk, head)
+    }
+
+    /// Appends what happened since. The log's last row says how far it is, so a crash neither loses nor doubles a row.
+    fn log(&mut self, desk: &Desk, head: Lsn) -> Result<(), Trouble> {
+        let path = desk.project().join("sessions/activity.jsonl");
+        let mut options = fs::OpenOptions::new();
+        let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
+        let mut file = options.create(true).read(true).append(true).mode(0o600).custom_flags(nofollow).open(&path)?;
+        let mut at = match self.written {
+            Some(at) if file.metadata()?.len() > 0 => at,
+            Some(_) | None => mend(&mut file)?.unwrap_or_else(|| head.saturating_sub(BEGIN)),
+        };
+        at = at.min(head);
+        while at < head {
+            let events = desk.verbs.store.events(at, &Filter::all(), PAGE).map_err(bus::Error::from)?;
+            let Some(last) = events.last() else { break };
+            let rows: String = events.iter().filter_map(row).collect();
+            file.write_all(rows.as_bytes())?;
+            at = last.lsn;
+        }
+        self.written = Some(at);
+        if file.metadata()?.len() > ROTATE_BYTES {
+            rotate(&path, &desk.now().to_string())?;
+            self.written = None;
+            fs::write(&path, marker(at))?;
+        }
+        Ok(())
+    }
+}
+
+/// Cuts off half a row that a crash left; gives the position of the last whole one.
+fn mend(file: &mut fs::File) -> Result<Option<Lsn>, Trouble> {
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    let Some(end) = tail.iter().rposition(|byte| *byte == b'\n') else {
+        file.set_len(0)?;
+        return Ok(None);
+    };
+    file.set_len(size - (tail.len() - end - 1) as u64)?;
+    let rows = tail[..end].split(|byte| *byte == b'\n').rev();
+    Ok(rows.filter_map(|row| serde_json::from_slice::<Value>(row).ok()).find_map(|row| row.get("seq")?.as_u64()))
+}
+
+/// The first row of a log that goes on from another.
+fn marker(at: Lsn) -> String {
+    json!({ "type": "log_rotated", "seq": at }).to_string() + "\n"
+}
+
+fn rotate(path: &Path, now: &str) -> std::io::Result<()> {
+    let stamp = now.replace([':', '.'], "-");
+    fs::rename(path, path.with_file_name(format!("activity-{stamp}.jsonl")))
+}
+
+/// A row: facts only, never a text that somebody wrote to somebody.
+fn row(event: &Event) -> Option<String> {
+    let (_, kind) = TYPES.iter().find(|(begin, _)| event.kind.starts_with(begin))?;
+    if kind.is_empty() {
+        return None;
+    }
+    let mut payload = Map::new();
+    payload.insert("event".to_owned(), json!(event.kind));
+    payload.insert("actor".to_owned(), json!(event.actor));
+    payload.insert("facts".to_owned(), redact(&event.facts));
+    let row = json!({ "timestamp": event.ts.to_string(), "type": kind, "payload": payload,
+        "correlationId": event.subject, "seq": event.lsn });
+    Some(row.to_string() + "\n")
+}
+
+fn redact(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) if text.chars().count() > MAX_TEXT => {
+            json!(text.chars().take(MAX_TEXT).chain("… [cut]".chars()).collect::<String>())
+        }
+        Value::String(_) => value.clone(),
+        Value::Array(items) => items.iter().map(redact).collect(),
+        Value::Object(fields) => {
+            let hide = |name: &str| {
+                let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+                SECRET.iter().any(|word| name.to_ascii_lowercase().contains(word))
+            };
+            let of = |(name, value): (&String, &Value)| {
+                (name.clone(), if hide(name) { json!("[REDACTED]") } else { redact(value) })
+            };
+            Value::Object(fields.iter().map(of).collect())
+        }
+    }
+}
+
+/// The prior system's shape. What the product keeps elsewhere (workflows, plans) is there and empty.
+fn state(roster: &[Agent]) -> Value {
+    let (mut terminals, mut chats) = (Map::new(), Map::new());
+    for agent in roster {
+        let common = json!({ "role": agent.role, "status": agent.status, "statusMessage": agent.status_message,
+            "friendlyName": agent.name, "lastSeen": agent.last_seen.to_string(), "unread": agent.unread });
+        let Value::Object(mut entry) = common else { continue };
+        match agent.kind {
+            AgentKind::Terminal => {
+                entry.insert("purpose".to_owned(), json!(agent.capabilities.join(" ")));
+                terminals.insert(agent.name.to_string(), Value::Object(entry));
+            }
+            AgentKind::Chat | AgentKind::Worker | AgentKind::Person => {
+                entry.insert("type".to_owned(), json!(agent.kind));
+                entry.insert("capabilities".to_owned(), json!(agent.capabilities));
+                chats.insert(agent.name.to_string(), Value::Object(entry));
+            }
+        }
+    }
+    json!({
+        "session": { "id": null, "activeWorkflow": null, "suspendedWorkflows": [], "status": "IDLE" },
+        "context": {}, "tasks": [], "teams": {}, "terminals": terminals, "chatAgents": chats,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_and_long_texts_do_not_get_into_the_activity_log() {
+        let facts = json!({ "api_key": "s3cret", "list": [{ "sessionToken": "s3cret", "id": "msg_1" }],
+            "note": "x".repeat(2000) });
+
+        let shown = redact(&facts).to_string();
+
+        assert!(!shown.contains("s3cret") && shown.contains("msg_1") && shown.contains("[cut]"), "{shown}");
+    }
+
+    #[test]
+    fn half_a_row_that_a_crash_left_is_cut_off() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"{\"seq\":4}\n{\"seq\":7}\n{\"seq\":9").unwrap();
+
+        assert_eq!(mend(&mut file).unwrap(), Some(7));
+
+        assert_eq!(file.metadata().unwrap().len(), 20);
+        let mut broken = tempfile::tempfile().unwrap();
+        broken.write_all(b"{\"seq\":4").unwrap();
+        assert_eq!(mend(&mut broken).unwrap(), None);
+        assert_eq!(broken.metadata().unwrap().len(), 0);
+    }
+}

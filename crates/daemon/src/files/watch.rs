@@ -1,0 +1,103 @@
+//! What wakes the loop: the folders, the log, the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use notify::event::{AccessKind, AccessMode, ModifyKind};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio_util::sync::CancellationToken;
+
+use super::Desk;
+
+/// The doorbell; rings that nobody has answered yet count as one.
+pub(super) struct Bell {
+    rung: Receiver<()>,
+    watching: Mutex<Watching>,
+    /// A watched folder itself is gone or has another name; the one that stands there now must be watched.
+    is_stale: Arc<AtomicBool>,
+}
+
+/// What tells us of changes, and for which folders; they may be swept away and made again.
+struct Watching {
+    watcher: Option<RecommendedWatcher>,
+    is_watched: [bool; 2],
+}
+
+/// The folders that are watched, with all that is in them.
+const WATCHED: [&str; 2] = ["inbox", "outbox"];
+
+// === impl Bell ===
+
+impl Bell {
+    pub(super) fn new(desk: &Desk, stop: &CancellationToken) -> Self {
+        let (ring, rung) = sync_channel(1);
+        let (of_log, of_folders) = (ring.clone(), ring);
+        let (mut log, stop) = (desk.verbs.store.watch(), stop.clone());
+        desk.runtime.spawn(async move {
+            loop {
+                let goes_on = tokio::select! {
+                    () = stop.cancelled() => false,
+                    changed = log.changed() => changed.is_ok(),
+                };
+                press(&of_log);
+                if !goes_on {
+                    return;
+                }
+            }
+        });
+        // Our own looking opens files, which is told too.
+        let changes = |event: &notify::Event| {
+            !event.kind.is_access() || matches!(event.kind, EventKind::Access(AccessKind::Close(AccessMode::Write)))
+        };
+        let is_stale = Arc::new(AtomicBool::new(false));
+        let (project, stale) = (desk.project().to_owned(), Arc::clone(&is_stale));
+        let is_root = move |path: &PathBuf| WATCHED.iter().any(|name| *path == project.join(name));
+        let heard = move |event: notify::Result<notify::Event>| {
+            let Ok(event) = event else { return press(&of_folders) };
+            let moves = event.kind.is_remove() || matches!(event.kind, EventKind::Modify(ModifyKind::Name(_)));
+            if moves && event.paths.iter().any(&is_root) {
+                stale.store(true, Ordering::Release);
+            }
+            if changes(&event) {
+                press(&of_folders);
+            }
+        };
+        let watcher = notify::recommended_watcher(heard)
+            .inspect_err(|error| tracing::warn!(%error, "folders can't be watched; they are polled"))
+            .ok();
+        Self { rung, watching: Mutex::new(Watching { watcher, is_watched: [false; 2] }), is_stale }
+    }
+
+    /// Watches the folders that are there now.
+    pub(super) fn attend(&self, project: &Path) {
+        let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
+        let watching = &mut *watching;
+        if self.is_stale.swap(false, Ordering::AcqRel) {
+            watching.is_watched = [false; 2];
+        }
+        let Some(watcher) = &mut watching.watcher else { return };
+        for (name, is_watched) in WATCHED.into_iter().zip(&mut watching.is_watched) {
+            if *is_watched {
+                continue;
+            }
+            *is_watched = true;
+            if let Err(error) = watcher.watch(&project.join(name), RecursiveMode::Recursive) {
+                tracing::warn!(%error, name, "a folder can't be watched; it is polled");
+            }
+        }
+    }
+
+    /// Waits for a ring, or the time.
+    pub(super) fn wait(&self, limit: Duration) {
+        // Both ends of the wait mean the same: look.
+        let _ = self.rung.recv_timeout(limit);
+    }
+}
+
+/// A ring that finds one waiting changes nothing.
+fn press(bell: &SyncSender<()>) {
+    let _ = bell.try_send(());
+}

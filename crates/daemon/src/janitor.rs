@@ -1,0 +1,42 @@
+//! Lets the clock do its work on the mail: lapsed deliveries return, what is too old expires. It sleeps until something is due or something is written.
+
+use std::time::Duration;
+
+use store::Store;
+use tokio_util::sync::CancellationToken;
+
+/// Longest sleep, for what is due without anybody's writing.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Shortest pause between two looks, however much is written.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Sweeps until the daemon ends or its store is dead.
+pub(crate) async fn run(store: Store, stop: CancellationToken) {
+    let mut watch = store.watch();
+    loop {
+        watch.mark_unchanged();
+        let next = match bus::sweep(&store).await {
+            Ok(swept) => swept.next,
+            Err(error) => {
+                tracing::error!(%error, "the mail could not be swept");
+                if store.dead().is_some() {
+                    return;
+                }
+                None
+            }
+        };
+        let left = next.map(|at| Duration::from_millis(u64::try_from(at.since(store.now())).unwrap_or(0)));
+        let until = tokio::time::sleep(left.unwrap_or(LONGEST).clamp(PAUSE, LONGEST));
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = until => {}
+            changed = watch.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Copies of a store: taken while it works, and put back in place of it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use protocol::event::NewEvent;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::json;
+
+use super::sql::db;
+use super::{check, file};
+use crate::lock::Lock;
+use crate::record::Tip;
+use crate::schema::Schema;
+use crate::verify::{Report, Restored};
+use crate::{Batch, Config, Error, Head, Projection, Store};
+
+/// Page cache for the check of a copy, in KiB.
+const CACHE_KIB: u32 = 1024;
+
+/// How far the epoch moves on when nobody can read in which one the replaced store was: more openings than a store sees
+/// between two backups.
+const EPOCHS: u64 = 1 << 20;
+
+/// Copies what a connection sees into a new file, syncs it and checks it. A copy that does not verify is not kept.
+pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path) -> Result<Report, Error> {
+    let name = to.to_str().ok_or_else(|| {
+        Error::io(format!("{} is not UTF-8", to.display()), io::Error::from(io::ErrorKind::InvalidInput))
+    })?;
+    // Only the copy is written; the connection itself was opened for reading.
+    connection.pragma_update(None, "query_only", false).map_err(db)?;
+    let reserve = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
+    let file = reserve.map_err(|error| Error::io(format!("could not make {}", to.display()), error))?;
+    let copied = connection
+        .execute("VACUUM INTO ?1", [name])
+        .map_err(db)
+        .and_then(|_| file.sync_all().map_err(|error| Error::io(format!("could not sync {}", to.display()), error)))
+        .and_then(|()| sync_folder(file::folder_of(to)))
+        .and_then(|()| check::closed(to, schema, CACHE_KIB))
+        .and_then(Report::into_clean);
+    if copied.is_err()
+        && let Err(error) = fs::remove_file(to)
+    {
+        tracing::warn!(%error, path = %to.display(), "a copy that can't be used could not be removed");
+    }
+    copied
+}
+
+/// See [`crate::restore`].
+pub(crate) fn restore(
+    backup: &Path,
+    config: &Config,
+    projections: Vec<Box<dyn Projection>>,
+    schema: &Schema,
+) -> Result<Restored, Error> {
+    let path = config.path.as_path();
+    let folder = file::folder_of(path);
+    private_folder(folder)?;
+    crate::mount::refuse_network(folder, path)?;
+    let _lock = Lock::take(path)?;
+    let beside = Beside::make(folder)?;
+    let fresh = beside.0.join("store.db");
+    copy_in(backup, &fresh)?;
+    let from = check::closed(&fresh, schema, CACHE_KIB)?.into_clean()?;
+    let old = Old::look(path);
+    begin_after(&fresh, &old)?;
+    let (head, epoch) = sign(&fresh, config, projections, &from, old.head)?;
+    let aside = folder.join(format!("replaced-{epoch}"));
+    let replaced = put_aside(path, &aside)?;
+    // From here on a crash leaves no store, or the new one; never the new file under the old write-ahead log.
+    for ending in [".head", "-wal", "-shm"] {
+        remove(&with(path, ending))?;
+    }
+    let swap = fs::rename(&fresh, path);
+    swap.map_err(|error| Error::io(format!("could not put the copy in place as {}", path.display()), error))?;
+    sync_folder(folder)?;
+    Ok(Restored { from: from.head, head, epoch, replaced: replaced.then_some(aside) })
+}
+
+/// What can still be known of the store that is replaced.
+struct Old {
+    epoch: Option<u64>,
+    is_there: bool,
+    head: Head,
+}
+
+// === impl Old ===
+
+impl Old {
+    /// Looks, and moves its write-ahead log into the file if that can be, so that what is put aside is whole.
+    fn look(path: &Path) -> Self {
+        let nothing = Self { epoch: None, is_there: path.exists(), head: Head { lsn: 0, hash: Tip::START.hash } };
+        if !nothing.is_there {
+            return nothing;
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let Ok(connection) = Connection::open_with_flags(path, flags) else { return nothing };
+        if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "the store that is replaced is damaged; it is put aside as it is");
+        }
+        let epoch = file::meta(&connection, "epoch").ok().flatten().and_then(|text| text.parse().ok());
+        let head = file::head(&connection).map_or(nothing.head, |tip| Head { lsn: tip.lsn, hash: tip.hash });
+        Self { epoch, head, ..nothing }
+    }
+}
+
+/// Puts the copy into an epoch after every one that the replaced store was in, so that what was decided there is stale.
+fn begin_after(fresh: &Path, old: &Old) -> Result<(), Error> {
+    let connection = Connection::open(fresh).map_err(db)?;
+    let own: u64 = file::meta(&connection, "epoch")?.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let after = match old.epoch {
+        Some(epoch) => own.max(epoch),
+        None if old.is_there => own.saturating_add(EPOCHS),
+        None => own,
+    };
+    file::set_meta(&connection, "epoch", &after.to_string())
+}
+
+/// Opens the copy as the store that it will be and records in it where it comes from.
+fn sign(
+    fresh: &Path,
+    config: &Config,
+    projections: Vec<Box<dyn Projection>>,
+    from: &Report,
+    old: Head,
+) -> Result<(Head, u64), Error> {
+    let store = Store::open(Config { path: fresh.to_owned(), ..config.clone() }, projections)?;
+    let facts = json!({
+        "lsn": from.head.lsn, "hash": from.head.hash, "replaced_lsn": old.lsn, "replaced_hash": old.hash,
+    });
+    let event = NewEvent::new("store_restored", "store", "switchboard", facts);
+    store.commit_blocking(Batch::synced().event(event))?;
+    let state = (store.head(), store.epoch());
+    store.close();
+    // Everything must be in the one file that is moved.
+    match with(fresh, "-wal").metadata() {
+        Ok(wal) if wal.len() > 0 => Err(Error::Busy),
+        Ok(_) | Err(_) => Ok(state),
+    }
+}
+
+/// The folder in which a copy is made ready, on the file system of the store; what an earlier try left is removed, and
+/// so is this when it is done with.
+struct Beside(PathBuf);
+
+// === impl Beside ===
+
+impl Beside {
+    fn make(folder: &Path) -> Result<Self, Error> {
+        let path = folder.join("restoring");
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("could not remove {}", path.display()), error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        private_folder(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(%error, path = %self.0.display(), "could not be removed");
+        }
+    }
+}
+
+/// Copies a backup, and the write-ahead log beside it where it is a store that was never closed.
+fn copy_in(backup: &Path, fresh: &Path) -> Result<(), Error> {
+    let copy = |from: &Path, to: &Path| {
+        let mut reader = File::open(from)?;
+        let mut writer = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+        io::copy(&mut reader, &mut writer)?;
+        writer.sync_all()
+    };
+    copy(backup, fresh).map_err(|error| Error::io(format!("could not copy {}", backup.display()), error))?;
+    let wal = with(backup, "-wal");
+    if wal.metadata().is_ok_and(|found| found.len() > 0) {
+        let copied = copy(&wal, &with(fresh, "-wal"));
+        copied.map_err(|error| Error::io(format!("could not copy {}", wal.display()), error))?;
+    }
+    Ok(())
+}
+
+/// Gives the files of the old store a second name in a folder of their own; says whether there were any.
+fn put_aside(path: &Path, aside: &Path) -> Result<bool, Error> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    private_folder(aside)?;
+    for ending in ["", "-wal", ".head"] {
+        let (from, to) = (with(path, ending), aside.join(format!("store.db{ending}")));
+        match fs::hard_link(&from, &to) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io(format!("could not keep {} as {}", from.display(), to.display()), error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    sync_folder(aside)?;
+    sync_folder(file::folder_of(aside))?;
+    Ok(true)
+}
+
+fn with(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io(format!("could not remove {}", path.display()), error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn private_folder(path: &Path) -> Result<(), Error> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| Error::io(format!("could not make {}", path.display()), error))
+}
+
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| Error::io(format!("could not sync {}", folder.display()), error))
+}
+
+/// Copies a store that nobody has open; the same as of one that works.
+pub(crate) fn copy_closed(config: &Config, schema: &Schema, to: &Path) -> Result<Report, Error> {
+    let path = config.path.as_path();
+    if let Err(error) = path.metadata() {
+        return Err(Error::io(format!("there is no store at {}", path.display()), error));
+    }
+    let _lock = Lock::take(path)?;
+    let connection = file::open_reader(path, CACHE_KIB).map_err(|error| file::at(path, error))?;
+    copy(&connection, schema, to)
+}

@@ -1,0 +1,127 @@
+//! The check of a whole store: its file, its own rows, the chain, the tables and the index of words.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use protocol::id::Digest;
+use rusqlite::Connection;
+
+use super::tx::Session;
+use super::{file, note, projections, search, sql};
+use crate::lock::Lock;
+use crate::log::{Chain, Place};
+use crate::record::Tip;
+use crate::schema::Schema;
+use crate::verify::Report;
+use crate::{Config, Error};
+
+/// Checks a store that nobody has open, without changing it; also one that can't be opened.
+pub(crate) fn file(config: &Config, schema: &Schema) -> Result<Report, Error> {
+    let path = config.path.as_path();
+    if let Err(error) = path.metadata() {
+        return Err(Error::io(format!("there is no store at {}", path.display()), error));
+    }
+    let _lock = Lock::take(path)?;
+    let report = closed(path, schema, config.cache_kib)?;
+    Ok(report)
+}
+
+/// The same without a lock, for a copy that nobody else knows of.
+pub(super) fn closed(path: &Path, schema: &Schema, cache_kib: u32) -> Result<Report, Error> {
+    let opened = file::open_reader(path, cache_kib)
+        .and_then(|connection| file::identify(&connection, path).map(|id| (connection, id)));
+    let (connection, chain_id) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return unreadable(error),
+    };
+    let mut chain = Chain::after(&chain_id, 0, Digest::ZERO);
+    connection.execute_batch("BEGIN").map_err(sql::db)?;
+    let (_, rows) = all(&connection, schema, true, &mut chain)?;
+    if chain.findings.is_empty()
+        && let Some(finding) = note::missing(path, &connection)?
+    {
+        chain.found(finding.place, finding.what);
+    }
+    Ok(Report::new(chain, &chain_id, rows))
+}
+
+/// The report on a file of which nothing more can be said.
+fn unreadable(error: Error) -> Result<Report, Error> {
+    let Error::Corrupt { place, what } = error else { return Err(error) };
+    let mut chain = Chain::after("", 0, Digest::ZERO);
+    chain.found(Place::File, format!("{place}: {what}"));
+    Ok(Report::new(chain, "", 0))
+}
+
+/// Checks what a connection sees, in its transaction: the chain, and with `all` everything else. Gives the head and how
+/// many rows were compared with rebuilt ones.
+pub(super) fn all(
+    connection: &Connection,
+    schema: &Schema,
+    all: bool,
+    chain: &mut Chain<'_>,
+) -> Result<(Tip, u64), Error> {
+    if all {
+        structure(connection, chain)?;
+        own_rows(connection, schema, chain)?;
+    }
+    let followed = Session { connection, schema }.scan(0, true, &mut |record, body| {
+        chain.follow(&record, body.as_ref());
+        Ok(ControlFlow::Continue(()))
+    });
+    if let Err(error) = followed {
+        let Error::Corrupt { what, .. } = error else { return Err(error) };
+        chain.found(Place::at(chain.lsn + 1), what);
+        return Ok((Tip { lsn: chain.lsn, hash: chain.hash, ..Tip::START }, 0));
+    }
+    let tip = file::head(connection)?;
+    if !all {
+        return Ok((tip, 0));
+    }
+    let rows = projections::compare(connection, schema, chain)?;
+    search::compare(connection, schema, chain)?;
+    Ok((tip, rows))
+}
+
+fn structure(connection: &Connection, chain: &mut Chain<'_>) -> Result<(), Error> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(5)").map_err(sql::db)?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0)).map_err(sql::db)?;
+    for line in lines {
+        match line {
+            Ok(line) if line == "ok" => {}
+            Ok(line) => chain.found(Place::File, line),
+            Err(error) => chain.found(Place::File, error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Reads every row that only a checksum protects.
+fn own_rows(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<(), Error> {
+    let session = Session { connection, schema };
+    for (table, sql) in [
+        ("meta", "SELECT name, '' FROM meta"),
+        ("cursors", "SELECT name, '' FROM cursors"),
+        ("idempotency", "SELECT caller, key FROM idempotency"),
+    ] {
+        let checked = names(connection, sql).and_then(|rows| {
+            rows.iter().try_for_each(|[name, key]| match table {
+                "meta" => file::meta(connection, name).map(|_| ()),
+                "cursors" => session.read_cursor(name).map(|_| ()),
+                _ => session.read_remembered(name, key).map(|_| ()),
+            })
+        });
+        match checked {
+            Ok(()) => {}
+            Err(Error::Corrupt { what, .. }) => chain.found(Place::Table(table.to_owned()), what),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn names(connection: &Connection, sql: &str) -> Result<Vec<[String; 2]>, Error> {
+    let mut statement = connection.prepare(sql).map_err(sql::db)?;
+    let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?])).map_err(sql::db)?;
+    rows.collect::<Result<_, _>>().map_err(sql::db)
+}

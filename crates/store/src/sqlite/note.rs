@@ -1,0 +1,191 @@
+//! The note of the head, in `<db>.head`: what a later opening must find, whatever became of the write-ahead log.
+//!
+//! SQLite takes a WAL that breaks off for one that a power cut has torn, and a WAL that is gone for one that was never
+//! there. Either way commits that were answered would be missing without a word. The note says how far the log must
+//! reach: up to `synced` always, because it is written after the sync; up to `written` within one boot of the machine,
+//! because only the end of a boot takes the page cache along. The note itself is never synced: an old one promises less.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use protocol::event::Lsn;
+use protocol::id::Digest;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::sql;
+use crate::lock::boot_id;
+use crate::log::{Finding, Place};
+use crate::record::Tip;
+use crate::{Durability, Error};
+
+/// First line of the file.
+const FORMAT: &str = "switchboard-head/1";
+
+/// Longest note; one sector holds it, so that it is never torn.
+const MAX_BYTES: u64 = 512;
+
+/// The open file.
+pub(super) struct Note {
+    file: File,
+    boot: String,
+    synced: Mark,
+    is_failing: bool,
+}
+
+/// An event that must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    lsn: Lsn,
+    hash: Digest,
+}
+
+/// What the file says.
+struct Saying {
+    boot: String,
+    synced: Mark,
+    written: Mark,
+}
+
+// === impl Note ===
+
+impl Note {
+    /// Opens the file or makes it, and notes the head, all of which the opening has synced.
+    pub(super) fn begin(database: &Path, tip: &Tip) -> Result<Self, Error> {
+        let path = path_of(database);
+        let mut open = OpenOptions::new();
+        open.write(true).create(true).truncate(false).mode(0o600);
+        let failed = |error| Error::io(format!("could not open {}", path.display()), error);
+        let file = open.open(&path).map_err(failed)?;
+        file.set_len(0).map_err(failed)?;
+        let mut note = Self { file, boot: boot_id(), synced: Mark::of(tip), is_failing: false };
+        note.set(tip, Durability::Synced);
+        Ok(note)
+    }
+
+    /// Notes a new head, after the commit. A note that can't be written promises less, and nothing that is untrue.
+    pub(super) fn set(&mut self, tip: &Tip, durability: Durability) {
+        let written = Mark::of(tip);
+        if durability == Durability::Synced {
+            self.synced = written;
+        }
+        let text = Saying { boot: self.boot.clone(), synced: self.synced, written }.text();
+        let failed = self.file.write_all_at(text.as_bytes(), 0).err();
+        if let Some(error) = failed.as_ref().filter(|_| !self.is_failing) {
+            tracing::warn!(%error, "the head could not be noted");
+        }
+        self.is_failing = failed.is_some();
+    }
+}
+
+/// What the log lacks of what the note beside it says; nothing without a note that can be read.
+pub(super) fn missing(database: &Path, connection: &Connection) -> Result<Option<Finding>, Error> {
+    let Some(saying) = read(database) else { return Ok(None) };
+    let is_this_boot = !saying.boot.is_empty() && saying.boot == boot_id();
+    let marks = [Some(saying.synced), is_this_boot.then_some(saying.written)];
+    for mark in marks.into_iter().flatten().filter(|mark| mark.lsn > 0) {
+        let found = connection
+            .query_row("SELECT hash FROM events WHERE lsn = ?1", sql::at(mark.lsn), |row| sql::digest(row, 0))
+            .optional()
+            .map_err(sql::db)?;
+        match found {
+            Some(hash) if hash == mark.hash => {}
+            Some(_) => return Ok(Some(finding(mark.lsn, "it is not the event that was committed there"))),
+            None => {
+                let end = super::file::head(connection)?.lsn;
+                let what = format!("it is missing; the log was committed up to event {}", mark.lsn);
+                return Ok(Some(finding(end + 1, what)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// `<db>.head`.
+pub(super) fn path_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".head");
+    PathBuf::from(name)
+}
+
+fn finding(lsn: Lsn, what: impl Into<String>) -> Finding {
+    Finding { place: Place::at(lsn), what: what.into() }
+}
+
+fn read(database: &Path) -> Option<Saying> {
+    let mut text = String::new();
+    File::open(path_of(database)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    let saying = Saying::parse(&text);
+    if saying.is_none() && !text.is_empty() {
+        tracing::warn!("the note of the head can't be read; the log is taken as it is");
+    }
+    saying
+}
+
+// === impl Mark ===
+
+impl Mark {
+    fn of(tip: &Tip) -> Self {
+        Self { lsn: tip.lsn, hash: tip.hash }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (lsn, hash) = text.split_once(' ')?;
+        Some(Self { lsn: lsn.parse().ok()?, hash: Digest::parse(hash)? })
+    }
+}
+
+// === impl Saying ===
+
+impl Saying {
+    /// Always of one length for one boot id, so that a note covers the one before.
+    fn text(&self) -> String {
+        let line = |name: &str, mark: Mark| format!("{name} {:020} {}\n", mark.lsn, mark.hash);
+        let said =
+            format!("{FORMAT}\nboot {}\n{}", self.boot, line("synced", self.synced) + &line("written", self.written));
+        let sum = Digest::of(said.as_bytes());
+        format!("{said}sum {sum}\n")
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (said, sum) = text.strip_suffix('\n')?.rsplit_once("sum ")?;
+        if Digest::parse(sum)? != Digest::of(said.as_bytes()) {
+            return None;
+        }
+        let mut lines = said.strip_prefix(FORMAT)?.lines().skip(1);
+        let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let boot = field("boot")?.to_owned();
+        Some(Self { boot, synced: Mark::parse(field("synced")?)?, written: Mark::parse(field("written")?)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saying() -> Saying {
+        let mark = |lsn, text: &[u8]| Mark { lsn, hash: Digest::of(text) };
+        Saying { boot: "b".to_owned(), synced: mark(7, b"seven"), written: mark(9, b"nine") }
+    }
+
+    #[test]
+    fn a_note_reads_back_and_keeps_its_length() {
+        let read = Saying::parse(&saying().text()).unwrap();
+
+        assert_eq!((read.boot.as_str(), read.synced, read.written), ("b", saying().synced, saying().written));
+        let longer = Saying { written: Mark { lsn: u64::MAX, hash: Digest::ZERO }, ..saying() };
+        assert_eq!(longer.text().len(), saying().text().len());
+        assert!(u64::try_from(saying().text().len()).unwrap() < MAX_BYTES);
+    }
+
+    #[test]
+    fn a_note_with_a_changed_byte_says_nothing() {
+        let text = saying().text();
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[at] ^= 1;
+            assert!(Saying::parse(&String::from_utf8_lossy(&changed)).is_none(), "byte {at}");
+        }
+    }
+}

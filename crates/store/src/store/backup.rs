@@ -1,0 +1,58 @@
+//! [`Store::backup`], and what can be done with a store that nobody has open.
+
+use std::path::Path;
+
+use super::{Backend, Store};
+use crate::schema::Schema;
+use crate::verify::{Report, Restored};
+use crate::{Config, Error, Projection, sqlite};
+
+impl Store {
+    /// Copies the store as it stands now into a new file while it works, syncs the copy and checks all of it. The report is
+    /// the copy's. Readers and writers go on meanwhile. Takes as long as reading and writing everything twice.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file exists or can't be made, or the store lies in memory; [`Error::Corrupt`] when the copy
+    /// does not verify, because the store doesn't; it is removed then. [`Error::DiskFull`].
+    pub fn backup(&self, to: &Path) -> Result<Report, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.backup(&self.inner.core, to),
+            Backend::Memory(_) => {
+                let none = std::io::Error::from(std::io::ErrorKind::Unsupported);
+                Err(Error::io("a store in memory has no file to copy", none))
+            }
+        }
+    }
+}
+
+/// Copies a store that nobody has open; otherwise as [`Store::backup`].
+///
+/// # Errors
+/// Those, and [`Error::Locked`].
+pub fn backup_file(config: &Config, projections: Vec<Box<dyn Projection>>, to: &Path) -> Result<Report, Error> {
+    sqlite::copy_closed(config, &Schema::new(projections)?, to)
+}
+
+/// Checks all of a store that nobody has open, without changing it; also one that [`Store::open`] refuses.
+///
+/// # Errors
+/// [`Error::Locked`]; [`Error::Newer`]; [`Error::Io`] when there is none or it can't be read. Damage is in the report.
+pub fn verify_file(config: &Config, projections: Vec<Box<dyn Projection>>) -> Result<Report, Error> {
+    sqlite::verify_file(config, &Schema::new(projections)?)
+}
+
+/// Puts a backup in place of a store that nobody has open. The backup is checked first; nothing has changed when it does
+/// not verify. The replaced files are kept in a folder `replaced-<epoch>` beside the store. The restored store begins
+/// after every epoch of the replaced one, so that whatever was decided there is refused, and records the restoring as an
+/// event `store_restored`.
+///
+/// # Errors
+/// [`Error::Locked`] names the owner; [`Error::Corrupt`] what is wrong with the backup; [`Error::Io`];
+/// [`Error::NetworkFileSystem`]; [`Error::Newer`]; [`Error::DiskFull`].
+pub fn restore(
+    backup: &Path,
+    config: &Config,
+    projections: impl Fn() -> Vec<Box<dyn Projection>>,
+) -> Result<Restored, Error> {
+    sqlite::restore(backup, config, projections(), &Schema::new(projections())?)
+}

@@ -1,0 +1,309 @@
+//! A disk that loses power: which contents of the files are legal after a point of the tape.
+//!
+//! What was synced is there. Of what was written since, every sector of 512 bytes holds what it held at some moment
+//! since the last sync of its file, whatever the other sectors hold: writes are dropped, torn and reordered. The size of
+//! a file is such a value, too.
+
+use std::fs;
+use std::path::Path;
+
+use protocol::id::Digest;
+
+use super::rng::Rng;
+use super::tape::{File, Op, after_boot};
+
+/// What a disk writes as a whole.
+const SECTOR: usize = 512;
+
+/// What a page cache writes as a whole.
+const BLOCK: usize = 4096;
+
+/// How a power cut leaves what was not synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// All of it is there: a kill, no power cut.
+    Nothing,
+    /// None of it is there.
+    Everything,
+    /// The last write is there up to a sector, or from one on.
+    Torn {
+        /// The sector, counted within the write.
+        sector: usize,
+        /// Whether the front is there, else the back.
+        has_front: bool,
+    },
+    /// One write is not there.
+    Without(usize),
+    /// One write alone is there.
+    Only(usize),
+    /// Every sector holds what it held at some moment.
+    Shuffled(u64),
+    /// The same for whole blocks.
+    Blocks(u64),
+}
+
+/// A file: what is on the disk for sure, and what came since.
+#[derive(Debug, Default, Clone)]
+struct Held {
+    synced: Vec<u8>,
+    /// Positions on the tape.
+    since: Vec<usize>,
+}
+
+/// The disk at a point of the tape.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    db: Held,
+    wal: Held,
+    notes: Vec<usize>,
+    point: usize,
+}
+
+/// The contents of the files after a cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Image {
+    db: Vec<u8>,
+    wal: Vec<u8>,
+    note: Option<Vec<u8>>,
+}
+
+// === impl Disk ===
+
+impl Disk {
+    /// Moves one operation further. A disk that ignores syncs has none on its tape.
+    pub(super) fn step(&mut self, ops: &[Op], obeys_sync: bool) {
+        let at = self.point;
+        match ops.get(at) {
+            Some(Op::Write { file, .. } | Op::Truncate { file, .. }) => self.held_mut(*file).since.push(at),
+            Some(Op::Sync(file)) if obeys_sync => {
+                let all = |_: usize| usize::MAX;
+                let held = self.held_mut(*file);
+                held.synced = held.image(ops, &all, usize::MAX);
+                held.since.clear();
+            }
+            Some(Op::Note(_)) => self.notes.push(at),
+            Some(Op::Sync(_) | Op::Opened(_) | Op::Acked(_)) | None => {}
+        }
+        self.point += 1;
+    }
+
+    fn held(&self, file: File) -> &Held {
+        match file {
+            File::Db => &self.db,
+            File::Wal => &self.wal,
+        }
+    }
+
+    fn held_mut(&mut self, file: File) -> &mut Held {
+        match file {
+            File::Db => &mut self.db,
+            File::Wal => &mut self.wal,
+        }
+    }
+
+    /// The writes that were not synced, as positions on the tape.
+    pub(super) fn pending(&self) -> Vec<usize> {
+        let mut pending = [self.db.since.as_slice(), &self.wal.since].concat();
+        pending.sort_unstable();
+        pending
+    }
+
+    /// The files after a cut at this point.
+    pub(super) fn image(&self, ops: &[Op], cut: Cut) -> Image {
+        let [db, wal] = [File::Db, File::Wal].map(|file| self.file(ops, file, cut));
+        Image { db, wal, note: self.note(ops, cut) }
+    }
+
+    fn file(&self, ops: &[Op], file: File, cut: Cut) -> Vec<u8> {
+        let held = self.held(file);
+        let last = self.db.since.last().max(self.wal.since.last()).copied().unwrap_or(0);
+        let is_of = |at: usize| held.since.binary_search(&at).is_ok();
+        match cut {
+            Cut::Nothing => held.image(ops, &|_| usize::MAX, usize::MAX),
+            Cut::Everything => held.synced.clone(),
+            Cut::Torn { sector, has_front } if is_of(last) => {
+                let first = ops.get(last).and_then(range).map_or(0, |(from, _)| from / SECTOR);
+                let is_there = |at: usize| (at >= first) && ((at - first < sector) == has_front);
+                held.image(ops, &|at| if is_there(at) { usize::MAX } else { last }, usize::MAX)
+            }
+            Cut::Torn { .. } => held.image(ops, &|_| usize::MAX, usize::MAX),
+            Cut::Without(at) => {
+                let touched = ops.get(at).filter(|_| is_of(at)).and_then(range);
+                let is_touched = |sector: usize| touches(touched, sector);
+                held.image(ops, &|sector| if is_touched(sector) { at } else { usize::MAX }, usize::MAX)
+            }
+            Cut::Only(at) => {
+                let touched = ops.get(at).filter(|_| is_of(at)).and_then(range);
+                let until = |sector| if touches(touched, sector) { at + 1 } else { 0 };
+                held.image(ops, &until, if is_of(at) { at + 1 } else { 0 })
+            }
+            Cut::Shuffled(seed) => held.shuffled(ops, seed ^ file as u64, 1),
+            Cut::Blocks(seed) => held.shuffled(ops, seed ^ file as u64, BLOCK / SECTOR),
+        }
+    }
+
+    /// The note is never synced, so any that was ever written may be there, or none. After a kill it is the last one.
+    fn note(&self, ops: &[Op], cut: Cut) -> Option<Vec<u8>> {
+        let read = |at: &usize| match ops.get(*at) {
+            Some(Op::Note(bytes)) => Some(bytes.clone()),
+            _ => None,
+        };
+        let last = self.notes.last().and_then(read);
+        match cut {
+            Cut::Nothing => last,
+            Cut::Everything | Cut::Torn { .. } | Cut::Without(_) | Cut::Only(_) => last.map(|note| after_boot(&note)),
+            Cut::Shuffled(seed) | Cut::Blocks(seed) => {
+                let chosen = Rng::new(seed).below(self.notes.len() + 1);
+                self.notes.get(chosen).and_then(read).map(|note| after_boot(&note))
+            }
+        }
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    /// The contents when each sector holds what it held before the operation that `until` gives for it.
+    fn image(&self, ops: &[Op], until: &dyn Fn(usize) -> usize, size_until: usize) -> Vec<u8> {
+        let mut bytes = self.synced.clone();
+        let mut size = bytes.len();
+        for at in &self.since {
+            match ops.get(*at) {
+                Some(Op::Write { offset, data, .. }) => {
+                    put(&mut bytes, *offset, data, |sector| *at < until(sector));
+                    size = if *at < size_until { size.max(offset + data.len()) } else { size };
+                }
+                Some(Op::Truncate { size: to, .. }) => {
+                    let nothing = vec![0; bytes.len().saturating_sub(*to)];
+                    put(&mut bytes, *to, &nothing, |sector| *at < until(sector));
+                    size = if *at < size_until { *to } else { size };
+                }
+                Some(Op::Sync(_) | Op::Note(_) | Op::Opened(_) | Op::Acked(_)) | None => {}
+            }
+        }
+        bytes.resize(size, 0);
+        bytes
+    }
+
+    /// Every run of `run` sectors holds what it held at a moment of its own.
+    fn shuffled(&self, ops: &[Op], seed: u64, run: usize) -> Vec<u8> {
+        let moment = |number: u64| {
+            let chosen = Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
+            chosen.checked_sub(1).and_then(|at| self.since.get(at)).map_or(0, |at| at + 1)
+        };
+        self.image(ops, &|sector| moment((sector / run) as u64), moment(u64::MAX))
+    }
+}
+
+/// Writes the sectors of some bytes that are chosen.
+fn put(bytes: &mut Vec<u8>, offset: usize, data: &[u8], is_chosen: impl Fn(usize) -> bool) {
+    let end = offset + data.len();
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    let mut from = offset;
+    while from < end {
+        let to = ((from / SECTOR + 1) * SECTOR).min(end);
+        if is_chosen(from / SECTOR) {
+            bytes[from..to].copy_from_slice(&data[from - offset..to - offset]);
+        }
+        from = to;
+    }
+}
+
+/// The bytes that an operation touches.
+fn range(op: &Op) -> Option<(usize, usize)> {
+    match op {
+        Op::Write { offset, data, .. } => Some((*offset, offset + data.len())),
+        Op::Truncate { size, .. } => Some((*size, usize::MAX)),
+        Op::Sync(_) | Op::Note(_) | Op::Opened(_) | Op::Acked(_) => None,
+    }
+}
+
+fn touches(range: Option<(usize, usize)>, sector: usize) -> bool {
+    range.is_some_and(|(from, to)| from / SECTOR <= sector && sector * SECTOR < to)
+}
+
+/// How many sectors an operation touches, if it can be torn.
+pub(super) fn sectors(op: &Op) -> usize {
+    match op {
+        Op::Write { offset, data, .. } => (offset + data.len()).div_ceil(SECTOR) - offset / SECTOR,
+        Op::Truncate { .. } | Op::Sync(_) | Op::Note(_) | Op::Opened(_) | Op::Acked(_) => 0,
+    }
+}
+
+// === impl Image ===
+
+impl Image {
+    /// Tells it from others.
+    pub(super) fn digest(&self) -> Digest {
+        Digest::of_parts(&[&self.db, &self.wal, self.note.as_deref().unwrap_or_default()])
+    }
+
+    /// Lays the files into an empty folder; a file without content is missing.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub(super) fn lay(&self, folder: &Path) -> std::io::Result<()> {
+        fs::write(folder.join("store.db"), &self.db)?;
+        if !self.wal.is_empty() {
+            fs::write(folder.join("store.db-wal"), &self.wal)?;
+        }
+        if let Some(note) = &self.note {
+            fs::write(folder.join("store.db.head"), note)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(offset: usize, byte: u8, count: usize) -> Op {
+        Op::Write { file: File::Db, offset, data: vec![byte; count] }
+    }
+
+    fn disk(ops: &[Op]) -> Disk {
+        let mut disk = Disk::default();
+        ops.iter().for_each(|_| disk.step(ops, true));
+        disk
+    }
+
+    #[test]
+    fn what_was_synced_stays_and_the_rest_may_go() {
+        let ops = [write(0, 1, 1024), Op::Sync(File::Db), write(0, 2, 1024), write(1024, 3, 512)];
+        let image = |cut| disk(&ops).image(&ops, cut).db;
+
+        assert_eq!(image(Cut::Everything), vec![1; 1024]);
+        assert_eq!(image(Cut::Nothing), [vec![2; 1024], vec![3; 512]].concat());
+        assert_eq!(image(Cut::Without(2)), [vec![1; 1024], vec![3; 512]].concat());
+        assert_eq!(image(Cut::Only(3)), [vec![1; 1024], vec![3; 512]].concat());
+        assert_eq!(image(Cut::Only(2)), vec![2; 1024]);
+    }
+
+    #[test]
+    fn a_write_is_torn_between_sectors() {
+        let ops = [write(0, 1, 1024), Op::Sync(File::Db), write(0, 2, 1024)];
+        let image = |has_front| disk(&ops).image(&ops, Cut::Torn { sector: 1, has_front }).db;
+
+        assert_eq!(image(true), [vec![2; 512], vec![1; 512]].concat());
+        assert_eq!(image(false), [vec![1; 512], vec![2; 512]].concat());
+    }
+
+    #[test]
+    fn a_shuffled_sector_holds_what_it_held_at_some_moment() {
+        let ops = [write(0, 1, 2048), Op::Sync(File::Db), write(0, 2, 2048), write(100, 3, 1000)];
+        let mut seen = std::collections::BTreeSet::new();
+
+        for seed in 0..200 {
+            let image = disk(&ops).image(&ops, Cut::Shuffled(seed)).db;
+            assert_eq!(image.len(), 2048);
+            assert!(image[..100].iter().all(|byte| *byte == image[0]) && [1, 2].contains(&image[0]));
+            assert!(image[100] == 3 || image[100] == image[0]);
+            seen.insert(image);
+        }
+
+        assert!(seen.len() > 10, "{}", seen.len());
+    }
+}

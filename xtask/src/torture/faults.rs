@@ -1,0 +1,140 @@
+//! `cargo xtask torture faults`: one write, cut, sync or opening of a file fails, at every place where one can.
+//!
+//! A disk that is full refuses and the store goes on; a broken one ends it, because after a failed sync nobody knows what
+//! is on the disk, and a second sync that succeeds would be a lie. Whatever had been answered is there at the next opening,
+//! also when the machine loses power in between.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::ensure;
+use serde_json::json;
+use store::Error;
+
+use super::disk::{Cut, Disk};
+use super::tape::{self, Call, Fault, Promised, Recorded};
+use super::work::{self, Done, Plan};
+use super::{scratch, vfs};
+
+/// How much to try.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Faults to play, spread over all places; 0: at every place
+    #[arg(long, default_value_t = 200)]
+    faults: u64,
+    /// Where to begin; a seed repeats its run
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Steps of the work; every place of it is tried by a run of its own.
+const STEPS: usize = 30;
+
+/// What came of the faults.
+#[derive(Debug, Default)]
+struct Tally {
+    played: u64,
+    full: u64,
+    ended: u64,
+    refused_at_open: u64,
+}
+
+/// Tries, prints, and fails when a promise broke.
+///
+/// # Errors
+/// As above, or when no store can be made.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    vfs::install()?;
+    let begun = Instant::now();
+    let plan = Plan { seed: args.seed, steps: STEPS, is_careless: false };
+    let places = play(plan, None)?.1.calls;
+    let step = if args.faults == 0 { 1 } else { (places / args.faults).max(1) };
+    let step = usize::try_from(step)?;
+    let mut tally = Tally::default();
+    let mut broken = Vec::new();
+    for at in (0..places).step_by(step) {
+        for is_full in [false, true] {
+            let fault = Fault { at, is_full };
+            if let Err(error) = one(plan, fault, &mut tally) {
+                broken.push(format!("seed {}, {fault:?}: {error:#}", args.seed));
+            }
+        }
+    }
+    for fault in broken.iter().take(10) {
+        println!("{fault}");
+    }
+    let line = json!({
+        "places": places, "played": tally.played, "disk_full": tally.full, "ended": tally.ended,
+        "refused_at_open": tally.refused_at_open, "faults": broken.len(), "seconds": begun.elapsed().as_secs(),
+        "seed": args.seed,
+    });
+    println!("{line}");
+    ensure!(broken.is_empty(), "a promise broke {} times", broken.len());
+    ensure!(tally.ended > 0 && tally.full > 0, "blind: no fault was noticed");
+    Ok(())
+}
+
+/// Works with one fault; the folder stays as long as what it gives.
+fn play(plan: Plan, fault: Option<Fault>) -> anyhow::Result<(Done, Recorded, tempfile::TempDir)> {
+    let folder = scratch::folder()?;
+    let recording = tape::start(folder.path(), fault);
+    let (done, store) = work::run(folder.path(), plan);
+    let recorded = recording.stop();
+    drop(store);
+    Ok((done, recorded, folder))
+}
+
+fn one(plan: Plan, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
+    let (done, recorded, folder) = play(plan, Some(fault))?;
+    let Some(call) = recorded.played else { return Ok(()) };
+    tally.played += 1;
+    behaves(&done, call, fault, tally)?;
+    let mut promised = Promised::default();
+    recorded.ops.iter().for_each(|op| promised.take(op));
+    done.history.check(folder.path(), &promised, true)?;
+    after_cut(&done, &recorded, &promised, Cut::Everything)?;
+    after_cut(&done, &recorded, &promised, Cut::Shuffled(fault.at))
+}
+
+/// Whether the store took the fault for what it was.
+fn behaves(done: &Done, call: Call, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
+    let codes: Vec<_> = done.failed.iter().map(|error| error.failure().code).collect();
+    let is_known = |code: &String| ["io.disk-full", "io.denied", "store.fatal", "store.corrupt"].contains(&code.as_str());
+    ensure!(codes.iter().all(is_known), "it says {codes:?} to a fault of {call:?}");
+    if let Some(error) = &done.dead {
+        tally.ended += 1;
+        ensure!(matches!(error, Error::Fatal(_)), "it ended with {error}");
+        // From the fault on nothing is answered, whatever the disk says then.
+        let first = codes.iter().position(|code| code == "store.fatal");
+        ensure!(first.is_none_or(|first| codes[first..].iter().all(|code| code == "store.fatal")), "{codes:?}");
+    }
+    if fault.is_full && call == Call::Write && !codes.is_empty() {
+        tally.full += 1;
+        ensure!(done.dead.is_none(), "a full disk ended it: {:?}", done.dead);
+    }
+    tally.refused_at_open += u64::from(done.dead.is_none() && !fault.is_full && !codes.is_empty());
+    Ok(())
+}
+
+/// The same disk when the power goes after the fault.
+fn after_cut(done: &Done, recorded: &Recorded, promised: &Promised, cut: Cut) -> anyhow::Result<()> {
+    let folder = scratch::folder()?;
+    let mut disk = Disk::default();
+    recorded.ops.iter().for_each(|_| disk.step(&recorded.ops, true));
+    disk.image(&recorded.ops, cut).lay(folder.path())?;
+    check(done, folder.path(), promised)
+}
+
+fn check(done: &Done, folder: &Path, promised: &Promised) -> anyhow::Result<()> {
+    done.history.check(folder, promised, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_disk_costs_nothing_that_was_answered() {
+        run(&Args { faults: 15, seed: 3 }).unwrap();
+    }
+}

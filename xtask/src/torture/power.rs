@@ -1,0 +1,259 @@
+//! `cargo xtask torture power`: what a power cut at any moment may leave of a store, each opened with the store itself.
+//!
+//! A run of the real store is recorded, write by write. After every write all legal contents of the disk are candidates:
+//! what was not synced is there, gone, torn or reordered. The controls must lose something, else the harness is blind:
+//! a store that syncs no commit (`synchronous=NORMAL`), and a disk that ignores every sync.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{bail, ensure};
+use protocol::id::Digest;
+use serde_json::json;
+
+use super::disk::{Cut, Disk, Image, sectors};
+use super::rng::Rng;
+use super::tape::{self, Op, Promised};
+use super::work::{self, History, Plan};
+use super::{scratch, vfs};
+
+/// How much to try.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Distinct states of the disk to open
+    #[arg(long, default_value_t = 2_000)]
+    states: u64,
+    /// Where to begin; a seed repeats its run
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Steps of one recorded run.
+const STEPS: usize = 60;
+
+/// Recorded runs of a short form at least, so that no single history decides.
+const RUNS: u64 = 4;
+
+/// States that wait for somebody to open them.
+const QUEUE: usize = 64;
+
+/// States after which a control that has lost nothing counts as blind.
+const CONTROL: u64 = 3_000;
+
+/// Kinds of disks and stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trial {
+    /// The store as it is, on a disk that keeps its word.
+    Real,
+    /// A store that syncs no commit.
+    Careless,
+    /// A disk that ignores syncs.
+    LyingDisk,
+}
+
+/// One state to open.
+struct State {
+    image: Image,
+    promised: Promised,
+    cut: Cut,
+    /// Position on the tape.
+    at: usize,
+}
+
+/// What came of many states.
+#[derive(Debug, Default)]
+struct Tally {
+    distinct: u64,
+    opened: u64,
+    kills: u64,
+    faults: Vec<String>,
+}
+
+/// Tries, prints, and fails when a promise broke or a control is blind.
+///
+/// # Errors
+/// As above, or when no store can be made.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    vfs::install()?;
+    let begun = Instant::now();
+    let real = try_states(Trial::Real, args.states, args.seed)?;
+    let careless = try_states(Trial::Careless, CONTROL, args.seed)?;
+    let lying = try_states(Trial::LyingDisk, CONTROL, args.seed)?;
+    let lost = |tally: &Tally| tally.faults.iter().filter(|fault| fault.contains("LOST")).count();
+    for fault in real.faults.iter().take(10) {
+        println!("{fault}");
+    }
+    for (control, tally) in [("a store that syncs no commit", &careless), ("a disk that ignores syncs", &lying)] {
+        println!("control, {control}: {}", tally.faults.first().map_or("nothing", String::as_str));
+    }
+    let line = json!({
+        "states": real.distinct, "opened": real.opened, "kills": real.kills, "faults": real.faults.len(),
+        "synced_losses": lost(&real), "control_normal_losses": lost(&careless), "control_normal_opened": careless.opened,
+        "control_nosync_faults": lying.faults.len(), "control_nosync_opened": lying.opened,
+        "seconds": begun.elapsed().as_secs(), "seed": args.seed,
+    });
+    println!("{line}");
+    ensure!(real.faults.is_empty(), "a promise broke {} times", real.faults.len());
+    ensure!(lost(&careless) > 0, "blind: a store that syncs no commit has lost nothing");
+    ensure!(lost(&careless) == careless.faults.len(), "a store that syncs less broke more: {:?}", careless.faults);
+    ensure!(!lying.faults.is_empty(), "blind: a disk that ignores syncs has lost nothing");
+    Ok(())
+}
+
+/// Opens so many distinct states of runs with consecutive seeds; a control ends with its first fault.
+fn try_states(trial: Trial, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
+    let mut tally = Tally::default();
+    let mut seen = HashSet::new();
+    let each = (wanted / RUNS).max(1);
+    for seed in seed.. {
+        let left = wanted.saturating_sub(tally.distinct);
+        if left == 0 || (trial != Trial::Real && !tally.faults.is_empty()) {
+            break;
+        }
+        // A long form takes all that a run has; a short one a part of each.
+        let share = if wanted > 20_000 { left } else { left.min(each) };
+        let before = tally.distinct;
+        one_run(trial, seed, share, &mut seen, &mut tally)?;
+        ensure!(tally.distinct > before, "the run of seed {seed} has no state that was not seen before");
+    }
+    Ok(tally)
+}
+
+/// Records a run and opens states of it.
+fn one_run(
+    trial: Trial,
+    seed: u64,
+    share: u64,
+    seen: &mut HashSet<Digest>,
+    tally: &mut Tally,
+) -> anyhow::Result<()> {
+    let folder = scratch::folder()?;
+    let recording = tape::start(folder.path(), None);
+    let plan = Plan { seed, steps: STEPS, is_careless: trial == Trial::Careless };
+    let (done, store) = work::run(folder.path(), plan);
+    let recorded = recording.stop();
+    drop(store);
+    if let Some(error) = done.failed.first() {
+        bail!("the work itself failed: {error}");
+    }
+    let obeys_sync = trial != Trial::LyingDisk;
+    let candidates = candidates(&recorded.ops, obeys_sync, seed, share);
+    let (sender, receiver) = sync_channel(QUEUE);
+    let receiver = Mutex::new(receiver);
+    let watch = Watch { is_over: AtomicBool::new(false), opened: AtomicU64::new(0), faults: Mutex::new(Vec::new()) };
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+    std::thread::scope(|scope| -> anyhow::Result<()> {
+        for _ in 0..threads {
+            let folder = scratch::folder()?;
+            let (receiver, watch, history) = (&receiver, &watch, &done.history);
+            scope.spawn(move || open_all(receiver, folder.path(), history, watch, trial, seed));
+        }
+        let (mut disk, mut promised, mut next) = (Disk::default(), Promised::default(), 0);
+        for (at, op) in recorded.ops.iter().enumerate() {
+            disk.step(&recorded.ops, obeys_sync);
+            promised.take(op);
+            while let Some((_, cut)) = candidates.get(next).filter(|(point, _)| *point == at) {
+                next += 1;
+                let image = disk.image(&recorded.ops, *cut);
+                let is_new = seen.insert(image.digest());
+                tally.distinct += u64::from(is_new);
+                tally.kills += u64::from(*cut == Cut::Nothing);
+                if sender.send(State { image, promised, cut: *cut, at }).is_err() {
+                    bail!("nobody opens states any more");
+                }
+            }
+            if watch.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        drop(sender);
+        Ok(())
+    })?;
+    tally.opened += watch.opened.into_inner();
+    tally.faults.extend(watch.faults.into_inner().unwrap_or_else(PoisonError::into_inner));
+    Ok(())
+}
+
+/// What the threads that open states share.
+struct Watch {
+    is_over: AtomicBool,
+    opened: AtomicU64,
+    faults: Mutex<Vec<String>>,
+}
+
+fn open_all(
+    receiver: &Mutex<Receiver<State>>,
+    folder: &Path,
+    history: &History,
+    watch: &Watch,
+    trial: Trial,
+    seed: u64,
+) {
+    loop {
+        let received = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(state) = received else { return };
+        if watch.is_over.load(Ordering::Relaxed) {
+            continue;
+        }
+        watch.opened.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = open_one(&state, folder, history) {
+            let fault = format!("seed {seed}, after operation {}, {:?}: {error:#}", state.at, state.cut);
+            watch.faults.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
+            watch.is_over.store(trial != Trial::Real, Ordering::Relaxed);
+        }
+    }
+}
+
+fn open_one(state: &State, folder: &Path, history: &History) -> anyhow::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        std::fs::remove_file(entry?.path())?;
+    }
+    state.image.lay(folder)?;
+    history.check(folder, &state.promised, state.cut == Cut::Nothing)
+}
+
+/// Which cuts to try after which operation, in the order of the tape: all of them, or a seeded share.
+fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize, Cut)> {
+    let mut rng = Rng::new(seed);
+    let mut disk = Disk::default();
+    let mut all = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        disk.step(ops, obeys_sync);
+        all.push((at, Cut::Nothing));
+        let pending = disk.pending();
+        if pending.is_empty() {
+            continue;
+        }
+        all.push((at, Cut::Everything));
+        for sector in 1..sectors(op) {
+            all.extend([true, false].map(|has_front| (at, Cut::Torn { sector, has_front })));
+        }
+        for _ in 0..pending.len().min(4) {
+            all.push((at, Cut::Without(pending[rng.below(pending.len())])));
+            all.push((at, Cut::Only(pending[rng.below(pending.len())])));
+        }
+        all.extend([Cut::Shuffled(rng.next()), Cut::Shuffled(rng.next()), Cut::Blocks(rng.next())].map(|cut| (at, cut)));
+    }
+    // Some states of the disk are alike: more candidates than wanted states.
+    let keep = usize::try_from(share.saturating_mul(5) / 4).unwrap_or(usize::MAX);
+    while all.len() > keep {
+        all.swap_remove(rng.below(all.len()));
+    }
+    all.sort_by_key(|(at, _)| *at);
+    all
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_cut_takes_nothing_that_was_synced_and_the_controls_see() {
+        run(&Args { states: 200, seed: 7 }).unwrap();
+    }
+}
