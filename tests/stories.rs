@@ -15,6 +15,7 @@ mod stories {
     mod files;
     mod http;
     mod install;
+    mod leases;
     mod leaving;
     mod mail;
     mod mcp;

@@ -197,7 +197,14 @@ fn name(text: &str) -> AgentName {
 }
 
 fn asker(text: &str) -> Asker {
-    Asker { name: name(text), is_verified: false, is_person: false, idempotency: None }
+    Asker {
+        name: name(text),
+        is_verified: false,
+        is_person: false,
+        idempotency: None,
+        root: None,
+        limits: bus::Limits::default(),
+    }
 }
 
 async fn join(store: &Store, who: &str) {

@@ -183,7 +183,7 @@ impl World {
 
 fn asker(text: &str) -> Asker {
     let name = AgentName::new(text).unwrap();
-    Asker { name, is_verified: true, is_person: false, idempotency: None }
+    Asker { name, is_verified: true, is_person: false, idempotency: None, root: None, limits: bus::Limits::default() }
 }
 
 /// A lease as the log tells it.

@@ -117,7 +117,14 @@ fn name(text: &str) -> AgentName {
 }
 
 fn asker(text: &str) -> Asker {
-    Asker { name: name(text), is_verified: true, is_person: false, idempotency: None }
+    Asker {
+        name: name(text),
+        is_verified: true,
+        is_person: false,
+        idempotency: None,
+        root: None,
+        limits: bus::Limits::default(),
+    }
 }
 
 fn keyed(who: &str, key: &str, verb: &'static str) -> Asker {

@@ -21,7 +21,14 @@ fn name(text: &str) -> AgentName {
 }
 
 fn asker(text: &str) -> Asker {
-    Asker { name: name(text), is_verified: true, is_person: false, idempotency: None }
+    Asker {
+        name: name(text),
+        is_verified: true,
+        is_person: false,
+        idempotency: None,
+        root: None,
+        limits: bus::Limits::default(),
+    }
 }
 
 fn person() -> Asker {

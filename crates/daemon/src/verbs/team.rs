@@ -67,7 +67,7 @@ impl Call<'_> {
             _ => {
                 let mut request = typed::<lease::ReserveFiles>(args)?;
                 for glob in &mut request.globs {
-                    self.from_root(glob);
+                    self.count_from_root(glob);
                 }
                 let fresh = LeaseId::from_bits(self.fresh_bits()?);
                 value::<lease::ReserveFiles>(book.reserve_files(&asker, request, fresh).await?)
@@ -76,7 +76,7 @@ impl Call<'_> {
     }
 
     /// An absolute path inside the work tree counts from its top.
-    fn from_root(&self, glob: &mut String) {
+    fn count_from_root(&self, glob: &mut String) {
         let root = self.verbs.place.root.to_str().map(|root| glob.strip_prefix(root));
         match root.flatten() {
             Some("" | "/") => *glob = ".".to_owned(),
