@@ -279,7 +279,7 @@ async fn a_held_message_waits_is_found_by_the_beginning_of_its_id_and_is_settled
     assert_eq!(due(&store).unwrap(), (vec![], vec![]));
 
     clock.advance(480 * 60_000);
-    assert_eq!(due(&store).unwrap().1, [waiting.clone()]);
+    assert_eq!(due(&store).unwrap().1, std::slice::from_ref(&waiting));
     settle_held(&store, &waiting, "denied", "anna", None).await.unwrap();
 
     assert_eq!(code(settle_held(&store, &waiting, "approved", "anna", None).await.unwrap_err()), "need.settled");
@@ -324,7 +324,7 @@ async fn a_written_file_offers_its_message_and_a_picked_up_one_was_seen() {
     };
 
     stage(&store, std::slice::from_ref(&out)).await.unwrap();
-    assert_eq!(outstanding(&store).unwrap(), [out.clone()]);
+    assert_eq!(outstanding(&store).unwrap(), std::slice::from_ref(&out));
     mark_written(&store, std::slice::from_ref(&out), 0).await.unwrap();
     let state = || message(&store, &file.id).unwrap().unwrap().state;
     assert_eq!(state(), DeliveryState::Offered);
