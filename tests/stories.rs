@@ -19,6 +19,7 @@ mod stories {
     mod mcp;
     mod needs;
     mod real_agents;
+    mod record;
     mod sandbox;
     mod trust;
 }

@@ -11,7 +11,9 @@ mod error;
 mod list_messages;
 mod mail;
 mod register_agent;
+mod retention;
 mod roster;
+mod search_messages;
 mod send_message;
 mod set_agent_status;
 
@@ -22,7 +24,9 @@ pub use error::Error;
 pub use list_messages::list_messages;
 pub use mail::Mail;
 pub use register_agent::{announce, register_agent};
+pub use retention::RETENTION;
 pub use roster::{agent, roster, unread_total};
+pub use search_messages::search_messages;
 pub use send_message::send_message;
 pub use set_agent_status::set_agent_status;
 

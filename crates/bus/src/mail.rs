@@ -74,6 +74,10 @@ impl Projection for Mail {
         1
     }
 
+    fn searched(&self) -> &'static [&'static str] {
+        &["message_sent"]
+    }
+
     fn project(&self, event: &Event) -> Vec<Change> {
         if let Some(fact) = event.fact::<MessageEvent>() {
             return message(event, fact);

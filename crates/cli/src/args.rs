@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::commands::{
-    agents, call, check, completions, doctor, down, explain, log, mcp, merge, messages, needs, restart, run,
+    agents, backup, call, check, completions, doctor, down, explain, log, mcp, merge, messages, needs, restart, restore, run,
     script_agent, shim, show, status, stop, token, trust, up, verify,
 };
 
@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Messages(messages::Args),
     Check(check::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Trust(trust::Args),
     Mcp(mcp::Args),
     Up(up::Args),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dispatch::{Config, Dispatch, Trust, Work};
+use dispatch::{Config, Dispatch, Trust};
 use policy::{Bundle, Policy};
 use process::env::{Env, var};
 use store::{Clock, Store};
@@ -108,6 +108,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let (verbs, invoke) = verbs::shared(parts);
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
     let serving = tokio::spawn(socket.serve(listener));
+    let keeping = tokio::spawn(crate::housekeeping::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     dispatch.boot().await?;
     info.write(&place.project)?;
@@ -124,7 +125,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http] {
+    for task in [serving, serving_http, keeping] {
         if tokio::time::timeout(Duration::from_secs(5), task).await.is_err() {
             tracing::warn!("a listener did not end in time");
         }
@@ -138,7 +139,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
 
 fn open_store(place: &Place) -> Result<Store, Error> {
     let config = store::Config::new(place.store());
-    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, vec![Box::new(bus::Mail), Box::new(Work)])?)
+    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, crate::record::parts())?)
 }
 
 /// The user's rules or ours, narrowed by the project's.

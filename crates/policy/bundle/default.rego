@@ -30,6 +30,7 @@ class_of := {
 	"list_needs": "look",
 	# Look at everything, other people's mail included.
 	"list_messages": "oversee",
+	"search_messages": "oversee",
 	"read_events": "oversee",
 	# Decide for the user.
 	"approve": "decide",
@@ -41,6 +42,7 @@ class_of := {
 	"stop_run": "decide",
 	"merge_run": "decide",
 	"export_log": "decide",
+	"backup_store": "decide",
 	"sign_head": "decide",
 	"shutdown": "decide",
 }

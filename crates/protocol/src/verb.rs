@@ -4,9 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
+pub mod backup;
 pub mod bus;
 pub mod need;
 pub mod run;
+pub mod search;
 pub mod system;
 
 /// What a verb does to the record, and so how its answer is made durable (DESIGN decision 1).
@@ -108,6 +110,7 @@ fn schema<T: JsonSchema>() -> serde_json::Value {
 macro_rules! for_each_verb {
     ($m:ident) => {
         $m! {
+            $crate::verb::backup::BackupStore
             $crate::verb::bus::AckMessage
             $crate::verb::bus::CheckInbox
             $crate::verb::bus::GetTeamRoster
@@ -126,6 +129,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::ShowTask
             $crate::verb::run::StartRun
             $crate::verb::run::StopRun
+            $crate::verb::search::SearchMessages
             $crate::verb::system::ExportLog
             $crate::verb::system::GetStatus
             $crate::verb::system::ReadEvents
