@@ -21,6 +21,7 @@ mod stories {
     mod mcp;
     mod needs;
     mod real_agents;
+    mod record;
     mod sandbox;
     mod sse;
     mod trust;

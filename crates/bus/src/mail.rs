@@ -97,6 +97,10 @@ impl Projection for Mail {
         3
     }
 
+    fn searched(&self) -> &'static [&'static str] {
+        &["message_sent"]
+    }
+
     fn project(&self, event: &Event) -> Vec<Change> {
         if !event.kind.starts_with("message_") && event.kind != "request_replied" {
             return Vec::new();

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::commands::{
-    agents, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs, restart, run,
-    script_agent, shim, show, status, stop, token, trust, up, verify,
+    agents, backup, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs, restart,
+    restore, run, script_agent, shim, show, status, stop, token, trust, up, verify,
 };
 
 /// Runs a team of coding agents on one repository and keeps a record that you can verify.
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Messages(messages::Args),
     Check(check::Args),
     Verify(verify::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     Trust(trust::Args),
     Mcp(mcp::Args),
     Up(up::Args),

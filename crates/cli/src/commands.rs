@@ -1,6 +1,7 @@
 //! The commands, a file each: what it takes, what it asks the daemon, how it shows the answer.
 
 pub(crate) mod agents;
+pub(crate) mod backup;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -15,6 +16,7 @@ pub(crate) mod merge;
 pub(crate) mod messages;
 pub(crate) mod needs;
 pub(crate) mod restart;
+pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod script_agent;
 pub(crate) mod shim;
@@ -65,6 +67,8 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Outcome {
         Command::Messages(args) => messages::run(args, context),
         Command::Check(args) => check::run(args, context),
         Command::Verify(args) => verify::run(&args, context),
+        Command::Backup(args) => backup::run(&args, context),
+        Command::Restore(args) => restore::run(&args, context),
         Command::Trust(args) => trust::run(&args, context),
         Command::Mcp(args) => mcp::run(args, context),
         Command::Up(args) => up::run(&args, context),

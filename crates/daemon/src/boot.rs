@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bus::{LeaseBook, Uptime};
-use dispatch::{Config, Dispatch, Trust, Work};
+use dispatch::{Config, Dispatch, Trust};
 use policy::{Bundle, Policy};
 use process::env::{Env, var};
 use protocol::error::Failure;
@@ -113,6 +113,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let (verbs, invoke) = verbs::shared(parts);
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
     let serving = tokio::spawn(socket.serve(listener));
+    let ageing = tokio::spawn(crate::housekeeping::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
     let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
@@ -139,7 +140,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping, keeping] {
+    for task in [serving, serving_http, sweeping, keeping, ageing] {
         ends(task).await;
     }
     remove_socket(&place);
@@ -157,9 +158,7 @@ async fn ends(task: tokio::task::JoinHandle<()>) {
 
 fn open_store(place: &Place) -> Result<Store, Error> {
     let config = store::Config::new(place.store());
-    let mut projections = bus::projections();
-    projections.push(Box::new(Work));
-    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, projections)?)
+    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, crate::record::parts())?)
 }
 
 /// The user's rules or ours, narrowed by the project's.

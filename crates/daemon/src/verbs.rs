@@ -1,5 +1,6 @@
 //! The second hop of every call: find the verb, ask the policy, hand on to the part whose verb it is.
 
+mod record;
 mod team;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +16,7 @@ use protocol::verb::system::{
     ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
     VerifyLogReply,
 };
-use protocol::verb::{Verb, agent, bus as mail, lease, need, queue, run, system, team as teams};
+use protocol::verb::{Verb, agent, backup, bus as mail, lease, need, queue, run, search, system, team as teams};
 use serde_json::Value;
 use store::{Filter, Idempotency, Store};
 use tokio::sync::mpsc;
@@ -213,15 +214,7 @@ impl Verbs {
         let report = report
             .map_err(|error| Failure::new("internal.bug", error.to_string()))?
             .map_err(|error| error.failure())?;
-        Ok(VerifyLogReply {
-            is_intact: report.is_clean(),
-            summary: report
-                .first()
-                .map_or_else(|| report.verdict().to_owned(), |first| format!("{}: {first}", report.verdict())),
-            events: report.events(),
-            head: report.hash(),
-            faults: report.findings.iter().map(ToString::to_string).collect(),
-        })
+        Ok(crate::record::reply(&report))
     }
 
     async fn export(&self, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
@@ -336,6 +329,7 @@ impl Call<'_> {
             | run::StartRun::NAME
             | run::StopRun::NAME => self.work(args).await,
             teams::RemoveTeam::NAME | teams::SetTeam::NAME => self.team(args).await,
+            backup::BackupStore::NAME | search::SearchMessages::NAME => self.record(args).await,
             _ => self.system(args).await,
         }
     }

@@ -37,6 +37,7 @@ class_of := {
 	"list_leases": "look",
 	# Look at everything, other people's mail included.
 	"list_messages": "oversee",
+	"search_messages": "oversee",
 	"read_events": "oversee",
 	# Decide for the user.
 	"approve": "decide",
@@ -50,6 +51,7 @@ class_of := {
 	"set_team": "decide",
 	"remove_team": "decide",
 	"export_log": "decide",
+	"backup_store": "decide",
 	"sign_head": "decide",
 	"shutdown": "decide",
 }

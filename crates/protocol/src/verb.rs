@@ -5,11 +5,13 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub mod agent;
+pub mod backup;
 pub mod bus;
 pub mod lease;
 pub mod need;
 pub mod queue;
 pub mod run;
+pub mod search;
 pub mod system;
 pub mod team;
 
@@ -181,6 +183,7 @@ macro_rules! for_each_verb {
             $crate::verb::agent::RegisterChatAgent
             $crate::verb::agent::RegisterTerminal
             $crate::verb::agent::SetAgentStatus
+            $crate::verb::backup::BackupStore
             $crate::verb::bus::AckMessage
             $crate::verb::bus::CheckInbox
             $crate::verb::bus::ListMessages
@@ -208,6 +211,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::ShowTask
             $crate::verb::run::StartRun
             $crate::verb::run::StopRun
+            $crate::verb::search::SearchMessages
             $crate::verb::system::ExportLog
             $crate::verb::system::GetStatus
             $crate::verb::system::ReadEvents

@@ -133,7 +133,12 @@ impl Client {
     ///
     /// # Errors
     /// When the connection breaks; then it is unknown whether the call was carried out.
-    pub(crate) fn call(&mut self, verb: &str, args: Value, key: Option<String>) -> anyhow::Result<Result<Value, Failure>> {
+    pub(crate) fn call(
+        &mut self,
+        verb: &str,
+        args: Value,
+        key: Option<String>,
+    ) -> anyhow::Result<Result<Value, Failure>> {
         self.next += 1;
         let call = Call { id: self.next, verb: verb.to_owned(), args, key };
         self.write(&serde_json::to_string(&call)?)?;

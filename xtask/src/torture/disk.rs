@@ -53,8 +53,8 @@ struct Held {
 /// The disk at a point of the tape.
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    db: Held,
-    wal: Held,
+    /// In the order of [`File::ALL`].
+    files: [Held; 3],
     notes: Vec<usize>,
     point: usize,
 }
@@ -62,8 +62,8 @@ pub(super) struct Disk {
 /// The contents of the files after a cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Image {
-    db: Vec<u8>,
-    wal: Vec<u8>,
+    /// In the order of [`File::ALL`].
+    files: [Vec<u8>; 3],
     note: Option<Vec<u8>>,
 }
 
@@ -87,36 +87,25 @@ impl Disk {
         self.point += 1;
     }
 
-    fn held(&self, file: File) -> &Held {
-        match file {
-            File::Db => &self.db,
-            File::Wal => &self.wal,
-        }
-    }
-
     fn held_mut(&mut self, file: File) -> &mut Held {
-        match file {
-            File::Db => &mut self.db,
-            File::Wal => &mut self.wal,
-        }
+        &mut self.files[file as usize]
     }
 
     /// The writes that were not synced, as positions on the tape.
     pub(super) fn pending(&self) -> Vec<usize> {
-        let mut pending = [self.db.since.as_slice(), &self.wal.since].concat();
+        let mut pending = self.files.each_ref().map(|held| held.since.as_slice()).concat();
         pending.sort_unstable();
         pending
     }
 
     /// The files after a cut at this point.
     pub(super) fn image(&self, ops: &[Op], cut: Cut) -> Image {
-        let [db, wal] = [File::Db, File::Wal].map(|file| self.file(ops, file, cut));
-        Image { db, wal, note: self.note(ops, cut) }
+        Image { files: File::ALL.map(|file| self.file(ops, file, cut)), note: self.note(ops, cut) }
     }
 
     fn file(&self, ops: &[Op], file: File, cut: Cut) -> Vec<u8> {
-        let held = self.held(file);
-        let last = self.db.since.last().max(self.wal.since.last()).copied().unwrap_or(0);
+        let held = &self.files[file as usize];
+        let last = self.files.iter().filter_map(|held| held.since.last()).max().copied().unwrap_or(0);
         let is_of = |at: usize| held.since.binary_search(&at).is_ok();
         match cut {
             Cut::Nothing => held.image(ops, &|_| usize::MAX, usize::MAX),
@@ -188,7 +177,8 @@ impl Held {
     /// Every run of `run` sectors holds what it held at a moment of its own.
     fn shuffled(&self, ops: &[Op], seed: u64, run: usize) -> Vec<u8> {
         let moment = |number: u64| {
-            let chosen = Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
+            let chosen =
+                Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
             chosen.checked_sub(1).and_then(|at| self.since.get(at)).map_or(0, |at| at + 1)
         };
         self.image(ops, &|sector| moment((sector / run) as u64), moment(u64::MAX))
@@ -237,7 +227,8 @@ pub(super) fn sectors(op: &Op) -> usize {
 impl Image {
     /// Tells it from others.
     pub(super) fn digest(&self) -> Digest {
-        Digest::of_parts(&[&self.db, &self.wal, self.note.as_deref().unwrap_or_default()])
+        let [db, wal, journal] = &self.files;
+        Digest::of_parts(&[db, wal, journal, self.note.as_deref().unwrap_or_default()])
     }
 
     /// Lays the files into an empty folder; a file without content is missing.
@@ -245,9 +236,10 @@ impl Image {
     /// # Errors
     /// When it can't be written.
     pub(super) fn lay(&self, folder: &Path) -> std::io::Result<()> {
-        fs::write(folder.join("store.db"), &self.db)?;
-        if !self.wal.is_empty() {
-            fs::write(folder.join("store.db-wal"), &self.wal)?;
+        for (file, bytes) in File::ALL.into_iter().zip(&self.files) {
+            if !bytes.is_empty() {
+                fs::write(folder.join(file.name()), bytes)?;
+            }
         }
         if let Some(note) = &self.note {
             fs::write(folder.join("store.db.head"), note)?;
@@ -273,7 +265,7 @@ mod tests {
     #[test]
     fn what_was_synced_stays_and_the_rest_may_go() {
         let ops = [write(0, 1, 1024), Op::Sync(File::Db), write(0, 2, 1024), write(1024, 3, 512)];
-        let image = |cut| disk(&ops).image(&ops, cut).db;
+        let image = |cut| disk(&ops).image(&ops, cut).files[0].clone();
 
         assert_eq!(image(Cut::Everything), vec![1; 1024]);
         assert_eq!(image(Cut::Nothing), [vec![2; 1024], vec![3; 512]].concat());
@@ -285,7 +277,7 @@ mod tests {
     #[test]
     fn a_write_is_torn_between_sectors() {
         let ops = [write(0, 1, 1024), Op::Sync(File::Db), write(0, 2, 1024)];
-        let image = |has_front| disk(&ops).image(&ops, Cut::Torn { sector: 1, has_front }).db;
+        let image = |has_front| disk(&ops).image(&ops, Cut::Torn { sector: 1, has_front }).files[0].clone();
 
         assert_eq!(image(true), [vec![2; 512], vec![1; 512]].concat());
         assert_eq!(image(false), [vec![1; 512], vec![2; 512]].concat());
@@ -297,7 +289,7 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
 
         for seed in 0..200 {
-            let image = disk(&ops).image(&ops, Cut::Shuffled(seed)).db;
+            let image = disk(&ops).image(&ops, Cut::Shuffled(seed)).files[0].clone();
             assert_eq!(image.len(), 2048);
             assert!(image[..100].iter().all(|byte| *byte == image[0]) && [1, 2].contains(&image[0]));
             assert!(image[100] == 3 || image[100] == image[0]);

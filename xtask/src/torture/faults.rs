@@ -99,7 +99,8 @@ fn one(plan: Plan, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
 /// Whether the store took the fault for what it was.
 fn behaves(done: &Done, call: Call, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
     let codes: Vec<_> = done.failed.iter().map(|error| error.failure().code).collect();
-    let is_known = |code: &String| ["io.disk-full", "io.denied", "store.fatal", "store.corrupt"].contains(&code.as_str());
+    let is_known =
+        |code: &String| ["io.disk-full", "io.denied", "store.fatal", "store.corrupt"].contains(&code.as_str());
     ensure!(codes.iter().all(is_known), "it says {codes:?} to a fault of {call:?}");
     if let Some(error) = &done.dead {
         tally.ended += 1;

@@ -33,8 +33,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut total = world::Tally::default();
     let mut simulated_ms = 0;
     for seed in args.seed..args.seed + args.seeds {
-        let history = world::play(seed, args.steps)
-            .with_context(|| format!("seed {seed}: cargo xtask torture sim --seed {seed} --seeds 1 --steps {}", args.steps))?;
+        let history = world::play(seed, args.steps).with_context(|| {
+            format!("seed {seed}: cargo xtask torture sim --seed {seed} --seeds 1 --steps {}", args.steps)
+        })?;
         if seed % 100 == 0 && world::play(seed, args.steps)?.digest != history.digest {
             bail!("seed {seed} does not repeat");
         }

@@ -12,6 +12,22 @@ pub(super) enum File {
     Db,
     /// Its write-ahead log.
     Wal,
+    /// The rollback journal, which is there while a store is being made.
+    Journal,
+}
+
+impl File {
+    /// All of them.
+    pub(super) const ALL: [Self; 3] = [Self::Db, Self::Wal, Self::Journal];
+
+    /// Its name in the store's folder.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Db => "store.db",
+            Self::Wal => "store.db-wal",
+            Self::Journal => "store.db-journal",
+        }
+    }
 }
 
 /// Something that happened.
@@ -130,11 +146,8 @@ impl Recording {
 pub(super) fn which(path: &Path) -> Option<File> {
     let tape = tape();
     let folder = tape.as_ref()?.folder.as_ref()?;
-    match path.strip_prefix(folder).ok()?.to_str()? {
-        "store.db" => Some(File::Db),
-        "store.db-wal" => Some(File::Wal),
-        _ => None,
-    }
+    let name = path.strip_prefix(folder).ok()?.to_str()?;
+    File::ALL.into_iter().find(|file| file.name() == name)
 }
 
 /// Adds to the tape.

@@ -29,6 +29,8 @@ static BELOW: OnceLock<Below> = OnceLock::new();
 struct Ear {
     base: sqlite3_file,
     file: Option<File>,
+    /// Whether the next sync takes the folder along, as SQLite's layer does for a log that it may have made.
+    syncs_folder: bool,
 }
 
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
@@ -127,7 +129,8 @@ unsafe extern "C" fn open(
     // SAFETY: SQLite gives a name or null, and room of `szOsFile` bytes.
     unsafe {
         let heard = file_of(name);
-        ptr::write(file.cast::<Ear>(), Ear { base: sqlite3_file { pMethods: ptr::null() }, file: heard });
+        let (base, syncs_folder) = (sqlite3_file { pMethods: ptr::null() }, heard == Some(File::Wal));
+        ptr::write(file.cast::<Ear>(), Ear { base, file: heard, syncs_folder });
         if heard.is_some() && tape::is_to_fail(Call::Open).is_some() {
             return ffi::SQLITE_CANTOPEN;
         }
@@ -146,6 +149,9 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync: c_in
     unsafe {
         if let Some(file) = file_of(name) {
             tape::record(Op::Truncate { file, size: 0 });
+            if sync != 0 {
+                tape::record(Op::Sync(file));
+            }
         }
         let below = below();
         (*below).xDelete.map_or(ffi::SQLITE_OK, |delete| delete(below, name, sync))
@@ -194,6 +200,11 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         let code = (*(*inner).pMethods).xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(inner, flags));
         if let Some(heard) = heard.filter(|_| code == ffi::SQLITE_OK) {
             tape::record(Op::Sync(heard));
+            // With the folder on the disk, a journal that was deleted before is gone for good.
+            let ear = &mut *file.cast::<Ear>();
+            if std::mem::take(&mut ear.syncs_folder) {
+                tape::record(Op::Sync(File::Journal));
+            }
         }
         code
     }

@@ -19,6 +19,9 @@ pub(crate) struct Args {
     /// Mend what can be mended without a decision of yours
     #[arg(long)]
     fix: bool,
+    /// Don't ask the daemon, and check the record as it lies on the disk; refused while one runs
+    #[arg(long)]
+    no_daemon: bool,
 }
 
 /// How a thing is.
@@ -92,7 +95,7 @@ impl Look {
 /// Looks, mends if asked to, and shows.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut looks = machine::looks(context);
-    looks.extend(repository::looks(args.fix, context));
+    looks.extend(repository::looks(args.fix, args.no_daemon, context));
     looks.extend(team::looks(context));
     if context.json {
         context.out.json(&serde_json::json!({ "looks": looks }));

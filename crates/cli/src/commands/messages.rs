@@ -4,6 +4,7 @@ use protocol::error::Failure;
 use protocol::id::AgentName;
 use protocol::message::{DeliveryState, Message, QueueState};
 use protocol::verb::bus::{ListMessages, ListMessagesRequest};
+use protocol::verb::search::{MessageHit, SearchMessages, SearchMessagesRequest};
 
 use crate::context::Context;
 use crate::output::{Output, Tone, plain};
@@ -11,7 +12,7 @@ use crate::report::Outcome;
 
 /// List messages between agents and how far each has come
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: list_messages")]
+#[command(after_help = "Verb: list_messages, search_messages")]
 pub(crate) struct Args {
     /// Only those from or to this agent
     #[arg(long, value_name = "NAME")]
@@ -19,6 +20,12 @@ pub(crate) struct Args {
     /// Only those of this state in their queue: ready, leased, acked, dead, expired or cancelled
     #[arg(long, value_name = "STATE")]
     state: Option<String>,
+    /// Only those that hold these words: all of them, "phrases", beginnings*, and none of the -words
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    search: Option<String>,
+    /// With --search: only messages before this position, as the last line of an answer names it
+    #[arg(long, value_name = "SEQ", requires = "search")]
+    before: Option<u64>,
     /// At most so many, the newest
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
@@ -31,6 +38,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         .map(AgentName::new)
         .transpose()
         .map_err(|error| Failure::new("request.bad-args", "--agent is not the name of an agent").because(&error))?;
+    if let Some(text) = args.search {
+        return search(SearchMessagesRequest { text, agent, before: args.before, limit: args.limit }, context);
+    }
     let state = args.state.map(queue_state).transpose()?;
     let reply = context.daemon()?.call::<ListMessages>(&ListMessagesRequest { agent, state, limit: args.limit })?;
     if context.json {
@@ -43,7 +53,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     context.out.line(format!("{} sent, {} acknowledged", reply.sent, reply.acked));
     if reply.dead > 0 {
         let dead = if reply.dead == 1 { "1 dead letter".to_owned() } else { format!("{} dead letters", reply.dead) };
-        context.out.line(format!("{dead}: switchboard messages --state dead; switchboard call revive_message id=ID puts one back"));
+        context.out.line(format!(
+            "{dead}: switchboard messages --state dead; switchboard call revive_message id=ID puts one back"
+        ));
     }
     Ok(())
 }
@@ -54,20 +66,51 @@ fn queue_state(word: String) -> Result<QueueState, Failure> {
     state.map_err(|_| Failure::new("request.bad-args", format!("no message is {word:?}")).hint(hint))
 }
 
-fn show(message: &Message, out: &mut Output) {
-    let claim = if message.sender_verified { "" } else { " (unverified)" };
-    let (tone, state) = match message.state {
+fn search(request: SearchMessagesRequest, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<SearchMessages>(&request)?;
+    if context.json {
+        context.out.json(&reply);
+        return Ok(());
+    }
+    for hit in &reply.hits {
+        show_hit(hit, &mut context.out);
+    }
+    let count = format!("{} found", reply.hits.len());
+    match (reply.next, reply.is_whole) {
+        (Some(next), _) => context.out.line(format!("{count}; more with --before {next}")),
+        (None, true) => context.out.line(count),
+        (None, false) => context.out.line(format!("{count}; the index is still being made, ask again in a moment")),
+    }
+    Ok(())
+}
+
+fn show_hit(hit: &MessageHit, out: &mut Output) {
+    let claim = if hit.sender_verified { "" } else { " (unverified)" };
+    let (tone, state) = of_state(hit.state);
+    let head = format!("{} {} {}{claim} -> {}", hit.created_at, hit.id, hit.sender, hit.recipient);
+    out.line(format!("{head}  {}  {}", hit.action.as_str(), out.paint(tone, state)));
+    for line in plain(&hit.excerpt).lines() {
+        out.line(format!("    {line}"));
+    }
+}
+
+fn of_state(state: DeliveryState) -> (Tone, &'static str) {
+    match state {
         DeliveryState::Accepted => (Tone::Notice, "accepted"),
         DeliveryState::Offered => (Tone::Notice, "offered"),
         DeliveryState::Injected => (Tone::Faint, "seen"),
         DeliveryState::Acked => (Tone::Good, "acked"),
         DeliveryState::Done => (Tone::Good, "done"),
-    };
+    }
+}
+
+fn show(message: &Message, out: &mut Output) {
+    let claim = if message.sender_verified { "" } else { " (unverified)" };
     let (tone, state) = match message.queue {
         QueueState::Dead => (Tone::Bad, "dead"),
         QueueState::Expired => (Tone::Bad, "expired"),
         QueueState::Cancelled => (Tone::Faint, "cancelled"),
-        QueueState::Ready | QueueState::Leased | QueueState::Acked => (tone, state),
+        QueueState::Ready | QueueState::Leased | QueueState::Acked => of_state(message.state),
     };
     let head = format!("{} {} {}{claim} -> {}", message.created_at, message.id, message.sender, message.recipient);
     out.line(format!("{head}  {}  {}", message.action.as_str(), out.paint(tone, state)));

@@ -13,6 +13,9 @@ use crate::context::Context;
 use crate::output::plain;
 use crate::report::{Ending, Outcome};
 
+/// How long the check of a long record may take.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(60 * 60);
+
 /// Verify the record, or an export of it without a daemon
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: verify_log")]
@@ -22,6 +25,9 @@ pub(crate) struct Args {
     /// A signed head that must cover the export, as `switchboard call sign_head` prints it
     #[arg(long, value_name = "FILE", requires_all = ["file", "key"])]
     head: Option<PathBuf>,
+    /// Check the record as it lies on the disk, without a daemon; refused while one runs
+    #[arg(long, conflicts_with = "file")]
+    no_daemon: bool,
     /// The public key that signed it, in hex or as its file holds it
     #[arg(long, value_name = "HEX", requires = "head")]
     key: Option<String>,
@@ -30,7 +36,13 @@ pub(crate) struct Args {
 /// Verifies and shows; an exit code of 1 says that the record is damaged.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let reply = match &args.file {
-        None => context.daemon()?.call::<VerifyLog>(&VerifyLogRequest {})?,
+        None if args.no_daemon => of_files(context)?,
+        None => match context.daemon() {
+            Ok(mut daemon) => daemon.call_within::<VerifyLog>(&VerifyLogRequest {}, LIMIT)?,
+            // No daemon opens a record that is damaged; what is wrong with it can be said all the same.
+            Err(failure) if failure.code == "store.corrupt" => of_files(context)?,
+            Err(failure) => return Err(failure.into()),
+        },
         Some(file) => of_export(file, args, context)?,
     };
     show(&reply, context);
@@ -48,6 +60,12 @@ fn show(reply: &VerifyLogReply, context: &mut Context) {
     for fault in reply.faults.iter().skip(1) {
         context.out.line(format!("  {}", plain(fault)));
     }
+}
+
+fn of_files(context: &Context) -> Result<VerifyLogReply, Failure> {
+    let place = context.place()?;
+    let none = || Failure::new("request.bad-args", "there is no record yet").at(place.store().display().to_string());
+    daemon::verify_store(&place)?.ok_or_else(none)
 }
 
 fn of_export(file: &Path, args: &Args, context: &Context) -> Result<VerifyLogReply, Failure> {

@@ -89,12 +89,16 @@ fn stories(events: &[Value]) -> anyhow::Result<BTreeMap<String, Story>> {
 /// What one sender sent to one recipient stands there in the order of sending.
 fn in_order(diary: &Diary, stories: &BTreeMap<String, Story>) -> anyhow::Result<()> {
     let mut last: BTreeMap<(usize, &str), (u64, u64)> = BTreeMap::new();
-    let mut sent: Vec<_> = diary.accepted.iter().map(|(id, (recipient, sender, count))| (*sender, *count, recipient, id)).collect();
+    let mut sent: Vec<_> =
+        diary.accepted.iter().map(|(id, (recipient, sender, count))| (*sender, *count, recipient, id)).collect();
     sent.sort();
     for (sender, count, recipient, id) in sent {
         let number = stories.get(id).map_or(0, |story| story.number);
         if let Some((before, earlier)) = last.insert((sender, recipient), (number, count)) {
-            ensure!(before < number, "message {count} of sender {sender} to {recipient} stands before its message {earlier}");
+            ensure!(
+                before < number,
+                "message {count} of sender {sender} to {recipient} stands before its message {earlier}"
+            );
         }
     }
     Ok(())

@@ -167,7 +167,13 @@ pub(super) fn whole(world: &mut World) -> anyhow::Result<()> {
         ensure!(world.tried.contains_key(message.id.as_str()), "{} was never sent", message.id);
         let number = numbers.entry(message.recipient.to_string()).or_default();
         *number += 1;
-        ensure!(message.number == *number, "the inbox of {} goes from {} to {}", message.recipient, *number - 1, message.number);
+        ensure!(
+            message.number == *number,
+            "the inbox of {} goes from {} to {}",
+            message.recipient,
+            *number - 1,
+            message.number
+        );
         match (world.ended.get(message.id.as_str()), message.queue) {
             (Some(&"acked"), QueueState::Acked) | (Some(&"cancelled"), QueueState::Cancelled) | (None, _) => {}
             (Some(ended), queue) => bail!("{} is {} after it was {ended}", message.id, queue.as_str()),

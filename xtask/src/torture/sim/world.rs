@@ -198,7 +198,12 @@ impl World {
             (10..=14, Some(held)) => {
                 // Sometimes with the token of another delivery, which must not work.
                 let token = if self.rng.below(8) == 0 { held.token.wrapping_sub(1) } else { held.token };
-                self.about(held.who, "ack_message", Op::Ack { id: held.id.clone(), token, at: self.now }, json!({ "id": held.id, "lease_token": token }))
+                self.about(
+                    held.who,
+                    "ack_message",
+                    Op::Ack { id: held.id.clone(), token, at: self.now },
+                    json!({ "id": held.id, "lease_token": token }),
+                )
             }
             (15, Some(held)) => {
                 let delay = self.rng.below(3) * 1_000;
@@ -207,7 +212,12 @@ impl World {
             }
             (16, Some(held)) => {
                 let args = json!({ "id": held.id, "lease_token": held.token, "lease_ms": 20_000 });
-                self.about(held.who, "extend_message", Op::Extend { id: held.id, token: held.token, at: self.now }, args)
+                self.about(
+                    held.who,
+                    "extend_message",
+                    Op::Extend { id: held.id, token: held.token, at: self.now },
+                    args,
+                )
             }
             (17, _) if !self.accepted.is_empty() => {
                 let id = self.any_message();
@@ -253,7 +263,8 @@ impl World {
         if self.next.is_multiple_of(7) {
             options["delay_ms"] = json!(3_000);
         }
-        let args = json!({ "id": id, "recipient": recipient, "payload": payload, "priority": priority, "options": options });
+        let args =
+            json!({ "id": id, "recipient": recipient, "payload": payload, "priority": priority, "options": options });
         self.about(who, "send_message", Op::Send { id, recipient, payload }, args)
     }
 

@@ -3,12 +3,12 @@
 use daemon::{Owner, Place, ServerInfo};
 use process::git::Head;
 use protocol::error::Failure;
-use protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogRequest};
+use protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogReply, VerifyLogRequest};
 
 use super::{Look, files};
 use crate::context::Context;
 
-pub(super) fn looks(fix: bool, context: &Context) -> Vec<Look> {
+pub(super) fn looks(fix: bool, no_daemon: bool, context: &Context) -> Vec<Look> {
     let place = match context.place() {
         Ok(place) => place,
         Err(failure) => return vec![Look::failure("repository", &failure)],
@@ -16,7 +16,7 @@ pub(super) fn looks(fix: bool, context: &Context) -> Vec<Look> {
     let mut looks = vec![head(&place)];
     looks.extend(files::looks(fix, &place));
     looks.extend(work_trees(fix, &place));
-    looks.extend(daemon(fix, &place, context));
+    looks.extend(daemon(fix, no_daemon, &place, context));
     looks
 }
 
@@ -53,10 +53,11 @@ fn work_trees(fix: bool, place: &Place) -> Option<Look> {
     (!ours.is_empty()).then(|| Look::ok("work trees", format!("{} of ours", ours.len())))
 }
 
-fn daemon(fix: bool, place: &Place, context: &Context) -> Vec<Look> {
+fn daemon(fix: bool, no_daemon: bool, place: &Place, context: &Context) -> Vec<Look> {
     match Owner::of(place) {
-        Ok(Some(owner)) => running(&owner, context),
-        Ok(None) => vec![absent(fix, place)],
+        Ok(Some(owner)) if !no_daemon => running(&owner, context),
+        Ok(Some(_)) => Vec::from_iter(record(place)),
+        Ok(None) => [absent(fix, place)].into_iter().chain(record(place)).collect(),
         Err(error) => vec![Look::failure("daemon", &Failure::from(error))],
     }
 }
@@ -71,6 +72,22 @@ fn absent(fix: bool, place: &Place) -> Look {
             Look::note("daemon", what).mend(fix, || std::fs::remove_file(file))
         }
     }
+}
+
+/// The record as it lies on the disk; nothing where there is none yet.
+fn record(place: &Place) -> Option<Look> {
+    match daemon::verify_store(place) {
+        Ok(None) => None,
+        Ok(Some(reply)) => Some(of_record(&reply)),
+        Err(failure) => Some(Look::failure("record", &failure)),
+    }
+}
+
+fn of_record(reply: &VerifyLogReply) -> Look {
+    if reply.is_intact {
+        return Look::ok("record", format!("{} events, {}", reply.events, reply.summary));
+    }
+    Look::bad("record", reply.summary.clone()).hint("switchboard explain store.corrupt")
 }
 
 fn running(owner: &Owner, context: &Context) -> Vec<Look> {
@@ -93,8 +110,7 @@ fn running(owner: &Owner, context: &Context) -> Vec<Look> {
         Look::bad("daemon", what).hint("switchboard restart")
     };
     let record = match client.call::<VerifyLog>(&VerifyLogRequest {}) {
-        Ok(reply) if reply.is_intact => Look::ok("record", format!("{} events, {}", reply.events, reply.summary)),
-        Ok(reply) => Look::bad("record", reply.summary).hint("switchboard explain store.corrupt"),
+        Ok(reply) => of_record(&reply),
         Err(failure) => Look::failure("record", &failure),
     };
     vec![version, record]

@@ -1,0 +1,44 @@
+//! How long the text of a message is kept once nobody waits for it: the chain keeps that it was sent, to whom, and its hash.
+
+use protocol::event::{Event, Lsn};
+use protocol::message::{MessageEvent, QueueState};
+use store::{Retention, Store};
+
+use crate::mail::MESSAGES;
+
+/// An hour in milliseconds.
+const HOUR: i64 = 60 * 60 * 1000;
+
+/// The rules of retention for mail, one a kind of end. A message that has not come to an end is in none of them.
+pub const RETENTION: &[Retention] = &[
+    // Acknowledged: a day (the protocol's default).
+    Retention { cursor: "retention/acked", kinds: &["message_acked"], keep_for: 24 * HOUR, settles: texts },
+    Retention { cursor: "retention/ended", kinds: &["message_ended"], keep_for: 24 * HOUR, settles: of_ended },
+    // A dead letter waits a week for somebody who looks after it.
+    Retention { cursor: "retention/dead", kinds: &["message_ended"], keep_for: 7 * 24 * HOUR, settles: of_dead },
+];
+
+fn of_ended(store: &Store, event: &Event) -> Result<Vec<Lsn>, store::Error> {
+    if is_dead(event) { Ok(Vec::new()) } else { texts(store, event) }
+}
+
+fn of_dead(store: &Store, event: &Event) -> Result<Vec<Lsn>, store::Error> {
+    if is_dead(event) { texts(store, event) } else { Ok(Vec::new()) }
+}
+
+fn is_dead(event: &Event) -> bool {
+    matches!(event.fact(), Some(MessageEvent::MessageEnded { state: QueueState::Dead, .. }))
+}
+
+/// The events that carry the payload and the details of the message which has come to an end, unless it was put back since.
+fn texts(store: &Store, event: &Event) -> Result<Vec<Lsn>, store::Error> {
+    let id = match event.fact() {
+        Some(MessageEvent::MessageAcked { id, .. } | MessageEvent::MessageEnded { id, .. }) => id,
+        _ => return Ok(Vec::new()),
+    };
+    let Some(row) = store.get(MESSAGES, &[id.as_str().into()])?.filter(|row| !row.get_bool("open")) else {
+        return Ok(Vec::new());
+    };
+    let details = row.get_int("details").and_then(|lsn| Lsn::try_from(lsn).ok());
+    Ok(std::iter::once(row.try_u64("seq")?).chain(details).collect())
+}

@@ -1,0 +1,102 @@
+//! `search_messages`: who wrote what about something.
+
+use std::ops::Range;
+
+use protocol::id::AgentName;
+use protocol::message::Message;
+use protocol::verb::search::{MessageHit, SearchMessagesReply, SearchMessagesRequest};
+use store::{Query, Store, Words};
+
+use crate::Error;
+use crate::mail::MESSAGES;
+use crate::message::of_row;
+
+/// Messages in an answer unless asked otherwise.
+const DEFAULT_LIMIT: u32 = 20;
+/// Most messages in one answer.
+const MAX_LIMIT: u32 = 100;
+/// Matches that are looked at together.
+const PAGE: usize = 200;
+/// Most matches that one call looks at: of one agent there may be few among many.
+const MAX_LOOKED: usize = 4_000;
+/// Characters of an excerpt before its first match, and in all.
+const EXCERPT: (usize, usize) = (80, 240);
+
+/// Looks for words in the payloads of all messages, newest first. Blocks: belongs on a thread of its own.
+///
+/// # Errors
+/// A query that can't be (`request.bad-args`), or the store's failure.
+pub fn search_messages(store: &Store, request: &SearchMessagesRequest) -> Result<SearchMessagesReply, Error> {
+    let words = Words::parse(&request.text)?;
+    let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT) as usize;
+    let mut reply = SearchMessagesReply { hits: Vec::new(), next: None, is_whole: true };
+    let (mut before, mut looked) = (request.before, 0);
+    loop {
+        let found = store.search(&words, before, PAGE)?;
+        reply.is_whole &= found.is_whole;
+        for lsn in &found.lsns {
+            if reply.hits.len() == limit || looked == MAX_LOOKED {
+                reply.next = before;
+                return Ok(reply);
+            }
+            reply.hits.extend(hit(store, *lsn, &words, request.agent.as_ref())?);
+            (before, looked) = (Some(*lsn), looked + 1);
+        }
+        if found.lsns.len() < PAGE {
+            return Ok(reply);
+        }
+    }
+}
+
+/// The message of an event, if it is one of the agent's and still holds the words.
+fn hit(store: &Store, lsn: u64, words: &Words, agent: Option<&AgentName>) -> Result<Option<MessageHit>, Error> {
+    let rows = store.read(&Query::table(MESSAGES).eq("seq", lsn).limit(1))?;
+    let Some(message) = rows.first().map(|row| of_row(store, row)).transpose()? else { return Ok(None) };
+    let is_theirs =
+        |agent: &AgentName| [&message.sender, &message.recipient].iter().any(|name| name.folded() == agent.folded());
+    if agent.is_some_and(|agent| !is_theirs(agent)) {
+        return Ok(None);
+    }
+    Ok(words.find(&message.payload).map(|place| of_message(&message, &place)))
+}
+
+fn of_message(message: &Message, place: &Range<usize>) -> MessageHit {
+    MessageHit {
+        id: message.id.clone(),
+        seq: message.seq,
+        action: message.action,
+        sender: message.sender.clone(),
+        sender_verified: message.sender_verified,
+        recipient: message.recipient.clone(),
+        state: message.state,
+        created_at: message.created_at,
+        excerpt: excerpt(&message.payload, place),
+    }
+}
+
+/// The text around a place.
+fn excerpt(text: &str, place: &Range<usize>) -> String {
+    let front = text.get(..place.start).unwrap_or_default();
+    let from = front.char_indices().rev().take(EXCERPT.0).last().map_or(place.start, |(at, _)| at);
+    let rest = text.get(from..).unwrap_or_default();
+    let to = rest.char_indices().nth(EXCERPT.1 - 2).map_or(rest.len(), |(at, _)| at);
+    let (before, behind) = (if from > 0 { "…" } else { "" }, if to < rest.len() { "…" } else { "" });
+    format!("{before}{}{behind}", rest.get(..to).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_short_and_holds_the_match() {
+        let text = format!("{} wörd {}", "ä".repeat(500), "ö".repeat(500));
+        let place = Words::parse("wörd").unwrap().find(&text).unwrap();
+
+        let shown = excerpt(&text, &place);
+
+        assert!(shown.chars().count() <= 240 && shown.contains(" wörd ö"), "{shown}");
+        assert!(shown.starts_with('…') && shown.ends_with('…'));
+        assert_eq!(excerpt("a wörd", &(2..7)), "a wörd");
+    }
+}

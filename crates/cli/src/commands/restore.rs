@@ -1,0 +1,31 @@
+//! `switchboard restore`
+
+use std::path::PathBuf;
+
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Put a backup in place of the record; what it replaces is kept beside it
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Needs no daemon, and is refused while one runs: switchboard down")]
+pub(crate) struct Args {
+    /// What `switchboard backup` has written; verified before anything is changed
+    file: PathBuf,
+    /// As always: this command never asks a daemon
+    #[arg(long, hide = true)]
+    no_daemon: bool,
+}
+
+/// Restores.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let restored = daemon::restore_store(&context.place()?, &context.resolve(&args.file))?;
+    if context.json {
+        context.out.json(&restored);
+        return Ok(());
+    }
+    context.out.line(format!("{} events are back, verified; head {}", restored.events, restored.head));
+    if let Some(replaced) = &restored.replaced {
+        context.out.line(format!("what was there before lies in {}", replaced.display()));
+    }
+    Ok(())
+}
