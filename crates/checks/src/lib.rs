@@ -6,7 +6,7 @@
 //! the request brings.
 
 mod accepted;
-mod command;
+mod cache;
 mod commands;
 mod engine;
 mod error;
@@ -26,7 +26,8 @@ mod source;
 mod syntax;
 mod todo;
 
-pub use engine::run;
+pub use cache::Cache;
+pub use engine::{Engine, run};
 pub use error::Error;
 pub use limits::Limits;
 pub use secrets::secret_rules;

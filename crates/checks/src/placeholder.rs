@@ -8,7 +8,7 @@ use std::ops::Range;
 use protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{Occurrences, fingerprint};
 use crate::notes;
 use crate::source::Source;
 use crate::syntax::Parsers;
@@ -17,7 +17,23 @@ mod code;
 mod words;
 
 /// The check.
-pub(crate) struct PlaceholderScan;
+#[derive(Debug, Default)]
+pub(crate) struct PlaceholderScan {
+    /// Whether marks count in files that are compared with nothing: somebody has named the files as the change.
+    pub(crate) all_is_change: bool,
+    /// Patterns that stand in place of the words for unfinished work, each with its own text.
+    pub(crate) deny: Vec<(String, regex::bytes::Regex)>,
+}
+
+// === impl PlaceholderScan ===
+
+impl PlaceholderScan {
+    /// What an answer depends on besides the file.
+    pub(crate) fn settings(&self) -> String {
+        let patterns: Vec<&str> = self.deny.iter().map(|(text, _)| text.as_str()).collect();
+        format!("{} {patterns:?}", self.all_is_change)
+    }
+}
 
 /// A place that only stands for code to come.
 pub(crate) struct Placeholder {
@@ -42,12 +58,13 @@ impl FileCheck for PlaceholderScan {
         for comment in notes::comments(&tree) {
             found.extend(words::in_comment(&source.text, &comment));
         }
-        if source.has_base {
+        if source.has_base || self.all_is_change {
             found.extend(marks(&notes::notes(&tree, &source.text)));
         }
         found.sort_by_key(|placeholder| (placeholder.range.start, placeholder.rule));
         found.dedup_by_key(|placeholder| source.lines().line_of(placeholder.range.start));
-        Look::Looked(found.iter().enumerate().map(|(at, placeholder)| finding(source, placeholder, at)).collect())
+        let mut seen = Occurrences::default();
+        Look::Looked(found.iter().map(|placeholder| finding(source, placeholder, &mut seen)).collect())
     }
 }
 
@@ -64,9 +81,10 @@ fn marks(notes: &[notes::Note]) -> impl Iterator<Item = Placeholder> {
     })
 }
 
-fn finding(source: &Source, placeholder: &Placeholder, at: usize) -> Finding {
+fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -> Finding {
     let line = source.lines().line_of(placeholder.range.start);
     let is_new = source.touched().holds(line);
+    let what = source.lines().bytes(&source.text, line).trim_ascii();
     Finding {
         check: CheckName::PlaceholderScan,
         rule: placeholder.rule.to_owned(),
@@ -76,12 +94,7 @@ fn finding(source: &Source, placeholder: &Placeholder, at: usize) -> Finding {
         cwe: None,
         path: source.path.clone(),
         span: source.lines().span(&source.text, &placeholder.range),
-        fingerprint: fingerprint(
-            placeholder.rule,
-            &source.path,
-            source.lines().bytes(&source.text, line).trim_ascii(),
-            at,
-        ),
+        fingerprint: fingerprint(placeholder.rule, &source.path, what, seen.next(placeholder.rule, what)),
         is_new,
         blocks: is_new,
         allowed: None,

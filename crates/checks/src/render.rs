@@ -1,10 +1,12 @@
 //! Shows a reply: to a person, to a program, to a code host.
 
+mod baseline;
 mod sarif;
 mod text;
 
 use protocol::finding::CheckReply;
 
+pub use baseline::baseline;
 pub use sarif::sarif;
 pub use text::text;
 

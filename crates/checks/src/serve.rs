@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 
 use protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
 
-use crate::{Error, Limits, engine};
+use crate::{Cache, Engine, Error, Limits};
 
 /// The longest line that is read.
 const LINE_BYTES: usize = 8 * 1024 * 1024;
@@ -25,11 +25,12 @@ enum Line {
 ///
 /// Only when reading or writing itself breaks.
 pub fn serve(mut reader: impl BufRead, mut writer: impl Write, limits: &Limits) -> Result<(), Error> {
+    let engine = Engine::new(limits.clone()).with_cache(Cache::in_memory());
     loop {
         let reply = match read_line(&mut reader)? {
             Line::End => return Ok(()),
             Line::Text(line) if line.trim_ascii().is_empty() => continue,
-            Line::Text(line) => answer(&line, limits),
+            Line::Text(line) => answer(&line, &engine),
             Line::TooLong => refusal("it is longer than 8 MB".into()),
         };
         serde_json::to_writer(&mut writer, &reply).map_err(std::io::Error::from)?;
@@ -38,9 +39,9 @@ pub fn serve(mut reader: impl BufRead, mut writer: impl Write, limits: &Limits) 
     }
 }
 
-fn answer(line: &[u8], limits: &Limits) -> CheckReply {
+fn answer(line: &[u8], engine: &Engine) -> CheckReply {
     match serde_json::from_slice::<CheckRequest>(line) {
-        Ok(request) => engine::run(&request, limits),
+        Ok(request) => engine.run(&request),
         Err(error) => refusal(format!("{} at column {}", kind(&error), error.column())),
     }
 }

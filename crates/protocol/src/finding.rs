@@ -348,6 +348,9 @@ pub struct CheckRequest {
     /// A file with the fingerprints of accepted findings, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// With the base `staged`: the index that git hands to its hooks, where it is not the repository's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_file: Option<String>,
 }
 
 /// Says what could not be checked.
