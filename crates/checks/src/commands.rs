@@ -5,10 +5,14 @@ use std::time::{Duration, Instant};
 
 use process::env::Env;
 use process::spawn::{Capture, End, Exit, Output, Spawn};
-use protocol::finding::{CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandRun};
+use protocol::finding::{
+    CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, CommandRun, Finding, Severity, Span,
+};
 
 use crate::Limits;
 use crate::engine::millis;
+use crate::fingerprint::{Occurrences, fingerprint};
+use crate::output::{self, totals};
 
 mod memory;
 
@@ -18,6 +22,23 @@ use memory::MemoryLimit;
 const MADE_OF_COMMANDS: [CheckName; 3] = [CheckName::Lint, CheckName::BuildCheck, CheckName::TestRunner];
 /// What a build tool needs beyond what every child may see, to find its toolchain; nothing here carries a credential.
 const TOOLCHAIN_ENV: [&str; 5] = ["CARGO_TARGET_DIR", "GOCACHE", "GOTOOLCHAIN", "DOTNET_ROOT", "LC_ALL"];
+
+/// The checks that a request may name and that this version does not have: they could not look.
+pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = CheckReport> {
+    let missing = [CheckName::SastScan, CheckName::QualityBudget].into_iter();
+    missing.filter(|check| request.only.contains(check)).map(|check| CheckReport {
+        check,
+        verdict: CheckVerdict::Error,
+        summary: format!("not available: this version has no {check}"),
+        findings: Vec::new(),
+        findings_left_out: 0,
+        files_checked: 0,
+        skipped: Vec::new(),
+        skipped_left_out: 0,
+        runs: Vec::new(),
+        duration_ms: 0,
+    })
+}
 
 /// Runs the commands that a request brings in turn, one report for each check that has one or was asked for by name.
 pub(crate) fn reports(root: &Path, request: &CheckRequest, limits: &Limits) -> Vec<CheckReport> {
@@ -44,7 +65,7 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
         check,
         verdict,
         summary,
-        findings: Vec::new(),
+        findings: findings(check, root, &runs),
         findings_left_out: 0,
         files_checked: 0,
         skipped: Vec::new(),
@@ -82,6 +103,7 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
         stdout: String::new(),
         stderr: String::new(),
         memory: "not limited".into(),
+        tests: None,
     };
     let output = folder(root, &cwd).and_then(|cwd| start(command, &cwd, memory.as_ref(), time_limit, limits));
     match output {
@@ -92,6 +114,9 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
             done.duration_ms = u64::try_from(output.took.as_millis()).unwrap_or(u64::MAX);
             done.stdout = shown(&output.stdout);
             done.stderr = shown(&output.stderr);
+            if command.kind == CommandKind::Test {
+                done.tests = totals::guess(&said(&done));
+            }
             if let Some(memory) = memory.filter(MemoryLimit::was_used) {
                 done.memory = memory.label();
                 if memory.was_exceeded() {
@@ -101,6 +126,40 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
         }
     }
     done
+}
+
+/// Both streams of a command, one after the other.
+pub(crate) fn said(run: &CommandRun) -> String {
+    let between = if run.stdout.is_empty() || run.stdout.ends_with('\n') { "" } else { "\n" };
+    format!("{}{between}{}", run.stdout, run.stderr)
+}
+
+/// What the output of commands that failed says about files. A tool's own word for a file stands where ours would.
+fn findings(check: CheckName, root: &Path, runs: &[CommandRun]) -> Vec<Finding> {
+    let failed = runs.iter().filter(|run| run.exit_code != Some(0));
+    let told = failed.flat_map(|run| output::findings(&root.join(&run.cwd), &said(run)));
+    let mut seen = Occurrences::default();
+    told.map(|told| {
+        let rule = told.rule.unwrap_or_else(|| check.as_str().to_owned());
+        let column = told.column.unwrap_or(1);
+        let occurrence = seen.next(&rule, told.message.as_bytes());
+        Finding {
+            check,
+            severity: if told.severity == "error" { Severity::High } else { Severity::Low },
+            remedy: "See what the command says.".into(),
+            cwe: None,
+            span: Span { start_line: told.line, start_column: column, end_line: told.line, end_column: column },
+            fingerprint: fingerprint(&rule, &told.path, told.message.as_bytes(), occurrence),
+            message: told.message,
+            path: told.path,
+            is_new: true,
+            blocks: told.severity == "error",
+            allowed: None,
+            masked: None,
+            rule,
+        }
+    })
+    .collect()
 }
 
 fn start(

@@ -91,9 +91,18 @@ impl Engine {
     }
 
     pub(crate) fn look(&self, request: &CheckRequest, placeholders: PlaceholderScan) -> Outcome {
+        self.look_within(&self.limits, request, placeholders)
+    }
+
+    /// Runs with other limits than usual.
+    pub(crate) fn within(&self, limits: &Limits, request: &CheckRequest) -> Outcome {
+        self.look_within(limits, request, PlaceholderScan::default())
+    }
+
+    fn look_within(&self, limits: &Limits, request: &CheckRequest, placeholders: PlaceholderScan) -> Outcome {
         let started = Instant::now();
         let mut failures = Vec::new();
-        let outcome = self.run_all(request, placeholders, &mut failures);
+        let outcome = self.run_all(limits, request, placeholders, &mut failures);
         let (base, reports) = outcome.unwrap_or_else(|error| {
             failures.push(error);
             (String::from("unknown"), Vec::new())
@@ -112,6 +121,7 @@ impl Engine {
 
     fn run_all(
         &self,
+        limits: &Limits,
         request: &CheckRequest,
         placeholders: PlaceholderScan,
         failures: &mut Vec<Error>,
@@ -126,15 +136,16 @@ impl Engine {
         let (base, mut reports) = if !FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only)) {
             (String::from("nothing"), Vec::new())
         } else {
-            let mut selection = selection::select(&root, request, &self.limits)?;
+            let mut selection = selection::select(&root, request, limits)?;
             failures.append(&mut selection.problems);
             let base = selection.base.clone();
             let checks = file_checks(&request.only, &selection, placeholders);
-            let (reports, late) = self.look_at_files(&root, &checks, selection, &baseline)?;
+            let (reports, late) = self.look_at_files(limits, &root, &checks, selection, &baseline)?;
             failures.extend(late);
             (base, reports)
         };
-        reports.extend(commands::reports(&root, request, &self.limits).into_iter().map(|report| (report, Vec::new())));
+        reports.extend(commands::reports(&root, request, limits).into_iter().map(|report| (report, Vec::new())));
+        reports.extend(commands::not_available(request).map(|report| (report, Vec::new())));
         reports.sort_by_key(|(report, _)| report.check);
         Ok((base, reports))
     }
@@ -143,6 +154,7 @@ impl Engine {
     /// files were looked at.
     fn look_at_files(
         &self,
+        limits: &Limits,
         root: &Path,
         checks: &[Asked],
         selection: Selection,
@@ -153,10 +165,11 @@ impl Engine {
         let pass = Pass {
             entries: &entries,
             checks,
-            reader: Reader { root, blobs: blobs.as_ref(), most: self.limits.file_bytes },
+            reader: Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes },
             moved: Moved::new(gone),
             has_base,
-            engine: self,
+            cache: self.cache.as_ref(),
+            limits,
             started,
             next: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -165,7 +178,7 @@ impl Engine {
         let mut seen = pass.run()?;
         seen.sort_by(|a, b| a.path.cmp(&b.path));
 
-        let new_report = |asked: &Asked| Report::new(asked.check.name(), &self.limits);
+        let new_report = |asked: &Asked| Report::new(asked.check.name(), limits);
         let mut reports: Vec<Report> = checks.iter().map(new_report).collect();
         for report in &mut reports {
             skipped.iter().for_each(|file| report.skip(file.path.clone(), file.why.clone()));
@@ -178,9 +191,17 @@ impl Engine {
                 }
             }
         }
-        let limit = self.limits.files_time;
+        let limit = limits.files_time;
         let late = pass.late.into_inner().then(|| Error::TimeLimit { program: "the checks".into(), limit });
-        Ok((reports.into_iter().map(|report| report.finish(millis(started))).collect(), late))
+        let mut reports: Vec<Looked> = reports.into_iter().map(|report| report.finish(millis(started))).collect();
+        if late.is_some() {
+            // Who did not look at everything has not passed.
+            let could_not = |verdict: &CheckVerdict| *verdict != CheckVerdict::Fail;
+            reports.iter_mut().filter(|(report, _)| could_not(&report.verdict)).for_each(|(report, _)| {
+                report.verdict = CheckVerdict::Error;
+            });
+        }
+        Ok((reports, late))
     }
 }
 
@@ -223,7 +244,8 @@ struct Pass<'a> {
     reader: Reader<'a>,
     moved: Moved,
     has_base: bool,
-    engine: &'a Engine,
+    cache: Option<&'a Cache>,
+    limits: &'a Limits,
     started: Instant,
     next: AtomicUsize,
     broken: AtomicBool,
@@ -234,7 +256,7 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn run(&self) -> Result<Vec<Seen>, Error> {
-        let threads = self.engine.limits.threads.min(self.entries.len().div_ceil(4)).max(1);
+        let threads = self.limits.threads.min(self.entries.len().div_ceil(4)).max(1);
         let parts: Vec<Result<Vec<Seen>, Error>> = thread::scope(|scope| {
             let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| self.work())).collect();
             let mine = self.work();
@@ -252,7 +274,7 @@ impl Pass<'_> {
 
     /// Takes files until none is left, or git broke for someone.
     fn work(&self) -> Result<Vec<Seen>, Error> {
-        let mut parsers = Parsers::new(self.engine.limits.parse_time);
+        let mut parsers = Parsers::new(self.limits.parse_time);
         let mut seen = Vec::new();
         while let Some(entry) = self.entries.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if self.broken.load(Ordering::Relaxed) {
@@ -270,7 +292,7 @@ impl Pass<'_> {
             let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
             Ok(Seen { path, looks })
         };
-        if self.started.elapsed() > self.engine.limits.files_time {
+        if self.started.elapsed() > self.limits.files_time {
             self.late.store(true, Ordering::Relaxed);
             return skipped(path, "the time was over".into());
         }
@@ -285,7 +307,7 @@ impl Pass<'_> {
         }
         source.has_base = self.has_base;
         parsers.next_file();
-        let key = self.engine.cache.as_ref().map(|cache| (cache, FileKey::new(&source)));
+        let key = self.cache.map(|cache| (cache, FileKey::new(&source)));
         let looks = self.checks.iter().map(|asked| remembered(asked, &source, parsers, key.as_ref())).collect();
         Ok(Seen { path, looks })
     }

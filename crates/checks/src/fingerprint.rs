@@ -18,12 +18,12 @@ pub(crate) fn fingerprint(rule: &str, path: &str, what: &[u8], occurrence: usize
 
 /// Counts equal findings of one file, so that each gets a name of its own, and one more does not rename the others.
 #[derive(Debug, Default)]
-pub(crate) struct Occurrences(HashMap<(&'static str, Vec<u8>), usize>);
+pub(crate) struct Occurrences(HashMap<(String, Vec<u8>), usize>);
 
 impl Occurrences {
     /// Says how many like this one came before.
-    pub(crate) fn next(&mut self, rule: &'static str, what: &[u8]) -> usize {
-        let count = self.0.entry((rule, what.to_vec())).or_default();
+    pub(crate) fn next(&mut self, rule: &str, what: &[u8]) -> usize {
+        let count = self.0.entry((rule.to_owned(), what.to_vec())).or_default();
         *count += 1;
         *count - 1
     }

@@ -9,7 +9,7 @@ use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
 use crate::{Error, Limits};
 
 mod asked;
-mod walk;
+pub(crate) mod walk;
 
 use asked::Asked;
 

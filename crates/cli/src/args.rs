@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Agents(agents::Args),
     Messages(messages::Args),
     Check(check::Args),
+    #[command(flatten)]
+    Named(check::named::Check),
     Verify(verify::Args),
     Trust(trust::Args),
     Mcp(mcp::Args),

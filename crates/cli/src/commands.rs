@@ -62,6 +62,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Outcome {
         Command::Agents(args) => agents::run(&args, context),
         Command::Messages(args) => messages::run(args, context),
         Command::Check(args) => check::run(args, context),
+        Command::Named(check) => check::named::run(check, context),
         Command::Verify(args) => verify::run(&args, context),
         Command::Trust(args) => trust::run(&args, context),
         Command::Mcp(args) => mcp::run(args, context),

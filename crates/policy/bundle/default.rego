@@ -28,6 +28,18 @@ class_of := {
 	"show_task": "run",
 	"verify_log": "look",
 	"list_needs": "look",
+	# Look at files of the work tree.
+	"syntax_check": "check",
+	"secretscan": "check",
+	"placeholder_scan": "check",
+	"todo_extract": "check",
+	"check_gate_status": "run",
+	"evidence_check": "look",
+	# Run commands that came with the repository.
+	"lint": "build",
+	"build_check": "build",
+	"test_runner": "build",
+	"pre_check_batch": "build",
 	# Look at everything, other people's mail included.
 	"list_messages": "oversee",
 	"read_events": "oversee",
@@ -109,6 +121,9 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 	input.caller.isolation != "full"
 } else := allow("worker-status") if {
 	input.verb == "get_status"
+} else := allow("worker-checks") if {
+	# In its own work tree, where it may start any command anyway.
+	class in {"check", "build"}
 } else := allow("worker-own-run") if {
 	input.verb == "get_run"
 	is_own_run
@@ -132,7 +147,12 @@ agent_decision := refuse("agent-not-person", "the name is a person's or a worker
 } else := allow("agent-self-and-mail") if {
 	class in {"self", "inbox"}
 } else := allow("agent-look") if {
-	class in {"look", "run"}
+	class in {"look", "run", "check"}
+} else := allow("agent-batch") if {
+	input.verb == "pre_check_batch"
+	input.args.may_run_commands == false
+} else := refuse("agent-runs-no-commands", "it runs commands that came with the repository", build_hint) if {
+	class == "build"
 }
 
 is_proven_self if {
@@ -143,6 +163,8 @@ is_proven_self if {
 # === Words ===
 
 person_hint := sprintf("ask a person to run `switchboard call %s`", [input.verb])
+
+build_hint := sprintf("ask a person to run `switchboard %s`", [input.verb])
 
 own_name_hint := sprintf("leave the name out, or say %q", [input.caller.name])
 

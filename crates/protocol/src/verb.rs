@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub mod bus;
+pub mod check;
 pub mod need;
 pub mod run;
 pub mod system;
@@ -115,6 +116,16 @@ macro_rules! for_each_verb {
             $crate::verb::bus::RegisterAgent
             $crate::verb::bus::SendMessage
             $crate::verb::bus::SetAgentStatus
+            $crate::verb::check::BuildCheck
+            $crate::verb::check::CheckGateStatus
+            $crate::verb::check::EvidenceCheck
+            $crate::verb::check::Lint
+            $crate::verb::check::PlaceholderScan
+            $crate::verb::check::PreCheckBatch
+            $crate::verb::check::Secretscan
+            $crate::verb::check::SyntaxCheck
+            $crate::verb::check::TestRunner
+            $crate::verb::check::TodoExtract
             $crate::verb::need::Answer
             $crate::verb::need::Approve
             $crate::verb::need::Deny
