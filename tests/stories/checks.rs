@@ -76,3 +76,196 @@ fn the_repositorys_build_runs_only_on_request() {
     std::fs::remove_file(sandbox.root().join("package.json")).unwrap();
     sandbox.switchboard(&["check", "--build", "--json"]).ends_with(2).says("nothing here says how it is built");
 }
+
+#[test]
+fn the_checks_and_their_rules_are_listed() {
+    let sandbox = Sandbox::new();
+
+    sandbox
+        .switchboard(&["check", "--list"])
+        .ends_with(0)
+        .says("secretscan")
+        .says("pre-commit")
+        .says("not in this version");
+    let list = sandbox.switchboard(&["check", "--list", "--json"]).ends_with(0).json();
+
+    let rules = |name: &str| {
+        let checks = list.as_array().unwrap();
+        checks.iter().find(|check| check["name"] == name).unwrap()["rules"].as_array().unwrap().len()
+    };
+    assert!(rules("secretscan") >= 150 && rules("syntax_check") == 20);
+    sandbox.switchboard(&["check", "--only", "sast_scan"]).ends_with(1).says("not available");
+}
+
+#[test]
+fn findings_that_a_baseline_accepts_no_longer_refuse() {
+    let sandbox = Sandbox::new();
+    sandbox.write("broken.rs", "fn f( {\n");
+
+    sandbox.switchboard(&["check", "--write-baseline", "accepted.json"]).ends_with(0).says("accepts 1 findings");
+    sandbox.switchboard(&["check", "--baseline", "accepted.json"]).ends_with(0).says("1 allowed");
+
+    sandbox.write("broken.rs", "\n\n\nfn f( {\n");
+    sandbox.switchboard(&["check", "--baseline", "accepted.json"]).ends_with(0);
+    sandbox.write("other.rs", "fn g( {\n");
+    sandbox.switchboard(&["check", "--baseline", "accepted.json"]).ends_with(3).says("other.rs");
+}
+
+#[test]
+fn what_was_found_once_is_remembered_and_stays_right_when_files_change() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.rs", "fn f( {\n");
+    let plain = || {
+        let mut reply = sandbox.switchboard(&["check", "--json"]).json();
+        reply["duration_ms"] = Value::Null;
+        reply["reports"].as_array_mut().unwrap().iter_mut().for_each(|report| report["duration_ms"] = Value::Null);
+        reply
+    };
+
+    let first = plain();
+    let second = plain();
+    sandbox.write("a.rs", "fn f() {}\n");
+    let third = plain();
+
+    assert_eq!(first, second);
+    assert_eq!((&first["verdict"], &third["verdict"]), (&"fail".into(), &"pass".into()));
+    assert!(sandbox.folder().join("home/.cache/switchboard/checks.cache").is_file());
+}
+
+#[test]
+fn the_hook_refuses_a_commit_and_a_foreign_hook_stays() {
+    let sandbox = Sandbox::new();
+    let commit = |sandbox: &Sandbox, args: &[&str]| {
+        let who = ["git", "-c", "user.name=Person", "-c", "user.email=person@localhost", "commit", "-q", "-m", "x"];
+        sandbox.run(who.iter().chain(args).copied(), &sandbox.root(), "").code
+    };
+    sandbox.switchboard(&["check", "--install-hook"]).ends_with(0).says("pre-commit");
+    sandbox.write("broken.rs", "fn f( {\n");
+    sandbox.git(&["add", "broken.rs"]);
+
+    assert_ne!(commit(&sandbox, &[]), 0);
+    sandbox.write("broken.rs", "fn f() {}\n");
+    assert_ne!(commit(&sandbox, &[]), 0, "the index still holds the broken text");
+    assert_eq!(commit(&sandbox, &["-a"]), 0, "git's index for `commit -a` is another one");
+
+    sandbox.switchboard(&["check", "--install-hook"]).ends_with(0);
+    std::fs::write(sandbox.root().join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n").unwrap();
+    let done = sandbox.switchboard(&["check", "--install-hook", "--json"]).ends_with(2);
+    assert_eq!(done.failure()["code"], "check.foreign-hook");
+    assert_eq!(sandbox.read(".git/hooks/pre-commit"), "#!/bin/sh\nexit 0\n");
+}
+
+#[test]
+fn the_hook_goes_where_the_repository_keeps_its_hooks_and_nowhere_shared() {
+    let sandbox = Sandbox::new();
+
+    sandbox.git(&["config", "core.hooksPath", "tools/hooks"]);
+    sandbox.switchboard(&["check", "--install-hook"]).ends_with(0);
+    assert!(sandbox.read("tools/hooks/pre-commit").contains("check --staged"));
+
+    let shared = sandbox.folder().join("shared");
+    std::fs::create_dir(&shared).unwrap();
+    sandbox.git(&["config", "core.hooksPath", shared.to_str().unwrap()]);
+    sandbox.switchboard(&["check", "--install-hook"]).ends_with(2).says("core.hooksPath");
+    assert!(!shared.join("pre-commit").exists());
+}
+
+#[test]
+fn each_check_is_a_command_of_its_own_name() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/lib.rs", "// TODO: more\npub fn one( -> u32 { 1 }\n");
+    let token = ["ghp_", "q8Zr2LkT5vNw9XcB3mYd7HjF4sGp1A6oEu0R"].concat();
+    sandbox.write("key.txt", &format!("token = {token}\n"));
+
+    let syntax = sandbox.switchboard(&["syntax_check", "src/lib.rs", "--json"]).ends_with(3).json();
+    let secrets = sandbox.switchboard(&["secretscan", "directory=.", "--json"]);
+    let stubs = sandbox.switchboard(&["placeholder_scan", "src", "--json"]).ends_with(3).json();
+    let notes = sandbox.switchboard(&["todo-extract", "--json", "tags=todo"]).ends_with(0).json();
+
+    assert_eq!(syntax["files"][0]["path"], "src/lib.rs");
+    assert_eq!(secrets.json()["findings"][0]["path"], "key.txt");
+    assert!(!secrets.out.contains(&token[4..]), "{}", secrets.out);
+    assert_eq!(stubs["findings"][0]["rule_id"], "placeholder/comment-todo");
+    assert_eq!(notes["total"], 1);
+    sandbox.switchboard(&["lint"]).ends_with(1).says("no linter is set up here");
+    sandbox.switchboard(&["lint", "src"]).ends_with(2).says("takes no paths");
+    sandbox.switchboard(&["syntax_check", "mode=maybe"]).ends_with(2).says("maybe");
+    sandbox.switchboard(&["test_runner", "scope=all"]).ends_with(1).says("allow_full_suite");
+    sandbox.switchboard(&["pre_check_batch"]).ends_with(0).says("did not look");
+}
+
+#[test]
+fn a_check_by_its_verb_gives_the_same_answer_through_the_daemon() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/lib.rs", "pub fn one( -> u32 { 1 }\n");
+
+    let called = sandbox.call(&["syntax_check", "changed_files=src/lib.rs"]);
+    let direct = sandbox.switchboard(&["syntax_check", "src/lib.rs", "--json"]).ends_with(3).json();
+
+    assert_eq!(called, direct);
+    sandbox.switchboard(&["call", "syntax_check", "working_directory=../.."]).ends_with(2).says("check.outside-root");
+    sandbox.write("package.json", r#"{ "scripts": { "build": "node --version" } }"#);
+    assert_eq!(sandbox.call(&["build_check"])["runs"][0]["exit_code"], 0);
+}
+
+#[test]
+fn gates_leave_evidence_that_agrees_with_the_run() {
+    let sandbox = Sandbox::new();
+    let test = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored'";
+    let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
+        "x-switchboard": {
+            "command": ["sh", "-c", "echo 'fn one() {}' > one.rs"],
+            "test": ["sh", "-c", test],
+            "gates": ["syntax_check", "secretscan", "placeholder_scan", "test_runner", "build_check", "pre_check_batch"],
+        } }]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    let status = sandbox.call(&["check_gate_status", "task_id=1.1"]);
+    let evidence = sandbox.call(&["evidence_check"]);
+
+    assert_eq!(status["status"], "all_passed", "{status:#}");
+    assert_eq!(status["not_configured"], serde_json::json!(["build_check"]));
+    assert_eq!(status["passed_gates"].as_array().unwrap().len(), 5);
+    assert_eq!(status["secretscan_verdict"], "pass");
+    assert_eq!(status["gates"]["syntax_check"]["agent"], "switchboard");
+    assert_eq!((&evidence["completeness"], &evidence["gaps"]), (&1.0.into(), &serde_json::json!([])), "{evidence:#}");
+    let file = evidence_file(&sandbox, "1.1/evidence.json");
+    let bundle: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let types: Vec<&str> =
+        bundle["entries"].as_array().unwrap().iter().filter_map(|entry| entry["type"].as_str()).collect();
+    assert_eq!(types, ["syntax", "secretscan", "placeholder", "test", "secretscan"]);
+    assert_eq!(bundle["entries"][3]["tests_passed"], 3);
+    let record: Value = serde_json::from_slice(&std::fs::read(evidence_file(&sandbox, "1.1.json")).unwrap()).unwrap();
+    assert_eq!((&record["taskId"], record["gates"].as_object().unwrap().len()), (&"1.1".into(), 5));
+
+    std::fs::remove_file(&file).unwrap();
+    let gaps = sandbox.call(&["evidence_check", "required_types=secretscan,syntax"]);
+    assert_eq!(gaps["gaps"][0]["missing"], serde_json::json!(["secretscan", "syntax"]));
+    assert_eq!(gaps["completeness"], 0.0);
+}
+
+#[test]
+fn evidence_that_somebody_else_wrote_counts_for_nothing() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
+        "x-switchboard": { "command": ["sh", "-c", "echo 'fn one() {}' > one.rs"], "gates": ["syntax_check"] } }]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+    let file = evidence_file(&sandbox, "1.1/evidence.json");
+    let mut bundle: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let forged = &mut bundle["entries"][0];
+    (forged["type"], forged["findings_count"], forged["skipped_files"]) = ("secretscan".into(), 0.into(), 0.into());
+    (forged["files_scanned"], forged["metadata"]["check"]) = (1.into(), "secretscan".into());
+    std::fs::write(&file, bundle.to_string()).unwrap();
+
+    let status = sandbox.call(&["check_gate_status", "task_id=1.1"]);
+    let evidence = sandbox.call(&["evidence_check", "required_types=secretscan"]);
+
+    assert_eq!((&status["secretscan_verdict"], &status["status"]), (&"not_run".into(), &"all_passed".into()));
+    assert_eq!(evidence["gaps"][0]["missing"], serde_json::json!(["secretscan"]));
+}
+
+fn evidence_file(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
+    let state = std::path::PathBuf::from(sandbox.call(&["get_status"])["state_folder"].as_str().unwrap());
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    state.join("runs").join(run["run"].as_str().unwrap()).join("evidence").join(name)
+}

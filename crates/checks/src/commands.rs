@@ -1,18 +1,46 @@
-//! Runs the commands that a request brings, and nothing else of the repository.
+//! Runs commands that somebody asked for, under limits, and gives their output without secrets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use protocol::finding::{CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandRun};
+use process::env::Env;
+use process::spawn::{Capture, End, Exit, Output, Spawn};
+use protocol::finding::{
+    CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, CommandRun, Finding, Severity, Span,
+};
 
 use crate::Limits;
-use crate::command::{self, Ending, Job, TOOLCHAIN_ENV};
 use crate::engine::millis;
+use crate::fingerprint::{Occurrences, fingerprint};
+use crate::output::{self, totals};
+
+mod memory;
+
+use memory::MemoryLimit;
 
 /// The checks that are made of commands.
 const MADE_OF_COMMANDS: [CheckName; 3] = [CheckName::Lint, CheckName::BuildCheck, CheckName::TestRunner];
+/// What a build tool needs beyond what every child may see, to find its toolchain; nothing here carries a credential.
+const TOOLCHAIN_ENV: [&str; 5] = ["CARGO_TARGET_DIR", "GOCACHE", "GOTOOLCHAIN", "DOTNET_ROOT", "LC_ALL"];
 
-/// Runs the commands in turn, one report for each check that has one or was asked for by name.
+/// The checks that a request may name and that this version does not have: they could not look.
+pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = CheckReport> {
+    let missing = [CheckName::SastScan, CheckName::QualityBudget].into_iter();
+    missing.filter(|check| request.only.contains(check)).map(|check| CheckReport {
+        check,
+        verdict: CheckVerdict::Error,
+        summary: format!("not available: this version has no {check}"),
+        findings: Vec::new(),
+        findings_left_out: 0,
+        files_checked: 0,
+        skipped: Vec::new(),
+        skipped_left_out: 0,
+        runs: Vec::new(),
+        duration_ms: 0,
+    })
+}
+
+/// Runs the commands that a request brings in turn, one report for each check that has one or was asked for by name.
 pub(crate) fn reports(root: &Path, request: &CheckRequest, limits: &Limits) -> Vec<CheckReport> {
     let wanted = MADE_OF_COMMANDS.iter().filter(|check| request.only.is_empty() || request.only.contains(check));
     wanted
@@ -37,7 +65,7 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
         check,
         verdict,
         summary,
-        findings: Vec::new(),
+        findings: findings(check, root, &runs),
         findings_left_out: 0,
         files_checked: 0,
         skipped: Vec::new(),
@@ -49,15 +77,21 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
 
 /// A command that ran and failed is a failure; one that could not start is an error of whoever named it.
 fn verdict(failed: &[&CommandRun]) -> CheckVerdict {
-    let started = |run: &&CommandRun| !run.ending.starts_with(NOT_STARTED);
-    if failed.iter().all(started) { CheckVerdict::Fail } else { CheckVerdict::Error }
+    if failed.iter().all(|run| has_started(run)) { CheckVerdict::Fail } else { CheckVerdict::Error }
 }
 
 const NOT_STARTED: &str = "could not start";
 
-fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> CommandRun {
+/// Tells a command that ran from one that could not.
+pub(crate) fn has_started(run: &CommandRun) -> bool {
+    !run.ending.starts_with(NOT_STARTED)
+}
+
+/// Runs one command below `root`. Whatever goes wrong is in its `ending`.
+pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> CommandRun {
     let asked = command.time_limit_s.map_or(limits.command_time, Duration::from_secs);
     let time_limit = asked.min(limits.command_time_most);
+    let memory = MemoryLimit::new(limits.command_memory);
     let cwd = command.cwd.clone().unwrap_or_else(|| ".".into());
     let mut done = CommandRun {
         kind: command.kind,
@@ -69,46 +103,126 @@ fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> CommandRun {
         stdout: String::new(),
         stderr: String::new(),
         memory: "not limited".into(),
+        tests: None,
     };
-    let outcome = folder(root, &cwd).and_then(|cwd| {
-        let (program, args) = command.argv.split_first().ok_or("it names no program")?;
-        let job = Job {
-            program,
-            args,
-            cwd: &cwd,
-            pass_env: TOOLCHAIN_ENV,
-            set_env: &[],
-            time_limit,
-            keep: limits.output_bytes,
-        };
-        command::run(&job).map_err(|error| error.to_string())
-    });
-    match outcome {
+    let output = folder(root, &cwd).and_then(|cwd| start(command, &cwd, memory.as_ref(), time_limit, limits));
+    match output {
         Err(why) => done.ending = format!("{NOT_STARTED}: {why}"),
-        Ok(outcome) => {
-            done.exit_code = match outcome.ending {
-                Ending::Exited(code) => Some(code),
-                Ending::Signalled(_) | Ending::TimedOut => None,
-            };
-            done.ending = ending(outcome.ending, time_limit);
-            done.duration_ms = u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX);
-            done.stdout = crate::secrets::redact(&outcome.stdout.text());
-            done.stderr = crate::secrets::redact(&outcome.stderr.text());
+        Ok(output) => {
+            done.exit_code = output.exit.code().filter(|_| output.end == End::ByItself);
+            done.ending = ending(&output, time_limit);
+            done.duration_ms = u64::try_from(output.took.as_millis()).unwrap_or(u64::MAX);
+            done.stdout = shown(&output.stdout);
+            done.stderr = shown(&output.stderr);
+            if command.kind == CommandKind::Test {
+                done.tests = totals::guess(&said(&done));
+            }
+            if let Some(memory) = memory.filter(MemoryLimit::was_used) {
+                done.memory = memory.label();
+                if memory.was_exceeded() {
+                    done.ending = format!("ended over its memory limit of {}", memory.label());
+                }
+            }
         }
     }
     done
 }
 
-fn ending(ending: Ending, limit: Duration) -> String {
-    match ending {
-        Ending::Exited(code) => format!("exit {code}"),
-        Ending::Signalled(signal) => format!("killed by signal {signal}"),
-        Ending::TimedOut => format!("stopped after {} s", limit.as_secs()),
+/// Both streams of a command, one after the other.
+pub(crate) fn said(run: &CommandRun) -> String {
+    let between = if run.stdout.is_empty() || run.stdout.ends_with('\n') { "" } else { "\n" };
+    format!("{}{between}{}", run.stdout, run.stderr)
+}
+
+/// What the output of commands that failed says about files. A tool's own word for a file stands where ours would.
+fn findings(check: CheckName, root: &Path, runs: &[CommandRun]) -> Vec<Finding> {
+    let failed = runs.iter().filter(|run| run.exit_code != Some(0));
+    let told = failed.flat_map(|run| output::findings(&root.join(&run.cwd), &said(run)));
+    let mut seen = Occurrences::default();
+    told.map(|told| {
+        let rule = told.rule.unwrap_or_else(|| check.as_str().to_owned());
+        let column = told.column.unwrap_or(1);
+        let occurrence = seen.next(&rule, told.message.as_bytes());
+        Finding {
+            check,
+            severity: if told.severity == "error" { Severity::High } else { Severity::Low },
+            remedy: "See what the command says.".into(),
+            cwe: None,
+            span: Span { start_line: told.line, start_column: column, end_line: told.line, end_column: column },
+            fingerprint: fingerprint(&rule, &told.path, told.message.as_bytes(), occurrence),
+            message: told.message,
+            path: told.path,
+            is_new: true,
+            blocks: told.severity == "error",
+            allowed: None,
+            masked: None,
+            rule,
+        }
+    })
+    .collect()
+}
+
+fn start(
+    command: &CheckCommand,
+    cwd: &Path,
+    memory: Option<&MemoryLimit>,
+    time_limit: Duration,
+    limits: &Limits,
+) -> Result<Output, String> {
+    let env = Env::plain().inherit(TOOLCHAIN_ENV).set("CI", "1");
+    let program = command.argv.first().ok_or("it names no program")?;
+    let is_there =
+        if program.contains('/') { cwd.join(program).is_file() } else { process::spawn::which(program).is_some() };
+    if !is_there {
+        return Err(format!("`{program}` is not installed"));
+    }
+    let argv = memory.map_or_else(|| command.argv.clone(), |memory| memory.around(&command.argv));
+    let spawn = Spawn::new(argv).cwd(cwd).env_only(env).own_session().wall(time_limit).keep(limits.output_bytes / 2);
+    spawn.output().map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
+        format!("{error}{cause}")
+    })
+}
+
+fn ending(output: &Output, limit: Duration) -> String {
+    match (output.end, output.exit) {
+        (End::TimedOut | End::Stopped, _) => format!("stopped after {} s", limit.as_secs()),
+        (End::ByItself, Exit::Exited(code)) => format!("exit {code}"),
+        (End::ByItself, Exit::Signalled(signal)) => format!("killed by signal {signal}"),
     }
 }
 
+/// Gives what was kept of a stream, without secrets. Around what is missing only whole lines stay: half a secret would not
+/// be known as one.
+fn shown(capture: &Capture) -> String {
+    let text = capture.text();
+    let mark = format!("\n… {} bytes left out …\n", capture.dropped());
+    let text = match text.split_once(&mark).filter(|_| capture.dropped() > 0) {
+        None => text,
+        Some((head, tail)) => {
+            let head = head.rsplit_once('\n').map_or("", |(whole, _)| whole);
+            let tail = tail.split_once('\n').map_or("", |(_, whole)| whole);
+            format!("{head}{mark}{tail}")
+        }
+    };
+    crate::secrets::redact(&text)
+}
+
 /// Finds the folder to run in; it must lie in the root.
-fn folder(root: &Path, cwd: &str) -> Result<std::path::PathBuf, String> {
+fn folder(root: &Path, cwd: &str) -> Result<PathBuf, String> {
     let folder = root.join(cwd).canonicalize().map_err(|error| format!("the folder `{cwd}`: {error}"))?;
     if folder.starts_with(root) { Ok(folder) } else { Err(format!("the folder `{cwd}` lies outside")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn around_what_is_missing_only_whole_lines_stay() {
+        let mut capture = Capture::new(20);
+        capture.push(b"first line\nhalf of a secret, and the other half\nlast line\n");
+
+        assert_eq!(shown(&capture), "first line\n… 18 bytes left out …\nlast line\n");
+    }
 }

@@ -1,5 +1,6 @@
 //! Runs the checks of one request: choose, read once, look with every check, join.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -8,6 +9,7 @@ use std::time::Instant;
 use protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict, Finding};
 
 use crate::accepted::{Baseline, allow_by_comment};
+use crate::cache::FileKey;
 use crate::commands;
 use crate::moved::Moved;
 use crate::placeholder::PlaceholderScan;
@@ -17,7 +19,7 @@ use crate::selection::{self, Entry, Selection};
 use crate::source::{self, Base, Loaded, Reader, Source};
 use crate::syntax::{Parsers, SyntaxCheck};
 use crate::todo::TodoExtract;
-use crate::{Error, Limits};
+use crate::{Cache, Error, Limits};
 
 /// A check that looks at one file at a time.
 pub(crate) trait FileCheck: Sync {
@@ -39,55 +41,177 @@ struct Seen {
     looks: Vec<Look>,
 }
 
-/// Runs the checks that a request asks for. Whatever goes wrong is in the reply, beside what could be done.
+/// Runs checks, within limits, and remembers what it saw if it is given a cache.
+#[derive(Debug, Default)]
+pub struct Engine {
+    pub(crate) limits: Limits,
+    cache: Option<Cache>,
+}
+
+/// A reply, and the files that each check looked at.
+pub(crate) struct Outcome {
+    pub(crate) reply: CheckReply,
+    pub(crate) looked_at: BTreeMap<CheckName, Vec<String>>,
+}
+
+/// Runs the checks that a request asks for, without a memory.
 #[must_use]
 pub fn run(request: &CheckRequest, limits: &Limits) -> CheckReply {
-    let started = Instant::now();
-    let mut failures = Vec::new();
-    let outcome = run_all(request, limits, &mut failures);
-    let (base, reports) = outcome.unwrap_or_else(|error| {
-        failures.push(error);
-        (String::from("unknown"), Vec::new())
-    });
-    let verdict = if failures.is_empty() {
-        CheckVerdict::all(reports.iter().map(|report| report.verdict))
-    } else {
-        CheckVerdict::Error
-    };
-    CheckReply {
-        id: request.id.clone(),
-        verdict,
-        base,
-        reports,
-        failures: failures.iter().map(Error::to_failure).collect(),
-        duration_ms: millis(started),
+    Engine::new(limits.clone()).run(request)
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Makes an engine.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, cache: None }
+    }
+
+    /// Has it remember.
+    #[must_use]
+    pub fn with_cache(mut self, cache: Cache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Writes what is to be remembered.
+    ///
+    /// # Errors
+    /// When the cache's file can't be written; nothing else depends on it.
+    pub fn save(&self) -> std::io::Result<()> {
+        self.cache.as_ref().map_or(Ok(()), Cache::save)
+    }
+
+    /// Runs the checks that a request asks for. Whatever goes wrong is in the reply, beside what could be done.
+    #[must_use]
+    pub fn run(&self, request: &CheckRequest) -> CheckReply {
+        self.look(request, PlaceholderScan::default()).reply
+    }
+
+    pub(crate) fn look(&self, request: &CheckRequest, placeholders: PlaceholderScan) -> Outcome {
+        self.look_within(&self.limits, request, placeholders)
+    }
+
+    /// Runs with other limits than usual.
+    pub(crate) fn within(&self, limits: &Limits, request: &CheckRequest) -> Outcome {
+        self.look_within(limits, request, PlaceholderScan::default())
+    }
+
+    fn look_within(&self, limits: &Limits, request: &CheckRequest, placeholders: PlaceholderScan) -> Outcome {
+        let started = Instant::now();
+        let mut failures = Vec::new();
+        let outcome = self.run_all(limits, request, placeholders, &mut failures);
+        let (base, reports) = outcome.unwrap_or_else(|error| {
+            failures.push(error);
+            (String::from("unknown"), Vec::new())
+        });
+        let verdict = if failures.is_empty() {
+            CheckVerdict::all(reports.iter().map(|(report, _)| report.verdict))
+        } else {
+            CheckVerdict::Error
+        };
+        let (reports, looked_at): (Vec<CheckReport>, Vec<Vec<String>>) = reports.into_iter().unzip();
+        let looked_at = reports.iter().map(|report| report.check).zip(looked_at).collect();
+        let failures = failures.iter().map(Error::to_failure).collect();
+        let (id, duration_ms) = (request.id.clone(), millis(started));
+        Outcome { reply: CheckReply { id, verdict, base, reports, failures, duration_ms }, looked_at }
+    }
+
+    fn run_all(
+        &self,
+        limits: &Limits,
+        request: &CheckRequest,
+        placeholders: PlaceholderScan,
+        failures: &mut Vec<Error>,
+    ) -> Result<(String, Vec<Looked>), Error> {
+        let unreadable = |source| Error::Root { root: request.root.clone(), source };
+        let root = Path::new(&request.root).canonicalize().map_err(unreadable)?;
+        std::fs::read_dir(&root).map_err(unreadable)?;
+        let baseline = Baseline::read(&root, request.baseline.as_deref()).unwrap_or_else(|error| {
+            failures.push(error);
+            Baseline::default()
+        });
+        let (base, mut reports) = if !FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only)) {
+            (String::from("nothing"), Vec::new())
+        } else {
+            let mut selection = selection::select(&root, request, limits)?;
+            failures.append(&mut selection.problems);
+            let base = selection.base.clone();
+            let checks = file_checks(&request.only, &selection, placeholders);
+            let (reports, late) = self.look_at_files(limits, &root, &checks, selection, &baseline)?;
+            failures.extend(late);
+            (base, reports)
+        };
+        reports.extend(commands::reports(&root, request, limits).into_iter().map(|report| (report, Vec::new())));
+        reports.extend(commands::not_available(request).map(|report| (report, Vec::new())));
+        reports.sort_by_key(|(report, _)| report.check);
+        Ok((base, reports))
+    }
+
+    /// Shares the files out to threads and joins what the checks say, by path. Also says if the time was over before all
+    /// files were looked at.
+    fn look_at_files(
+        &self,
+        limits: &Limits,
+        root: &Path,
+        checks: &[Asked],
+        selection: Selection,
+        baseline: &Baseline,
+    ) -> Result<(Vec<Looked>, Option<Error>), Error> {
+        let started = Instant::now();
+        let Selection { entries, gone, skipped, blobs, has_base, .. } = selection;
+        let pass = Pass {
+            entries: &entries,
+            checks,
+            reader: Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes },
+            moved: Moved::new(gone),
+            has_base,
+            cache: self.cache.as_ref(),
+            limits,
+            started,
+            next: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            late: AtomicBool::new(false),
+        };
+        let mut seen = pass.run()?;
+        seen.sort_by(|a, b| a.path.cmp(&b.path));
+
+        let new_report = |asked: &Asked| Report::new(asked.check.name(), limits);
+        let mut reports: Vec<Report> = checks.iter().map(new_report).collect();
+        for report in &mut reports {
+            skipped.iter().for_each(|file| report.skip(file.path.clone(), file.why.clone()));
+        }
+        for Seen { path, looks } in seen {
+            for (report, look) in reports.iter_mut().zip(looks) {
+                match look {
+                    Look::Looked(findings) => report.looked(&path, baseline.accept(findings)),
+                    Look::Skipped(why) => report.skip(path.clone(), why),
+                }
+            }
+        }
+        let limit = limits.files_time;
+        let late = pass.late.into_inner().then(|| Error::TimeLimit { program: "the checks".into(), limit });
+        let mut reports: Vec<Looked> = reports.into_iter().map(|report| report.finish(millis(started))).collect();
+        if late.is_some() {
+            // Who did not look at everything has not passed.
+            let could_not = |verdict: &CheckVerdict| *verdict != CheckVerdict::Fail;
+            reports.iter_mut().filter(|(report, _)| could_not(&report.verdict)).for_each(|(report, _)| {
+                report.verdict = CheckVerdict::Error;
+            });
+        }
+        Ok((reports, late))
     }
 }
 
-fn run_all(
-    request: &CheckRequest,
-    limits: &Limits,
-    failures: &mut Vec<Error>,
-) -> Result<(String, Vec<CheckReport>), Error> {
-    let unreadable = |source| Error::Root { root: request.root.clone(), source };
-    let root = Path::new(&request.root).canonicalize().map_err(unreadable)?;
-    std::fs::read_dir(&root).map_err(unreadable)?;
-    let baseline = Baseline::read(&root, request.baseline.as_deref()).unwrap_or_else(|error| {
-        failures.push(error);
-        Baseline::default()
-    });
-    let (base, mut reports) = if !FILE_CHECKS.iter().any(|check| is_wanted(*check, &request.only)) {
-        (String::from("nothing"), Vec::new())
-    } else {
-        let mut selection = selection::select(&root, request, limits)?;
-        failures.append(&mut selection.problems);
-        let base = selection.base.clone();
-        let checks = file_checks(&request.only, &selection);
-        (base, look_at_files(&root, &checks, selection, &baseline, limits)?)
-    };
-    reports.extend(commands::reports(&root, request, limits));
-    reports.sort_by_key(|report| report.check);
-    Ok((base, reports))
+/// A report, and the files that it is about.
+pub(crate) type Looked = (CheckReport, Vec<String>);
+
+/// A check that was asked for, and what it goes by besides the file.
+struct Asked {
+    check: Box<dyn FileCheck>,
+    settings: String,
 }
 
 /// The checks that look at files.
@@ -100,66 +224,32 @@ fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
 }
 
 /// Makes the checks that look at files, among those asked for.
-fn file_checks(only: &[CheckName], selection: &Selection) -> Vec<Box<dyn FileCheck>> {
-    let all: [Box<dyn FileCheck>; 4] = [
-        Box::new(SyntaxCheck),
-        Box::new(Secretscan::new(&selection.secretscan_ignore)),
-        Box::new(PlaceholderScan),
-        Box::new(TodoExtract),
+fn file_checks(only: &[CheckName], selection: &Selection, placeholders: PlaceholderScan) -> Vec<Asked> {
+    let ignored = &selection.secretscan_ignore;
+    let patterns = placeholders.settings();
+    let all: [(Box<dyn FileCheck>, String); 4] = [
+        (Box::new(SyntaxCheck), String::new()),
+        (Box::new(Secretscan::new(ignored)), ignored.clone()),
+        (Box::new(placeholders), patterns),
+        (Box::new(TodoExtract), String::new()),
     ];
-    all.into_iter().filter(|check| is_wanted(check.name(), only)).collect()
-}
-
-/// Shares the files out to threads and joins what the checks say, by path.
-fn look_at_files(
-    root: &Path,
-    checks: &[Box<dyn FileCheck>],
-    selection: Selection,
-    baseline: &Baseline,
-    limits: &Limits,
-) -> Result<Vec<CheckReport>, Error> {
-    let started = Instant::now();
-    let Selection { entries, gone, skipped, blobs, has_base, .. } = selection;
-    let moved = Moved::new(gone);
-    let reader = Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes };
-    let pass = Pass {
-        entries: &entries,
-        checks,
-        reader,
-        moved,
-        has_base,
-        limits,
-        next: AtomicUsize::new(0),
-        broken: AtomicBool::new(false),
-    };
-    let mut seen = pass.run()?;
-    seen.sort_by(|a, b| a.path.cmp(&b.path));
-
-    let mut reports: Vec<Report> = checks.iter().map(|check| Report::new(check.name(), limits)).collect();
-    for report in &mut reports {
-        skipped.iter().for_each(|file| report.skip(file.path.clone(), file.why.clone()));
-    }
-    for Seen { path, looks } in seen {
-        for (report, look) in reports.iter_mut().zip(looks) {
-            match look {
-                Look::Looked(findings) => report.looked(baseline.accept(findings)),
-                Look::Skipped(why) => report.skip(path.clone(), why),
-            }
-        }
-    }
-    Ok(reports.into_iter().map(|report| report.finish(millis(started))).collect())
+    let asked = all.into_iter().filter(|(check, _)| is_wanted(check.name(), only));
+    asked.map(|(check, settings)| Asked { check, settings }).collect()
 }
 
 /// One pass of all threads over all files.
 struct Pass<'a> {
     entries: &'a [Entry],
-    checks: &'a [Box<dyn FileCheck>],
+    checks: &'a [Asked],
     reader: Reader<'a>,
     moved: Moved,
     has_base: bool,
+    cache: Option<&'a Cache>,
     limits: &'a Limits,
+    started: Instant,
     next: AtomicUsize,
     broken: AtomicBool,
+    late: AtomicBool,
 }
 
 // === impl Pass ===
@@ -198,12 +288,17 @@ impl Pass<'_> {
 
     fn look(&self, entry: &Entry, parsers: &mut Parsers) -> Result<Seen, Error> {
         let path = source::shown(&entry.path);
+        let skipped = |path, why: String| {
+            let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
+            Ok(Seen { path, looks })
+        };
+        if self.started.elapsed() > self.limits.files_time {
+            self.late.store(true, Ordering::Relaxed);
+            return skipped(path, "the time was over".into());
+        }
         let mut source = match self.reader.load(entry)? {
             Loaded::Source(source) => source,
-            Loaded::Skipped(why) => {
-                let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
-                return Ok(Seen { path, looks });
-            }
+            Loaded::Skipped(why) => return skipped(path, why),
         };
         if source.base == Base::Nothing
             && let Some(before) = self.moved.base_of(&source.text, &self.reader)
@@ -212,9 +307,24 @@ impl Pass<'_> {
         }
         source.has_base = self.has_base;
         parsers.next_file();
-        let looks = self.checks.iter().map(|check| allow_by_comment(check.look(&source, parsers), &source)).collect();
+        let key = self.cache.map(|cache| (cache, FileKey::new(&source)));
+        let looks = self.checks.iter().map(|asked| remembered(asked, &source, parsers, key.as_ref())).collect();
         Ok(Seen { path, looks })
     }
+}
+
+/// Asks the cache, then the check. Why a file was skipped is not kept: a limit may be another one next time.
+fn remembered(asked: &Asked, source: &Source, parsers: &mut Parsers, key: Option<&(&Cache, FileKey)>) -> Look {
+    let name = asked.check.name();
+    let key = key.map(|(cache, file)| (cache, file.of(name, &asked.settings)));
+    if let Some(findings) = key.as_ref().and_then(|(cache, key)| cache.get(*key)) {
+        return Look::Looked(findings);
+    }
+    let look = allow_by_comment(asked.check.look(source, parsers), source);
+    if let (Look::Looked(findings), Some((cache, key))) = (&look, key) {
+        cache.put(key, findings);
+    }
+    look
 }
 
 pub(crate) fn millis(since: Instant) -> u64 {

@@ -56,7 +56,7 @@ pub enum Error {
         program: String,
         /// Why.
         #[source]
-        source: io::Error,
+        source: process::Error,
     },
     /// A command ran beyond its limit.
     #[error("`{program}` was stopped after {} s", limit.as_secs())]

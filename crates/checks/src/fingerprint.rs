@@ -1,5 +1,7 @@
 //! Names a finding so that the name survives when lines above it move.
 
+use std::collections::HashMap;
+
 use sha2::{Digest, Sha256};
 
 /// Makes 32 hexadecimal digits out of the rule, the path, what was found, and which of several equal ones it is.
@@ -12,6 +14,19 @@ pub(crate) fn fingerprint(rule: &str, path: &str, what: &[u8], occurrence: usize
         hash.update(part);
     }
     hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Counts equal findings of one file, so that each gets a name of its own, and one more does not rename the others.
+#[derive(Debug, Default)]
+pub(crate) struct Occurrences(HashMap<(String, Vec<u8>), usize>);
+
+impl Occurrences {
+    /// Says how many like this one came before.
+    pub(crate) fn next(&mut self, rule: &str, what: &[u8]) -> usize {
+        let count = self.0.entry((rule.to_owned(), what.to_vec())).or_default();
+        *count += 1;
+        *count - 1
+    }
 }
 
 #[cfg(test)]

@@ -7,15 +7,17 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use crate::command::{self, Ending, Job, PLAIN_ENV};
+use process::env::Env;
+use process::spawn::{End, Exit, Output, Spawn};
+
 use crate::{Error, Limits};
 
 mod blobs;
 
 pub(crate) use blobs::{Blob, Blobs};
 
-/// The most that git may print in one call.
-const OUTPUT: usize = 512 * 1024 * 1024;
+/// Half of the most that git may print in one call.
+const HALF_OUTPUT: usize = 256 * 1024 * 1024;
 /// Options before every sub-command.
 const GUARDS: &[&str] = &[
     "--no-pager",
@@ -54,7 +56,7 @@ pub(crate) struct Git {
     root: PathBuf,
     limits: Limits,
     /// The environment of every call.
-    env: Vec<(String, String)>,
+    env: Env,
 }
 
 /// How git sees a file: its kind of entry and its content.
@@ -88,17 +90,24 @@ pub(crate) struct Change {
 impl Git {
     /// Opens the work tree around `root`; `None` where there is none, or no git.
     pub(crate) fn open(root: &Path, limits: &Limits) -> Result<Option<Self>, Error> {
-        let env = ENV.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let mut git = Self { root: root.to_owned(), limits: limits.clone(), env };
+        let mut git = Self { root: root.to_owned(), limits: limits.clone(), env: environment() };
         match git.try_ask(&["rev-parse", "--is-inside-work-tree"]) {
             Ok(Ok(answer)) if answer.trim_ascii() == b"true" => {
                 git.switch_filters_off()?;
                 Ok(Some(git))
             }
             Ok(Ok(_) | Err(_)) => Ok(None),
-            Err(Error::Command { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(Error::Command { source: process::Error::Missing { .. }, .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Has git read another index than the repository's own.
+    pub(crate) fn with_index(mut self, file: Option<&str>) -> Self {
+        if let Some(file) = file.filter(|file| !file.contains('\0')) {
+            self.env = self.env.set("GIT_INDEX_FILE", file);
+        }
+        self
     }
 
     /// Empties the commands of every content filter: git runs one where it compares a file whose time tells nothing.
@@ -108,12 +117,12 @@ impl Git {
             return Ok(());
         };
         let names: Vec<String> = fields(&names).map(text).collect();
+        let mut env = self.env.clone().set("GIT_CONFIG_COUNT", names.len().to_string());
         for (at, name) in names.iter().enumerate() {
             let value = if name.ends_with(".required") { "false" } else { "" };
-            self.env.push((format!("GIT_CONFIG_KEY_{at}"), name.clone()));
-            self.env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+            env = env.set(format!("GIT_CONFIG_KEY_{at}"), name.clone()).set(format!("GIT_CONFIG_VALUE_{at}"), value);
         }
-        self.env.push(("GIT_CONFIG_COUNT".into(), names.len().to_string()));
+        self.env = env;
         Ok(())
     }
 
@@ -202,33 +211,36 @@ impl Git {
 
     /// Asks, where a refusal by git is an answer.
     fn try_ask(&self, call: &[&str]) -> Result<Result<Vec<u8>, String>, Error> {
-        let args = guarded(call);
-        let outcome = command::run(&Job {
-            program: "git",
-            args: &args,
-            cwd: &self.root,
-            pass_env: PLAIN_ENV,
-            set_env: &self.env,
-            time_limit: self.limits.git_time,
-            keep: OUTPUT,
-        })
-        .map_err(|source| Error::Command { program: "git".into(), source })?;
-        match outcome.ending {
-            Ending::Exited(0) if outcome.stdout.is_cut() => {
-                Err(Error::Git { verb: verb(call), why: "it printed more than 512 MB".into() })
-            }
-            Ending::Exited(0) => Ok(Ok(outcome.stdout.bytes())),
-            Ending::Exited(code) => Ok(Err(first_line(&outcome.stderr.text(), code))),
-            Ending::Signalled(signal) => {
-                Err(Error::Git { verb: verb(call), why: format!("killed by signal {signal}") })
-            }
-            Ending::TimedOut => Err(Error::TimeLimit { program: "git".into(), limit: self.limits.git_time }),
+        let spawn = Spawn::new(guarded(call)).cwd(&self.root).env_only(self.env.clone()).ends_with_us();
+        let output = spawn.wall(self.limits.git_time).keep(HALF_OUTPUT).output();
+        let output = output.map_err(|source| Error::Command { program: "git".into(), source })?;
+        if output.end != End::ByItself {
+            return Err(Error::TimeLimit { program: "git".into(), limit: self.limits.git_time });
         }
+        answer(&verb(call), &output)
     }
 }
 
+fn answer(verb: &str, output: &Output) -> Result<Result<Vec<u8>, String>, Error> {
+    let broken = |why: String| Error::Git { verb: verb.to_owned(), why };
+    match output.exit {
+        Exit::Exited(0) => {
+            output.stdout.whole().map(Ok).ok_or_else(|| broken("it printed more than 512 MB".to_owned()))
+        }
+        Exit::Exited(code) => Ok(Err(first_line(&output.stderr.text(), code))),
+        Exit::Signalled(signal) => Err(broken(format!("killed by signal {signal}"))),
+    }
+}
+
+/// What git may see of our environment, and what keeps it quiet.
+fn environment() -> Env {
+    let seen = Env::empty().inherit(["PATH", "HOME", "LANG"]);
+    ENV.iter().fold(seen, |env, (name, value)| env.set(*name, *value))
+}
+
+/// Program, guards and the call itself.
 fn guarded(call: &[&str]) -> Vec<String> {
-    GUARDS.iter().chain(call).map(|word| (*word).to_owned()).collect()
+    std::iter::once(&"git").chain(GUARDS).chain(call).map(|word| (*word).to_owned()).collect()
 }
 
 fn verb(call: &[&str]) -> String {

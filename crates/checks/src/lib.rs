@@ -6,7 +6,7 @@
 //! the request brings.
 
 mod accepted;
-mod command;
+mod cache;
 mod commands;
 mod engine;
 mod error;
@@ -14,9 +14,12 @@ mod fingerprint;
 mod git;
 mod limits;
 mod lines;
+mod listing;
 mod moved;
 mod notes;
+mod output;
 mod placeholder;
+mod project;
 pub mod render;
 mod report;
 mod secrets;
@@ -25,9 +28,12 @@ mod serve;
 mod source;
 mod syntax;
 mod todo;
+mod verb;
 
-pub use engine::run;
+pub use cache::Cache;
+pub use engine::{Engine, run};
 pub use error::Error;
 pub use limits::Limits;
+pub use listing::{CheckAbout, build_commands, checks};
 pub use secrets::secret_rules;
 pub use serve::serve;

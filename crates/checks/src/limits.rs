@@ -16,12 +16,16 @@ pub struct Limits {
     pub skipped: usize,
     /// How long one file may be parsed. 3 s.
     pub parse_time: Duration,
+    /// How long all files together may take; those that are left then are skipped, and the reply says so. 600 s.
+    pub files_time: Duration,
     /// How long one git call may take. 60 s.
     pub git_time: Duration,
     /// How long a command may run that names no limit. 300 s.
     pub command_time: Duration,
     /// The most a command may ask for. 3,600 s.
     pub command_time_most: Duration,
+    /// How much memory a command and all that it starts may use, where the system lets us say so. 8 GB.
+    pub command_memory: u64,
     /// How much of a command's output is kept, half of it from the start, half from the end. 20 kB a stream.
     pub output_bytes: usize,
     /// Threads that read and check files: one a core, at least 2, at most 16.
@@ -37,9 +41,11 @@ impl Default for Limits {
             findings: 1_000,
             skipped: 1_000,
             parse_time: Duration::from_secs(3),
+            files_time: Duration::from_secs(600),
             git_time: Duration::from_secs(60),
             command_time: Duration::from_secs(300),
             command_time_most: Duration::from_secs(3_600),
+            command_memory: 8_000_000_000,
             output_bytes: 20_000,
             threads: cores.clamp(2, 16),
         }

@@ -20,7 +20,12 @@ const TEXT: usize = 200;
 
 /// Lists the notes of a file's comments, by place.
 pub(crate) fn notes(tree: &Tree, text: &[u8]) -> Vec<Note> {
-    comments(tree).iter().flat_map(|comment| in_comment(text, comment)).collect()
+    in_comments(text, &comments(tree))
+}
+
+/// Lists the notes of these comments.
+pub(crate) fn in_comments(text: &[u8], comments: &[Range<usize>]) -> Vec<Note> {
+    comments.iter().flat_map(|comment| in_comment(text, comment)).collect()
 }
 
 /// Lists the comments of a tree.
@@ -47,6 +52,27 @@ pub(crate) fn each_node<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>) -> b
             if !cursor.goto_parent() {
                 return;
             }
+        }
+    }
+}
+
+/// Visits the nodes of a tree with those above them, outermost first. A node does not know its parent: to look for it takes
+/// as long as the tree is deep and wide.
+pub(crate) fn each_node_below<'a>(tree: &'a Tree, mut visit: impl FnMut(Node<'a>, &[Node<'a>])) {
+    let mut cursor = tree.walk();
+    let mut above: Vec<Node<'a>> = Vec::new();
+    loop {
+        visit(cursor.node(), &above);
+        let node = cursor.node();
+        if cursor.goto_first_child() {
+            above.push(node);
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+            above.pop();
         }
     }
 }

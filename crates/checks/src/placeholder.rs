@@ -3,25 +3,58 @@
 //! A legal empty body, a guard clause, an abstract method, a no-op default: none of them fires. What fires says itself
 //! that something is missing.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{Occurrences, fingerprint};
 use crate::notes;
 use crate::source::Source;
 use crate::syntax::Parsers;
 
 mod code;
+mod plain;
+mod stub;
+mod text;
 mod words;
 
+/// The rules; those of somebody's own patterns are called `placeholder/custom-…`.
+pub(crate) const RULES: [&str; 9] = [
+    "placeholder/comment-todo",
+    "placeholder/comment-fixme",
+    "placeholder/comment-other",
+    "placeholder/comment-text",
+    "placeholder/text-placeholder",
+    "placeholder/code-throw-todo",
+    "placeholder/code-stub-body",
+    "placeholder/code-stub-return",
+    "placeholder/plan-bracket",
+];
+
 /// The check.
-pub(crate) struct PlaceholderScan;
+#[derive(Debug, Default)]
+pub(crate) struct PlaceholderScan {
+    /// Whether marks count in files that are compared with nothing: somebody has named the files as the change.
+    pub(crate) all_is_change: bool,
+    /// Patterns that stand in place of the words for unfinished work, each with its own text.
+    pub(crate) deny: Vec<(String, regex::bytes::Regex)>,
+}
+
+// === impl PlaceholderScan ===
+
+impl PlaceholderScan {
+    /// What an answer depends on besides the file.
+    pub(crate) fn settings(&self) -> String {
+        let patterns: Vec<&str> = self.deny.iter().map(|(text, _)| text.as_str()).collect();
+        format!("{} {patterns:?}", self.all_is_change)
+    }
+}
 
 /// A place that only stands for code to come.
 pub(crate) struct Placeholder {
-    pub(crate) rule: &'static str,
+    pub(crate) rule: Cow<'static, str>,
     pub(crate) what: &'static str,
     pub(crate) range: Range<usize>,
 }
@@ -32,23 +65,44 @@ impl FileCheck for PlaceholderScan {
     }
 
     fn look(&self, source: &Source, parsers: &mut Parsers) -> Look {
-        let Some(language) = source.language else {
-            return Look::Skipped("no grammar for this kind of file".into());
+        let mut found = plain::of_plan(&source.path, &source.text);
+        let comments = match (source.language, plain::marker(&source.path)) {
+            (Some(language), _) => {
+                let Some(tree) = parsers.tree_of(language, &source.text) else {
+                    return Look::Skipped("parsing it took too long".into());
+                };
+                found.extend(code::placeholders(&tree, &source.text, language, &source.path));
+                notes::comments(&tree)
+            }
+            (None, Some(marker)) => plain::comments(&source.text, marker),
+            (None, None) if source.path.ends_with(".swarm/plan.md") => Vec::new(),
+            (None, None) => return Look::Skipped("no grammar for this kind of file".into()),
         };
-        let Some(tree) = parsers.tree_of(language, &source.text) else {
-            return Look::Skipped("parsing it took too long".into());
-        };
-        let mut found = code::placeholders(&tree, &source.text, language, &source.path);
-        for comment in notes::comments(&tree) {
-            found.extend(words::in_comment(&source.text, &comment));
+        for comment in &comments {
+            match &self.deny[..] {
+                [] => found.extend(words::in_comment(&source.text, comment)),
+                own => found.extend(denied(own, &source.text, comment)),
+            }
         }
-        if source.has_base {
-            found.extend(marks(&notes::notes(&tree, &source.text)));
+        if self.deny.is_empty() && (source.has_base || self.all_is_change) {
+            found.extend(marks(&notes::in_comments(&source.text, &comments)));
         }
-        found.sort_by_key(|placeholder| (placeholder.range.start, placeholder.rule));
+        found.sort_by(|a, b| (a.range.start, &a.rule).cmp(&(b.range.start, &b.rule)));
         found.dedup_by_key(|placeholder| source.lines().line_of(placeholder.range.start));
-        Look::Looked(found.iter().enumerate().map(|(at, placeholder)| finding(source, placeholder, at)).collect())
+        let mut seen = Occurrences::default();
+        Look::Looked(found.iter().map(|placeholder| finding(source, placeholder, &mut seen)).collect())
     }
+}
+
+/// Finds somebody's own words in a comment.
+fn denied(own: &[(String, regex::bytes::Regex)], text: &[u8], comment: &Range<usize>) -> Vec<Placeholder> {
+    let hits = own.iter().filter_map(|(name, pattern)| {
+        let hit = pattern.find(&text[comment.clone()])?;
+        let range = comment.start + hit.start()..comment.start + hit.end();
+        let what = "a pattern that is denied here";
+        Some(Placeholder { rule: format!("placeholder/custom-{name}").into(), what, range })
+    });
+    hits.collect()
 }
 
 /// A mark in a change is work that the change leaves undone; in code that nobody changes it is only a note.
@@ -60,28 +114,24 @@ fn marks(notes: &[notes::Note]) -> impl Iterator<Item = Placeholder> {
             "HACK" | "XXX" | "TBD" | "WIP" => "placeholder/comment-other",
             _ => return None,
         };
-        Some(Placeholder { rule, what: "a mark for work that is left undone", range: note.range.clone() })
+        Some(Placeholder { rule: rule.into(), what: "a mark for work that is left undone", range: note.range.clone() })
     })
 }
 
-fn finding(source: &Source, placeholder: &Placeholder, at: usize) -> Finding {
+fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -> Finding {
     let line = source.lines().line_of(placeholder.range.start);
     let is_new = source.touched().holds(line);
+    let what = source.lines().bytes(&source.text, line).trim_ascii();
     Finding {
         check: CheckName::PlaceholderScan,
-        rule: placeholder.rule.to_owned(),
+        rule: placeholder.rule.clone().into_owned(),
         severity: Severity::Medium,
         message: placeholder.what.to_owned(),
         remedy: "Write the code, or take the promise out.".into(),
         cwe: None,
         path: source.path.clone(),
         span: source.lines().span(&source.text, &placeholder.range),
-        fingerprint: fingerprint(
-            placeholder.rule,
-            &source.path,
-            source.lines().bytes(&source.text, line).trim_ascii(),
-            at,
-        ),
+        fingerprint: fingerprint(&placeholder.rule, &source.path, what, seen.next(&placeholder.rule, what)),
         is_new,
         blocks: is_new,
         allowed: None,

@@ -1,10 +1,14 @@
 //! Shows a reply: to a person, to a program, to a code host.
 
+mod answer;
+mod baseline;
 mod sarif;
 mod text;
 
 use protocol::finding::CheckReply;
 
+pub use answer::answer;
+pub use baseline::baseline;
 pub use sarif::sarif;
 pub use text::text;
 

@@ -3,6 +3,7 @@
 use protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, SkippedFile};
 
 use crate::Limits;
+use crate::engine::Looked;
 
 /// A report in the making.
 pub(crate) struct Report {
@@ -12,7 +13,7 @@ pub(crate) struct Report {
     most_skipped: usize,
     most_findings: usize,
     skipped_left_out: u64,
-    files_checked: u64,
+    looked_at: Vec<String>,
 }
 
 /// What is counted for the summary, before any finding is left out.
@@ -34,12 +35,12 @@ impl Report {
             most_skipped: limits.skipped,
             most_findings: limits.findings,
             skipped_left_out: 0,
-            files_checked: 0,
+            looked_at: Vec::new(),
         }
     }
 
-    pub(crate) fn looked(&mut self, findings: Vec<Finding>) {
-        self.files_checked += 1;
+    pub(crate) fn looked(&mut self, path: &str, findings: Vec<Finding>) {
+        self.looked_at.push(path.to_owned());
         self.findings.extend(findings);
     }
 
@@ -52,31 +53,33 @@ impl Report {
     }
 
     /// Gives the verdict: findings that block fail it, and no file looked at is no pass.
-    pub(crate) fn finish(mut self, duration_ms: u64) -> CheckReport {
+    pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
+        let files_checked = self.looked_at.len() as u64;
         let counts = Counts::of(&self.findings);
-        let verdict = match (counts.blocking, self.files_checked) {
+        let verdict = match (counts.blocking, files_checked) {
             (1.., _) => CheckVerdict::Fail,
             (0, 0) => CheckVerdict::Skip,
             (0, _) => CheckVerdict::Pass,
         };
-        let summary = counts.summary(self.files_checked, self.skipped.len() as u64 + self.skipped_left_out);
+        let summary = counts.summary(files_checked, self.skipped.len() as u64 + self.skipped_left_out);
         // Where some must be left out, it is never one that blocks before one that does not.
         self.findings.sort_by(|a, b| b.blocks.cmp(&a.blocks).then_with(|| place(a).cmp(&place(b))));
         let left_out = self.findings.len().saturating_sub(self.most_findings);
         self.findings.truncate(self.most_findings);
         self.findings.sort_by(|a, b| place(a).cmp(&place(b)));
-        CheckReport {
+        let report = CheckReport {
             check: self.check,
             verdict,
             summary,
             findings: self.findings,
             findings_left_out: left_out as u64,
-            files_checked: self.files_checked,
+            files_checked,
             skipped: self.skipped,
             skipped_left_out: self.skipped_left_out,
             runs: Vec::new(),
             duration_ms,
-        }
+        };
+        (report, self.looked_at)
     }
 }
 

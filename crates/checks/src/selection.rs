@@ -9,7 +9,7 @@ use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
 use crate::{Error, Limits};
 
 mod asked;
-mod walk;
+pub(crate) mod walk;
 
 use asked::Asked;
 
@@ -66,7 +66,7 @@ enum Against {
 
 /// Chooses the files that a request asks for below `root`, which is canonical.
 pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<Selection, Error> {
-    let git = Git::open(root, limits)?;
+    let git = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref()));
     let against = against(git.as_ref(), request)?;
     let mut selection = Selection {
         base: against.label(),

@@ -2,9 +2,13 @@
 
 use std::io::{BufRead, Write};
 
+use protocol::error::Failure;
 use protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
+use protocol::verb::check::{CheckAnswer, CheckCall};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
-use crate::{Error, Limits, engine};
+use crate::{Cache, Engine, Error, Limits};
 
 /// The longest line that is read.
 const LINE_BYTES: usize = 8 * 1024 * 1024;
@@ -16,7 +20,21 @@ enum Line {
     End,
 }
 
-/// Reads one `CheckRequest` a line and writes one `CheckReply` a line, in the same order.
+/// What tells a call of a verb from a request.
+#[derive(Deserialize)]
+struct Peek {
+    verb: Option<IgnoredAny>,
+}
+
+/// An answer of either kind.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answer {
+    Reply(CheckReply),
+    Call(CheckAnswer),
+}
+
+/// Reads one `CheckRequest` or `CheckCall` a line and writes one `CheckReply` or `CheckAnswer` a line, in the same order.
 ///
 /// A line that is no request, or longer than 8 MB, is answered with an error, and the next one is read. Tables and
 /// patterns are made once and stay warm.
@@ -25,12 +43,13 @@ enum Line {
 ///
 /// Only when reading or writing itself breaks.
 pub fn serve(mut reader: impl BufRead, mut writer: impl Write, limits: &Limits) -> Result<(), Error> {
+    let engine = Engine::new(limits.clone()).with_cache(Cache::in_memory());
     loop {
         let reply = match read_line(&mut reader)? {
             Line::End => return Ok(()),
             Line::Text(line) if line.trim_ascii().is_empty() => continue,
-            Line::Text(line) => answer(&line, limits),
-            Line::TooLong => refusal("it is longer than 8 MB".into()),
+            Line::Text(line) => answer(&line, &engine),
+            Line::TooLong => Answer::Reply(refusal("it is longer than 8 MB".into())),
         };
         serde_json::to_writer(&mut writer, &reply).map_err(std::io::Error::from)?;
         writer.write_all(b"\n")?;
@@ -38,11 +57,21 @@ pub fn serve(mut reader: impl BufRead, mut writer: impl Write, limits: &Limits) 
     }
 }
 
-fn answer(line: &[u8], limits: &Limits) -> CheckReply {
-    match serde_json::from_slice::<CheckRequest>(line) {
-        Ok(request) => engine::run(&request, limits),
-        Err(error) => refusal(format!("{} at column {}", kind(&error), error.column())),
+fn answer(line: &[u8], engine: &Engine) -> Answer {
+    if serde_json::from_slice::<Peek>(line).is_ok_and(|peek| peek.verb.is_some()) {
+        return Answer::Call(match serde_json::from_slice::<CheckCall>(line) {
+            Ok(call) => engine.call(&call),
+            Err(error) => {
+                let failure =
+                    Failure::new("request.bad-args", format!("the line is no call of a check: {}", kind(&error)));
+                CheckAnswer { id: None, result: None, failure: Some(failure) }
+            }
+        });
     }
+    Answer::Reply(match serde_json::from_slice::<CheckRequest>(line) {
+        Ok(request) => engine.run(&request),
+        Err(error) => refusal(format!("{} at column {}", kind(&error), error.column())),
+    })
 }
 
 /// Says what was wrong without repeating what was sent.

@@ -119,7 +119,7 @@ impl Reader<'_> {
     }
 
     /// Reads a file of the work tree, never through a link and never a device.
-    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
         let full = self.root.join(path);
         let kind = full.symlink_metadata().map_err(|error| unreadable(&error))?;
         if kind.is_symlink() {

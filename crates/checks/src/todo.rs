@@ -3,7 +3,7 @@
 use protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{Occurrences, fingerprint};
 use crate::notes::{Note, notes};
 use crate::secrets::redact;
 use crate::source::Source;
@@ -25,7 +25,9 @@ impl FileCheck for TodoExtract {
             return Look::Skipped("parsing it took too long".into());
         };
         let notes = notes(&tree, &source.text);
-        Look::Looked(notes.iter().enumerate().map(|(at, note)| finding(source, note, at)).collect())
+        let mut seen = Occurrences::default();
+        let findings = notes.iter().map(|note| finding(source, note, seen.next(note.tag, note.text.as_bytes())));
+        Look::Looked(findings.collect())
     }
 }
 

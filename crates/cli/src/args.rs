@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Leases(leases::Args),
     Messages(messages::Args),
     Check(check::Args),
+    #[command(flatten)]
+    Named(check::named::Check),
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),

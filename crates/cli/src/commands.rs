@@ -66,6 +66,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Outcome {
         Command::Leases(args) => leases::run(args, context),
         Command::Messages(args) => messages::run(args, context),
         Command::Check(args) => check::run(args, context),
+        Command::Named(check) => check::named::run(check, context),
         Command::Verify(args) => verify::run(&args, context),
         Command::Backup(args) => backup::run(&args, context),
         Command::Restore(args) => restore::run(&args, context),

@@ -65,6 +65,11 @@ impl Surroundings {
         self.xdg("XDG_STATE_HOME", ".local/state")
     }
 
+    /// Where what can be found again is kept.
+    pub(crate) fn cache_folder(&self) -> Option<PathBuf> {
+        self.xdg("XDG_CACHE_HOME", ".cache")
+    }
+
     /// Whether colours are unwanted (<https://no-color.org>).
     pub(crate) fn wants_no_color(&self) -> bool {
         self.variable("NO_COLOR").is_some() || self.variable("TERM") == Some("dumb")

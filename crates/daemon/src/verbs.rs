@@ -16,7 +16,7 @@ use protocol::verb::system::{
     ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
     VerifyLogReply,
 };
-use protocol::verb::{Verb, agent, backup, bus as mail, lease, need, queue, run, search, system, team as teams};
+use protocol::verb::{Verb, agent, backup, bus as mail, check, lease, need, queue, run, search, system, team as teams};
 use serde_json::Value;
 use store::{Filter, Idempotency, Store};
 use tokio::sync::mpsc;
@@ -330,7 +330,39 @@ impl Call<'_> {
             | run::StopRun::NAME => self.work(args).await,
             teams::RemoveTeam::NAME | teams::SetTeam::NAME => self.team(args).await,
             backup::BackupStore::NAME | search::SearchMessages::NAME => self.record(args).await,
+            check::BuildCheck::NAME
+            | check::CheckGateStatus::NAME
+            | check::EvidenceCheck::NAME
+            | check::Lint::NAME
+            | check::PlaceholderScan::NAME
+            | check::PreCheckBatch::NAME
+            | check::Secretscan::NAME
+            | check::SyntaxCheck::NAME
+            | check::TestRunner::NAME
+            | check::TodoExtract::NAME => self.check(args).await,
             _ => self.system(args).await,
+        }
+    }
+
+    /// The checks are asked of their child; their arguments are its business.
+    async fn check(&self, args: Value) -> Result<Value, Failure> {
+        let dispatch = &self.verbs.dispatch;
+        match self.verb {
+            check::CheckGateStatus::NAME => {
+                let request = typed::<check::CheckGateStatus>(args)?;
+                value::<check::CheckGateStatus>(dispatch.check_gate_status(&request).await?)
+            }
+            check::EvidenceCheck::NAME => {
+                let request = typed::<check::EvidenceCheck>(args)?;
+                value::<check::EvidenceCheck>(dispatch.evidence_check(&request).await?)
+            }
+            verb => {
+                let worker = match &self.caller.kind {
+                    CallerKind::Worker { worker, .. } => Some(worker),
+                    CallerKind::Person | CallerKind::Agent => None,
+                };
+                dispatch.check(verb, args, worker).await
+            }
         }
     }
 

@@ -5,7 +5,12 @@ use std::time::Duration;
 
 use process::env::Env;
 use process::spawn::{Child, Limits, Spawn};
-use protocol::finding::{CheckReply, CheckReport, CheckRequest};
+use protocol::error::Failure;
+use protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest};
+use protocol::verb::check::{CheckAnswer, CheckCall};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
@@ -38,33 +43,61 @@ impl Checker {
         Self { binary, child: Mutex::new(None) }
     }
 
-    /// Has files judged. One request at a time; a child that breaks or stalls is ended and named in the error.
+    /// Has a change judged: its files by the warm child, commands that the request brings by one of their own, side by
+    /// side. A child that breaks or stalls is ended and named in the error.
     pub(crate) async fn check(&self, request: &CheckRequest, limit: Duration) -> Result<Vec<CheckReport>, Error> {
-        let mut slot = self.child.lock().await;
-        let mut serving = match slot.take() {
-            Some(serving) => serving,
-            None => self.start()?,
+        let (files, commands) = parted(request);
+        let ask_files = async {
+            match &files {
+                Some(files) => answered(self.ask_warm::<_, CheckReply>(files, limit).await?),
+                None => Ok(Vec::new()),
+            }
         };
-        let asked = tokio::time::timeout(limit, serving.ask(request)).await;
-        match asked {
-            Ok(Ok(reply)) => {
-                *slot = Some(serving);
-                answered(reply)
+        let ask_commands = async {
+            match &commands {
+                Some(commands) => answered(self.ask_fresh::<_, CheckReply>(commands, limit).await?),
+                None => Ok(Vec::new()),
             }
-            Ok(Err(error)) => {
-                serving.child.terminate(Duration::from_secs(1)).await;
-                Err(child_failed(format!("the checking child broke: {error}")))
-            }
-            Err(_) => {
-                serving.child.terminate(Duration::from_secs(1)).await;
-                Err(child_failed(format!("the gates took longer than {} s", limit.as_secs())))
-            }
+        };
+        let (mut reports, more) = tokio::try_join!(ask_files, ask_commands)?;
+        reports.extend(more);
+        Ok(reports)
+    }
+
+    /// Calls one of the checks' verbs.
+    pub(crate) async fn call(&self, call: &CheckCall, runs_commands: bool, limit: Duration) -> Result<Value, Failure> {
+        let answer: CheckAnswer =
+            if runs_commands { self.ask_fresh(call, limit).await? } else { self.ask_warm(call, limit).await? };
+        match (answer.result, answer.failure) {
+            (Some(result), None) => Ok(result),
+            (_, Some(failure)) => Err(failure),
+            (None, None) => Err(Failure::new("check.channel", "the checking child gave an empty answer")),
         }
     }
 
-    fn start(&self) -> Result<Serving, Error> {
+    /// Asks the warm child, one question at a time.
+    async fn ask_warm<Q: Serialize, A: DeserializeOwned>(&self, question: &Q, limit: Duration) -> Result<A, Error> {
+        let mut slot = self.child.lock().await;
+        let serving = match slot.take() {
+            Some(serving) => serving,
+            None => self.start(Some(MEMORY))?,
+        };
+        let (answer, serving) = serving.ask_within(question, limit).await?;
+        *slot = Some(serving);
+        Ok(answer)
+    }
+
+    /// Asks a child of its own. It runs foreign commands, whose address space says nothing about the memory that they use:
+    /// their limits are those of the check.
+    async fn ask_fresh<Q: Serialize, A: DeserializeOwned>(&self, question: &Q, limit: Duration) -> Result<A, Error> {
+        let (answer, mut serving) = self.start(None)?.ask_within(question, limit).await?;
+        serving.child.terminate(Duration::from_secs(1)).await;
+        Ok(answer)
+    }
+
+    fn start(&self, memory_bytes: Option<u64>) -> Result<Serving, Error> {
         let argv = [crate::plan::text(&self.binary), "check".to_owned(), "--serve".to_owned()];
-        let limits = Limits { memory_bytes: Some(MEMORY), ..Limits::default() };
+        let limits = Limits { memory_bytes, ..Limits::default() };
         let mut child = Spawn::new(argv).env_only(Env::plain()).limits(limits).ends_with_us().piped()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         drop(child.stderr.take());
@@ -74,8 +107,24 @@ impl Checker {
 }
 
 impl Serving {
-    async fn ask(&mut self, request: &CheckRequest) -> std::io::Result<CheckReply> {
-        let mut line = serde_json::to_vec(request)?;
+    /// Gives the child back with the answer; one that breaks or stalls is ended.
+    async fn ask_within<Q: Serialize, A: DeserializeOwned>(
+        mut self,
+        question: &Q,
+        limit: Duration,
+    ) -> Result<(A, Self), Error> {
+        let asked = tokio::time::timeout(limit, self.ask(question)).await;
+        let why = match asked {
+            Ok(Ok(answer)) => return Ok((answer, self)),
+            Ok(Err(error)) => format!("the checking child broke: {error}"),
+            Err(_) => format!("the checks took longer than {} s", limit.as_secs()),
+        };
+        self.child.terminate(Duration::from_secs(1)).await;
+        Err(child_failed(why))
+    }
+
+    async fn ask<Q: Serialize, A: DeserializeOwned>(&mut self, question: &Q) -> std::io::Result<A> {
+        let mut line = serde_json::to_vec(question)?;
         line.push(b'\n');
         self.stdin.write_all(&line).await?;
         self.stdin.flush().await?;
@@ -87,6 +136,15 @@ impl Serving {
         }
         Ok(serde_json::from_slice(&answer)?)
     }
+}
+
+/// Parts a request into what looks at files and what runs commands.
+fn parted(request: &CheckRequest) -> (Option<CheckRequest>, Option<CheckRequest>) {
+    let runs = |check: &CheckName| request.commands.iter().any(|command| command.kind.check() == *check);
+    let (commands, files): (Vec<_>, Vec<_>) = request.only.iter().copied().partition(runs);
+    let of_files = CheckRequest { only: files, commands: Vec::new(), ..request.clone() };
+    let of_commands = CheckRequest { only: commands, ..request.clone() };
+    ((!of_files.only.is_empty()).then_some(of_files), (!of_commands.only.is_empty()).then_some(of_commands))
 }
 
 fn answered(reply: CheckReply) -> Result<Vec<CheckReport>, Error> {

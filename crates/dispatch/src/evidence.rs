@@ -1,31 +1,64 @@
 //! Evidence of the gates in the swarm document's format, beside the log: `evidence/<task>/evidence.json` in the run's folder.
 
 use protocol::error::Failure;
-use protocol::evidence::{BuildRun, Bundle, Detail, Evidence, FileSyntax, SyntaxError, Verdict};
-use protocol::finding::{CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun};
+use protocol::evidence::{
+    BuildRun, Bundle, Detail, Entry, Evidence, FileSyntax, GateEvidence, GateRecord, PlaceholderFinding, SyntaxError,
+    TestFailure, Verdict,
+};
+use protocol::finding::{CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, Finding};
 use protocol::id::RunId;
 use protocol::plan::TaskId;
+use protocol::run::{GateVerdict, TaskView};
 use serde_json::{Map, json};
 
 use crate::context::Inner;
 use crate::error::shape;
 use crate::{Config, Error, files, plan};
 
+/// Findings that one entry lists; all are counted.
+const FINDINGS: usize = 200;
+
 /// Bytes kept of the end of a command's output.
 const TAIL: usize = 4000;
 
-/// Adds what the checks reported on an attempt to the task's bundle.
+/// What one gate found.
+pub(crate) struct Found {
+    pub(crate) gate: String,
+    pub(crate) verdict: Verdict,
+    pub(crate) summary: String,
+    pub(crate) detail: Detail,
+}
+
+/// Puts the report of a check into the form of evidence.
+pub(crate) fn of_report(report: &CheckReport) -> Found {
+    Found {
+        gate: report.check.to_string(),
+        verdict: match report.verdict {
+            CheckVerdict::Pass => Verdict::Pass,
+            CheckVerdict::Fail | CheckVerdict::Error => Verdict::Fail,
+            CheckVerdict::Skip => Verdict::Skip,
+        },
+        summary: report.summary.clone(),
+        detail: detail(report),
+    }
+}
+
+/// Adds what the checks reported on an attempt to the task's bundle, and writes its gate record anew.
+///
+/// Both are for readers. What decides is the log: an entry that it does not know counts for nothing ([`stands`]).
 pub(crate) fn keep(
     inner: &Inner,
     run: &RunId,
     id: &TaskId,
     attempt: u32,
-    reports: &[CheckReport],
+    found: Vec<Found>,
+    judged: &[(String, GateVerdict)],
 ) -> Result<(), Error> {
     let path = plan::evidence_file(&inner.config, run, id);
+    write_record(inner, run, id, judged)?;
     let mut bundle = read(&inner.config, run, id)?;
-    for report in reports {
-        let entry = entry(id, attempt, &inner.store.now().to_string(), report);
+    for found in found {
+        let entry = entry(id, attempt, &inner.store.now().to_string(), found);
         let appended = pipeline::evidence::append(bundle.take(), entry);
         bundle = Some(appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?);
     }
@@ -36,27 +69,106 @@ pub(crate) fn keep(
     files::write_private(&path, pipeline::evidence::write(&bundle).as_bytes())
 }
 
+/// Writes the swarm document's gate record: the gates that the attempt needs, and those that it has passed.
+fn write_record(inner: &Inner, run: &RunId, id: &TaskId, judged: &[(String, GateVerdict)]) -> Result<(), Error> {
+    let mut required: Vec<String> = judged
+        .iter()
+        .filter(|(_, verdict)| *verdict != GateVerdict::NotConfigured)
+        .map(|(gate, _)| gate.clone())
+        .collect();
+    required.sort();
+    let passed = judged.iter().filter(|(_, verdict)| has_passed(*verdict));
+    let timestamp = inner.store.now().to_string();
+    let gates = passed.map(|(gate, _)| (gate.clone(), passed_at(run, timestamp.clone()))).collect();
+    let record = GateRecord { task_id: id.to_string(), required_gates: required, gates, ..GateRecord::default() };
+    let path = plan::gate_record_file(&inner.config, run, id);
+    if let Some(folder) = path.parent() {
+        files::private_folder(folder)?;
+    }
+    let text = serde_json::to_vec(&record).map_err(shape("a gate record"))?;
+    files::write_private(&path, &text)
+}
+
+/// Says who let a task pass, and when.
+pub(crate) fn passed_at(run: &RunId, timestamp: String) -> GateEvidence {
+    GateEvidence { session_id: run.to_string(), timestamp, agent: "switchboard".to_owned(), extra: Map::new() }
+}
+
+/// Tells a gate that lets a change through because it has looked.
+pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
+    match verdict {
+        GateVerdict::Pass | GateVerdict::Warn => true,
+        GateVerdict::Fail | GateVerdict::Error | GateVerdict::NotConfigured => false,
+    }
+}
+
+/// Lists the evidence of a task, by gate and type, that agrees with what the log says about its present attempt.
+pub(crate) fn stands(config: &Config, run: &RunId, view: &TaskView) -> Result<Vec<(String, &'static str)>, Error> {
+    let Some(bundle) = read(config, run, &view.task)? else { return Ok(Vec::new()) };
+    let said = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
+    let known = bundle.entries.iter().filter_map(|entry| match entry {
+        Entry::Known(entry) => Some(entry),
+        Entry::Other(_) => None,
+    });
+    let mut found = Vec::new();
+    for entry in known {
+        let Some(metadata) = &entry.metadata else { continue };
+        let gate = metadata.get("check").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let is_present = metadata.get("attempt").and_then(serde_json::Value::as_u64) == Some(u64::from(view.attempt));
+        let agrees = said(gate).is_some_and(|verdict| has_passed(verdict) == is_good(entry.verdict));
+        if is_present && agrees && is_good(entry.verdict) {
+            found.push((gate.to_owned(), kind(&entry.detail)));
+        }
+    }
+    Ok(found)
+}
+
+const fn is_good(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Pass | Verdict::Skip | Verdict::Warn | Verdict::Approved | Verdict::Info => true,
+        Verdict::Fail | Verdict::Rejected => false,
+    }
+}
+
+/// The name of a type of evidence, as files have it.
+const fn kind(detail: &Detail) -> &'static str {
+    match detail {
+        Detail::Review { .. } => "review",
+        Detail::Test { .. } => "test",
+        Detail::Diff { .. } => "diff",
+        Detail::Approval => "approval",
+        Detail::Note => "note",
+        Detail::Retrospective(_) => "retrospective",
+        Detail::Syntax { .. } => "syntax",
+        Detail::Placeholder { .. } => "placeholder",
+        Detail::Sast { .. } => "sast",
+        Detail::Sbom { .. } => "sbom",
+        Detail::Build { .. } => "build",
+        Detail::QualityBudget { .. } => "quality_budget",
+        Detail::Secretscan { .. } => "secretscan",
+        Detail::MutationGate { .. } => "mutation-gate",
+        Detail::DriftVerification { .. } => "drift-verification",
+        Detail::HallucinationVerification { .. } => "hallucination-verification",
+    }
+}
+
 fn read(config: &Config, run: &RunId, id: &TaskId) -> Result<Option<Bundle>, Error> {
     let text = files::read_if_there(&plan::evidence_file(config, run, id))?;
     text.map(|text| serde_json::from_slice(&text).map_err(shape("evidence.json"))).transpose()
 }
 
-fn entry(id: &TaskId, attempt: u32, timestamp: &str, report: &CheckReport) -> Evidence {
+fn entry(id: &TaskId, attempt: u32, timestamp: &str, found: Found) -> Evidence {
     let mut metadata = Map::new();
     metadata.insert("attempt".to_owned(), json!(attempt));
-    metadata.insert("check".to_owned(), json!(report.check.as_str()));
+    metadata.insert("check".to_owned(), json!(found.gate));
     Evidence {
         task_id: id.to_string(),
         timestamp: timestamp.to_owned(),
         agent: "switchboard".to_owned(),
-        verdict: match report.verdict {
-            CheckVerdict::Pass => Verdict::Pass,
-            CheckVerdict::Fail | CheckVerdict::Error => Verdict::Fail,
-            CheckVerdict::Skip => Verdict::Skip,
-        },
-        summary: report.summary.clone(),
+        verdict: found.verdict,
+        summary: found.summary,
         metadata: Some(metadata),
-        detail: detail(report),
+        detail: found.detail,
     }
 }
 
@@ -78,6 +190,7 @@ fn detail(report: &CheckReport) -> Detail {
             files_scanned: report.files_checked,
             skipped_files: skipped,
         },
+        CheckName::TestRunner if report.runs.iter().any(|run| run.tests.is_some()) => tests(report),
         CheckName::BuildCheck | CheckName::TestRunner | CheckName::Lint => {
             let runs: Vec<_> = report.runs.iter().map(run).collect();
             Detail::Build {
@@ -88,9 +201,43 @@ fn detail(report: &CheckReport) -> Detail {
                 skipped_reason: (report.verdict == CheckVerdict::Skip).then(|| report.summary.clone()),
             }
         }
-        CheckName::PlaceholderScan | CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => {
-            Detail::Note
-        }
+        CheckName::PlaceholderScan => placeholders(report),
+        CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => Detail::Note,
+    }
+}
+
+fn tests(report: &CheckReport) -> Detail {
+    let counted = || report.runs.iter().filter_map(|run| run.tests);
+    let failures = report.runs.iter().filter(|run| run.exit_code != Some(0));
+    Detail::Test {
+        tests_passed: counted().map(|totals| totals.passed).sum(),
+        tests_failed: counted().map(|totals| totals.failed).sum(),
+        test_file: None,
+        failures: failures
+            .map(|run| TestFailure {
+                name: run.argv.join(" "),
+                message: format!("{}\n{}", run.ending, tail(&run.stdout)),
+            })
+            .collect(),
+    }
+}
+
+fn placeholders(report: &CheckReport) -> Detail {
+    let new: Vec<_> = report.findings.iter().filter(|finding| finding.is_new && finding.allowed.is_none()).collect();
+    let mut files: Vec<&str> = new.iter().map(|finding| finding.path.as_str()).collect();
+    files.dedup();
+    let finding = |finding: &&Finding| PlaceholderFinding {
+        path: finding.path.clone(),
+        line: u64::from(finding.span.start_line),
+        kind: finding.rule.trim_start_matches("placeholder/").to_owned(),
+        excerpt: finding.message.chars().take(100).collect(),
+        rule_id: finding.rule.clone(),
+    };
+    Detail::Placeholder {
+        files_scanned: report.files_checked,
+        files_with_findings: files.len() as u64,
+        findings_count: new.len() as u64 + report.findings_left_out,
+        findings: new.iter().take(FINDINGS).map(finding).collect(),
     }
 }
 

@@ -155,6 +155,16 @@ pub(crate) fn evidence_file(config: &Config, run: &RunId, task: &TaskId) -> Path
     folder(config, run).join("evidence").join(task.as_str()).join("evidence.json")
 }
 
+/// Where a task's gate record lies.
+pub(crate) fn gate_record_file(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
+    folder(config, run).join("evidence").join(format!("{task}.json"))
+}
+
+/// The gates that a change of a task is held to.
+pub(crate) fn gates(settings: &Settings) -> Vec<String> {
+    settings.gates.clone().unwrap_or_else(|| DEFAULT_GATES.map(str::to_owned).to_vec())
+}
+
 pub(crate) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -1,5 +1,8 @@
 //! The verbs of running work, a file each.
 
+pub(crate) mod check;
+pub(crate) mod check_gate_status;
+pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 pub(crate) mod merge_run;
 pub(crate) mod resume_run;

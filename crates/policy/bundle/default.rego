@@ -21,8 +21,15 @@ class_of := {
 	"set_agent_status": "self",
 	# Mail.
 	"send_message": "send",
+	"send_team_message": "send",
+	"send_request": "send",
 	"check_inbox": "inbox",
+	"receive_messages": "inbox",
+	"read_inbox_events": "inbox",
 	"ack_message": "ack",
+	"nak_message": "ack",
+	"extend_message": "ack",
+	"cancel_message": "ack",
 	# Files that are one agent's for a while. The book knows who holds what.
 	"reserve_files": "lease",
 	"renew_lease": "lease",
@@ -35,6 +42,18 @@ class_of := {
 	"verify_log": "look",
 	"list_needs": "look",
 	"list_leases": "look",
+	# Look at files of the work tree.
+	"syntax_check": "check",
+	"secretscan": "check",
+	"placeholder_scan": "check",
+	"todo_extract": "check",
+	"check_gate_status": "run",
+	"evidence_check": "look",
+	# Run commands that came with the repository.
+	"lint": "build",
+	"build_check": "build",
+	"test_runner": "build",
+	"pre_check_batch": "build",
 	# Look at everything, other people's mail included.
 	"list_messages": "oversee",
 	"search_messages": "oversee",
@@ -48,6 +67,7 @@ class_of := {
 	"retry_task": "decide",
 	"stop_run": "decide",
 	"merge_run": "decide",
+	"revive_message": "decide",
 	"set_team": "decide",
 	"remove_team": "decide",
 	"export_log": "decide",
@@ -91,7 +111,7 @@ decision := refuse("unknown-verb", "the policy knows no such verb", "") if {
 } else := allow("anybody-may-write") if {
 	class == "send"
 } else := allow("own-mail") if {
-	# The bus knows to whom a message is addressed.
+	# The bus knows to whom a message is addressed, and who sent it.
 	class == "ack"
 } else := worker_decision if {
 	is_worker
@@ -124,6 +144,9 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 	class == "lease"
 } else := allow("worker-leases") if {
 	input.verb == "list_leases"
+} else := allow("worker-checks") if {
+	# In its own work tree, where it may start any command anyway.
+	class in {"check", "build"}
 } else := allow("worker-own-run") if {
 	input.verb == "get_run"
 	is_own_run
@@ -149,7 +172,12 @@ agent_decision := refuse("agent-not-person", "the name is a person's or a worker
 } else := allow("agent-leases") if {
 	class == "lease"
 } else := allow("agent-look") if {
-	class in {"look", "run"}
+	class in {"look", "run", "check"}
+} else := allow("agent-batch") if {
+	input.verb == "pre_check_batch"
+	input.args.may_run_commands == false
+} else := refuse("agent-runs-no-commands", "it runs commands that came with the repository", build_hint) if {
+	class == "build"
 }
 
 is_proven_self if {
@@ -160,6 +188,8 @@ is_proven_self if {
 # === Words ===
 
 person_hint := sprintf("ask a person to run `switchboard call %s`", [input.verb])
+
+build_hint := sprintf("ask a person to run `switchboard %s`", [input.verb])
 
 own_name_hint := sprintf("leave the name out, or say %q", [input.caller.name])
 

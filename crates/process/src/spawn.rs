@@ -3,6 +3,7 @@
 mod capture;
 mod child;
 mod detached;
+mod duplex;
 mod exit;
 mod leader;
 mod limits;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub use capture::Capture;
 pub use child::{Child, Terminated};
 pub use detached::Detached;
+pub use duplex::Duplex;
 pub use exit::Exit;
 pub use limits::Limits;
 pub use output::{End, Output, StopFlag};
@@ -165,6 +167,14 @@ impl Spawn {
     /// As [`Spawn::output`]; also outside a tokio runtime with I/O enabled.
     pub fn piped(self) -> Result<Child> {
         child::start(&self)
+    }
+
+    /// Starts it with piped standard input and output, for a caller that blocks; its standard error is dropped.
+    ///
+    /// # Errors
+    /// As [`Spawn::output`].
+    pub fn duplex(self) -> Result<Duplex> {
+        duplex::start(&self)
     }
 
     /// Starts it in a session of its own, to outlive us: standard input empty, both outputs appended to `log` or dropped.

@@ -99,6 +99,7 @@ codes! {
     "check.channel" Failed "the checking child can't be talked to";
     "check.command" Failed "a command that a check was given could not run";
     "check.failed" Gate "a check found something new";
+    "check.foreign-hook" Usage "a hook of somebody else's stands where ours would";
     "check.outside-root" Usage "the path lies outside the work tree";
     "check.path-missing" Usage "a path that was to be checked is not there";
     "check.time-limit" Failed "a check did not end in time";

@@ -219,6 +219,19 @@ pub struct SkippedFile {
     pub why: String,
 }
 
+/// Tests, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestTotals {
+    /// Passed.
+    pub passed: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Skipped.
+    pub skipped: u64,
+    /// All.
+    pub total: u64,
+}
+
 /// What a command given to a check did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRun {
@@ -241,6 +254,9 @@ pub struct CommandRun {
     pub stderr: String,
     /// How its memory was limited; `not limited` where it was not.
     pub memory: String,
+    /// How many tests ran and how they went, where it tests and its output says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestTotals>,
 }
 
 /// What one check says.
@@ -348,6 +364,9 @@ pub struct CheckRequest {
     /// A file with the fingerprints of accepted findings, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// With the base `staged`: the index that git hands to its hooks, where it is not the repository's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_file: Option<String>,
 }
 
 /// Says what could not be checked.

@@ -7,6 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub mod agent;
 pub mod backup;
 pub mod bus;
+pub mod check;
 pub mod lease;
 pub mod need;
 pub mod queue;
@@ -188,6 +189,16 @@ macro_rules! for_each_verb {
             $crate::verb::bus::CheckInbox
             $crate::verb::bus::ListMessages
             $crate::verb::bus::SendMessage
+            $crate::verb::check::BuildCheck
+            $crate::verb::check::CheckGateStatus
+            $crate::verb::check::EvidenceCheck
+            $crate::verb::check::Lint
+            $crate::verb::check::PlaceholderScan
+            $crate::verb::check::PreCheckBatch
+            $crate::verb::check::Secretscan
+            $crate::verb::check::SyntaxCheck
+            $crate::verb::check::TestRunner
+            $crate::verb::check::TodoExtract
             $crate::verb::lease::ListLeases
             $crate::verb::lease::ReleaseFiles
             $crate::verb::lease::RenewLease

@@ -5,15 +5,16 @@ use tree_sitter::{Node, Tree};
 
 use super::Placeholder;
 use super::words::says_unfinished;
-use crate::notes::each_node;
+use super::{stub, text as strings};
+use crate::notes::each_node_below;
 
 /// Lists the placeholder statements of a file.
 pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &str) -> Vec<Placeholder> {
     let mut found = Vec::new();
-    each_node(tree, |node| {
+    each_node_below(tree, |node, above| {
         let placeholder = match language {
             Language::Rust => of_rust(node, text),
-            Language::Python => of_python(node, text, path),
+            Language::Python => of_python(node, above, text, path),
             Language::JavaScript | Language::TypeScript | Language::Tsx => of_throw(node, text, &["throw_statement"]),
             Language::Java | Language::Php | Language::Dart => {
                 of_throw(node, text, &["throw_statement", "throw_expression"])
@@ -32,7 +33,10 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
             | Language::Regex => None,
         };
         found.extend(placeholder);
-        true
+        if !is_for_tests(path) {
+            found.extend(stub::of_function(node, above, text, language));
+            found.extend(strings::of_string(node, above, text));
+        }
     });
     found
 }
@@ -43,7 +47,7 @@ fn bytes<'a>(node: Node<'_>, text: &'a [u8]) -> &'a [u8] {
 
 fn throw(node: Node<'_>) -> Placeholder {
     Placeholder {
-        rule: "placeholder/code-throw-todo",
+        rule: "placeholder/code-throw-todo".into(),
         what: "this only says that it is not implemented",
         range: node.byte_range(),
     }
@@ -60,7 +64,7 @@ fn of_rust(node: Node<'_>, text: &[u8]) -> Option<Placeholder> {
     (is_promise || is_unfinished).then(|| throw(node))
 }
 
-fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
+fn of_python(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Option<Placeholder> {
     if node.kind() != "function_definition" {
         return None;
     }
@@ -76,9 +80,9 @@ fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
         (false, []) => (false, first),
         _ => return None,
     };
-    let is_method = ancestors(node).any(|outer| outer.kind() == "class_definition");
-    let is_plain = node.parent().is_some_and(|parent| parent.kind() == "module");
-    let is_abstract = is_method || node.parent().is_some_and(|parent| parent.kind() == "decorated_definition");
+    let is_method = above.iter().any(|outer| outer.kind() == "class_definition");
+    let is_plain = above.last().is_some_and(|parent| parent.kind() == "module");
+    let is_abstract = is_method || above.last().is_some_and(|parent| parent.kind() == "decorated_definition");
     let message = message(bytes(*only, text));
     let raises = only.kind() == "raise_statement" && contains(bytes(*only, text), b"NotImplementedError");
     let is_promise = raises && (says_unfinished(message) || (!is_abstract && message.is_empty()));
@@ -88,7 +92,7 @@ fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
         return Some(throw(*only));
     }
     is_stub.then(|| Placeholder {
-        rule: "placeholder/code-stub-body",
+        rule: "placeholder/code-stub-body".into(),
         what: "the whole function does nothing",
         range: only.byte_range(),
     })
@@ -98,10 +102,6 @@ fn of_python(node: Node<'_>, text: &[u8], path: &str) -> Option<Placeholder> {
 fn message(raised: &[u8]) -> &[u8] {
     let message = raised.iter().position(|byte| *byte == b'(').map_or(&b""[..], |at| &raised[at..]);
     if message == b"()" { b"" } else { message }
-}
-
-fn ancestors<'a>(node: Node<'a>) -> impl Iterator<Item = Node<'a>> {
-    std::iter::successors(node.parent(), Node::parent).take(50)
 }
 
 fn is_for_tests(path: &str) -> bool {

@@ -30,7 +30,7 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Placeholder
     let found = COMMENT.find_iter(&text[comment.clone()]);
     found
         .map(|phrase| Placeholder {
-            rule: "placeholder/comment-text",
+            rule: "placeholder/comment-text".into(),
             what: "a comment stands where code should",
             range: comment.start + phrase.start()..comment.start + phrase.end(),
         })

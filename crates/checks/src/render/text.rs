@@ -109,7 +109,7 @@ fn short(base: &str) -> String {
 }
 
 /// Makes control characters visible: a file name must not move the cursor.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 

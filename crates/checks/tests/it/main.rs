@@ -7,6 +7,8 @@ mod base;
 #[cfg(test)]
 mod canary;
 #[cfg(test)]
+mod clean;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod detectors;
@@ -24,3 +26,5 @@ mod serve;
 mod syntax;
 #[cfg(test)]
 mod todo;
+#[cfg(test)]
+mod verbs;

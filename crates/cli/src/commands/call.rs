@@ -112,7 +112,7 @@ fn unknown(verb: &str, rows: &[Row]) -> Failure {
 }
 
 /// Reads `key=value` words into one object; later words win. A value whose field takes only text stays text.
-fn arguments(words: &[String], schema: &Value) -> Result<Value, Failure> {
+pub(crate) fn arguments(words: &[String], schema: &Value) -> Result<Value, Failure> {
     let mut object = Map::new();
     for word in words {
         if word == "-" {

@@ -1,20 +1,23 @@
 //! `switchboard check`
 
-mod build;
+mod hook;
+pub(crate) mod named;
 
 use std::io::{self, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use checks::{Limits, render};
+use checks::{Cache, Engine, Limits, render};
 use protocol::error::{Exit, Failure, near_matches};
-use protocol::finding::{Base, CheckFailure, CheckName, CheckReply, CheckRequest, CheckVerdict};
+use protocol::finding::{Base, CheckCommand, CheckFailure, CheckName, CheckReply, CheckRequest, CheckVerdict};
 
 use crate::context::Context;
+use crate::output::Table;
 use crate::report::{Ending, Outcome};
 use crate::session::work_tree;
 
 /// Check changed files, or those named, without a daemon
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Each check has a command of its own name, such as `switchboard secretscan`: --list names them")]
 pub(crate) struct Args {
     /// Files and folders to look at, changed or not
     #[arg(value_name = "PATH")]
@@ -22,7 +25,7 @@ pub(crate) struct Args {
     /// What the next commit would hold
     #[arg(long, conflicts_with = "base")]
     staged: bool,
-    /// Tell new findings from those that this revision had; the main branch's when left out
+    /// Tell new findings from those that this revision had; where the branch left the main one when left out
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// Only this check; can be given several times
@@ -31,11 +34,26 @@ pub(crate) struct Args {
     /// Also run the repository's own build
     #[arg(long)]
     build: bool,
+    /// Accept the findings that this file lists
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write a file that accepts all that is found now
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    write_baseline: Option<PathBuf>,
     /// How to show what was found
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Answer one request a line on standard input, for whoever checks often
+    /// Remember nothing of this run, and use nothing that earlier ones remember
+    #[arg(long)]
+    no_cache: bool,
+    /// List the checks and their rules
     #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build"])]
+    list: bool,
+    /// Have git check every commit before it is made
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "list"])]
+    install_hook: bool,
+    /// Answer one request a line on standard input, for whoever checks often
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "list", "install_hook"])]
     serve: bool,
 }
 
@@ -52,15 +70,29 @@ enum Format {
 
 /// Checks, or serves requests.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
-    let limits = Limits::default();
     if args.serve {
-        let served = checks::serve(BufReader::new(io::stdin()), io::stdout(), &limits);
+        let served = checks::serve(BufReader::new(io::stdin()), io::stdout(), &Limits::default());
         return served.map_err(|error| Failure::new("io.denied", error.to_string()).into());
     }
+    if args.list {
+        list(context);
+        return Ok(());
+    }
+    let root = work_tree(context.folder());
+    if args.install_hook {
+        return hook::install(&root.unwrap_or_else(|| context.folder().to_owned()), context);
+    }
     let format = if context.json { Format::Json } else { args.format };
-    let reply = checks::run(&request(args, context)?, &limits);
+    let written = args.write_baseline.as_ref().map(|path| context.resolve(path));
+    let findings = if written.is_some() { usize::MAX } else { Limits::default().findings };
+    let engine = engine(context, Limits { findings, ..Limits::default() }, args.no_cache);
+    let reply = engine.run(&request(args, root, context)?);
+    remember(&engine);
     if let (Some(failure), true) = (reply.failures.first(), reply.reports.is_empty()) {
         return Err(nothing_checked(failure).into());
+    }
+    if let Some(path) = written {
+        return write_baseline(&path, &reply, context);
     }
     let text = match format {
         Format::Text => render::text(&reply),
@@ -69,6 +101,49 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     };
     context.out.line(text.trim_end());
     outcome(&reply)
+}
+
+/// An engine that remembers, in the user's cache folder.
+fn engine(context: &Context, limits: Limits, forgets: bool) -> Engine {
+    let engine = Engine::new(limits);
+    match context.surroundings.cache_folder() {
+        Some(folder) if !forgets => engine.with_cache(Cache::in_folder(&folder)),
+        Some(_) | None => engine,
+    }
+}
+
+/// What can't be remembered is found again next time: nobody needs to be told.
+fn remember(engine: &Engine) {
+    let _forgotten = engine.save();
+}
+
+fn list(context: &mut Context) {
+    if context.json {
+        context.out.json(&checks::checks());
+        return;
+    }
+    let mut table = Table::new(&["CHECK", "RULES", "FINDS"]);
+    for check in checks::checks() {
+        let rules = if check.rules.is_empty() { "-".to_owned() } else { check.rules.len().to_string() };
+        let on_request = if check.runs_commands { "; runs commands, so only when asked for" } else { "" };
+        table.row([check.name.to_owned(), rules, format!("{}{on_request}", check.about)]);
+    }
+    table.lines().iter().for_each(|line| context.out.line(line));
+    context.out.line("");
+    context.out.line("The rules: switchboard check --list --json");
+}
+
+fn write_baseline(path: &Path, reply: &CheckReply, context: &mut Context) -> Outcome {
+    let count: usize = reply.reports.iter().map(|report| report.findings.len()).sum();
+    std::fs::write(path, render::baseline(reply)).map_err(|error| {
+        Failure::new("io.denied", "the baseline can't be written").at(path.display().to_string()).because(&error)
+    })?;
+    if context.json {
+        context.out.json(&serde_json::json!({ "baseline": path, "findings": count }));
+    } else {
+        context.out.line(format!("{} accepts {count} findings; use it with --baseline", path.display()));
+    }
+    Ok(())
 }
 
 /// What kept the checks from looking at anything, as every command shows failures.
@@ -89,8 +164,7 @@ fn outcome(reply: &CheckReply) -> Outcome {
     }
 }
 
-fn request(args: Args, context: &Context) -> Result<CheckRequest, Failure> {
-    let root = work_tree(context.folder());
+fn request(args: Args, root: Option<PathBuf>, context: &Context) -> Result<CheckRequest, Failure> {
     let base = match (&root, args.staged, args.base) {
         (_, true, _) => Base::Staged,
         (_, false, Some(rev)) => Base::Rev(rev),
@@ -99,9 +173,30 @@ fn request(args: Args, context: &Context) -> Result<CheckRequest, Failure> {
     };
     let root = root.unwrap_or_else(|| context.folder().to_owned());
     let only = args.only.iter().map(|word| check(word)).collect::<Result<_, _>>()?;
-    let commands = if args.build { vec![build::command(&root)?] } else { Vec::new() };
-    let paths = args.paths.iter().map(|path| context.resolve(path).display().to_string()).collect();
-    Ok(CheckRequest { root: root.display().to_string(), base, paths, only, commands, ..CheckRequest::default() })
+    let commands = if args.build { build(&root)? } else { Vec::new() };
+    let text = |path: PathBuf| context.resolve(&path).display().to_string();
+    // Git hands its hooks the index of the commit in the making, which need not be the repository's own.
+    let index_file = context.surroundings.variable("GIT_INDEX_FILE").filter(|_| args.staged);
+    Ok(CheckRequest {
+        base,
+        paths: args.paths.into_iter().map(text).collect(),
+        only,
+        commands,
+        baseline: args.baseline.map(text),
+        index_file: index_file.map(|file| text(PathBuf::from(file))),
+        root: root.display().to_string(),
+        id: None,
+    })
+}
+
+fn build(root: &Path) -> Result<Vec<CheckCommand>, Failure> {
+    let commands = checks::build_commands(root);
+    if commands.is_empty() {
+        return Err(Failure::new("request.bad-args", "nothing here says how it is built")
+            .at(root.display().to_string())
+            .hint("switchboard check without --build looks at the files only"));
+    }
+    Ok(commands)
 }
 
 fn check(word: &str) -> Result<CheckName, Failure> {

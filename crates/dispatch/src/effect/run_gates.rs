@@ -7,8 +7,13 @@ use protocol::finding::{Base, CheckCommand, CheckName, CheckReport, CheckRequest
 use protocol::plan::TaskId;
 use protocol::run::{GateVerdict, RunEvent};
 
+use protocol::verb::Verb;
+use protocol::verb::check::PreCheckBatch;
+
 use super::Ctx;
-use crate::Error;
+use crate::{Error, evidence};
+
+mod batch;
 
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
@@ -21,14 +26,25 @@ pub(crate) async fn run_gates(
     gates: &[String],
 ) -> Result<Vec<RunEvent>, Error> {
     let request = request(ctx, id, commit, gates)?;
+    let limit = ctx.inner.config.gate_limit;
     let asked = !request.only.is_empty();
-    let reports =
-        if asked { ctx.inner.checker.check(&request, ctx.inner.config.gate_limit).await? } else { Vec::new() };
+    let reports = if asked { ctx.inner.checker.check(&request, limit).await? } else { Vec::new() };
+    let batch = match gates.iter().any(|gate| gate == PreCheckBatch::NAME) {
+        true => Some(batch::run(ctx, &request, limit).await?),
+        false => None,
+    };
     ctx.inner.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
-    let judged: Vec<_> =
-        gates.iter().map(|gate| (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied()))).collect();
-    crate::evidence::keep(&ctx.inner, &ctx.plan.run, id, attempt, &reports)?;
+    let judged: Vec<_> = gates
+        .iter()
+        .map(|gate| match &batch {
+            Some(batch) if gate == PreCheckBatch::NAME => (gate.clone(), batch::judge(batch)),
+            Some(_) | None => (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied())),
+        })
+        .collect();
+    let verdicts: Vec<_> = judged.iter().map(|(gate, (verdict, _))| (gate.clone(), *verdict)).collect();
+    let found = reports.iter().map(evidence::of_report).chain(batch.as_ref().map(batch::evidence)).collect();
+    evidence::keep(&ctx.inner, &ctx.plan.run, id, attempt, found, &verdicts)?;
     let event =
         |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
     Ok(judged.into_iter().map(event).collect())

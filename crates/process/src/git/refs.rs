@@ -63,7 +63,8 @@ impl Repo {
     pub fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
         let full = full_name(name)?;
         let old_text = old.map_or_else(|| new.zero(), ToString::to_string);
-        let call = || self.call(["update-ref", "--no-deref", "-m", "switchboard", &full, new.as_str(), &old_text]).done();
+        let call =
+            || self.call(["update-ref", "--no-deref", "-m", "switchboard", &full, new.as_str(), &old_text]).done();
         self.settle(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
     }
 

@@ -1,0 +1,33 @@
+//! Names the version of the rules: a hash of this crate's sources and of the locked grammars. Results that another version
+//! kept are then never taken for ours.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![here.join("../../Cargo.lock"), here.join("../grammars/src/lib.rs")];
+    collect(&here.join("src"), &mut files)?;
+    files.sort();
+    let mut hash = DefaultHasher::new();
+    for file in files.iter().filter(|file| file.is_file()) {
+        println!("cargo:rerun-if-changed={}", file.display());
+        fs::read(file)?.hash(&mut hash);
+    }
+    println!("cargo:rerun-if-changed=src");
+    println!("cargo:rustc-env=CHECK_RULES={:016x}", hash.finish());
+    Ok(())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! What there is: the checks with their rules, and the build that a folder's files name.
+
+use std::path::Path;
+
+use protocol::finding::{CheckCommand, CheckName, CommandKind};
+use protocol::verb::check::BuildMode;
+use serde::Serialize;
+
+use crate::project::build::steps;
+use crate::project::{Project, Search};
+use crate::secrets::secret_rules;
+
+/// A check, for people who choose one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckAbout {
+    /// Its name.
+    pub name: &'static str,
+    /// What it finds, in a sentence.
+    pub about: &'static str,
+    /// Whether this version has it.
+    pub is_available: bool,
+    /// Whether it runs commands of the repository, and so only when it is asked for.
+    pub runs_commands: bool,
+    /// Its rules, as findings name them; empty where they are the tools' own.
+    pub rules: Vec<String>,
+}
+
+/// Lists the checks.
+#[must_use]
+pub fn checks() -> Vec<CheckAbout> {
+    CheckName::ALL.iter().map(|check| about(*check)).collect()
+}
+
+fn about(check: CheckName) -> CheckAbout {
+    let (about, is_available, runs_commands) = match check {
+        CheckName::SyntaxCheck => ("code that no longer parses, in 20 languages", true, false),
+        CheckName::Secretscan => ("keys, tokens, passwords and other credentials", true, false),
+        CheckName::PlaceholderScan => ("code that only pretends to be finished", true, false),
+        CheckName::TodoExtract => ("notes in comments; lists them, blocks nothing", true, false),
+        CheckName::Lint => ("what the repository's own linter says", true, true),
+        CheckName::BuildCheck => ("whether it builds and type-checks", true, true),
+        CheckName::TestRunner => ("whether its tests pass", true, true),
+        CheckName::SastScan => ("weaknesses in code; not in this version", false, false),
+        CheckName::QualityBudget => ("complexity and duplication; not in this version", false, false),
+    };
+    CheckAbout { name: check.as_str(), about, is_available, runs_commands, rules: rules(check) }
+}
+
+fn rules(check: CheckName) -> Vec<String> {
+    match check {
+        CheckName::SyntaxCheck => {
+            grammars::Language::ALL.iter().map(|language| format!("{}-syntax", language.as_str())).collect()
+        }
+        CheckName::Secretscan => secret_rules().map(|(rule, _)| rule.to_owned()).collect(),
+        CheckName::PlaceholderScan => crate::placeholder::RULES.iter().map(|rule| (*rule).to_owned()).collect(),
+        CheckName::TodoExtract => ["todo", "fixme", "hack", "xxx", "tbd", "wip", "warn", "note"]
+            .iter()
+            .map(|tag| format!("todo/{tag}"))
+            .collect(),
+        CheckName::Lint
+        | CheckName::BuildCheck
+        | CheckName::TestRunner
+        | CheckName::SastScan
+        | CheckName::QualityBudget => Vec::new(),
+    }
+}
+
+/// Gives the commands that build a folder, by what its files say; a type check stands for a build of the same tool. Nothing
+/// is run.
+#[must_use]
+pub fn build_commands(root: &Path) -> Vec<CheckCommand> {
+    let mut found: Vec<(&str, CheckCommand)> = Vec::new();
+    for step in steps(&Project::new(root), BuildMode::Both, &[]) {
+        if let Search::Found(tool) = step.search {
+            found.retain(|(name, _)| *name != tool.name);
+            let command = CheckCommand { kind: CommandKind::Build, argv: tool.argv, cwd: None, time_limit_s: None };
+            found.push((tool.name, command));
+        }
+    }
+    found.into_iter().map(|(_, command)| command).collect()
+}

@@ -1,0 +1,175 @@
+//! Reads what compilers, linters and test frameworks print. Whatever is not understood is left to the raw output.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use protocol::verb::check::CommandFinding;
+use regex::{Captures, Regex};
+
+pub(crate) mod totals;
+
+/// The most findings that are read out of one output.
+const MOST: usize = 200;
+/// The longest message that is kept, in characters.
+const MESSAGE: usize = 400;
+/// The longest line that is looked at, in bytes.
+const LINE: usize = 4_000;
+
+/// Forms of one line, more specific ones first. Sources: the GNU coding standards' form of error messages, and the
+/// manuals of msbuild (and tsc), Maven, Dart and PHPStan.
+static LINES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        r"^\[(?P<severity>ERROR|WARNING)\]\s+(?P<path>\S.*?):\[(?P<line>\d+)(?:,(?P<column>\d+))?\]\s+(?P<message>.+)$",
+        r"^\s*(?P<path>[^\s(][^(]*?)\((?P<line>\d+),(?P<column>\d+)\):\s+(?P<severity>error|warning|info)\s+(?P<rule>[A-Za-z]+\d+):\s+(?P<message>.+)$",
+        r"^\s*(?P<severity>error|warning|info)\s+[-•]\s+(?P<path>[^\s:]+):(?P<line>\d+):(?P<column>\d+)\s+[-•]\s+(?P<message>.+?)(?:\s+[-•]\s+(?P<rule>\w+))?$",
+        r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+):?\s+(?P<severity>fatal error|error|warning|note|info|style|performance|portability)(?:\[(?P<rule>[\w:-]+)\])?:?\s+(?P<message>.+)$",
+        r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+):\s+(?P<severity>[CRWEF]):\s+(?:\[\S+\]\s+)?(?P<rule>[A-Za-z]+/\w+):\s+(?P<message>.+)$",
+        r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+):\s+(?P<rule>[A-Z]+\d+)\s+(?P<message>.+)$",
+        r"^(?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+)\s+(?P<rule>(?:lint|suspicious|parse)\S*)\s*(?P<message>.*)$",
+        r"^(?:vet: )?(?P<path>[^\s:][^:]*\.\w+):(?P<line>\d+):(?:(?P<column>\d+):)?\s+(?:(?P<severity>error|warning):\s+)?(?P<message>.+)$",
+    ]
+    .iter()
+    .map(|pattern| Regex::new(pattern).expect("a constant pattern"))
+    .collect()
+});
+/// The line below the file's name, as ESLint prints it.
+static BELOW: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<severity>error|warning)\s+(?P<message>.+?)(?:\s{2,}(?P<rule>[@\w/-]+))?$")
+        .expect("a constant pattern")
+});
+/// Rust's two lines: what, then where.
+static WHAT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?P<severity>error|warning)(?:\[(?P<rule>\w+)\])?: (?P<message>.+)$").expect("a constant pattern")
+});
+static WHERE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s+--> (?P<path>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+)$").expect("a constant pattern")
+});
+
+/// Lists what an output says about files, each thing once, paths relative to `root` where they lie in it.
+pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
+    let mut found: Vec<CommandFinding> = Vec::new();
+    let (mut file, mut what): (Option<String>, Option<Captures<'_>>) = (None, None);
+    for line in output.lines().filter(|line| line.len() <= LINE) {
+        let line = line.trim_end();
+        let finding = if let Some(at) = WHERE.captures(line) {
+            what.take().map(|what| finding(root, &at["path"], &at, &what))
+        } else if let Some(below) = BELOW.captures(line) {
+            file.as_deref().map(|file| finding(root, file, &below, &below))
+        } else {
+            LINES.iter().find_map(|form| form.captures(line)).map(|all| finding(root, &all["path"], &all, &all))
+        };
+        if finding.is_none() {
+            what = WHAT.captures(line).or(what);
+            if !line.starts_with(char::is_whitespace) && is_path(line) {
+                file = Some(line.to_owned());
+            }
+        }
+        found.extend(finding.filter(|finding| !found.contains(finding)));
+        if found.len() >= MOST {
+            break;
+        }
+    }
+    found
+}
+
+fn is_path(line: &str) -> bool {
+    line.len() < 500 && line.contains('.') && !line.contains("  ") && !line.ends_with(':')
+}
+
+fn finding(root: &Path, path: &str, place: &Captures<'_>, what: &Captures<'_>) -> CommandFinding {
+    let number = |name| place.name(name).and_then(|digits| digits.as_str().parse().ok());
+    let path = Path::new(path.trim());
+    let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    CommandFinding {
+        path: path.strip_prefix("./").unwrap_or(&path).to_owned(),
+        line: number("line").unwrap_or(1),
+        column: number("column"),
+        severity: severity(what.name("severity").map_or("error", |word| word.as_str())).to_owned(),
+        message: what.name("message").map_or("", |text| text.as_str()).trim().chars().take(MESSAGE).collect(),
+        rule: what.name("rule").map(|rule| rule.as_str().to_owned()),
+    }
+}
+
+fn severity(word: &str) -> &'static str {
+    match word {
+        "warning" | "WARNING" | "style" | "performance" | "portability" | "C" | "R" | "W" => "warning",
+        "note" | "info" => "info",
+        _ => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(output: &str) -> (String, u32, Option<u32>, String, String, Option<String>) {
+        let found = findings(Path::new("/w"), output);
+        assert_eq!(found.len(), 1, "{found:#?}");
+        let f = found.into_iter().next().unwrap();
+        (f.path, f.line, f.column, f.severity, f.message, f.rule)
+    }
+
+    fn row(
+        path: &str,
+        line: u32,
+        column: Option<u32>,
+        severity: &str,
+        message: &str,
+        rule: Option<&str>,
+    ) -> (String, u32, Option<u32>, String, String, Option<String>) {
+        (path.to_owned(), line, column, severity.to_owned(), message.to_owned(), rule.map(str::to_owned))
+    }
+
+    #[test]
+    fn the_forms_of_common_tools_are_read() {
+        let cases = [
+            (
+                "src/a.ts(3,7): error TS2322: Type 'x' is wrong.",
+                row("src/a.ts", 3, Some(7), "error", "Type 'x' is wrong.", Some("TS2322")),
+            ),
+            ("/w/a.c:1:2: warning: unused [-Wunused]", row("a.c", 1, Some(2), "warning", "unused [-Wunused]", None)),
+            (
+                "src/main.rs:2:5: error[E0308]: mismatched types",
+                row("src/main.rs", 2, Some(5), "error", "mismatched types", Some("E0308")),
+            ),
+            (
+                "error[E0425]: cannot find x\n  --> src/main.rs:9:1\n   |",
+                row("src/main.rs", 9, Some(1), "error", "cannot find x", Some("E0425")),
+            ),
+            ("a.py:4:80: E501 line too long", row("a.py", 4, Some(80), "error", "line too long", Some("E501"))),
+            ("A.java:7: error: ';' expected", row("A.java", 7, None, "error", "';' expected", None)),
+            (
+                "[ERROR] /w/src/A.java:[12,5] cannot find symbol",
+                row("src/A.java", 12, Some(5), "error", "cannot find symbol", None),
+            ),
+            ("./x.go:3:2: undefined: y", row("x.go", 3, Some(2), "error", "undefined: y", None)),
+            ("a.rb:1:1: C: [Correctable] Style/Foo: no", row("a.rb", 1, Some(1), "warning", "no", Some("Style/Foo"))),
+            (
+                "  error - lib/a.dart:1:2 - Undefined name - undefined_identifier",
+                row("lib/a.dart", 1, Some(2), "error", "Undefined name", Some("undefined_identifier")),
+            ),
+            (
+                "/w/src/a.js\n  1:7  error  'x' is unused  no-unused-vars\n\n✖ 1 problem",
+                row("src/a.js", 1, Some(7), "error", "'x' is unused", Some("no-unused-vars")),
+            ),
+        ];
+        for (output, expected) in cases {
+            assert_eq!(one(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn ordinary_output_is_no_finding() {
+        let output =
+            "Compiling x v0.1.0\n12:30:01 started\nhttp://localhost:8080/ is up\nDone in 1.2s: 3 files\n\n> build\n";
+
+        assert_eq!(findings(Path::new("/w"), output), []);
+    }
+
+    #[test]
+    fn a_flood_is_cut() {
+        let output: String = (0..5_000).map(|at| format!("a.c:{}:1: error: x\n", at + 1)).collect();
+
+        assert_eq!(findings(Path::new("/"), &output).len(), MOST);
+    }
+}

@@ -1,0 +1,178 @@
+//! What a folder's files say about how it is linted, built and tested.
+//!
+//! Nothing is run to find that out. A tool that is set up but not installed is named as such: it is never taken for one
+//! that has nothing to say.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::selection::walk;
+
+pub(crate) mod build;
+pub(crate) mod lint;
+pub(crate) mod related;
+pub(crate) mod test;
+
+/// The largest settings file that is read.
+const SETTINGS_BYTES: u64 = 1 << 20;
+
+/// A folder and its signs.
+pub(crate) struct Project {
+    root: PathBuf,
+    package: OnceCell<Value>,
+    files: OnceCell<Vec<String>>,
+}
+
+/// A command that the signs lead to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tool {
+    /// Its name, such as `eslint`.
+    pub(crate) name: &'static str,
+    pub(crate) argv: Vec<String>,
+}
+
+/// What a search for a tool comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Search {
+    Found(Tool),
+    /// It is set up here, but its program is not there.
+    NotInstalled(&'static str),
+    Nothing,
+}
+
+// === impl Tool ===
+
+impl Tool {
+    pub(crate) fn new(name: &'static str, words: &[&str]) -> Self {
+        Self { name, argv: words.iter().map(|word| (*word).to_owned()).collect() }
+    }
+
+    /// A tool whose program lies at a path.
+    pub(crate) fn at(name: &'static str, program: String, words: &[&str]) -> Self {
+        let argv = std::iter::once(program).chain(words.iter().map(|word| (*word).to_owned())).collect();
+        Self { name, argv }
+    }
+
+    pub(crate) fn with<S: Into<String>>(mut self, words: impl IntoIterator<Item = S>) -> Self {
+        self.argv.extend(words.into_iter().map(Into::into));
+        self
+    }
+}
+
+// === impl Project ===
+
+impl Project {
+    pub(crate) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), package: OnceCell::new(), files: OnceCell::new() }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn has(&self, file: &str) -> bool {
+        self.root.join(file).is_file()
+    }
+
+    pub(crate) fn has_any(&self, files: &[&str]) -> bool {
+        files.iter().any(|file| self.has(file))
+    }
+
+    /// Tells whether a file right in the folder has one of these endings.
+    pub(crate) fn has_ending(&self, endings: &[&str]) -> bool {
+        let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        entries.take(10_000).any(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            endings.iter().any(|ending| name.ends_with(ending))
+        })
+    }
+
+    /// Gives the text of a settings file; empty where there is none, or it is too large to be one.
+    pub(crate) fn text(&self, file: &str) -> String {
+        let path = self.root.join(file);
+        let is_fit = path.metadata().is_ok_and(|data| data.is_file() && data.len() <= SETTINGS_BYTES);
+        if is_fit { std::fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+    }
+
+    pub(crate) fn says(&self, file: &str, word: &str) -> bool {
+        self.text(file).contains(word)
+    }
+
+    /// The whole `package.json`; `null` where there is none.
+    pub(crate) fn package(&self) -> &Value {
+        self.package.get_or_init(|| serde_json::from_str(&self.text("package.json")).unwrap_or(Value::Null))
+    }
+
+    /// A script of `package.json` that is more than the stub of `npm init`.
+    pub(crate) fn script(&self, name: &str) -> Option<&str> {
+        let script = self.package()["scripts"][name].as_str()?;
+        (!script.trim().is_empty() && !script.contains("no test specified")).then_some(script)
+    }
+
+    /// Tells whether `package.json` names a dependency.
+    pub(crate) fn depends_on(&self, name: &str) -> bool {
+        ["dependencies", "devDependencies", "peerDependencies"]
+            .iter()
+            .any(|group| self.package()[group].get(name).is_some())
+    }
+
+    /// Runs a script by the package manager whose lock file is there.
+    pub(crate) fn run_script(&self, tool: &'static str, script: &str) -> Search {
+        let manager = if self.has("pnpm-lock.yaml") {
+            "pnpm"
+        } else if self.has("yarn.lock") {
+            "yarn"
+        } else if self.has_any(&["bun.lock", "bun.lockb"]) {
+            "bun"
+        } else {
+            "npm"
+        };
+        let words: &[&str] = if manager == "yarn" { &["run", script] } else { &["run", "--silent", script] };
+        installed(tool, manager, words)
+    }
+
+    /// Finds a program in `node_modules/.bin`, here or above, up to the repository.
+    pub(crate) fn local_bin(&self, name: &str) -> Option<String> {
+        let mut folder = self.root.as_path();
+        loop {
+            let bin = folder.join("node_modules/.bin").join(name);
+            if bin.is_file() {
+                return Some(bin.to_string_lossy().into_owned());
+            }
+            if folder.join(".git").exists() {
+                return None;
+            }
+            folder = folder.parent()?;
+        }
+    }
+
+    /// Every file that is not ignored, relative to the folder.
+    pub(crate) fn files(&self) -> &[String] {
+        self.files.get_or_init(|| {
+            let found = walk::files(&self.root, Path::new(""), walk::Ignored::LeftOut).files;
+            let mut files: Vec<String> = found.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            files.sort();
+            files
+        })
+    }
+}
+
+/// A tool on the search path, or the name of what is missing.
+pub(crate) fn installed(name: &'static str, program: &str, words: &[&str]) -> Search {
+    if process::spawn::which(program).is_some() {
+        Search::Found(Tool::at(name, program.to_owned(), words))
+    } else {
+        Search::NotInstalled(name)
+    }
+}
+
+/// The project's own wrapper where it has one, else the program.
+pub(crate) fn wrapped(project: &Project, wrapper: &str, name: &'static str, program: &str, words: &[&str]) -> Search {
+    if project.has(wrapper) {
+        return Search::Found(Tool::at(name, format!("./{wrapper}"), words));
+    }
+    installed(name, program, words)
+}

@@ -1,0 +1,183 @@
+//! How a project is built and type-checked, for each ecosystem that its signs name.
+
+use protocol::verb::check::BuildMode;
+
+use super::{Project, Search, Tool, installed, wrapped};
+
+/// Compiles files without leaving anything behind, and says what is wrong as `file:line:column: error: text`.
+const PYTHON: &str = r#"
+import sys
+bad = 0
+for name in sys.argv[1:]:
+    try:
+        compile(open(name, "rb").read(), name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as e:
+        bad = 1
+        print(f"{name}:{getattr(e, 'lineno', 1) or 1}:{getattr(e, 'offset', 1) or 1}: error: {getattr(e, 'msg', e)}")
+sys.exit(bad)
+"#;
+/// The most files that one command line names.
+const PYTHON_FILES: usize = 2_000;
+
+/// A way to build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// `build` or `typecheck`.
+    pub(crate) kind: &'static str,
+    pub(crate) search: Search,
+    /// Endings of the files that it covers; all where empty.
+    pub(crate) covers: &'static [&'static str],
+}
+
+impl Step {
+    fn build(search: Search, covers: &'static [&'static str]) -> Self {
+        Self { kind: "build", search, covers }
+    }
+
+    fn typecheck(search: Search, covers: &'static [&'static str]) -> Self {
+        Self { kind: "typecheck", search, covers }
+    }
+}
+
+/// Lists the steps of a project. `changed` names the files that Python is asked to compile; all where empty.
+pub(crate) fn steps(project: &Project, mode: BuildMode, changed: &[String]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    steps.extend(node(project));
+    steps.extend(rust(project));
+    steps.extend(go(project));
+    steps.extend(python(project, changed));
+    steps.extend(jvm(project));
+    steps.extend(others(project));
+    steps.retain(|step| match mode {
+        BuildMode::Build => step.kind == "build",
+        BuildMode::Typecheck => step.kind == "typecheck",
+        BuildMode::Both => true,
+    });
+    steps
+}
+
+const NODE: &[&str] = &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte", "json", "css"];
+
+fn node(project: &Project) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if project.script("build").is_some() {
+        steps.push(Step::build(project.run_script("npm build", "build"), NODE));
+    }
+    let named = ["typecheck", "type-check", "check-types"].into_iter().find(|name| project.script(name).is_some());
+    if let Some(script) = named {
+        steps.push(Step::typecheck(project.run_script("npm typecheck", script), NODE));
+    } else if project.has("tsconfig.json") {
+        let words = ["--noEmit", "--pretty", "false"];
+        let found = match project.local_bin("tsc") {
+            Some(program) => Search::Found(Tool::at("tsc", program, &words)),
+            None => installed("tsc", "tsc", &words),
+        };
+        steps.push(Step::typecheck(found, NODE));
+    }
+    steps
+}
+
+fn rust(project: &Project) -> Vec<Step> {
+    if !project.has("Cargo.toml") {
+        return Vec::new();
+    }
+    let covers = &["rs", "toml"];
+    let check = ["check", "--quiet", "--all-targets", "--message-format", "short"];
+    vec![
+        Step::build(installed("cargo", "cargo", &["build", "--quiet", "--message-format", "short"]), covers),
+        Step::typecheck(installed("cargo", "cargo", &check), covers),
+    ]
+}
+
+fn go(project: &Project) -> Vec<Step> {
+    if !project.has("go.mod") {
+        return Vec::new();
+    }
+    let covers = &["go", "mod"];
+    vec![
+        Step::build(installed("go", "go", &["build", "./..."]), covers),
+        Step::typecheck(installed("go vet", "go", &["vet", "./..."]), covers),
+    ]
+}
+
+fn python(project: &Project, changed: &[String]) -> Vec<Step> {
+    let signs = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "tox.ini"];
+    let is_python = |path: &&String| path.ends_with(".py");
+    let files: Vec<&String> = if changed.is_empty() {
+        project.files().iter().filter(is_python).take(PYTHON_FILES).collect()
+    } else {
+        changed.iter().filter(is_python).take(PYTHON_FILES).collect()
+    };
+    if files.is_empty() || !(project.has_any(&signs) || !changed.is_empty() || project.has_ending(&[".py"])) {
+        return Vec::new();
+    }
+    let program = if process::spawn::which("python3").is_some() { "python3" } else { "python" };
+    let compile = match installed("python", program, &["-I", "-c", PYTHON]) {
+        Search::Found(tool) => Search::Found(tool.with(files.into_iter().cloned())),
+        other => other,
+    };
+    let mut steps = vec![Step::build(compile, &["py"])];
+    if project.has_any(&["mypy.ini", ".mypy.ini"]) || project.says("pyproject.toml", "[tool.mypy") {
+        let words = ["--no-color-output", "--show-column-numbers", "."];
+        steps.push(Step::typecheck(installed("mypy", "mypy", &words), &["py", "pyi"]));
+    } else if project.has("pyrightconfig.json") || project.says("pyproject.toml", "[tool.pyright") {
+        steps.push(Step::typecheck(installed("pyright", "pyright", &[]), &["py", "pyi"]));
+    }
+    steps
+}
+
+fn jvm(project: &Project) -> Vec<Step> {
+    let covers = &["java", "kt", "kts", "scala", "groovy", "xml", "gradle"];
+    if project.has("pom.xml") {
+        return vec![Step::build(wrapped(project, "mvnw", "maven", "mvn", &["-q", "-B", "test-compile"]), covers)];
+    }
+    if project.has_any(&["build.gradle", "build.gradle.kts"]) {
+        let words = ["--quiet", "--console=plain", "testClasses"];
+        return vec![Step::build(wrapped(project, "gradlew", "gradle", "gradle", &words), covers)];
+    }
+    Vec::new()
+}
+
+fn others(project: &Project) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if project.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"]) {
+        let words = ["build", "--nologo", "--verbosity", "quiet"];
+        steps.push(Step::build(installed("dotnet", "dotnet", &words), &["cs", "fs", "vb", "csproj", "sln"]));
+    }
+    if project.has("Package.swift") {
+        steps.push(Step::build(installed("swift", "swift", &["build"]), &["swift"]));
+    }
+    if project.has("pubspec.yaml") {
+        steps.push(Step::typecheck(installed("dart", "dart", &["analyze"]), &["dart", "yaml"]));
+    }
+    let cpp = &["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "txt", "cmake"];
+    if project.has("CMakeLists.txt") {
+        let folder =
+            ["build", "cmake-build-debug", "out"].into_iter().find(|f| project.has(&format!("{f}/CMakeCache.txt")));
+        let search = match folder {
+            Some(folder) => installed("cmake", "cmake", &["--build", folder]),
+            None => Search::NotInstalled("a configured cmake build folder"),
+        };
+        steps.push(Step::build(search, cpp));
+    } else if project.has_any(&["Makefile", "GNUmakefile"]) && steps.is_empty() && project.package().is_null() {
+        let only_c = !project.has_any(&["Cargo.toml", "go.mod", "pyproject.toml", "setup.py", "pom.xml"]);
+        if only_c && project.has_ending(&[".c", ".cc", ".cpp", ".cxx"]) {
+            steps.push(Step::build(installed("make", "make", &[]), cpp));
+        }
+    }
+    if project.has("composer.json") {
+        steps.extend(php(project));
+    }
+    steps
+}
+
+fn php(project: &Project) -> Vec<Step> {
+    let mut steps =
+        vec![Step::build(installed("composer", "composer", &["validate", "--no-check-publish"]), &["php", "json"])];
+    if project.has("vendor/bin/phpstan") {
+        let words = ["analyse", "--no-progress", "--error-format=raw"];
+        let tool = Tool::at("phpstan", "./vendor/bin/phpstan".to_owned(), &words);
+        steps.push(Step::typecheck(Search::Found(tool), &["php"]));
+    }
+    steps
+}

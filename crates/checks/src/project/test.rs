@@ -1,0 +1,317 @@
+//! Which test framework a project uses, and how it is told what to run.
+
+use protocol::verb::check::TestScope;
+
+use super::{Project, Search, Tool, installed, wrapped};
+
+/// A test framework, and what it is asked.
+pub(crate) struct Asked<'a> {
+    pub(crate) scope: TestScope,
+    /// Test files; empty for the whole suite.
+    pub(crate) files: &'a [String],
+    pub(crate) coverage: bool,
+    pub(crate) bail: bool,
+}
+
+type Finder = fn(&Project, &Asked<'_>) -> Search;
+
+/// Finds the framework's command; the first that is installed, else the first that is set up.
+pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
+    let finders: [Finder; 17] = [
+        bun, vitest, jest, mocha, node, pytest, cargo, go, maven, gradle, dotnet, ctest, swift, dart, ruby, php, pester,
+    ];
+    let mut missing = Search::Nothing;
+    for find in finders {
+        match find(project, asked) {
+            Search::Found(tool) => return Search::Found(tool),
+            Search::NotInstalled(name) if missing == Search::Nothing => missing = Search::NotInstalled(name),
+            Search::NotInstalled(_) | Search::Nothing => {}
+        }
+    }
+    missing
+}
+
+/// Adds flags that were asked for, then the files.
+fn told(search: Search, asked: &Asked<'_>, bail: &[&str], coverage: &[&str]) -> Search {
+    match search {
+        Search::Found(mut tool) => {
+            if asked.bail {
+                tool = tool.with(bail.iter().copied());
+            }
+            if asked.coverage {
+                tool = tool.with(coverage.iter().copied());
+            }
+            Search::Found(tool.with(asked.files.iter().cloned()))
+        }
+        Search::NotInstalled(_) | Search::Nothing => search,
+    }
+}
+
+fn local(project: &Project, name: &'static str, words: &[&str]) -> Search {
+    match project.local_bin(name) {
+        Some(program) => Search::Found(Tool::at(name, program, words)),
+        None => installed(name, name, words),
+    }
+}
+
+fn is_run_by_script(project: &Project, word: &str) -> bool {
+    project.script("test").is_some_and(|script| script.contains(word))
+}
+
+fn bun(project: &Project, asked: &Asked<'_>) -> Search {
+    if !is_run_by_script(project, "bun test") && !project.has("bunfig.toml") {
+        return Search::Nothing;
+    }
+    told(installed("bun", "bun", &["test"]), asked, &["--bail"], &["--coverage"])
+}
+
+fn vitest(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.depends_on("vitest") && !is_run_by_script(project, "vitest") {
+        return Search::Nothing;
+    }
+    told(local(project, "vitest", &["run", "--reporter=verbose"]), asked, &["--bail=1"], &["--coverage"])
+}
+
+fn jest(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.depends_on("jest") && !is_run_by_script(project, "jest") {
+        return Search::Nothing;
+    }
+    told(local(project, "jest", &["--verbose", "--colors=false"]), asked, &["--bail"], &["--coverage"])
+}
+
+fn mocha(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.depends_on("mocha") && !is_run_by_script(project, "mocha") {
+        return Search::Nothing;
+    }
+    told(local(project, "mocha", &["--no-color", "--reporter", "spec"]), asked, &["--bail"], &[])
+}
+
+fn node(project: &Project, asked: &Asked<'_>) -> Search {
+    if is_run_by_script(project, "node --test") {
+        return told(installed("node", "node", &["--test"]), asked, &[], &["--experimental-test-coverage"]);
+    }
+    if project.script("test").is_some() && asked.scope == TestScope::All {
+        return project.run_script("npm test", "test");
+    }
+    Search::Nothing
+}
+
+fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
+    let is_set_up = project.has_any(&["pytest.ini", "conftest.py", "tests/conftest.py"])
+        || project.says("pyproject.toml", "pytest")
+        || project.says("setup.cfg", "[tool:pytest]")
+        || project.says("tox.ini", "pytest")
+        || project.says("requirements-dev.txt", "pytest");
+    let has_tests = || project.files().iter().any(|path| super::related::is_python_test(path));
+    if !is_set_up && !has_tests() {
+        return Search::Nothing;
+    }
+    if process::spawn::which("pytest").is_some() {
+        let tool = Tool::new("pytest", &["pytest", "-v", "--color=no", "--tb=short", "-p", "no:cacheprovider"]);
+        return told(Search::Found(tool), asked, &["-x"], &["--cov", "--cov-report=term"]);
+    }
+    if is_set_up {
+        return Search::NotInstalled("pytest");
+    }
+    let mut words = vec!["-m", "unittest", "-v"];
+    if asked.bail {
+        words.push("--failfast");
+    }
+    if asked.files.is_empty() {
+        words.push("discover");
+    }
+    match installed("unittest", "python3", &words) {
+        Search::Found(tool) => Search::Found(tool.with(asked.files.iter().cloned())),
+        other => other,
+    }
+}
+
+fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has("Cargo.toml") {
+        return Search::Nothing;
+    }
+    let mut words = vec!["test".to_owned(), "--color=never".to_owned()];
+    if !asked.bail {
+        words.push("--no-fail-fast".to_owned());
+    }
+    for file in asked.files {
+        let name = file.strip_prefix("tests/").and_then(|rest| rest.strip_suffix(".rs"));
+        if let Some(name) = name.filter(|name| !name.contains('/')) {
+            words.extend(["--test".to_owned(), name.to_owned()]);
+        }
+    }
+    if !asked.files.is_empty() && !words.iter().any(|word| word == "--test") {
+        // Tests inside a source file: the module's name filters them.
+        words.extend(asked.files.first().and_then(|file| module(file)));
+    }
+    match installed("cargo", "cargo", &[]) {
+        Search::Found(tool) => Search::Found(tool.with(words)),
+        other => other,
+    }
+}
+
+/// The module of a source file, as tests in it are named.
+fn module(file: &str) -> Option<String> {
+    let name = file.rsplit('/').next()?.strip_suffix(".rs")?;
+    (!["lib", "main", "mod"].contains(&name)).then(|| name.to_owned())
+}
+
+fn go(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has("go.mod") {
+        return Search::Nothing;
+    }
+    let mut packages: Vec<String> = asked
+        .files
+        .iter()
+        .map(|file| file.rsplit_once('/').map_or_else(|| ".".to_owned(), |(folder, _)| format!("./{folder}")))
+        .collect();
+    packages.sort();
+    packages.dedup();
+    if packages.is_empty() {
+        packages.push("./...".to_owned());
+    }
+    let plain = Asked { files: &packages, ..*asked };
+    told(installed("go-test", "go", &["test", "-v"]), &plain, &["-failfast"], &["-cover"])
+}
+
+/// The classes of test files, as Java tools name them.
+fn classes(files: &[String]) -> Vec<String> {
+    let name = |file: &String| {
+        let name = file.rsplit('/').next()?;
+        name.rsplit_once('.').map(|(class, _)| class.to_owned())
+    };
+    files.iter().filter_map(name).collect()
+}
+
+fn maven(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has("pom.xml") {
+        return Search::Nothing;
+    }
+    let found = wrapped(project, "mvnw", "maven", "mvn", &["-B", "test"]);
+    match found {
+        Search::Found(tool) if !asked.files.is_empty() => {
+            let only = format!("-Dtest={}", classes(asked.files).join(","));
+            Search::Found(tool.with([
+                only.as_str(),
+                "-DfailIfNoTests=false",
+                "-Dsurefire.failIfNoSpecifiedTests=false",
+            ]))
+        }
+        other => other,
+    }
+}
+
+fn gradle(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has_any(&["build.gradle", "build.gradle.kts"]) {
+        return Search::Nothing;
+    }
+    match wrapped(project, "gradlew", "gradle", "gradle", &["test", "--console=plain"]) {
+        Search::Found(tool) => {
+            let only = classes(asked.files).into_iter().flat_map(|class| ["--tests".to_owned(), format!("*{class}")]);
+            Search::Found(tool.with(only))
+        }
+        other => other,
+    }
+}
+
+fn dotnet(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"]) {
+        return Search::Nothing;
+    }
+    match installed("dotnet-test", "dotnet", &["test", "--nologo"]) {
+        Search::Found(tool) if !asked.files.is_empty() => {
+            let names: Vec<String> =
+                classes(asked.files).iter().map(|class| format!("FullyQualifiedName~{class}")).collect();
+            Search::Found(tool.with(["--filter".to_owned(), names.join("|")]))
+        }
+        other => other,
+    }
+}
+
+fn ctest(project: &Project, asked: &Asked<'_>) -> Search {
+    let folder = ["build", "cmake-build-debug", "out"].into_iter();
+    let Some(folder) = folder.into_iter().find(|folder| project.has(&format!("{folder}/CTestTestfile.cmake"))) else {
+        return Search::Nothing;
+    };
+    let plain = Asked { files: &[], ..*asked };
+    let words = ["--test-dir", folder, "--output-on-failure"];
+    told(installed("ctest", "ctest", &words), &plain, &["--stop-on-failure"], &[])
+}
+
+fn swift(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has("Package.swift") {
+        return Search::Nothing;
+    }
+    match installed("swift-test", "swift", &["test"]) {
+        Search::Found(tool) => {
+            let only = classes(asked.files).into_iter().flat_map(|class| ["--filter".to_owned(), class]);
+            Search::Found(tool.with(only))
+        }
+        other => other,
+    }
+}
+
+fn dart(project: &Project, asked: &Asked<'_>) -> Search {
+    if !project.has("pubspec.yaml") {
+        return Search::Nothing;
+    }
+    let flutter = project.says("pubspec.yaml", "sdk: flutter");
+    let program = if flutter { "flutter" } else { "dart" };
+    told(installed("dart-test", program, &["test"]), asked, &["--fail-fast"], &["--coverage=coverage"])
+}
+
+fn ruby(project: &Project, asked: &Asked<'_>) -> Search {
+    if project.has(".rspec") || project.says("Gemfile", "rspec") {
+        return told(
+            installed("rspec", "rspec", &["--no-color", "--format", "documentation"]),
+            asked,
+            &["--fail-fast"],
+            &[],
+        );
+    }
+    if !project.files().iter().any(|path| path.starts_with("test/") && path.ends_with("_test.rb")) {
+        return Search::Nothing;
+    }
+    match asked.files {
+        [] => installed("minitest", "rake", &["test"]),
+        files => {
+            let load: Vec<String> = files.iter().flat_map(|file| ["-r".to_owned(), format!("./{file}")]).collect();
+            match installed("minitest", "ruby", &["-Itest", "-Ilib"]) {
+                Search::Found(tool) => Search::Found(tool.with(load).with(["-e", ""])),
+                other => other,
+            }
+        }
+    }
+}
+
+/// A Laravel application shows at least two of three signs.
+fn is_laravel(project: &Project) -> bool {
+    let signs =
+        [project.has("artisan"), project.says("composer.json", "laravel/framework"), project.has("config/app.php")];
+    signs.iter().filter(|sign| **sign).count() >= 2
+}
+
+fn php(project: &Project, asked: &Asked<'_>) -> Search {
+    if is_laravel(project) {
+        return told(installed("laravel", "php", &["artisan", "test"]), asked, &["--stop-on-failure"], &["--coverage"]);
+    }
+    for name in ["pest", "phpunit"] {
+        let program = format!("vendor/bin/{name}");
+        if project.has(&program) {
+            let tool = Tool::at(if name == "pest" { "pest" } else { "phpunit" }, format!("./{program}"), &[]);
+            return told(Search::Found(tool), asked, &["--stop-on-failure"], &["--coverage-text"]);
+        }
+    }
+    if project.has_any(&["phpunit.xml", "phpunit.xml.dist"]) {
+        Search::NotInstalled("phpunit")
+    } else {
+        Search::Nothing
+    }
+}
+
+fn pester(project: &Project, _: &Asked<'_>) -> Search {
+    if !project.files().iter().any(|path| path.ends_with(".Tests.ps1")) {
+        return Search::Nothing;
+    }
+    installed("pester", "pwsh", &["-NoProfile", "-NonInteractive", "-Command", "Invoke-Pester -CI"])
+}

@@ -1,0 +1,107 @@
+//! `build_check`
+
+use std::path::Path;
+
+use protocol::error::Failure;
+use protocol::evidence::BuildRun;
+use protocol::finding::{CheckCommand, CommandKind, CommandRun};
+use protocol::verb::check::{BuildCheckReply, BuildCheckRequest, BuildSummary, BuildVerdict, CommandFinding};
+
+use super::folder;
+use crate::Engine;
+use crate::commands::{run as run_command, said};
+use crate::output::findings;
+use crate::project::build::{Step, steps};
+use crate::project::{Project, Search, Tool};
+
+/// Longest run of one command in milliseconds.
+const TIME_MS: u64 = 300_000;
+/// What is kept of the end of a stream.
+const TAIL: (usize, usize) = (10_000, 100);
+
+pub(super) fn run(engine: &Engine, root: &Path, args: &BuildCheckRequest) -> Result<BuildCheckReply, Failure> {
+    let folder = folder(root, args.working_directory.as_deref())?;
+    let changed = args.changed_files.paths();
+    let is_changed_only = match args.scope.as_deref() {
+        None | Some("all") => false,
+        Some("changed") => true,
+        Some(other) => {
+            let other: String = other.chars().take(40).collect();
+            return Err(Failure::new("request.bad-args", format!("the scope `{other}` is neither all nor changed")));
+        }
+    };
+    let project = Project::new(&folder);
+    let all = steps(&project, args.mode, if is_changed_only { &changed } else { &[] });
+    let covered = |step: &Step| {
+        !is_changed_only || step.covers.is_empty() || changed.iter().any(|path| step.covers.contains(&ending(path)))
+    };
+    let wanted: Vec<Step> = all.into_iter().filter(covered).collect();
+    let mut missing = Vec::new();
+    let mut tools: Vec<(&str, Tool)> = Vec::new();
+    for step in wanted {
+        match step.search {
+            Search::Found(tool) => tools.push((step.kind, tool)),
+            Search::NotInstalled(name) => missing.push(name),
+            Search::Nothing => {}
+        }
+    }
+    let limit = args.timeout_ms.unwrap_or(TIME_MS).clamp(1_000, TIME_MS).div_ceil(1_000);
+    let done = tools.iter().map(|(kind, tool)| {
+        let argv = tool.argv.clone();
+        let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit) };
+        (*kind, run_command(&folder, &command, &engine.limits))
+    });
+    Ok(reply(&folder, done.collect(), &missing, changed.len()))
+}
+
+fn ending(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
+fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, missing: &[&str], files: usize) -> BuildCheckReply {
+    let failed = done.iter().filter(|(_, run)| run.exit_code != Some(0)).count();
+    let missing = (!missing.is_empty()).then(|| format!("not installed: {}", missing.join(", ")));
+    let skipped_reason = match (done.is_empty(), missing) {
+        (_, Some(missing)) => Some(missing),
+        (true, None) => Some("nothing here says how it is built".to_owned()),
+        (false, None) => None,
+    };
+    let found: Vec<CommandFinding> = done.iter().flat_map(|(_, run)| findings(folder, &said(run))).collect();
+    BuildCheckReply {
+        verdict: match (failed, done.is_empty()) {
+            (_, true) => BuildVerdict::Info,
+            (0, false) => BuildVerdict::Pass,
+            (_, false) => BuildVerdict::Fail,
+        },
+        summary: BuildSummary {
+            files_scanned: files as u64,
+            runs_count: done.len() as u64,
+            failed_count: failed as u64,
+            skipped_reason,
+        },
+        findings: found,
+        memory: done.first().map_or_else(|| "not limited".to_owned(), |(_, run)| run.memory.clone()),
+        runs: done.into_iter().map(|(kind, run)| build_run(kind, run)).collect(),
+    }
+}
+
+/// Gives a run in the form of the evidence, which has no place for a signal: its words go with the errors.
+fn build_run(kind: &str, run: CommandRun) -> BuildRun {
+    let stderr = if run.exit_code.is_some() { run.stderr } else { format!("{}\n{}", run.stderr, run.ending) };
+    BuildRun {
+        kind: kind.to_owned(),
+        command: run.argv.join(" ").chars().take(500).collect(),
+        cwd: run.cwd,
+        exit_code: run.exit_code.map_or(-1, i64::from),
+        duration_ms: run.duration_ms,
+        stdout_tail: tail(&run.stdout),
+        stderr_tail: tail(&stderr),
+    }
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let text = lines[lines.len().saturating_sub(TAIL.1)..].join("\n");
+    let skipped = text.chars().count().saturating_sub(TAIL.0);
+    text.chars().skip(skipped).collect()
+}

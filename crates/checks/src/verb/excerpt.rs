@@ -1,0 +1,52 @@
+//! The line around a finding, for those result keys that show one. The file is read again; what it holds by then is never
+//! shown without its secrets taken out.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::secrets::redact;
+use crate::source::Reader;
+
+/// The longest excerpt, in characters.
+const CHARS: usize = 100;
+
+/// Files that were read for excerpts.
+pub(super) struct Excerpts<'a> {
+    reader: Reader<'a>,
+    texts: HashMap<String, Vec<u8>>,
+}
+
+// === impl Excerpts ===
+
+impl<'a> Excerpts<'a> {
+    pub(super) fn new(root: &'a Path, most: u64) -> Self {
+        Self { reader: Reader { root, blobs: None, most }, texts: HashMap::new() }
+    }
+
+    /// Gives a line, without secrets.
+    pub(super) fn line(&mut self, path: &str, line: u32) -> String {
+        cut(&redact(self.raw(path, line).trim()))
+    }
+
+    /// Gives the plain words of a line before a column. Words that could be part of a secret are left out.
+    pub(super) fn words_before(&mut self, path: &str, line: u32, column: u32) -> String {
+        let text = self.raw(path, line);
+        let before: String = text.chars().take((column as usize).saturating_sub(1)).collect();
+        let is_plain = |word: &&str| {
+            word.chars().count() <= 40 && word.chars().filter(char::is_ascii_digit).count() < 3 && !word.contains('@')
+        };
+        let words: Vec<&str> = before.split_whitespace().filter(is_plain).collect();
+        cut(&redact(&words.join(" ")))
+    }
+
+    fn raw(&mut self, path: &str, line: u32) -> String {
+        let text =
+            self.texts.entry(path.to_owned()).or_insert_with(|| self.reader.read(Path::new(path)).unwrap_or_default());
+        let line = text.split(|byte| *byte == b'\n').nth((line as usize).saturating_sub(1)).unwrap_or_default();
+        String::from_utf8_lossy(&line[..line.len().min(2_000)]).into_owned()
+    }
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(CHARS).collect()
+}

@@ -1,0 +1,57 @@
+//! `lint`
+
+use std::path::Path;
+
+use protocol::error::Failure;
+use protocol::finding::{CheckCommand, CommandKind, CommandRun};
+use protocol::verb::check::{LintReply, LintRequest};
+
+use super::folder;
+use crate::Engine;
+use crate::commands::{has_started, run as run_command, said};
+use crate::output::findings;
+use crate::project::{Project, Search, lint};
+
+/// Longest run in milliseconds: usual, and at most.
+const TIME_MS: (u64, u64) = (60_000, 300_000);
+
+pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<LintReply, Failure> {
+    let folder = folder(root, args.working_directory.as_deref())?;
+    let mut reply = LintReply { mode: args.mode, memory: "not limited".into(), ..LintReply::default() };
+    let tool = match lint::linter(&Project::new(&folder), args.mode) {
+        Search::Found(tool) => tool,
+        Search::NotInstalled(name) => {
+            reply.message = format!("{name} is set up here, but it is not installed: nothing was linted");
+            reply.linter = Some(name.to_owned());
+            return Ok(reply);
+        }
+        Search::Nothing => {
+            reply.message = "no linter is set up here: nothing was linted".into();
+            return Ok(reply);
+        }
+    };
+    let limit = args.timeout_ms.unwrap_or(TIME_MS.0).clamp(1_000, TIME_MS.1);
+    let command =
+        CheckCommand { kind: CommandKind::Lint, argv: tool.argv, cwd: None, time_limit_s: Some(limit.div_ceil(1_000)) };
+    let done = run_command(&folder, &command, &engine.limits);
+    let output = said(&done);
+    reply.success = done.exit_code == Some(0);
+    reply.findings = findings(&folder, &output);
+    reply.message = message(tool.name, &done, reply.findings.len());
+    reply.linter = Some(tool.name.to_owned());
+    reply.command = done.argv;
+    reply.exit_code = done.exit_code;
+    reply.output = output;
+    reply.memory = done.memory;
+    Ok(reply)
+}
+
+fn message(name: &str, run: &CommandRun, findings: usize) -> String {
+    match run.exit_code {
+        Some(0) if findings == 0 => format!("{name} has nothing to say"),
+        Some(0) => format!("{name} passed with {findings} remarks"),
+        Some(code) => format!("{name} refused with exit code {code}, {findings} findings"),
+        None if has_started(run) => format!("{name} did not end by itself: {}", run.ending),
+        None => format!("{name} {}", run.ending),
+    }
+}

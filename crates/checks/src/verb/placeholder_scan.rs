@@ -1,0 +1,69 @@
+//! `placeholder_scan`
+
+use std::path::Path;
+
+use protocol::error::Failure;
+use protocol::evidence::PlaceholderFinding;
+use protocol::finding::{CheckName, CheckVerdict, Finding};
+use protocol::verb::check::{PlaceholderScanReply, PlaceholderScanRequest};
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::excerpt::Excerpts;
+use super::{base, folder, globs, is_named, report, request};
+use crate::Engine;
+use crate::placeholder::PlaceholderScan;
+
+/// The largest program that a pattern may become.
+const PATTERN_BYTES: usize = 1 << 20;
+
+pub(super) fn run(
+    engine: &Engine,
+    root: &Path,
+    args: &PlaceholderScanRequest,
+) -> Result<PlaceholderScanReply, Failure> {
+    let folder = folder(root, args.working_directory.as_deref())?;
+    let allowed = globs(&args.allow_globs.list())?;
+    let deny = args.deny_patterns.list().into_iter().map(pattern).collect::<Result<_, _>>()?;
+    let paths = args.changed_files.paths();
+    let check = PlaceholderScan { all_is_change: !paths.is_empty(), deny };
+    let request = request(&folder, CheckName::PlaceholderScan, base(args.base.as_ref()), paths);
+    let (report, failures) = report(engine.look(&request, check).reply)?;
+    let mut excerpts = Excerpts::new(&folder, engine.limits.file_bytes);
+    let wanted = || report.findings.iter().filter(|finding| !is_named(&allowed, &finding.path));
+    let findings: Vec<_> = wanted().filter(|found| found.blocks).map(|found| finding(found, &mut excerpts)).collect();
+    let pre_existing = wanted().filter(|finding| !finding.is_new).count() as u64;
+    let verdict = match report.verdict {
+        CheckVerdict::Fail if findings.is_empty() => CheckVerdict::Pass,
+        verdict => verdict,
+    };
+    Ok(PlaceholderScanReply { verdict, findings, summary: report.summary, pre_existing, failures })
+}
+
+fn pattern(text: String) -> Result<(String, Regex), Failure> {
+    let built = RegexBuilder::new(&text).case_insensitive(true).size_limit(PATTERN_BYTES).build();
+    let pattern = built.map_err(|_| {
+        let shown: String = text.chars().take(100).collect();
+        Failure::new("request.bad-args", format!("the pattern `{shown}` can't be used"))
+    })?;
+    Ok((text, pattern))
+}
+
+fn finding(finding: &Finding, excerpts: &mut Excerpts<'_>) -> PlaceholderFinding {
+    PlaceholderFinding {
+        path: finding.path.clone(),
+        line: u64::from(finding.span.start_line),
+        kind: kind(&finding.rule).to_owned(),
+        excerpt: excerpts.line(&finding.path, finding.span.start_line),
+        rule_id: finding.rule.clone(),
+    }
+}
+
+/// The swarm document's word for where a placeholder stands.
+pub(crate) fn kind(rule: &str) -> &'static str {
+    match rule.strip_prefix("placeholder/").unwrap_or(rule) {
+        rule if rule.starts_with("comment-") || rule.starts_with("custom") => "comment",
+        rule if rule.starts_with("text-") => "string",
+        rule if rule.starts_with("code-") => "function_body",
+        _ => "other",
+    }
+}

@@ -1,0 +1,83 @@
+//! `pre_check_batch` as a gate. The repository's own linter is no part of it: commands that came with a repository run only
+//! where the plan names them, and the plan is trusted.
+
+use std::time::Duration;
+
+use protocol::evidence::{Detail, Verdict};
+use protocol::finding::{Base, CheckRequest};
+use protocol::run::GateVerdict;
+use protocol::verb::Verb;
+use protocol::verb::check::{CheckCall, Part, PreCheckBatch, PreCheckBatchReply, SecretscanReply};
+use serde_json::json;
+
+use super::REASONS;
+use crate::effect::Ctx;
+use crate::error::shape;
+use crate::evidence::Found;
+use crate::{Error, event};
+
+pub(super) async fn run(ctx: &Ctx, request: &CheckRequest, limit: Duration) -> Result<PreCheckBatchReply, Error> {
+    let base = if let Base::Rev(rev) = &request.base { Some(rev.clone()) } else { None };
+    let call = CheckCall {
+        id: request.id.clone(),
+        verb: PreCheckBatch::NAME.to_owned(),
+        root: request.root.clone(),
+        args: json!({ "base": base, "may_run_commands": false }),
+    };
+    let reply = ctx.inner.checker.call(&call, false, limit).await.map_err(Error::from)?;
+    serde_json::from_value(reply).map_err(shape("the answer of pre_check_batch"))
+}
+
+/// A batch of which some parts did not look lets the change through and says so.
+pub(super) fn judge(reply: &PreCheckBatchReply) -> (GateVerdict, Vec<String>) {
+    let verdict = match reply.status.as_str() {
+        "pass" | "nothing_to_check" => GateVerdict::Pass,
+        "incomplete" => GateVerdict::Warn,
+        _ => GateVerdict::Fail,
+    };
+    let mut reasons = vec![reply.message.clone()];
+    if verdict == GateVerdict::Fail {
+        reasons.extend(findings(reply).into_iter().take(REASONS));
+    }
+    (verdict, reasons)
+}
+
+fn findings(reply: &PreCheckBatchReply) -> Vec<String> {
+    let errors = parts(reply).filter(|part| !part.passed).filter_map(|part| part.error.clone());
+    let secrets = secrets(reply).into_iter().flat_map(|reply| reply.findings);
+    let secrets = secrets.filter(|finding| finding.is_new && finding.allowed.is_none());
+    errors
+        .map(|error| event::cut(&error, 400))
+        .chain(secrets.map(|finding| format!("{}:{} a secret: {}", finding.path, finding.line, finding.kind)))
+        .collect()
+}
+
+fn parts(reply: &PreCheckBatchReply) -> impl Iterator<Item = &Part> {
+    [&reply.lint, &reply.secretscan, &reply.sast_scan, &reply.quality_budget].into_iter()
+}
+
+fn secrets(reply: &PreCheckBatchReply) -> Option<SecretscanReply> {
+    serde_json::from_value(reply.secretscan.result.clone()?).ok()
+}
+
+/// The batch in the form of evidence: what its only part that looks at secrets has found.
+pub(super) fn evidence(reply: &PreCheckBatchReply) -> Found {
+    let secrets = secrets(reply);
+    let verdict = match judge(reply).0 {
+        GateVerdict::Pass if reply.status == "nothing_to_check" => Verdict::Skip,
+        GateVerdict::Pass => Verdict::Pass,
+        GateVerdict::Warn | GateVerdict::NotConfigured => Verdict::Warn,
+        GateVerdict::Fail | GateVerdict::Error => Verdict::Fail,
+    };
+    Found {
+        gate: PreCheckBatch::NAME.to_owned(),
+        verdict,
+        summary: reply.message.clone(),
+        detail: Detail::Secretscan {
+            findings_count: secrets.as_ref().map_or(0, |reply| reply.count),
+            scan_directory: None,
+            files_scanned: secrets.as_ref().map_or(0, |reply| reply.files_scanned),
+            skipped_files: secrets.as_ref().map_or(0, |reply| reply.skipped_files),
+        },
+    }
+}

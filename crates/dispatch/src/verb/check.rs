@@ -1,0 +1,54 @@
+//! The checks as verbs: asked of the checking child, in the caller's own work tree.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use protocol::error::Failure;
+use protocol::id::WorkerId;
+use protocol::verb::Verb;
+use protocol::verb::check::{BuildCheck, CheckCall, Lint, PreCheckBatch, TestRunner};
+use serde_json::Value;
+
+use crate::work::WORKERS;
+use crate::{Dispatch, Error, plan};
+
+impl Dispatch {
+    /// Calls a check by its name. A worker's check is about its own work tree, everybody else's about the repository.
+    ///
+    /// # Errors
+    /// What the check refuses, or that the checking child broke or took too long.
+    pub async fn check(&self, verb: &'static str, args: Value, worker: Option<&WorkerId>) -> Result<Value, Failure> {
+        let root = self.root_of(worker)?;
+        let call = CheckCall { id: None, verb: verb.to_owned(), root: plan::text(&root), args };
+        let runs_commands = runs_commands(verb, &call.args);
+        let limit = if runs_commands { self.inner.config.gate_limit } else { Duration::from_secs(120) };
+        self.inner.checker.call(&call, runs_commands, limit).await
+    }
+
+    fn root_of(&self, worker: Option<&WorkerId>) -> Result<PathBuf, Error> {
+        let Some(worker) = worker else { return Ok(self.inner.config.repo.root().to_owned()) };
+        let row = self.inner.store.get(WORKERS, &[worker.as_str().into()])?;
+        let row = row.ok_or_else(|| Error::Missing(format!("the worker {worker}")))?;
+        Ok(PathBuf::from(row.try_text("worktree")?))
+    }
+}
+
+/// Whether a call may start commands of the repository: those get a child of their own.
+fn runs_commands(verb: &str, args: &Value) -> bool {
+    [Lint::NAME, BuildCheck::NAME, TestRunner::NAME].contains(&verb)
+        || (verb == PreCheckBatch::NAME && args["may_run_commands"] != false)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_may_run_commands_is_told_from_what_only_reads() {
+        assert!(runs_commands("lint", &json!({})) && runs_commands("pre_check_batch", &json!({})));
+        assert!(!runs_commands("pre_check_batch", &json!({ "may_run_commands": false })));
+        assert!(!runs_commands("secretscan", &Value::Null));
+    }
+}

@@ -1,0 +1,101 @@
+//! `check_gate_status`: what the log says about the gates of a task.
+
+use std::collections::BTreeMap;
+
+use protocol::error::Failure;
+use protocol::id::RunId;
+use protocol::run::{GateVerdict, RunEvent, TaskView};
+use protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
+use store::Filter;
+
+use super::{find_target, run_id};
+use crate::evidence::{has_passed, passed_at};
+use crate::{Dispatch, Error, plan, report};
+
+impl Dispatch {
+    /// Says which gates a task has passed.
+    ///
+    /// # Errors
+    /// An unknown run or task, or a failure of the store.
+    pub async fn check_gate_status(&self, request: &CheckGateStatusRequest) -> Result<CheckGateStatusReply, Error> {
+        let (row, task) = find_target(&self.inner, &request.task_id)?;
+        let run = run_id(&row)?;
+        let unknown = || Failure::new("dispatch.unknown-task", format!("{run} has no task {}", request.task_id));
+        let task = task.ok_or_else(unknown)?;
+        let views = report::views(&self.inner, &run).await?;
+        let view = views.iter().find(|view| view.task == task).ok_or_else(unknown)?;
+        let fixed = crate::engine::load(&self.inner, &run)?;
+        let required = plan::gates(&fixed.settings(&task)?.1);
+        let times = self.times(&run, view)?;
+        Ok(status(&run, view, required, &times))
+    }
+
+    /// When each gate of the present attempt spoke.
+    fn times(&self, run: &RunId, view: &TaskView) -> Result<BTreeMap<String, String>, Error> {
+        let filter = Filter::all().subject(format!("run/{run}"));
+        let (mut after, mut times) = (0, BTreeMap::new());
+        loop {
+            let page = self.inner.store.events(after, &filter, 1000)?;
+            let Some(last) = page.last() else { return Ok(times) };
+            after = last.lsn;
+            for event in &page {
+                if let Some(RunEvent::GateReported { task, attempt, gate, .. }) = event.fact::<RunEvent>()
+                    && task == view.task
+                    && attempt == view.attempt
+                {
+                    times.insert(gate, event.ts.to_string());
+                }
+            }
+        }
+    }
+}
+
+fn status(
+    run: &RunId,
+    view: &TaskView,
+    mut required: Vec<String>,
+    times: &BTreeMap<String, String>,
+) -> CheckGateStatusReply {
+    required.extend(view.gates.iter().filter(|report| report.required).map(|report| report.gate.clone()));
+    required.sort();
+    required.dedup();
+    let verdict = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
+    let (not_configured, required): (Vec<String>, Vec<String>) =
+        required.into_iter().partition(|gate| verdict(gate) == Some(GateVerdict::NotConfigured));
+    let (passed_gates, missing_gates): (Vec<String>, Vec<String>) =
+        required.iter().cloned().partition(|gate| verdict(gate).is_some_and(has_passed));
+    let status = match (view.gates.is_empty(), missing_gates.is_empty()) {
+        (true, _) => GateStatus::NoEvidence,
+        (false, true) => GateStatus::AllPassed,
+        (false, false) => GateStatus::Incomplete,
+    };
+    let at = |gate: &String| (gate.clone(), passed_at(run, times.get(gate).cloned().unwrap_or_default()));
+    CheckGateStatusReply {
+        task_id: view.task.to_string(),
+        status,
+        gates: passed_gates.iter().map(at).collect(),
+        message: message(status, &missing_gates, &not_configured),
+        required_gates: required,
+        passed_gates,
+        missing_gates,
+        not_configured,
+        todo_scan: None,
+        secretscan_verdict: match verdict("secretscan").or_else(|| verdict("pre_check_batch")) {
+            Some(GateVerdict::Pass | GateVerdict::Warn) => SecretscanVerdict::Pass,
+            Some(GateVerdict::Fail) => SecretscanVerdict::Fail,
+            Some(GateVerdict::Error | GateVerdict::NotConfigured) | None => SecretscanVerdict::NotRun,
+        },
+    }
+}
+
+fn message(status: GateStatus, missing: &[String], not_configured: &[String]) -> String {
+    let gaps = match not_configured {
+        [] => String::new(),
+        names => format!("; not configured: {}", names.join(", ")),
+    };
+    match status {
+        GateStatus::AllPassed => format!("every gate has passed{gaps}"),
+        GateStatus::Incomplete => format!("missing or refused: {}{gaps}", missing.join(", ")),
+        GateStatus::NoEvidence => "no gate has spoken about the present attempt".to_owned(),
+    }
+}

@@ -1,0 +1,106 @@
+//! `evidence_check`: whether finished tasks have their evidence, and it says what the log says.
+
+use protocol::error::Failure;
+use protocol::plan::TaskId;
+use protocol::run::{GateVerdict, TaskState, TaskView};
+use protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
+
+use super::{find_run, run_id};
+use crate::plan::RunPlan;
+use crate::{Dispatch, Error, evidence, report};
+
+/// The most stars in a pattern.
+const STARS: usize = 5;
+
+impl Dispatch {
+    /// Checks the finished tasks of a run.
+    ///
+    /// # Errors
+    /// An unknown run, a pattern that can't be used, or a failure of the store or of the evidence's folder.
+    pub async fn evidence_check(&self, request: &EvidenceCheckRequest) -> Result<EvidenceCheckReply, Error> {
+        let pattern = request.task_id.as_deref().unwrap_or("*");
+        if pattern.len() > 100 || pattern.matches('*').count() > STARS {
+            return Err(Failure::new("request.bad-args", "the pattern of tasks is too long").into());
+        }
+        let row = find_run(&self.inner, request.run.as_deref())?;
+        let run = run_id(&row)?;
+        let plan = crate::engine::load(&self.inner, &run)?;
+        let asked = request.required_types.list();
+        let views = report::views(&self.inner, &run).await?;
+        let is_wanted =
+            |view: &&TaskView| matches!(view.state, TaskState::Merged { .. }) && fits(pattern, view.task.as_str());
+        let (mut completed, mut full, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
+        for view in views.iter().filter(is_wanted) {
+            completed.push(view.task.to_string());
+            let found = evidence::stands(&self.inner.config, &run, view)?;
+            match gap(&plan, view, &asked, &found)? {
+                None => full.push(view.task.to_string()),
+                Some(gap) => gaps.push(gap),
+            }
+        }
+        let completeness = (!completed.is_empty()).then(|| full.len() as f64 / completed.len() as f64);
+        let required_types = if asked.is_empty() { vec!["the gates of each task".to_owned()] } else { asked };
+        Ok(EvidenceCheckReply {
+            completed_tasks: completed,
+            tasks_with_full_evidence: full,
+            completeness,
+            required_types,
+            gaps,
+        })
+    }
+}
+
+fn gap(
+    plan: &RunPlan,
+    view: &TaskView,
+    asked: &[String],
+    found: &[(String, &'static str)],
+) -> Result<Option<EvidenceGap>, Error> {
+    let by_gate = asked.is_empty();
+    let required: Vec<String> = if by_gate {
+        let counted =
+            view.gates.iter().filter(|report| report.required && report.verdict != GateVerdict::NotConfigured);
+        counted.map(|report| report.gate.clone()).collect()
+    } else {
+        asked.to_vec()
+    };
+    let has = |wanted: &str| found.iter().any(|(gate, kind)| gate == wanted || *kind == alias(wanted));
+    let (present, missing): (Vec<String>, Vec<String>) = required.into_iter().partition(|wanted| has(wanted));
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let task_name = name(plan, &view.task)?;
+    Ok(Some(EvidenceGap { task_id: view.task.to_string(), task_name, missing, present }))
+}
+
+fn name(plan: &RunPlan, task: &TaskId) -> Result<String, Error> {
+    Ok(crate::prompt::title(&plan.settings(task)?.0).to_owned())
+}
+
+/// The type of evidence that the swarm document's agents stand for.
+fn alias(wanted: &str) -> &str {
+    match wanted {
+        "reviewer" => "review",
+        "test_engineer" | "test_runner" => "test",
+        "build_check" => "build",
+        other => other,
+    }
+}
+
+/// Matches a name against a pattern in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(name) = name.strip_prefix(start) else { return false };
+    rest.is_empty() || name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| fits(rest, &name[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        assert!(fits("*", "1.2") && fits("1.*", "1.2.3") && fits("*.2", "1.2") && fits("1.2", "1.2"));
+        assert!(!fits("1.*", "2.1") && !fits("*.3", "1.2") && !fits("", "1.2"));
+    }
+}
