@@ -12,6 +12,10 @@ use crate::source::{Base, Source};
 
 mod brackets;
 mod caution;
+mod forgiven;
+mod go;
+mod java;
+mod javascript;
 mod parsers;
 mod problem;
 mod python;
@@ -65,15 +69,12 @@ impl FileCheck for SyntaxCheck {
     }
 }
 
-/// Lists what is wrong with a text: the grammar's view, for Rust that of the parser which procedural macros use, and for
-/// Python what the grammar forgives.
+/// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
+/// that of the parser which procedural macros use.
 fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
     let seen = problem::all(tree, text);
-    if language == Language::Python && seen.is_empty() {
-        return python::mistakes(tree, text);
-    }
     if language != Language::Rust {
-        return seen;
+        return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
     }
     match rust::opinion(text) {
         rust::Opinion::Fine => Vec::new(),
