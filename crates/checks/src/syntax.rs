@@ -20,6 +20,7 @@ mod parsers;
 mod problem;
 mod python;
 mod rust;
+mod tidied;
 
 use caution::Caution;
 pub(crate) use parsers::Parsers;
@@ -76,7 +77,7 @@ fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec
     if language != Language::Rust {
         return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
     }
-    match rust::opinion(text) {
+    match rust::opinion(&tidied::tidied(language, text)) {
         rust::Opinion::Fine => Vec::new(),
         rust::Opinion::Wrong(problem) if seen.is_empty() => vec![problem],
         rust::Opinion::Wrong(_) | rust::Opinion::None => seen,

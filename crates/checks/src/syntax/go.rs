@@ -34,7 +34,10 @@ fn outline(file: Node<'_>) -> Option<Problem> {
     for part in rest {
         match part.kind() {
             "import_declaration" if !has_declaration => {}
-            "function_declaration" | "method_declaration" | "const_declaration" | "type_declaration"
+            "function_declaration"
+            | "method_declaration"
+            | "const_declaration"
+            | "type_declaration"
             | "var_declaration" => has_declaration = true,
             _ => return Some(super::forgiven::problem(*part, Kind::Unreadable)),
         }
@@ -42,12 +45,16 @@ fn outline(file: Node<'_>) -> Option<Problem> {
     None
 }
 
-/// Either all parameters have names or none has.
+/// Where one parameter has a name all have; one without a type takes that of the next.
 fn half_named(list: Node<'_>) -> Option<Problem> {
     let is_named = |parameter: &Node<'_>| parameter.child_by_field_name("name").is_some();
     let parameters: Vec<Node<'_>> = children(list).into_iter().filter(Node::is_named).collect();
-    let first = parameters.first().map(is_named)?;
-    parameters.iter().find(|parameter| is_named(parameter) != first).map(|parameter| missing(*parameter, "a name"))
+    let last = *parameters.last().filter(|_| parameters.iter().any(is_named))?;
+    let is_bare_name = |parameter: &Node<'_>| {
+        parameter.child_by_field_name("type").is_some_and(|only| only.kind() == "type_identifier") && *parameter != last
+    };
+    let nameless = parameters.iter().find(|parameter| !is_named(parameter) && !is_bare_name(parameter));
+    nameless.map(|parameter| missing(*parameter, "a name"))
 }
 
 /// A line end closes a statement: a list goes on behind it only after a comma.

@@ -97,12 +97,15 @@ fn no_statement(statement: Node<'_>) -> Option<Problem> {
             | "line_comment"
             | "block_comment"
     );
-    (!may_stand).then(|| super::forgiven::problem(expression, Kind::Unreadable))
+    // The value of a `case` in a switch expression.
+    let is_value = || statement.parent().is_some_and(|parent| parent.kind() == "switch_rule");
+    (!may_stand && !is_value()).then(|| super::forgiven::problem(expression, Kind::Unreadable))
 }
 
 fn repeated_modifier(modifiers: Node<'_>) -> Option<Problem> {
     let words: Vec<Node<'_>> = children(modifiers).into_iter().filter(|child| !child.is_named()).collect();
-    let twice = words.iter().enumerate().find(|(at, word)| words[..*at].iter().any(|other| other.kind() == word.kind()));
+    let twice =
+        words.iter().enumerate().find(|(at, word)| words[..*at].iter().any(|other| other.kind() == word.kind()));
     twice.map(|(_, word)| unexpected(*word, word.kind()))
 }
 
@@ -111,7 +114,13 @@ fn foreign_constructor(constructor: Node<'_>, text: &[u8]) -> Option<Problem> {
     let name = constructor.child_by_field_name("name")?;
     let class = above(
         constructor,
-        &["class_declaration", "enum_declaration", "record_declaration", "object_creation_expression", "interface_declaration"],
+        &[
+            "class_declaration",
+            "enum_declaration",
+            "record_declaration",
+            "object_creation_expression",
+            "interface_declaration",
+        ],
     )?;
     let own = class.child_by_field_name("name").map(|name| &text[name.byte_range()]);
     (own != Some(&text[name.byte_range()])).then(|| missing(name, "a return type"))
@@ -148,7 +157,9 @@ fn too_large(literal: Node<'_>, text: &[u8]) -> Option<Problem> {
         u128::from_str_radix(digits, 16).is_ok_and(|number| number >> bits == 0)
     } else {
         let is_negated = || {
-            literal.parent().is_some_and(|parent| parent.kind() == "unary_expression" && text[parent.start_byte()] == b'-')
+            literal
+                .parent()
+                .is_some_and(|parent| parent.kind() == "unary_expression" && text[parent.start_byte()] == b'-')
         };
         let most = 1_u128 << (bits - 1);
         digits.parse::<u128>().is_ok_and(|number| number < most || (number == most && is_negated()))

@@ -102,7 +102,9 @@ fn is_strict(tree: &Tree, text: &[u8]) -> bool {
 impl File<'_> {
     fn mistake(&self, node: Node<'_>) -> Option<Problem> {
         match node.kind() {
-            "identifier" | "shorthand_property_identifier" | "shorthand_property_identifier_pattern"
+            "identifier"
+            | "shorthand_property_identifier"
+            | "shorthand_property_identifier_pattern"
             | "statement_identifier" => self.name(node),
             "object" | "object_pattern" | "arguments" | "formal_parameters" | "export_clause" | "named_imports"
             | "type_arguments" | "type_parameters" => empty_item(node),
@@ -111,6 +113,7 @@ impl File<'_> {
             "expression_statement" => self.declaration_as_expression(node),
             "binary_expression" | "unary_expression" | "await_expression" => self.loose_operand(node),
             "union_type" | "intersection_type" => doubled_bar(node),
+            "for_in_statement" => self.awaiting_loop(node),
             "lexical_declaration" | "variable_declaration" if self.dialect == Dialect::JavaScript => no_value(node),
             _ => None,
         }
@@ -133,8 +136,11 @@ impl File<'_> {
         }
     }
 
-    /// Tells whether `await` is a keyword here.
+    /// Tells whether `await` is a keyword here. `await (x)` looks like a call to the grammar.
     fn waits(&self, node: Node<'_>) -> bool {
+        if node.parent().is_none_or(|parent| parent.kind() == "call_expression") {
+            return false;
+        }
         match above(node, FUNCTIONS) {
             Some(function) if function.kind() == "program" => self.is_module,
             Some(function) => is_async(function),
@@ -169,6 +175,13 @@ impl File<'_> {
         }
         let may_wait = node.kind() != "await_expression" || self.dialect == Dialect::TypeScript || self.may_wait(node);
         (!may_wait).then(|| unexpected(node, "await"))
+    }
+
+    /// `for await (…)`
+    fn awaiting_loop(&self, node: Node<'_>) -> Option<Problem> {
+        let word = node.child(1).filter(|word| word.kind() == "await")?;
+        let may_wait = self.dialect == Dialect::TypeScript || self.may_wait(node);
+        (!may_wait).then(|| unexpected(word, "await"))
     }
 
     /// A file that neither imports nor exports may still be a module.
