@@ -21,6 +21,7 @@ mod encoded;
 mod file_kind;
 mod header;
 mod jwt;
+mod keywords;
 mod name;
 mod pem;
 mod prefixless;
