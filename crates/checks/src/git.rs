@@ -11,6 +11,7 @@ use crate::command::{self, Ending, Job, PLAIN_ENV};
 use crate::{Error, Limits};
 
 mod blobs;
+mod history;
 
 pub(crate) use blobs::{Blob, Blobs};
 

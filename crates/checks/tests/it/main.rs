@@ -1,6 +1,8 @@
 //! The checks from outside: real folders, real repositories, real programs.
 
 #[cfg(test)]
+mod any_input;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod base;
@@ -10,6 +12,8 @@ mod canary;
 mod commands;
 #[cfg(test)]
 mod detectors;
+#[cfg(test)]
+mod history;
 #[cfg(test)]
 mod placeholder;
 #[cfg(test)]
@@ -24,3 +28,5 @@ mod serve;
 mod syntax;
 #[cfg(test)]
 mod todo;
+#[cfg(test)]
+mod tokens;
