@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measurements. Each prints one JSON object on its last line; none of them is a test.
 
 pub(crate) mod daemon;
+mod gates;
 mod start;
 
 use std::path::Path;
@@ -12,6 +13,8 @@ use clap::Subcommand;
 pub(crate) enum Bench {
     /// How fast and how small a start is
     Start(start::Args),
+    /// How fast and how right the checks are
+    Gates(gates::Args),
 }
 
 /// Measures.
@@ -21,6 +24,7 @@ pub(crate) enum Bench {
 pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Start(args) => start::run(root, args),
+        Bench::Gates(args) => gates::run(root, args),
     }
 }
 

@@ -13,6 +13,7 @@ use process::spawn::{End, Exit, Output, Spawn};
 use crate::{Error, Limits};
 
 mod blobs;
+mod history;
 
 pub(crate) use blobs::{Blob, Blobs};
 

@@ -20,7 +20,9 @@ mod detector;
 mod encoded;
 mod file_kind;
 mod header;
+mod history;
 mod jwt;
+mod keywords;
 mod name;
 mod pem;
 mod prefixless;
@@ -31,6 +33,7 @@ mod value;
 mod words;
 
 use file_kind::FileKind;
+pub use history::{PastSecret, SecretHistory, secret_history};
 use scan::{Hit, Scanner};
 
 /// The check.
@@ -50,20 +53,17 @@ impl Secretscan {
         }
         Self { ignored: builder.build().unwrap_or_else(|_| Gitignore::empty()) }
     }
-}
 
-impl FileCheck for Secretscan {
-    fn name(&self) -> CheckName {
-        CheckName::Secretscan
+    /// Tells whether the ignore file names a path.
+    fn leaves_out(&self, path: &str) -> bool {
+        self.ignored.matched_path_or_any_parents(path, false).is_ignore()
     }
 
-    fn look(&self, source: &Source, _: &mut Parsers) -> Look {
-        if self.ignored.matched_path_or_any_parents(&source.path, false).is_ignore() {
-            return Look::Skipped("named in .secretscanignore".into());
-        }
+    /// Lists the secrets of a file.
+    fn findings(source: &Source) -> Vec<Finding> {
         let hits = Scanner::shared().scan(&source.text, FileKind::of(&source.path));
         if hits.is_empty() {
-            return Look::Looked(Vec::new());
+            return Vec::new();
         }
         let mut known = Known::of(source);
         let mut seen: HashMap<(&str, Vec<u8>), usize> = HashMap::new();
@@ -74,7 +74,20 @@ impl FileCheck for Secretscan {
             *occurrence += 1;
             finding(hit, source, is_new, &what, *occurrence - 1)
         });
-        Look::Looked(findings.collect())
+        findings.collect()
+    }
+}
+
+impl FileCheck for Secretscan {
+    fn name(&self) -> CheckName {
+        CheckName::Secretscan
+    }
+
+    fn look(&self, source: &Source, _: &mut Parsers) -> Look {
+        if self.leaves_out(&source.path) {
+            return Look::Skipped("named in .secretscanignore".into());
+        }
+        Look::Looked(Self::findings(source))
     }
 }
 

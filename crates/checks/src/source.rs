@@ -165,7 +165,7 @@ fn too_large(most: u64) -> String {
 
 /// Gives text as UTF-8 bytes where it is text: UTF-16 with its mark is translated, a NUL in the first 8,000 bytes
 /// means binary, as git has it.
-fn decoded(bytes: Vec<u8>) -> Option<Vec<u8>> {
+pub(crate) fn decoded(bytes: Vec<u8>) -> Option<Vec<u8>> {
     let wide = |read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
         Some(String::from_utf16_lossy(&units).into_bytes())

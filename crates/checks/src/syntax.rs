@@ -12,10 +12,15 @@ use crate::source::{Base, Source};
 
 mod brackets;
 mod caution;
+mod forgiven;
+mod go;
+mod java;
+mod javascript;
 mod parsers;
 mod problem;
 mod python;
 mod rust;
+mod tidied;
 
 use caution::Caution;
 pub(crate) use parsers::Parsers;
@@ -65,17 +70,14 @@ impl FileCheck for SyntaxCheck {
     }
 }
 
-/// Lists what is wrong with a text: the grammar's view, for Rust that of the parser which procedural macros use, and for
-/// Python what the grammar forgives.
+/// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
+/// that of the parser which procedural macros use.
 fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
     let seen = problem::all(tree, text);
-    if language == Language::Python && seen.is_empty() {
-        return python::mistakes(tree, text);
-    }
     if language != Language::Rust {
-        return seen;
+        return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
     }
-    match rust::opinion(text) {
+    match rust::opinion(&tidied::tidied(language, text)) {
         rust::Opinion::Fine => Vec::new(),
         rust::Opinion::Wrong(problem) if seen.is_empty() => vec![problem],
         rust::Opinion::Wrong(_) | rust::Opinion::None => seen,

@@ -29,11 +29,16 @@ pub(crate) struct Encoded {
 pub(crate) fn runs(text: &[u8]) -> Vec<Encoded> {
     let mut found = Vec::new();
     let (mut at, mut budget) = (0, BUDGET);
-    while at < text.len() && budget > 0 {
-        let length = text[at..].iter().take_while(|byte| is_part(**byte)).count();
+    while at + LEAST <= text.len() && budget > 0 {
+        // From its end back: one other byte rules out all the places before it.
+        if let Some(other) = text[at..at + LEAST].iter().rposition(|byte| !PART[usize::from(*byte)]) {
+            at += other + 1;
+            continue;
+        }
+        let length = LEAST + text[at + LEAST..].iter().take_while(|byte| PART[usize::from(**byte)]).count();
         let range = at..at + length;
         at = range.end + 1;
-        if !(LEAST..=MOST).contains(&length) || !looks_encoded(&text[range.clone()]) {
+        if length > MOST || !looks_encoded(&text[range.clone()]) {
             continue;
         }
         budget = budget.saturating_sub(length);
@@ -44,9 +49,16 @@ pub(crate) fn runs(text: &[u8]) -> Vec<Encoded> {
     found
 }
 
-fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
-}
+/// The bytes of base64 in both its alphabets.
+static PART: [bool; 256] = {
+    let mut part = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        part[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=');
+        byte += 1;
+    }
+    part
+};
 
 /// Rules out names and hexadecimal numbers, which are most long runs.
 fn looks_encoded(run: &[u8]) -> bool {

@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::Regex;
 
 use super::detector::{Detector, Find, Found};
 use super::file_kind::{FileKind, Form};
+use super::keywords::Keywords;
 use super::{encoded, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
@@ -34,10 +34,10 @@ pub(crate) struct Place<'a> {
     pub(crate) kind: FileKind,
 }
 
-/// All detectors and the automaton over their keywords.
+/// All detectors and their keywords.
 pub(crate) struct Scanner {
     detectors: Vec<(&'static Detector, OnceLock<Option<Regex>>)>,
-    keywords: AhoCorasick,
+    keywords: Keywords,
     /// The detectors of each keyword.
     owners: Vec<Vec<usize>>,
 }
@@ -71,16 +71,12 @@ impl Scanner {
         let mut words: Vec<&str> = detectors.iter().flat_map(|detector| detector.keywords).copied().collect();
         words.sort_unstable();
         words.dedup();
-        let owners = words
+        let keywords = Keywords::new(words);
+        let owners = keywords
+            .words()
             .iter()
             .map(|word| (0..detectors.len()).filter(|at| detectors[*at].keywords.contains(word)).collect())
             .collect();
-        let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&words)
-            .expect("a few hundred short words fit an automaton");
         Self {
             detectors: detectors.into_iter().map(|detector| (detector, OnceLock::new())).collect(),
             keywords,
@@ -106,21 +102,18 @@ impl Scanner {
 
     fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
-        for word in self.keywords.find_overlapping_iter(text) {
-            let place = Place { text, at: word.start(), keyword_end: word.end(), kind };
-            for owner in &self.owners[word.pattern().as_usize()] {
+        self.keywords.each(text, |at, word| {
+            let place = Place { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
+            for owner in &self.owners[word] {
                 let (detector, regex) = &self.detectors[*owner];
-                if !kind.takes(&detector.find) {
-                    continue;
-                }
-                if let Some(found) = detector.find(&place, regex) {
+                if kind.takes(&detector.find)
+                    && let Some(found) = detector.find(&place, regex)
+                {
                     hits.extend(weigh(detector, found, text));
                 }
             }
-            if hits.len() >= MOST_HITS {
-                break;
-            }
-        }
+            hits.len() < MOST_HITS
+        });
         hits
     }
 }

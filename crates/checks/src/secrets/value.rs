@@ -64,6 +64,8 @@ const MADE_UP: &[&str] = &[
     "secretsecret",
     "passwordpassword",
     "aaaaaa",
+    // The token of Telegram's own manual.
+    "abc-def1234ghikl",
 ];
 /// Words that a person puts into a password that is none.
 const WEAK_WORDS: &[&str] = &[
@@ -147,7 +149,7 @@ const REFERENCES: &[&str] = &[
 
 /// What only stands in a value that is filled in later, or in code.
 const HELD_BY_REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()", "\\x", "\\u00", "->",
+    "${", "{{", "}}", "<%", "%(", "$(", "#{", "@{", "%{", "%s", "%d", "{}", "{0", "://", "()", "\\x", "\\u", "->",
     "=>", "::", "&&", "||", "</", "/>", "\\n", "getenv", "environ", "env(", ".env",
 ];
 /// What only stands in patterns.

@@ -1,6 +1,5 @@
 //! The parsers of one thread, made once.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -8,6 +7,7 @@ use std::time::{Duration, Instant};
 use grammars::Language;
 use tree_sitter::{ParseOptions, Parser, Tree};
 
+use super::tidied::tidied;
 use crate::source::Source;
 
 /// Parsers by language, and the tree of the file at hand.
@@ -56,21 +56,6 @@ impl Parsers {
         let options = ParseOptions::new().progress_callback(&mut watch);
         parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options))
     }
-}
-
-/// Replaces, byte for byte, what is legal and the grammar does not know.
-fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
-    const SPACED: &[u8] = b"! important";
-    if language != Language::Css || !text.windows(SPACED.len()).any(|part| part == SPACED) {
-        return Cow::Borrowed(text);
-    }
-    let mut text = text.to_vec();
-    for at in 0..text.len() - SPACED.len() + 1 {
-        if text[at..].starts_with(SPACED) {
-            text[at..at + SPACED.len()].copy_from_slice(b" !important");
-        }
-    }
-    Cow::Owned(text)
 }
 
 /// Gives the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.

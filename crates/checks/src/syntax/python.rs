@@ -3,17 +3,58 @@
 
 use tree_sitter::{Node, Tree};
 
+use super::forgiven::{above, missing, problem, unexpected};
 use super::problem::{Kind, Problem};
 use crate::notes::each_node;
 
+const FUNCTIONS: &[&str] = &["function_definition", "lambda"];
+const LOOPS: &[&str] = &["for_statement", "while_statement"];
+/// What a `return` or a `break` may belong to.
+const HOMES: &[&str] = &["function_definition", "lambda", "class_definition", "module"];
+/// What holds statements.
+const BLOCKS: &[&str] = &["block", "module"];
+/// What holds statements, and what lets a line end inside it.
+const ENCLOSING: &[&str] = &[
+    "block",
+    "module",
+    "parenthesized_expression",
+    "argument_list",
+    "list",
+    "tuple",
+    "dictionary",
+    "set",
+    "subscript",
+    "parameters",
+    "list_comprehension",
+    "dictionary_comprehension",
+    "set_comprehension",
+    "generator_expression",
+    "interpolation",
+    "import_from_statement",
+    "with_clause",
+    "type_parameter",
+    "list_pattern",
+    "tuple_pattern",
+    "dict_pattern",
+    "class_pattern",
+    "format_expression",
+    "slice",
+];
+
 /// Lists these mistakes in a tree without errors.
-pub(crate) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
+pub(super) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     let mut found = Vec::new();
     each_node(tree, |node| {
         let mistake = match node.kind() {
             "module" => indentation(node, text, Some(b"")),
             "block" => empty_block(node).or_else(|| indentation(node, text, None)),
             "assignment" | "augmented_assignment" => missing_right_side(node, text),
+            "binary_operator" | "comparison_operator" | "boolean_operator" => broken_line(node, text),
+            "try_statement" => bare_try(node),
+            "return_statement" | "yield" => outside(node, FUNCTIONS),
+            "await" => outside(node, FUNCTIONS),
+            "break_statement" | "continue_statement" => outside(node, LOOPS),
+            "list_splat" => lone_star(node),
             "argument_list" => argument_order(node),
             "concatenated_string" => mixed_strings(node, text),
             _ => None,
@@ -22,11 +63,6 @@ pub(crate) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
         true
     });
     found
-}
-
-fn problem(node: Node<'_>, kind: Kind) -> Problem {
-    let line = node.start_position().row;
-    Problem { kind, range: node.start_byte()..node.start_byte(), lines: line..line + 1 }
 }
 
 fn statements<'a>(block: Node<'a>) -> Vec<Node<'a>> {
@@ -68,11 +104,56 @@ fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
 
 /// `x =` with the value on the next line is two statements, the first of which is broken.
 fn missing_right_side(assignment: Node<'_>, text: &[u8]) -> Option<Problem> {
-    let right = assignment.child_by_field_name("right")?;
-    let operator = right.prev_sibling()?;
-    let between = &text[operator.end_byte()..right.start_byte()];
-    let breaks = between.split(|byte| *byte == b'\n').rev().skip(1).any(|line| !line.trim_ascii_end().ends_with(b"\\"));
-    breaks.then(|| problem(operator, Kind::Missing("a value".into())))
+    ["type", "right"].iter().filter_map(|side| assignment.child_by_field_name(side)).find_map(|side| {
+        let operator = side.prev_sibling()?;
+        breaks_line(&text[operator.end_byte()..side.start_byte()]).then(|| missing(operator, "a value"))
+    })
+}
+
+/// An operator at the end of a line goes on in the next one only inside brackets.
+fn broken_line(operation: Node<'_>, text: &[u8]) -> Option<Problem> {
+    if operation.start_position().row == operation.end_position().row {
+        return None;
+    }
+    let parts: Vec<Node<'_>> = operation.children(&mut operation.walk()).collect();
+    let broken = parts.windows(2).find(|pair| breaks_line(&text[pair[0].end_byte()..pair[1].start_byte()]))?;
+    let enclosing = above(operation, ENCLOSING)?;
+    BLOCKS.contains(&enclosing.kind()).then(|| missing(broken[1], "a value"))
+}
+
+fn breaks_line(between: &[u8]) -> bool {
+    between.split(|byte| *byte == b'\n').rev().skip(1).any(|line| !line.trim_ascii_end().ends_with(b"\\"))
+}
+
+fn bare_try(statement: Node<'_>) -> Option<Problem> {
+    let ends = ["except_clause", "except_group_clause", "finally_clause"];
+    let is_bare = statement.children(&mut statement.walk()).all(|child| !ends.contains(&child.kind()));
+    is_bare.then(|| missing(statement, "an except"))
+}
+
+/// `return` belongs into a function, `break` into a loop of the same function.
+fn outside(statement: Node<'_>, inside: &[&str]) -> Option<Problem> {
+    let home = above(statement, HOMES)?;
+    let is_inside = inside.contains(&home.kind()) || (inside == LOOPS && is_in_loop(statement));
+    let word = statement.child(0).map_or("return", |word| word.kind());
+    (!is_inside).then(|| unexpected(statement, word))
+}
+
+fn is_in_loop(statement: Node<'_>) -> bool {
+    above(statement, &["for_statement", "while_statement", "function_definition", "class_definition", "module"])
+        .is_some_and(|home| LOOPS.contains(&home.kind()))
+}
+
+/// `*x` stands only among other items.
+fn lone_star(splat: Node<'_>) -> Option<Problem> {
+    let parent = splat.parent()?;
+    let is_operand = matches!(
+        parent.kind(),
+        "binary_operator" | "comparison_operator" | "boolean_operator" | "unary_operator" | "not_operator"
+    );
+    let is_value = matches!(parent.kind(), "assignment" | "augmented_assignment")
+        && parent.child_by_field_name("right") == Some(splat);
+    (is_operand || is_value).then(|| unexpected(splat, "*"))
 }
 
 fn argument_order(list: Node<'_>) -> Option<Problem> {

@@ -7,7 +7,7 @@ use protocol::finding::{CheckName, CheckRequest};
 
 use crate::scratch::{Scratch, fill, findings};
 
-/// Detectors that read by code instead of a pattern; `secrets.rs` tests them one by one.
+/// Detectors that read by code instead of a pattern; `secrets.rs` and `tokens.rs` test them one by one.
 const TESTED_ELSEWHERE: [&str; 9] = [
     "private-key",
     "url-password",

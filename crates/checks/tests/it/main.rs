@@ -1,6 +1,8 @@
 //! The checks from outside: real folders, real repositories, real programs.
 
 #[cfg(test)]
+mod any_input;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod base;
@@ -12,6 +14,8 @@ mod clean;
 mod commands;
 #[cfg(test)]
 mod detectors;
+#[cfg(test)]
+mod history;
 #[cfg(test)]
 mod placeholder;
 #[cfg(test)]
@@ -26,5 +30,7 @@ mod serve;
 mod syntax;
 #[cfg(test)]
 mod todo;
+#[cfg(test)]
+mod tokens;
 #[cfg(test)]
 mod verbs;

@@ -1,0 +1,26 @@
+//! Looks at one text that need not lie on a disk, e.g. an editor's buffer.
+
+use protocol::finding::Finding;
+
+use crate::Limits;
+use crate::engine::{FileCheck, Look};
+use crate::secrets::Secretscan;
+use crate::source::{Base, Source};
+use crate::syntax::{Parsers, SyntaxCheck};
+
+/// Looks at a text with `syntax_check` and `secretscan`; `before` is what it was before the change.
+///
+/// The path tells the language and the kind of file and is not opened. Bytes of any kind will do.
+#[must_use]
+pub fn look_at(path: &str, text: &[u8], before: Option<&[u8]>) -> Vec<Finding> {
+    let base =
+        before.map_or(Base::Nothing, |before| if before == text { Base::Same } else { Base::Other(before.to_vec()) });
+    let source = Source::new(path.to_owned(), text.to_vec(), base);
+    let mut parsers = Parsers::new(Limits::default().parse_time);
+    let looks = [SyntaxCheck.look(&source, &mut parsers), Secretscan::new("").look(&source, &mut parsers)];
+    let findings = looks.into_iter().map(|look| match look {
+        Look::Looked(findings) => findings,
+        Look::Skipped(_) => Vec::new(),
+    });
+    findings.flatten().collect()
+}

@@ -1,0 +1,82 @@
+//! What a language's own parser refuses and its grammar forgives: each language's rules over a tree without errors.
+
+use grammars::Language;
+use tree_sitter::{Node, Tree};
+
+use super::problem::{Kind, Problem};
+use super::{go, java, javascript, python};
+
+/// Lists these mistakes; empty for a language without rules of its own.
+pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Problem> {
+    match language {
+        Language::Go => go::mistakes(tree, text),
+        Language::Java => java::mistakes(tree, text),
+        Language::JavaScript => javascript::mistakes(tree, text, javascript::Dialect::JavaScript),
+        Language::TypeScript | Language::Tsx => javascript::mistakes(tree, text, javascript::Dialect::TypeScript),
+        Language::Python => python::mistakes(tree, text),
+        Language::Bash
+        | Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Css
+        | Language::Dart
+        | Language::Ini
+        | Language::Kotlin
+        | Language::Php
+        | Language::PowerShell
+        | Language::Regex
+        | Language::Ruby
+        | Language::Rust
+        | Language::Swift => Vec::new(),
+    }
+}
+
+/// A mistake where a node begins.
+pub(super) fn problem(node: Node<'_>, kind: Kind) -> Problem {
+    let line = node.start_position().row;
+    Problem { kind, range: node.start_byte()..node.start_byte(), lines: line..line + 1 }
+}
+
+/// This word or mark cannot stand where the node is. Only for words of the language, never for text of the file.
+pub(super) fn unexpected(node: Node<'_>, word: &str) -> Problem {
+    problem(node, Kind::Unexpected(word.to_owned()))
+}
+
+/// Something is missing where the node begins, e.g. `a value`.
+pub(super) fn missing(node: Node<'_>, what: &str) -> Problem {
+    problem(node, Kind::Missing(what.to_owned()))
+}
+
+/// Gives the children of a node, comments left out.
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.children(&mut node.walk()).filter(|child| !child.is_extra()).collect()
+}
+
+/// Finds a word of the language that stands as a name.
+pub(super) fn reserved(node: Node<'_>, text: &[u8], words: &[&'static str]) -> Option<Problem> {
+    let name = &text[node.byte_range()];
+    words.iter().find(|word| word.as_bytes() == name).map(|word| unexpected(node, word))
+}
+
+/// Finds a comma in a list with nothing before it.
+pub(super) fn empty_item(list: Node<'_>) -> Option<Problem> {
+    let mut has_item = false;
+    for child in list.children(&mut list.walk()).skip(1) {
+        match child.kind() {
+            "," if !has_item => return Some(unexpected(child, ",")),
+            "," => has_item = false,
+            _ if child.is_extra() => {}
+            _ => has_item = true,
+        }
+    }
+    None
+}
+
+/// Finds the nearest node above that is of one of these kinds.
+pub(super) fn above<'a>(node: Node<'a>, kinds: &[&str]) -> Option<Node<'a>> {
+    let mut above = node.parent()?;
+    while !kinds.contains(&above.kind()) {
+        above = above.parent()?;
+    }
+    Some(above)
+}

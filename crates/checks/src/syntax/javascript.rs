@@ -1,0 +1,235 @@
+//! What JavaScript and TypeScript refuse and the grammars forgive: empty items of lists, keywords as names, assignments
+//! inside operators, `await` where nothing waits, `const` without a value.
+
+use tree_sitter::{Node, Tree};
+
+use super::forgiven::{above, children, empty_item, missing, problem, reserved, unexpected};
+use super::problem::{Kind, Problem};
+use crate::notes::each_node;
+
+/// Which of the two reads the file. TypeScript's own parser leaves some mistakes to its checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    JavaScript,
+    TypeScript,
+}
+
+/// ECMA-262, 12.7.2, without `await`, `let`, `static` and `yield`, which may be names in some places.
+const RESERVED: &[&str] = &[
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "instanceof",
+    "new",
+    "null",
+    "return",
+    "super",
+    "switch",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+    "with",
+];
+const FUNCTIONS: &[&str] = &[
+    "function_declaration",
+    "function_expression",
+    "arrow_function",
+    "method_definition",
+    "generator_function",
+    "generator_function_declaration",
+    "class_static_block",
+    "program",
+];
+
+/// Lists these mistakes in a tree without errors.
+pub(super) fn mistakes(tree: &Tree, text: &[u8], dialect: Dialect) -> Vec<Problem> {
+    let file = File { text, dialect, is_module: is_module(tree), is_strict: is_strict(tree, text) };
+    let mut found = Vec::new();
+    each_node(tree, |node| {
+        found.extend(file.mistake(node));
+        true
+    });
+    found
+}
+
+/// What the rules have to know of a file.
+struct File<'a> {
+    text: &'a [u8],
+    dialect: Dialect,
+    is_module: bool,
+    is_strict: bool,
+}
+
+fn is_module(tree: &Tree) -> bool {
+    let root = tree.root_node();
+    root.children(&mut root.walk()).any(|child| matches!(child.kind(), "import_statement" | "export_statement"))
+}
+
+fn is_strict(tree: &Tree, text: &[u8]) -> bool {
+    let root = tree.root_node();
+    let first = root.children(&mut root.walk()).find(|child| !child.is_extra() && child.kind() != "hash_bang_line");
+    is_module(tree)
+        || first.is_some_and(|first| {
+            let line = &text[first.byte_range()];
+            line.starts_with(b"\"use strict\"") || line.starts_with(b"'use strict'")
+        })
+}
+
+// === impl File ===
+
+impl File<'_> {
+    fn mistake(&self, node: Node<'_>) -> Option<Problem> {
+        match node.kind() {
+            "identifier"
+            | "shorthand_property_identifier"
+            | "shorthand_property_identifier_pattern"
+            | "statement_identifier" => self.name(node),
+            "object" | "object_pattern" | "arguments" | "formal_parameters" | "export_clause" | "named_imports"
+            | "type_arguments" | "type_parameters" => empty_item(node),
+            "import_specifier" => self.imported(node),
+            "try_statement" => bare_try(node),
+            "expression_statement" => self.declaration_as_expression(node),
+            "binary_expression" | "unary_expression" | "await_expression" => self.loose_operand(node),
+            "union_type" | "intersection_type" => doubled_bar(node),
+            "for_in_statement" => self.awaiting_loop(node),
+            "lexical_declaration" | "variable_declaration" if self.dialect == Dialect::JavaScript => no_value(node),
+            _ => None,
+        }
+    }
+
+    fn name(&self, name: Node<'_>) -> Option<Problem> {
+        if !(2..=10).contains(&name.byte_range().len()) {
+            return None;
+        }
+        // `export { x as default }` and `import { default as x }` are told by their specifier.
+        if let Some(problem) = reserved(name, self.text, RESERVED) {
+            let parent = name.parent()?;
+            let is_free = matches!(parent.kind(), "export_specifier" | "import_specifier" | "namespace_export");
+            return (!is_free).then_some(problem);
+        }
+        match &self.text[name.byte_range()] {
+            b"let" if self.is_strict => Some(unexpected(name, "let")),
+            b"await" if self.waits(name) => Some(unexpected(name, "await")),
+            _ => None,
+        }
+    }
+
+    /// Tells whether `await` is a keyword here. `await (x)` looks like a call to the grammar.
+    fn waits(&self, node: Node<'_>) -> bool {
+        if node.parent().is_none_or(|parent| parent.kind() == "call_expression") {
+            return false;
+        }
+        match above(node, FUNCTIONS) {
+            Some(function) if function.kind() == "program" => self.is_module,
+            Some(function) => is_async(function),
+            None => false,
+        }
+    }
+
+    fn imported(&self, specifier: Node<'_>) -> Option<Problem> {
+        let local = specifier.child_by_field_name("alias").or_else(|| specifier.child_by_field_name("name"))?;
+        reserved(local, self.text, RESERVED)
+    }
+
+    /// A statement that begins with `function` or `class` is a declaration and has a name.
+    fn declaration_as_expression(&self, statement: Node<'_>) -> Option<Problem> {
+        let word = self.text.get(statement.start_byte()..)?;
+        let begins = |keyword: &[u8]| {
+            word.starts_with(keyword) && !word.get(keyword.len()).is_some_and(|byte| is_name_byte(*byte))
+        };
+        (begins(b"function") || begins(b"class")).then(|| problem(statement, Kind::Unreadable))
+    }
+
+    /// An assignment or an arrow inside an operator needs brackets; `await` needs something that waits.
+    fn loose_operand(&self, node: Node<'_>) -> Option<Problem> {
+        let loose = children(node).into_iter().find(|child| {
+            matches!(
+                child.kind(),
+                "assignment_expression" | "augmented_assignment_expression" | "arrow_function" | "yield_expression"
+            )
+        });
+        if let Some(loose) = loose {
+            return Some(problem(loose, Kind::Unreadable));
+        }
+        let may_wait = node.kind() != "await_expression" || self.dialect == Dialect::TypeScript || self.may_wait(node);
+        (!may_wait).then(|| unexpected(node, "await"))
+    }
+
+    /// `for await (…)`
+    fn awaiting_loop(&self, node: Node<'_>) -> Option<Problem> {
+        let word = node.child(1).filter(|word| word.kind() == "await")?;
+        let may_wait = self.dialect == Dialect::TypeScript || self.may_wait(node);
+        (!may_wait).then(|| unexpected(word, "await"))
+    }
+
+    /// A file that neither imports nor exports may still be a module.
+    fn may_wait(&self, node: Node<'_>) -> bool {
+        match above(node, FUNCTIONS) {
+            Some(function) if function.kind() == "program" => self.is_module || !self.is_script(),
+            Some(function) => is_async(function),
+            None => true,
+        }
+    }
+
+    /// Tells whether a file says that it is no module.
+    fn is_script(&self) -> bool {
+        let has = |word: &[u8]| self.text.windows(word.len()).any(|part| part == word);
+        has(b"require(") || has(b"module.exports")
+    }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
+}
+
+fn is_async(function: Node<'_>) -> bool {
+    function.children(&mut function.walk()).any(|child| child.kind() == "async")
+}
+
+fn bare_try(statement: Node<'_>) -> Option<Problem> {
+    let is_bare = ["handler", "finalizer"].iter().all(|part| statement.child_by_field_name(part).is_none());
+    is_bare.then(|| missing(statement, "a catch"))
+}
+
+/// `A & & B`: only the first of several types may have the bar before it.
+fn doubled_bar(types: Node<'_>) -> Option<Problem> {
+    let parts = children(types);
+    let inner = parts.iter().skip(1).find(|part| {
+        matches!(part.kind(), "union_type" | "intersection_type")
+            && part.child(0).is_some_and(|first| matches!(first.kind(), "|" | "&"))
+    });
+    inner.map(|inner| missing(*inner, "a type"))
+}
+
+/// `const x;` and `let {x};` say what but not where from.
+fn no_value(declaration: Node<'_>) -> Option<Problem> {
+    let is_const = declaration.child(0).is_some_and(|word| word.kind() == "const");
+    let bare = children(declaration).into_iter().find(|part| {
+        part.kind() == "variable_declarator"
+            && part.child_by_field_name("value").is_none()
+            && (is_const || part.child_by_field_name("name").is_some_and(|name| name.kind().ends_with("_pattern")))
+    });
+    bare.map(|bare| missing(bare, "a value"))
+}

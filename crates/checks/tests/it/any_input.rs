@@ -1,0 +1,161 @@
+//! A short run of what `fuzz/` does for hours: any bytes in, findings that lie inside out.
+
+use std::io::Cursor;
+
+use checks::{Limits, look_at, serve};
+use grammars::Language;
+use proptest::prelude::*;
+
+/// A path of each language, and of each kind of file that `secretscan` tells apart.
+const PATHS: &[&str] = &[
+    "a.sh",
+    "a.c",
+    "a.cs",
+    "a.cpp",
+    "a.css",
+    "a.dart",
+    "a.go",
+    "a.ini",
+    "a.java",
+    "a.js",
+    "a.kt",
+    "a.php",
+    "a.ps1",
+    "a.py",
+    "a.regex",
+    "a.rb",
+    "a.rs",
+    "a.swift",
+    "a.ts",
+    "a.tsx",
+    "a.yaml",
+    ".env",
+    "Cargo.lock",
+    "a.md",
+    "de.po",
+];
+/// Pieces of code and of credentials that mean something to a parser, cut and joined in any order.
+const PIECES: &[&str] = &[
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "`",
+    "\\",
+    "\n",
+    "\n    ",
+    ";",
+    ",",
+    ":",
+    "=",
+    "=>",
+    "->",
+    "::",
+    "&&",
+    "@",
+    "#",
+    "$",
+    "${",
+    "*",
+    "**",
+    "..",
+    "...",
+    "/*",
+    "*/",
+    "//",
+    "<!--",
+    "\"\"\"",
+    "in ",
+    "out ",
+    " as ",
+    "<T>(",
+    ">`",
+    "::(",
+    "! important",
+    "function ",
+    "class ",
+    "def ",
+    "async ",
+    "await ",
+    "return ",
+    "import ",
+    "package ",
+    "const ",
+    "let ",
+    "try ",
+    "if ",
+    "for ",
+    "switch ",
+    "case ",
+    "0x",
+    "99999999999",
+    "1L",
+    "é",
+    "\u{0}",
+    "\u{feff}",
+    "password",
+    "token=",
+    "eyJ",
+    "ghp_",
+    "-----BEGIN ",
+    "PRIVATE KEY-----",
+    "://a:",
+    "Bearer ",
+    "x",
+    "Y",
+];
+
+fn inside(path: &str, text: &[u8], before: Option<&[u8]>) -> Result<(), TestCaseError> {
+    let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+    for finding in look_at(path, text, before) {
+        let span = finding.span;
+        prop_assert!(span.start_line >= 1 && span.end_line as usize <= lines, "{path}: {span:?} of {lines}");
+        prop_assert!((span.start_line, span.start_column) <= (span.end_line, span.end_column), "{path}: {span:?}");
+        prop_assert_eq!(&finding.path, path);
+    }
+    Ok(())
+}
+
+#[test]
+fn every_language_is_among_the_paths() {
+    let missing: Vec<_> = Language::ALL
+        .iter()
+        .filter(|language| !PATHS.iter().any(|path| Language::of(path, b"") == Some(**language)))
+        .collect();
+
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_pieces_are_looked_at(path in 0..PATHS.len(), pieces in prop::collection::vec(0..PIECES.len(), 0..60), cut in 0..60_usize) {
+        let text: Vec<u8> = pieces.iter().flat_map(|piece| PIECES[*piece].bytes()).collect();
+        let before = &text[..cut.min(text.len())];
+
+        inside(PATHS[path], &text, Some(before))?;
+        inside(PATHS[path], &text, None)?;
+    }
+
+    #[test]
+    fn any_bytes_are_looked_at(path in 0..PATHS.len(), text in prop::collection::vec(any::<u8>(), 0..300)) {
+        inside(PATHS[path], &text, None)?;
+    }
+
+    #[test]
+    fn any_line_is_answered(line in prop::collection::vec(any::<u8>().prop_filter("one line", |byte| *byte != b'\n'), 1..200)) {
+        let mut answers = Vec::new();
+        let asked = [b"x", &line[..], b"\n"].concat();
+
+        serve(Cursor::new(asked), &mut answers, &Limits::default()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+
+        prop_assert_eq!(answers.iter().filter(|byte| **byte == b'\n').count(), 1);
+    }
+}

@@ -1,0 +1,19 @@
+//! One text of any kind through `syntax_check` and `secretscan`: all grammars, all rules, all detectors.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+/// A path of each language, and of each kind of file that `secretscan` tells apart.
+const PATHS: [&str; 25] = [
+    "a.sh", "a.c", "a.cs", "a.cpp", "a.css", "a.dart", "a.go", "a.ini", "a.java", "a.js", "a.kt", "a.php", "a.ps1",
+    "a.py", "a.regex", "a.rb", "a.rs", "a.swift", "a.ts", "a.tsx", "a.yaml", ".env", "Cargo.lock", "a.md", "de.po",
+];
+
+// The first byte chooses the path, the second where the version before ends.
+fuzz_target!(|input: &[u8]| {
+    let [path, cut, text @ ..] = input else { return };
+    let before = &text[..usize::from(*cut).min(text.len())];
+    let findings = checks::look_at(PATHS[usize::from(*path) % PATHS.len()], text, Some(before));
+    let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
+    assert!(findings.iter().all(|finding| finding.span.end_line as usize <= lines));
+});
