@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measurements. Each prints one JSON object on its last line; none of them is a test.
 
+mod bus;
 pub(crate) mod daemon;
 mod gates;
 mod start;
@@ -11,6 +12,8 @@ use clap::Subcommand;
 /// A measurement.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// Messages against the disk, brokers and databases
+    Bus(bus::Args),
     /// How fast and how small a start is
     Start(start::Args),
     /// How fast and how right the checks are
@@ -23,6 +26,7 @@ pub(crate) enum Bench {
 /// When something that is to be measured does not run.
 pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
     match bench {
+        Bench::Bus(args) => bus::run(root, args),
         Bench::Start(args) => start::run(root, args),
         Bench::Gates(args) => gates::run(root, args),
     }

@@ -44,3 +44,12 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
         Torture::Sim(args) => sim::run(args),
     }
 }
+
+/// Listens to SQLite's file layer from now on, and says how many syncs it has heard.
+///
+/// # Errors
+/// When SQLite refuses the layer.
+pub(crate) fn count_syncs() -> anyhow::Result<u64> {
+    vfs::install()?;
+    Ok(vfs::syncs())
+}

@@ -5,11 +5,11 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use bus::auth::Proof;
 use bus::files::{
-    Files, Folder, Gone, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking,
+    Folder, Gone, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking,
     Unusable, due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written,
     outstanding, render, settle_held, stage, take, waiting_without_file, was_written,
 };
-use bus::{Asker, Error, Mail, message, register_agent, send_message};
+use bus::{Asker, Error, message, register_agent, send_message};
 use proptest::prelude::*;
 use protocol::error::Failure;
 use protocol::id::{AgentName, MessageId, NeedId};
@@ -189,7 +189,7 @@ fn what_is_moved_takes_the_first_name_that_is_free() {
 
 fn store() -> (Store, ManualClock) {
     let clock = ManualClock::at(NOW);
-    (Store::in_memory(vec![Box::new(Mail), Box::new(Files)], clock.clock()), clock)
+    (Store::in_memory(bus::projections(), clock.clock()), clock)
 }
 
 fn name(text: &str) -> AgentName {

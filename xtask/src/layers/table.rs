@@ -59,7 +59,7 @@ const KEEPERS: &[Keeper] = &[
     Keeper { library: "rmcp", only: &["daemon", "gateway"], why: "MCP is an edge" },
     Keeper {
         library: "tokio",
-        only: &["process", "store", "agents", "bus", "gateway", "dispatch", "daemon", "cli"],
+        only: &["process", "store", "agents", "bus", "gateway", "dispatch", "daemon", "cli", "xtask"],
         why: "words and decisions have no runtime",
     },
 ];

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::bail;
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
@@ -31,6 +32,14 @@ struct Ear {
     file: Option<File>,
     /// Whether the next sync takes the folder along, as SQLite's layer does for a log that it may have made.
     syncs_folder: bool,
+}
+
+/// Syncs of any file so far.
+static SYNCS: AtomicU64 = AtomicU64::new(0);
+
+/// Syncs of any file since the layer was installed.
+pub(super) fn syncs() -> u64 {
+    SYNCS.load(Ordering::Relaxed)
 }
 
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
@@ -198,6 +207,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         }
         let inner = inner(file);
         let code = (*(*inner).pMethods).xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(inner, flags));
+        SYNCS.fetch_add(1, Ordering::Relaxed);
         if let Some(heard) = heard.filter(|_| code == ffi::SQLITE_OK) {
             tape::record(Op::Sync(heard));
             // With the folder on the disk, a journal that was deleted before is gone for good.

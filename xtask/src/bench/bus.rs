@@ -1,0 +1,157 @@
+//! `cargo xtask bench bus`: messages against the disk below them and against brokers and databases beside them. Every figure is a ratio of two things that were
+//! measured in turns in one run, first quiet, then with two busy loops for each core beside it.
+//!
+//! The disk is this machine's: a virtual one may answer a sync before the data is safe. Peers that are not there are skipped with a line.
+
+mod clients;
+mod disk;
+mod jetstream;
+mod local;
+mod postgres;
+mod remote;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value, json};
+
+use super::{median, rounded};
+
+/// How to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print only the JSON object
+    #[arg(long)]
+    json: bool,
+    /// The binary; `target/release/switchboard` when left out
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Rounds of each figure
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Leave out the runs beside busy loops
+    #[arg(long)]
+    quiet_only: bool,
+    /// Send for another run of this command: its socket's repository and how many
+    #[arg(long, hide = true, num_args = 3, value_names = ["REPO", "NAME", "COUNT"])]
+    client: Option<Vec<String>>,
+}
+
+/// Bytes of every measured message.
+pub(super) const BODY: usize = 1024;
+
+/// Senders at once.
+pub(super) const MANY: usize = 64;
+
+/// Measures and prints.
+///
+/// # Errors
+/// When the binary is missing or does not do its part.
+pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
+    if let Some(client) = &args.client {
+        return clients::be(client);
+    }
+    let binary = args.binary.clone().unwrap_or_else(|| root.join("target/release/switchboard"));
+    let missing = || format!("{}: build it: cargo build --release", binary.display());
+    let binary = binary.canonicalize().with_context(missing)?;
+    let rounds = args.rounds.max(1);
+    let peers = root.join("target/peers");
+    let mut report = timed(&binary, &peers, rounds)?;
+    if !args.quiet_only {
+        let hogs = Hogs::start()?;
+        report.insert("hogged".to_owned(), Value::Object(timed(&binary, &peers, rounds.min(3))?));
+        drop(hogs);
+    }
+    report.extend(local::sizes()?);
+    report.extend(remote::sizes(&binary)?);
+    if !args.json {
+        for (key, value) in &report {
+            println!("{key}: {value}");
+        }
+    }
+    println!("{}", Value::Object(report));
+    Ok(())
+}
+
+/// The figures that take time.
+fn timed(binary: &Path, peers: &Path, rounds: usize) -> anyhow::Result<Map<String, Value>> {
+    let folder = tempfile::TempDir::new_in(disk::home()?)?;
+    let mut report = Map::new();
+    let mut rows: Vec<Map<String, Value>> = Vec::new();
+    let nats = jetstream::Server::start(peers, folder.path())?;
+    let database = postgres::Server::start(folder.path())?;
+    for round in 0..rounds {
+        let place = folder.path().join(format!("round-{round}"));
+        std::fs::create_dir(&place)?;
+        let mut row = Map::new();
+        let floor = disk::append_p50(&place)?;
+        row.insert("fdatasync_p50_us".to_owned(), json!(floor * 1e6));
+        row.extend(local::round(&place, floor)?);
+        row.extend(remote::round(binary, floor, nats.as_ref(), database.as_ref())?);
+        rows.push(row);
+    }
+    let keys: Vec<String> = rows.first().map(|row| row.keys().cloned().collect()).unwrap_or_default();
+    for key in keys {
+        let values: Vec<f64> = rows.iter().filter_map(|row| row.get(&key).and_then(Value::as_f64)).collect();
+        let value = if values.is_empty() { Value::Null } else { json!(rounded(median(values))) };
+        report.insert(key, value);
+    }
+    Ok(report)
+}
+
+/// Two busy loops for each core, until dropped.
+struct Hogs {
+    goes: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+// === impl Hogs ===
+
+impl Hogs {
+    fn start() -> anyhow::Result<Self> {
+        let goes = Arc::new(AtomicBool::new(true));
+        let cores = std::thread::available_parallelism()?.get();
+        let threads = (0..2 * cores).map(|_| {
+            let goes = Arc::clone(&goes);
+            std::thread::spawn(move || {
+                while goes.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        });
+        Ok(Self { threads: threads.collect(), goes })
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.goes.store(false, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A loop that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The value below which this part of the measurements lies.
+pub(super) fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a place in a short list")]
+    let place = ((values.len() as f64 - 1.0) * part).round() as usize;
+    values.get(place).copied().unwrap_or(f64::NAN)
+}
+
+/// Seconds that it took.
+pub(super) fn seconds<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(T, f64)> {
+    let began = std::time::Instant::now();
+    let done = work()?;
+    Ok((done, began.elapsed().as_secs_f64()))
+}
+
+/// How many a second.
+#[expect(clippy::cast_precision_loss, reason = "a count of messages")]
+pub(super) fn rate(count: usize, seconds: f64) -> f64 {
+    count as f64 / seconds
+}
