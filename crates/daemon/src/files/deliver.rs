@@ -43,6 +43,12 @@ pub(super) struct Deliver {
     troubled: BTreeMap<String, Instant>,
 }
 
+/// A reader's folder as one look finds it: whether it is there, and which one it is.
+struct Found {
+    folder: Option<Folder>,
+    inode: Option<u64>,
+}
+
 // === impl Deliver ===
 
 impl Deliver {
@@ -243,17 +249,17 @@ impl Deliver {
 
     fn see_pick_ups(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
         let (mut taken, mut lost) = (Vec::new(), Vec::new());
-        let mut folders: HashMap<&str, std::io::Result<(Option<Folder>, Option<u64>)>> = HashMap::new();
+        let mut folders: HashMap<&str, std::io::Result<Found>> = HashMap::new();
         for file in self.files.values() {
             if !folders.contains_key(file.folder.as_str()) {
                 let found = inbox.sub(&file.folder).map(|folder| {
                     let inode = folder.as_ref().and_then(|folder| folder.inode().ok());
-                    (folder, inode)
+                    Found { folder, inode }
                 });
                 folders.insert(&file.folder, found);
             }
             // A folder that can't be looked into says nothing.
-            let Ok((folder, inode)) = &folders[file.folder.as_str()] else { continue };
+            let Ok(Found { folder, inode }) = &folders[file.folder.as_str()] else { continue };
             if folder.as_ref().is_some_and(|folder| folder.has(&file.name())) {
                 self.missing.remove(&file.id);
                 continue;
