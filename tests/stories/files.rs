@@ -119,7 +119,7 @@ fn every_file_is_taken_exactly_once_however_often_the_daemon_is_killed() {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 
-    sandbox.up();
+    sandbox.call(&["get_status"]);
 
     let left = || fs::read_dir(sandbox.file("outbox/ada/send")).unwrap().count();
     assert!(within(SEEN, || left() == 0), "{} files are left", left());

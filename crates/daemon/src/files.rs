@@ -29,6 +29,9 @@ const POLL: Duration = Duration::from_secs(2);
 /// How often when something is half written or just vanished.
 const SOON: Duration = Duration::from_millis(250);
 
+/// How often trouble that lasts is said.
+const SAY: Duration = Duration::from_secs(60);
+
 /// How long wakes are collected, so that a burst of commits costs one pass.
 const GATHER: Duration = Duration::from_millis(25);
 
@@ -59,6 +62,7 @@ pub(crate) fn run(verbs: Arc<Verbs>, stop: &CancellationToken) {
     let bell = watch::Bell::new(&desk, stop);
     let (mut look, mut deliver) = (look::Look::default(), deliver::Deliver::default());
     let (mut mirror, mut housekeeping) = (mirror::Mirror::default(), housekeeping::Housekeeping::new());
+    let mut said = None;
     while !stop.is_cancelled() {
         let mut pass = || -> Result<bool, Trouble> {
             let root = desk.root()?;
@@ -76,7 +80,11 @@ pub(crate) fn run(verbs: Arc<Verbs>, stop: &CancellationToken) {
             Ok(true) => SOON,
             Ok(false) => POLL,
             Err(trouble) => {
-                tracing::warn!(error = &trouble as &dyn std::error::Error, "message files could not be looked after");
+                if said.is_none_or(|said: Instant| said.elapsed() > SAY) {
+                    said = Some(Instant::now());
+                    let error = &trouble as &dyn std::error::Error;
+                    tracing::warn!(error, "message files could not be looked after");
+                }
                 POLL
             }
         };

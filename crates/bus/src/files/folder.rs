@@ -191,15 +191,15 @@ impl Folder {
         file.sync_all()
     }
 
-    /// Writes a file whole or not at all, over one of the same name.
+    /// Writes a file whole or not at all, over one of the same name. A power cut may bring the old one back, which the
+    /// copies and receipts that are written so can bear.
     ///
     /// # Errors
     /// What the system says.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let beside = temporary(name);
         self.write(&beside, bytes)?;
-        rustix::fs::renameat(&self.fd, &beside, &self.fd, name)?;
-        self.sync()
+        self.rename(&beside, name)
     }
 
     /// Gives a file another name, over whatever has it.

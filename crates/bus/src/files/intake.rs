@@ -92,7 +92,8 @@ pub async fn take(store: &Store, taking: Taking<'_>) -> Result<(), Error> {
     if !carried.is_empty() && taking.proof.is_none_or(|proof| proof.is_whole) {
         event = event.with_body(serde_json::to_string(&carried)?);
     }
-    let mut batch = Batch::new(Durability::Synced).event(event).guard(unused(&file.id, TAKEN));
+    // The message follows under a commit that syncs this one too; what a power cut takes before lies in its folder still.
+    let mut batch = Batch::new(Durability::Written).event(event).guard(unused(&file.id, TAKEN));
     if let Some(proof) = taking.proof {
         let refusal = Failure::new("auth.replayed", "the envelope's nonce was used before");
         batch = batch.guard(Guard::absent(NONCES, [proof.nonce.as_str().into()], refusal));

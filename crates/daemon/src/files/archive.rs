@@ -51,10 +51,8 @@ fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Trouble
     let stem = at.name.strip_suffix(".json").unwrap_or(at.name);
     let later = (0..100).map(|more| format!("{stem}.{}.json", now.0 + more));
     match at.folder.move_to(at.name, to, std::iter::once(at.name.to_owned()).chain(later)) {
-        Ok(name) => {
-            to.sync()?;
-            Ok(Some(name))
-        }
+        // A power cut may bring the file back; then the record knows it, and it is moved again.
+        Ok(name) => Ok(Some(name)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -23,6 +23,9 @@ const CATCH_UP: usize = 1000;
 /// How long a file must be gone to count as picked up: a folder that is being swept away loses its files first.
 const CONFIRM: Duration = Duration::from_millis(400);
 
+/// How long a folder that could not be written to is let be; other readers' mail goes on.
+const PAUSE: Duration = Duration::from_secs(10);
+
 /// How far the durable cursor may lag when there is nothing to write.
 const LAG: Lsn = 5000;
 
@@ -36,6 +39,14 @@ pub(super) struct Deliver {
     missing: HashMap<MessageId, (Instant, Option<u64>)>,
     reached: BTreeSet<String>,
     hungry: BTreeSet<String>,
+    /// Readers whose folder could not be written to, and when.
+    troubled: BTreeMap<String, Instant>,
+}
+
+/// A reader's folder as one look finds it: whether it is there, and which one it is.
+struct Found {
+    folder: Option<Folder>,
+    inode: Option<u64>,
 }
 
 // === impl Deliver ===
@@ -69,7 +80,12 @@ impl Deliver {
         self.catch_up(desk, &inbox, &readers, &folders)?;
         self.follow(desk, root, &inbox, &readers, &folders)?;
         self.see_pick_ups(desk, &inbox)?;
-        Ok(!self.missing.is_empty() || !self.hungry.is_empty())
+        let is_hungry = self.hungry.iter().any(|name| !self.is_troubled(name));
+        Ok(!self.missing.is_empty() || is_hungry)
+    }
+
+    fn is_troubled(&self, name: &str) -> bool {
+        self.troubled.get(name).is_some_and(|since| since.elapsed() < PAUSE)
     }
 
     /// Who reads files, by the form under which names meet.
@@ -98,6 +114,10 @@ impl Deliver {
     ) -> Result<(), Trouble> {
         for name in std::mem::take(&mut self.hungry) {
             let Some(agent) = readers.get(&name) else { continue };
+            if self.is_troubled(&name) {
+                self.hungry.insert(name);
+                continue;
+            }
             let waiting = bus::files::waiting_without_file(&desk.verbs.store, &agent.name, CATCH_UP)?;
             self.write(desk, inbox, &waiting, folders, 0)?;
         }
@@ -167,8 +187,14 @@ impl Deliver {
                 };
                 let nonce = crate::token::nonce()?;
                 let text = bus::files::render(&desk.verbs.store, message, keys.current(), &nonce)?;
-                inbox.make(&file.folder)?.write(&temporary(&file.name()), text.as_bytes())?;
-                staged.push(file);
+                let write = || inbox.make(&file.folder)?.write(&temporary(&file.name()), text.as_bytes());
+                match write() {
+                    Ok(()) => staged.push(file),
+                    Err(error) => self.put_off(&file, &error),
+                }
+            }
+            if staged.is_empty() {
+                continue;
             }
             desk.runtime.block_on(bus::files::stage(&desk.verbs.store, &staged))?;
             self.files.extend(staged.into_iter().map(|file| (file.id.clone(), file)));
@@ -181,6 +207,16 @@ impl Deliver {
         Ok(())
     }
 
+    /// The message waits in the record, and its reader is looked after again later.
+    fn put_off(&mut self, file: &Out, error: &std::io::Error) {
+        let reader = canonical(&file.folder);
+        if !self.is_troubled(&reader) {
+            tracing::warn!(folder = file.folder, %error, "mail can't be written as files");
+            self.troubled.insert(reader.clone(), Instant::now());
+        }
+        self.hungry.insert(reader);
+    }
+
     /// Gives staged files their names. What has neither its temporary nor its own name was picked up already: the
     /// temporary file was there before the record of it.
     fn settle_staged(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
@@ -190,7 +226,7 @@ impl Deliver {
         }
         let mut touched = BTreeSet::new();
         for file in &staged {
-            let Some(folder) = inbox.sub(&file.folder)? else { continue };
+            let Ok(Some(folder)) = inbox.sub(&file.folder) else { continue };
             let name = file.name();
             if folder.has(&temporary(&name)) {
                 folder.rename(&temporary(&name), &name)?;
@@ -198,7 +234,7 @@ impl Deliver {
             touched.insert(file.folder.clone());
         }
         for folder in touched {
-            if let Some(folder) = inbox.sub(&folder)? {
+            if let Ok(Some(folder)) = inbox.sub(&folder) {
                 folder.sync()?;
             }
         }
@@ -213,14 +249,17 @@ impl Deliver {
 
     fn see_pick_ups(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
         let (mut taken, mut lost) = (Vec::new(), Vec::new());
-        let mut folders: HashMap<&str, (Option<Folder>, Option<u64>)> = HashMap::new();
+        let mut folders: HashMap<&str, std::io::Result<Found>> = HashMap::new();
         for file in self.files.values() {
             if !folders.contains_key(file.folder.as_str()) {
-                let folder = inbox.sub(&file.folder)?;
-                let inode = folder.as_ref().and_then(|folder| folder.inode().ok());
-                folders.insert(&file.folder, (folder, inode));
+                let found = inbox.sub(&file.folder).map(|folder| {
+                    let inode = folder.as_ref().and_then(|folder| folder.inode().ok());
+                    Found { folder, inode }
+                });
+                folders.insert(&file.folder, found);
             }
-            let (folder, inode) = &folders[file.folder.as_str()];
+            // A folder that can't be looked into says nothing.
+            let Ok(Found { folder, inode }) = &folders[file.folder.as_str()] else { continue };
             if folder.as_ref().is_some_and(|folder| folder.has(&file.name())) {
                 self.missing.remove(&file.id);
                 continue;

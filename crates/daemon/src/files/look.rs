@@ -29,6 +29,8 @@ pub(super) struct Look {
     /// Files that could not even be set aside: they are let be until they change.
     stuck: HashMap<String, bus::files::Look>,
     joined: BTreeSet<String>,
+    /// Folders that can't be opened, which is said once.
+    closed: BTreeSet<String>,
     taken: usize,
 }
 
@@ -39,7 +41,7 @@ impl Look {
     pub(super) fn pass(&mut self, desk: &Desk, root: &Folder, deliver: &Deliver) -> Result<bool, Trouble> {
         self.taken = 0;
         let mut seen = BTreeSet::new();
-        for (folder, name) in folders(root, "inbox")? {
+        for (folder, name) in self.folders(root, "inbox")? {
             let path = ["inbox", name.as_str()];
             for file in names(&folder, ".json")? {
                 let at = At { folder: &folder, path: &path, name: &file };
@@ -50,7 +52,7 @@ impl Look {
                 }
             }
         }
-        for (folder, name) in folders(root, "outbox")? {
+        for (folder, name) in self.folders(root, "outbox")? {
             self.join(desk, &name);
             for file in names(&folder, ".result.json")? {
                 let at = At { folder: &folder, path: &["outbox", &name], name: &file };
@@ -64,6 +66,23 @@ impl Look {
         }
         self.waiting.retain(|path, _| seen.contains(path));
         Ok(!self.waiting.is_empty() || self.taken >= MAX_TAKEN)
+    }
+
+    /// The folders in one of ours, with their names.
+    fn folders(&mut self, root: &Folder, name: &str) -> Result<Vec<(Folder, String)>, Trouble> {
+        let Some(parent) = root.sub(name)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for entry in parent.entries()?.into_iter().filter(|entry| entry.is_folder) {
+            match parent.sub(&entry.name) {
+                Ok(Some(folder)) => found.push((folder, entry.name)),
+                Ok(None) => {}
+                Err(error) if self.closed.insert(format!("{name}/{}", entry.name)) => {
+                    tracing::warn!(folder = entry.name, %error, "a message folder can't be opened");
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(found)
     }
 
     /// Sends what a person has approved, and closes what nobody answered.
@@ -209,20 +228,6 @@ impl Kind<'_> {
             Self::Result(agent) => intake::result(desk, root, at, bytes, agent),
         }
     }
-}
-
-/// The folders in one of ours, with their names.
-fn folders(root: &Folder, name: &str) -> Result<Vec<(Folder, String)>, Trouble> {
-    let Some(parent) = root.sub(name)? else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
-    for entry in parent.entries()?.into_iter().filter(|entry| entry.is_folder) {
-        match parent.sub(&entry.name) {
-            Ok(Some(folder)) => found.push((folder, entry.name)),
-            Ok(None) => {}
-            Err(error) => tracing::warn!(folder = entry.name, %error, "a message folder can't be opened"),
-        }
-    }
-    Ok(found)
 }
 
 /// Names of files in a folder that end so. Everything but a folder: what is no plain file is to be refused loudly.
