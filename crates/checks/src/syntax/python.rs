@@ -52,7 +52,8 @@ pub(super) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
             "binary_operator" | "comparison_operator" | "boolean_operator" => broken_line(node, text),
             "try_statement" => bare_try(node),
             "return_statement" | "yield" => outside(node, FUNCTIONS),
-            "await" => outside(node, FUNCTIONS),
+            "await" => outside_async(node, node),
+            "with_statement" | "for_statement" => waiting_word(node).and_then(|word| outside_async(node, word)),
             "break_statement" | "continue_statement" => outside(node, LOOPS),
             "list_splat" => lone_star(node),
             "argument_list" => argument_order(node),
@@ -137,6 +138,18 @@ fn outside(statement: Node<'_>, inside: &[&str]) -> Option<Problem> {
     let is_inside = inside.contains(&home.kind()) || (inside == LOOPS && is_in_loop(statement));
     let word = statement.child(0).map_or("return", |word| word.kind());
     (!is_inside).then(|| unexpected(statement, word))
+}
+
+/// The `async` of `async with` and `async for`.
+fn waiting_word(statement: Node<'_>) -> Option<Node<'_>> {
+    statement.child(0).filter(|word| word.kind() == "async")
+}
+
+/// Only an `async def` may wait.
+fn outside_async<'a>(node: Node<'a>, word: Node<'a>) -> Option<Problem> {
+    let home = above(node, HOMES)?;
+    let is_inside = home.kind() == "function_definition" && waiting_word(home).is_some();
+    (!is_inside).then(|| unexpected(word, if word.kind() == "async" { "async" } else { "await" }))
 }
 
 fn is_in_loop(statement: Node<'_>) -> bool {

@@ -46,6 +46,7 @@ const SAMPLES: &[Sample] = &[
             ("        self.all = [left, (1, 2), {\"a\": right}]", "        self.all = 1 +\n        self.b = 2"),
             ("    async def show(self):\n", "    "),
             ("        except (OSError, ValueError) as error:\n            raise RuntimeError(\"x\") from error\n", ""),
+            ("async def show", "def show"),
             ("import os", "break"),
             ("self.all = [left, (1, 2), {\"a\": right}]", "self.all = * right"),
         ],

@@ -161,8 +161,9 @@ fn java_sources(bench: &Bench<'_>) -> anyhow::Result<PathBuf> {
     let folder = bench.peers.join("java");
     if !folder.exists() {
         let java = output(command("sh", Path::new("/")).args(["-c", "readlink -f \"$(command -v javac)\""]))?;
-        let home = PathBuf::from(String::from_utf8(java)?.trim()).join("../../lib/src.zip");
-        let sources = home.canonicalize().context("no src.zip beside javac")?;
+        let javac = PathBuf::from(String::from_utf8(java)?.trim());
+        let home = javac.ancestors().nth(2).context("javac lies in no development kit")?;
+        let sources = home.join("lib/src.zip").canonicalize().context("no src.zip beside javac")?;
         fs::create_dir_all(&folder)?;
         output(command("unzip", &folder).args(["-q"]).arg(sources).arg("java.base/java/*"))?;
     }
