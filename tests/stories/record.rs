@@ -35,7 +35,10 @@ fn a_backup_is_made_while_the_daemon_works_and_put_back_when_it_does_not() {
     let made = sandbox.switchboard(&["backup", &file, "--json"]).ends_with(0).json();
     assert!(made["events"].as_u64().unwrap() >= 2, "{made}");
     assert_eq!(sandbox.switchboard(&["backup", &file, "--json"]).ends_with(1).failure()["code"], "io.denied");
-    assert_eq!(sandbox.switchboard(&["backup", "x", "--no-daemon", "--json"]).ends_with(1).failure()["code"], "store.locked");
+    assert_eq!(
+        sandbox.switchboard(&["backup", "x", "--no-daemon", "--json"]).ends_with(1).failure()["code"],
+        "store.locked"
+    );
     sandbox.call(&["send_message", "recipient=ada", "payload=too late"]);
     let refused = sandbox.switchboard(&["restore", &file, "--json"]).ends_with(1);
     assert_eq!(refused.failure()["code"], "daemon.running");
@@ -63,7 +66,11 @@ fn a_damaged_record_is_named_by_doctor_and_verify_without_a_daemon() {
     damage(&sandbox, "second message");
 
     for args in [&["verify", "--no-daemon"][..], &["doctor"], &["doctor", "--no-daemon"], &["verify"]] {
-        sandbox.switchboard(args).ends_with(1).says("(message_sent of message/").says("its body doesn't match its hash");
+        sandbox
+            .switchboard(args)
+            .ends_with(1)
+            .says("(message_sent of message/")
+            .says("its body doesn't match its hash");
     }
     let file = sandbox.folder().join("copy.db").display().to_string();
     sandbox.switchboard(&["down"]).ends_with(0);
@@ -98,7 +105,8 @@ fn messages_are_found_by_their_words() {
     assert!(found.contains("CONFLICT") && !found.contains("well"), "{found}");
     let shown = sandbox.switchboard(&["messages", "--search", "merge"]).ends_with(0).says("2 found").out;
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
-    let pages = sandbox.switchboard(&["messages", "--search", "me*", "--limit", "1"]).ends_with(0).says("--before ").out;
+    let pages =
+        sandbox.switchboard(&["messages", "--search", "me*", "--limit", "1"]).ends_with(0).says("--before ").out;
     assert!(pages.contains("again"), "newest first: {pages}");
     let hits = sandbox.call(&["search_messages", "text=\"src/lib.rs\"", "agent=ADA"]);
     assert_eq!(hits["hits"].as_array().unwrap().len(), 1, "{hits}");

@@ -52,9 +52,8 @@ pub fn search_messages(store: &Store, request: &SearchMessagesRequest) -> Result
 fn hit(store: &Store, lsn: u64, words: &Words, agent: Option<&AgentName>) -> Result<Option<MessageHit>, Error> {
     let rows = store.read(&Query::table(MESSAGES).eq("seq", lsn).limit(1))?;
     let Some(message) = rows.first().map(|row| of_row(store, row)).transpose()? else { return Ok(None) };
-    let is_theirs = |agent: &AgentName| {
-        [&message.sender, &message.recipient].iter().any(|name| name.folded() == agent.folded())
-    };
+    let is_theirs =
+        |agent: &AgentName| [&message.sender, &message.recipient].iter().any(|name| name.folded() == agent.folded());
     if agent.is_some_and(|agent| !is_theirs(agent)) {
         return Ok(None);
     }

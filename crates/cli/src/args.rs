@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::commands::{
-    agents, backup, call, check, completions, doctor, down, explain, log, mcp, merge, messages, needs, restart, restore, run,
-    script_agent, shim, show, status, stop, token, trust, up, verify,
+    agents, backup, call, check, completions, doctor, down, explain, log, mcp, merge, messages, needs, restart,
+    restore, run, script_agent, shim, show, status, stop, token, trust, up, verify,
 };
 
 /// Runs a team of coding agents on one repository and keeps a record that you can verify.

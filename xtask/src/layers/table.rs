@@ -46,7 +46,11 @@ pub(super) struct Keeper {
 }
 
 const KEEPERS: &[Keeper] = &[
-    Keeper { library: "rusqlite", only: &["store", "xtask"], why: "only the store knows SQL, and the torture its disk" },
+    Keeper {
+        library: "rusqlite",
+        only: &["store", "xtask"],
+        why: "only the store knows SQL, and the torture its disk",
+    },
     Keeper { library: "regorus", only: &["policy"], why: "there is one decision point" },
     Keeper { library: "ed25519-dalek", only: &["ledger"], why: "keys are kept in one place" },
     Keeper { library: "clap", only: &["cli", "xtask"], why: "a command line is an edge" },

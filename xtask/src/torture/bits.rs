@@ -110,7 +110,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 fn fill(folder: &Path) -> anyhow::Result<Answers> {
     let store = work::open(folder)?;
     for number in 0..60_u64 {
-        let event = posted(["ann", "bob"][usize::from(number % 3 == 0)], number).with_body(format!("word{number} text"));
+        let event =
+            posted(["ann", "bob"][usize::from(number % 3 == 0)], number).with_body(format!("word{number} text"));
         let call = store::Idempotency {
             key: format!("k{number}"),
             caller: "ann".to_owned(),
@@ -162,7 +163,8 @@ fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
             let text = line[name].as_str().and_then(protocol::id::Digest::parse);
             text.map(|digest| digest.0.to_vec()).with_context(|| format!("{name} of an exported event"))
         };
-        let row = [line["facts"].to_string().into_bytes(), hash("body_hash")?, hash("prev_hash")?, hash("hash")?].concat();
+        let row =
+            [line["facts"].to_string().into_bytes(), hash("body_hash")?, hash("prev_hash")?, hash("hash")?].concat();
         let places: Vec<_> = file.windows(row.len()).enumerate().filter(|(_, bytes)| *bytes == row).collect();
         // A row that stands there twice is one that was moved; which of them counts can't be told from here.
         if let [(from, _)] = places.as_slice() {
@@ -247,7 +249,10 @@ fn look(folder: &Path, wanted: &Answers) -> anyhow::Result<Outcome> {
     let store = match work::open(folder) {
         Ok(store) => store,
         Err(error) => {
-            ensure!(!closed.is_empty(), "the opening refuses it ({error}), and the check of the closed files says nothing");
+            ensure!(
+                !closed.is_empty(),
+                "the opening refuses it ({error}), and the check of the closed files says nothing"
+            );
             return Ok(Outcome::AtOpen(format!("{error}; {closed:?}")));
         }
     };

@@ -177,7 +177,8 @@ impl Held {
     /// Every run of `run` sectors holds what it held at a moment of its own.
     fn shuffled(&self, ops: &[Op], seed: u64, run: usize) -> Vec<u8> {
         let moment = |number: u64| {
-            let chosen = Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
+            let chosen =
+                Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
             chosen.checked_sub(1).and_then(|at| self.since.get(at)).map_or(0, |at| at + 1)
         };
         self.image(ops, &|sector| moment((sector / run) as u64), moment(u64::MAX))

@@ -48,8 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let begun = Instant::now();
     let plan = Plan { seed: args.seed, steps: STEPS, is_careless: false };
     let places = play(plan, None)?.1.calls;
-    let step = if args.faults == 0 { 1 } else { (places / args.faults).max(1) };
-    let step = usize::try_from(step)?;
+    let step = usize::try_from(places.checked_div(args.faults).unwrap_or(1).max(1))?;
     let mut tally = Tally::default();
     let mut broken = Vec::new();
     for at in (0..places).step_by(step) {
@@ -99,7 +98,8 @@ fn one(plan: Plan, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
 /// Whether the store took the fault for what it was.
 fn behaves(done: &Done, call: Call, fault: Fault, tally: &mut Tally) -> anyhow::Result<()> {
     let codes: Vec<_> = done.failed.iter().map(|error| error.failure().code).collect();
-    let is_known = |code: &String| ["io.disk-full", "io.denied", "store.fatal", "store.corrupt"].contains(&code.as_str());
+    let is_known =
+        |code: &String| ["io.disk-full", "io.denied", "store.fatal", "store.corrupt"].contains(&code.as_str());
     ensure!(codes.iter().all(is_known), "it says {codes:?} to a fault of {call:?}");
     if let Some(error) = &done.dead {
         tally.ended += 1;

@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// Steps of one recorded run.
-const STEPS: usize = 60;
+const STEPS: usize = 40;
 
 /// Recorded runs of a short form at least, so that no single history decides.
 const RUNS: u64 = 4;
@@ -124,13 +124,7 @@ fn try_states(trial: Trial, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
 }
 
 /// Records a run and opens states of it.
-fn one_run(
-    trial: Trial,
-    seed: u64,
-    share: u64,
-    seen: &mut HashSet<Digest>,
-    tally: &mut Tally,
-) -> anyhow::Result<()> {
+fn one_run(trial: Trial, seed: u64, share: u64, seen: &mut HashSet<Digest>, tally: &mut Tally) -> anyhow::Result<()> {
     let folder = scratch::folder()?;
     let recording = tape::start(folder.path(), None);
     let plan = Plan { seed, steps: STEPS, is_careless: trial == Trial::Careless };
@@ -236,7 +230,9 @@ fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize
             all.push((at, Cut::Without(pending[rng.below(pending.len())])));
             all.push((at, Cut::Only(pending[rng.below(pending.len())])));
         }
-        all.extend([Cut::Shuffled(rng.next()), Cut::Shuffled(rng.next()), Cut::Blocks(rng.next())].map(|cut| (at, cut)));
+        all.extend(
+            [Cut::Shuffled(rng.next()), Cut::Shuffled(rng.next()), Cut::Blocks(rng.next())].map(|cut| (at, cut)),
+        );
     }
     // Some states of the disk are alike: more candidates than wanted states.
     let keep = usize::try_from(share.saturating_mul(5) / 4).unwrap_or(usize::MAX);
@@ -246,7 +242,6 @@ fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize
     all.sort_by_key(|(at, _)| *at);
     all
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -37,9 +37,7 @@ fn backup(store: &store::Store, path: &str) -> Result<BackupStoreReply, Failure>
 }
 
 /// Runs something that blocks.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| Failure::new("internal.bug", error.to_string()))?
 }
