@@ -87,6 +87,8 @@ fn a_daemon_that_finds_less_than_was_answered_does_not_start_and_says_what_to_do
     sandbox.call(&["send_message", "recipient=ada", "payload=second"]);
     sandbox.switchboard(&["down"]).ends_with(0);
     std::fs::write(&store, old).unwrap();
+    let wal = store.with_file_name("store.db-wal");
+    assert!(!wal.exists() || std::fs::remove_file(wal).is_ok());
 
     let failure = sandbox.switchboard(&["status", "--json"]).ends_with(1).failure();
 

@@ -219,3 +219,55 @@ async fn registering_again_keeps_the_mail() {
     assert_eq!(roster(&store).unwrap()[0].unread, 1);
     assert_eq!(check_inbox(&store, &asker("ben"), inbox()).await.unwrap().messages.len(), 1);
 }
+
+#[tokio::test]
+async fn messages_are_searched_by_their_words_and_by_agent() {
+    let store = store();
+    for who in ["ada", "ben", "cleo"] {
+        join(&store, who).await;
+    }
+    send(&store, "ada", to("ben", "the merge had a conflict"), 1).await.unwrap();
+    send(&store, "ada", to("cleo", "no conflict here"), 2).await.unwrap();
+    send(&store, "cleo", to("ben", "all is well"), 3).await.unwrap();
+    let search = |request: serde_json::Value| {
+        let reply = bus::search_messages(&store, &serde_json::from_value(request).unwrap()).unwrap();
+        let texts: Vec<_> = reply.hits.iter().map(|hit| hit.excerpt.clone()).collect();
+        (texts, reply.next)
+    };
+
+    let (all, _) = search(serde_json::json!({ "text": "conflict" }));
+    let (cleos, _) = search(serde_json::json!({ "text": "conflict", "agent": "CLEO" }));
+    let (first, next) = search(serde_json::json!({ "text": "conflict", "limit": 1 }));
+    let (second, end) = search(serde_json::json!({ "text": "conflict", "limit": 1, "before": next }));
+
+    assert_eq!(all, ["no conflict here", "the merge had a conflict"]);
+    assert_eq!(cleos, ["no conflict here"]);
+    assert_eq!((first, second), (vec![all[0].clone()], vec![all[1].clone()]));
+    assert_eq!((next.is_some(), end), (true, None));
+    let bad = bus::search_messages(&store, &serde_json::from_value(serde_json::json!({ "text": "-no" })).unwrap());
+    assert_eq!(code(bad.unwrap_err()), "request.bad-args");
+}
+
+#[tokio::test]
+async fn texts_go_a_day_after_they_were_acknowledged_and_never_before() {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let clock = store::ManualClock::at(protocol::time::Millis(1_772_186_400_000));
+    let store = Store::in_memory(vec![Box::new(Mail)], clock.clock());
+    join(&store, "ada").await;
+    let acked = send(&store, "ben", to("ada", "done"), 1).await.unwrap();
+    let open = send(&store, "ben", to("ada", "open"), 2).await.unwrap();
+    ack_message(&store, &asker("ada"), AckMessageRequest { id: acked.id.clone() }).await.unwrap();
+    let mut dropped = Vec::new();
+
+    for wait in [DAY - 1, 1, 365 * DAY] {
+        clock.advance(wait);
+        for rule in bus::RETENTION {
+            dropped.push(store.sweep(rule, store.now()).await.unwrap().dropped);
+        }
+    }
+
+    assert_eq!(dropped, [0, 1, 0]);
+    assert_eq!(store.body(acked.seq).unwrap(), None);
+    assert_eq!(store.body(open.seq).unwrap().as_deref(), Some("open"));
+    assert!(store.verify(store::Scope::All).unwrap().is_clean());
+}

@@ -48,8 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let begun = Instant::now();
     let plan = Plan { seed: args.seed, steps: STEPS, is_careless: false };
     let places = play(plan, None)?.1.calls;
-    let step = if args.faults == 0 { 1 } else { (places / args.faults).max(1) };
-    let step = usize::try_from(step)?;
+    let step = usize::try_from(places.checked_div(args.faults).unwrap_or(1).max(1))?;
     let mut tally = Tally::default();
     let mut broken = Vec::new();
     for at in (0..places).step_by(step) {

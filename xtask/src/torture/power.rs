@@ -33,7 +33,7 @@ pub(crate) struct Args {
 }
 
 /// Steps of one recorded run.
-const STEPS: usize = 60;
+const STEPS: usize = 40;
 
 /// Recorded runs of a short form at least, so that no single history decides.
 const RUNS: u64 = 4;

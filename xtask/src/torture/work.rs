@@ -109,7 +109,7 @@ impl Work<'_> {
             let size = [0, 40, 900, 5_000][self.rng.below(4)];
             let weight = self.rng.next() >> 32;
             let event = posted(["ann", "bob"][self.rng.below(2)], weight);
-            batch = batch.event(if size == 0 { event } else { event.with_body("word ".repeat(size / 5)) });
+            batch = batch.event(if size == 0 { event } else { event.with_body(format!("word {}", ".".repeat(size))) });
         }
         batch
     }
