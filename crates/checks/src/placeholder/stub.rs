@@ -131,6 +131,11 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         // Only in Ruby is a body that is not there an empty one.
         return (language == Language::Ruby).then(|| empty(node));
     };
+    let has_comment = node.children(&mut node.walk()).any(|child| child.kind().contains("comment"));
+    if has_comment {
+        return None;
+    }
+    let body = body.named_child(0).filter(|child| child.kind() == "statement_list").unwrap_or(body);
     let statements: Vec<Node<'_>> = body.named_children(&mut body.walk()).filter(|node| !is_docstring(*node)).collect();
     match statements[..] {
         [] if body.named_child_count() == 0 && language != Language::Python && is_blank(body, text) => {
@@ -157,7 +162,7 @@ fn empty(node: Node<'_>) -> Placeholder {
 fn words(name: &[u8]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_small = false;
-    for byte in name.iter().copied() {
+    for &byte in name {
         let begins = byte.is_ascii_uppercase() && was_small;
         was_small = byte.is_ascii_lowercase();
         if !byte.is_ascii_alphanumeric() {
