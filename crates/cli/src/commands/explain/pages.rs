@@ -33,6 +33,7 @@ pages! {
     "check.channel"
     "check.command"
     "check.failed"
+    "check.foreign-hook"
     "check.outside-root"
     "check.path-missing"
     "check.time-limit"
