@@ -81,12 +81,7 @@ fn the_repositorys_build_runs_only_on_request() {
 fn the_checks_and_their_rules_are_listed() {
     let sandbox = Sandbox::new();
 
-    sandbox
-        .switchboard(&["check", "--list"])
-        .ends_with(0)
-        .says("secretscan")
-        .says("pre-commit")
-        .says("not in this version");
+    sandbox.switchboard(&["check", "--list"]).ends_with(0).says("secretscan").says("not in this version");
     let list = sandbox.switchboard(&["check", "--list", "--json"]).ends_with(0).json();
 
     let rules = |name: &str| {
@@ -181,7 +176,7 @@ fn without_a_network_every_check_says_the_same() {
     }
     let without_times = |mut text: String| {
         while let Some(at) = text.find("duration_ms\":") {
-            let digits = text[at + 13..].bytes().take_while(u8::is_ascii_digit).count();
+            let digits = text[at + 13..].bytes().take_while(|byte| b" 0123456789".contains(byte)).count();
             text.replace_range(at..at + 13 + digits, "");
         }
         text
@@ -206,11 +201,8 @@ fn without_a_network_every_check_says_the_same() {
 #[test]
 fn no_evidence_log_or_prompt_holds_what_a_gate_refused() {
     let sandbox = Sandbox::new();
-    let secret = ["q8Zr2LkT5vNw9XcB3m", "Yd7HjF4sGp1A6oEu0R"];
-    let line = format!(
-        "echo \"t = ghp_{}{}\" > key.txt; echo ghp_{}{} $SWITCHBOARD_ATTEMPT > n",
-        secret[0], secret[1], secret[0], secret[1]
-    );
+    let secret = ["Q3EGXWRD", "Z5MHT2LN"];
+    let line = format!("echo 'key = \"AKIA{}{}\"' > key.txt; echo $SWITCHBOARD_ATTEMPT > n", secret[0], secret[1]);
     let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
         "x-switchboard": {
             "command": ["sh", "-c", line],

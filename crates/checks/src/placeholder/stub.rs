@@ -121,7 +121,13 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
     if !shape.function.contains(&node.kind()) || !stands_alone {
         return None;
     }
-    let name = words(&text[node.child_by_field_name("name")?.byte_range()]);
+    let name = &text[node.child_by_field_name("name")?.byte_range()];
+    let is_javascript = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    if is_javascript && name.first().is_some_and(u8::is_ascii_uppercase) {
+        // A constructor: what it makes may begin empty.
+        return None;
+    }
+    let name = words(name);
     let parameters = node.child_by_field_name("parameters")?;
     let body = node.child_by_field_name("body");
     if !takes_something(parameters, text) || name.first().is_none_or(|word| IDLE.contains(&word.as_str())) {

@@ -90,7 +90,7 @@ fn what_only_resembles_a_stub_stays_silent() {
     for (path, text) in [
         (
             "a.js",
-            "function noop(a) {}\nfunction onClose() {}\nitems.forEach(function (x) {});\nclass A { constructor(x) {} save(x) {} }\n",
+            "function noop(a) {}\nfunction Codec(options) {}\nfunction onClose() {}\nitems.forEach(function (x) {});\nclass A { constructor(x) {} save(x) {} }\n",
         ),
         ("a.js", "function isReady(x) { return true; }\nfunction parse(x) { if (!x) { return null; } return x.y; }\n"),
         (
