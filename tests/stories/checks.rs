@@ -81,12 +81,7 @@ fn the_repositorys_build_runs_only_on_request() {
 fn the_checks_and_their_rules_are_listed() {
     let sandbox = Sandbox::new();
 
-    sandbox
-        .switchboard(&["check", "--list"])
-        .ends_with(0)
-        .says("secretscan")
-        .says("pre-commit")
-        .says("not in this version");
+    sandbox.switchboard(&["check", "--list"]).ends_with(0).says("secretscan").says("not in this version");
     let list = sandbox.switchboard(&["check", "--list", "--json"]).ends_with(0).json();
 
     let rules = |name: &str| {
@@ -168,6 +163,71 @@ fn the_hook_goes_where_the_repository_keeps_its_hooks_and_nowhere_shared() {
     sandbox.git(&["config", "core.hooksPath", shared.to_str().unwrap()]);
     sandbox.switchboard(&["check", "--install-hook"]).ends_with(2).says("core.hooksPath");
     assert!(!shared.join("pre-commit").exists());
+}
+
+#[test]
+fn without_a_network_every_check_says_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/lib.rs", "// TODO: more\npub fn one( -> u32 { 1 }\n");
+    let alone = ["unshare", "--user", "--map-root-user", "--net", "--"];
+    if sandbox.run(alone.iter().copied().chain(["true"]), &sandbox.root(), "").code != 0 {
+        println!("skipped: this machine lets nobody cut the network off");
+        return;
+    }
+    let without_times = |mut text: String| {
+        while let Some(at) = text.find("duration_ms\":") {
+            let digits = text[at + 13..].bytes().take_while(|byte| b" 0123456789".contains(byte)).count();
+            text.replace_range(at..at + 13 + digits, "");
+        }
+        text
+    };
+
+    for args in [
+        &["check", "--json", "--no-cache"][..],
+        &["syntax_check", "--json"],
+        &["secretscan", "--json"],
+        &["placeholder_scan", "--json"],
+        &["todo_extract", "--json"],
+        &["build_check", "--json"],
+        &["pre_check_batch", "--json"],
+    ] {
+        let with = sandbox.switchboard(args);
+        let argv = alone.iter().copied().chain([super::sandbox::BINARY]).chain(args.iter().copied());
+        let without = sandbox.run(argv, &sandbox.root(), "");
+        assert_eq!((with.code, without_times(with.out)), (without.code, without_times(without.out)), "{args:?}");
+    }
+}
+
+#[test]
+fn no_evidence_log_or_prompt_holds_what_a_gate_refused() {
+    let sandbox = Sandbox::new();
+    let secret = ["Q3EGXWRD", "Z5MHT2LN"];
+    let line = format!("echo 'key = \"AKIA{}{}\"' > key.txt; echo $SWITCHBOARD_ATTEMPT > n", secret[0], secret[1]);
+    let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
+        "x-switchboard": {
+            "command": ["sh", "-c", line],
+            "test": ["sh", "-c", "cat key.txt; exit 1"],
+            "gates": ["secretscan", "test_runner", "pre_check_batch", "placeholder_scan"],
+        } }]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(3).says("secretscan REFUSES");
+
+    let state = std::path::PathBuf::from(sandbox.call(&["get_status"])["state_folder"].as_str().unwrap());
+    let mut texts = vec![
+        sandbox.call(&["check_gate_status", "task_id=1.1"]).to_string(),
+        sandbox
+            .switchboard(&["call", "read_events", "limit=1000", "kinds=[\"gate_reported\"]", "with_bodies=true"])
+            .out,
+        sandbox.switchboard(&["show", "1.1"]).out,
+        std::fs::read_to_string(state.join("daemon.log")).unwrap_or_default(),
+    ];
+    for name in ["1.1/evidence.json", "1.1.json"] {
+        texts.push(std::fs::read_to_string(evidence_file(&sandbox, name)).unwrap());
+    }
+
+    for text in &texts {
+        assert!(!text.contains(secret[0]) && !text.contains(secret[1]), "{text}");
+    }
+    assert!(texts[4].contains("\"verdict\":\"fail\""), "{}", texts[4]);
 }
 
 #[test]

@@ -42,6 +42,18 @@ pub(crate) enum Search {
     Nothing,
 }
 
+// === impl Search ===
+
+impl Search {
+    /// Changes the tool, if there is one.
+    pub(crate) fn map(self, change: impl FnOnce(Tool) -> Tool) -> Self {
+        match self {
+            Self::Found(tool) => Self::Found(change(tool)),
+            Self::NotInstalled(_) | Self::Nothing => self,
+        }
+    }
+}
+
 // === impl Tool ===
 
 impl Tool {

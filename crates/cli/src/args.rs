@@ -20,6 +20,7 @@ pub(crate) struct Args {
 }
 
 const AFTER: &str = "First time here: switchboard run --example\n\
+Single checks, such as secretscan and lint, are commands too: switchboard check --list\n\
 Exit codes: 0 ok, 1 the work failed, 2 wrong call, 3 a gate refused, 4 needs a person, 5 an agent is missing, 130 interrupted";
 
 /// Flags that every command takes.
@@ -53,7 +54,7 @@ pub(crate) enum Command {
     Messages(messages::Args),
     Check(check::Args),
     #[command(flatten)]
-    Named(check::named::Check),
+    Named(check::named::Named),
     Verify(verify::Args),
     Backup(backup::Args),
     Restore(restore::Args),

@@ -27,8 +27,14 @@ const MAX_ANSWER: usize = 16 << 20;
 /// The checking child: started at the first request, again after it failed.
 pub(crate) struct Checker {
     binary: PathBuf,
-    child: Mutex<Option<Serving>>,
+    /// Judges changes.
+    gates: Slot,
+    /// Answers whoever calls a check: no such call keeps a gate waiting.
+    verbs: Slot,
 }
+
+/// A place for a warm child.
+type Slot = Mutex<Option<Serving>>;
 
 struct Serving {
     child: Child,
@@ -40,7 +46,7 @@ struct Serving {
 
 impl Checker {
     pub(crate) fn new(binary: PathBuf) -> Self {
-        Self { binary, child: Mutex::new(None) }
+        Self { binary, gates: Slot::default(), verbs: Slot::default() }
     }
 
     /// Has a change judged: its files by the warm child, commands that the request brings by one of their own, side by
@@ -49,7 +55,7 @@ impl Checker {
         let (files, commands) = parted(request);
         let ask_files = async {
             match &files {
-                Some(files) => answered(self.ask_warm::<_, CheckReply>(files, limit).await?),
+                Some(files) => answered(self.ask_warm::<_, CheckReply>(&self.gates, files, limit).await?),
                 None => Ok(Vec::new()),
             }
         };
@@ -66,8 +72,11 @@ impl Checker {
 
     /// Calls one of the checks' verbs.
     pub(crate) async fn call(&self, call: &CheckCall, runs_commands: bool, limit: Duration) -> Result<Value, Failure> {
-        let answer: CheckAnswer =
-            if runs_commands { self.ask_fresh(call, limit).await? } else { self.ask_warm(call, limit).await? };
+        let answer: CheckAnswer = if runs_commands {
+            self.ask_fresh(call, limit).await?
+        } else {
+            self.ask_warm(&self.verbs, call, limit).await?
+        };
         match (answer.result, answer.failure) {
             (Some(result), None) => Ok(result),
             (_, Some(failure)) => Err(failure),
@@ -76,8 +85,13 @@ impl Checker {
     }
 
     /// Asks the warm child, one question at a time.
-    async fn ask_warm<Q: Serialize, A: DeserializeOwned>(&self, question: &Q, limit: Duration) -> Result<A, Error> {
-        let mut slot = self.child.lock().await;
+    async fn ask_warm<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        slot: &Slot,
+        question: &Q,
+        limit: Duration,
+    ) -> Result<A, Error> {
+        let mut slot = slot.lock().await;
         let serving = match slot.take() {
             Some(serving) => serving,
             None => self.start(Some(MEMORY))?,
@@ -152,5 +166,27 @@ fn answered(reply: CheckReply) -> Result<Vec<CheckReport>, Error> {
         // With reports, the failure is about a part: its gate has no report and can't pass.
         Some(failure) if reply.reports.is_empty() => Err(child_failed(format!("{} [{}]", failure.what, failure.code))),
         Some(_) | None => Ok(reply.reports),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::finding::{CheckCommand, CommandKind};
+
+    use super::*;
+
+    #[test]
+    fn what_runs_commands_is_asked_apart_from_what_looks_at_files() {
+        let command =
+            CheckCommand { kind: CommandKind::Test, argv: vec!["true".to_owned()], cwd: None, time_limit_s: None };
+        let only = vec![CheckName::Secretscan, CheckName::TestRunner];
+        let request = CheckRequest { only, commands: vec![command], ..CheckRequest::default() };
+
+        let (files, commands) = parted(&request);
+
+        let files = files.unwrap();
+        assert_eq!((files.only, files.commands.len()), (vec![CheckName::Secretscan], 0));
+        assert_eq!(commands.unwrap().only, [CheckName::TestRunner]);
+        assert!(parted(&CheckRequest { only: vec![CheckName::Lint], ..CheckRequest::default() }).1.is_none());
     }
 }

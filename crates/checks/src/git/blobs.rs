@@ -42,12 +42,10 @@ impl Blobs {
         };
         batch.read(id, &self.limits).map_err(|error| {
             *slot = None;
-            match error.kind() {
-                io::ErrorKind::TimedOut => {
-                    Error::TimeLimit { program: "git cat-file".into(), limit: self.limits.git_time }
-                }
-                _ => Error::Git { verb: "cat-file".into(), why: error.to_string() },
+            if error.kind() == io::ErrorKind::TimedOut {
+                return Error::TimeLimit { program: "git cat-file".into(), limit: self.limits.git_time };
             }
+            Error::Git { verb: "cat-file".into(), why: error.to_string() }
         })
     }
 }

@@ -121,7 +121,13 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
     if !shape.function.contains(&node.kind()) || !stands_alone {
         return None;
     }
-    let name = words(&text[node.child_by_field_name("name")?.byte_range()]);
+    let name = &text[node.child_by_field_name("name")?.byte_range()];
+    let is_javascript = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    if is_javascript && name.first().is_some_and(u8::is_ascii_uppercase) {
+        // A constructor: what it makes may begin empty.
+        return None;
+    }
+    let name = words(name);
     let parameters = node.child_by_field_name("parameters")?;
     let body = node.child_by_field_name("body");
     if !takes_something(parameters, text) || name.first().is_none_or(|word| IDLE.contains(&word.as_str())) {
@@ -131,6 +137,11 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         // Only in Ruby is a body that is not there an empty one.
         return (language == Language::Ruby).then(|| empty(node));
     };
+    let has_comment = node.children(&mut node.walk()).any(|child| child.kind().contains("comment"));
+    if has_comment {
+        return None;
+    }
+    let body = body.named_child(0).filter(|child| child.kind() == "statement_list").unwrap_or(body);
     let statements: Vec<Node<'_>> = body.named_children(&mut body.walk()).filter(|node| !is_docstring(*node)).collect();
     match statements[..] {
         [] if body.named_child_count() == 0 && language != Language::Python && is_blank(body, text) => {
@@ -157,7 +168,7 @@ fn empty(node: Node<'_>) -> Placeholder {
 fn words(name: &[u8]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_small = false;
-    for byte in name.iter().copied() {
+    for &byte in name {
         let begins = byte.is_ascii_uppercase() && was_small;
         was_small = byte.is_ascii_lowercase();
         if !byte.is_ascii_alphanumeric() {

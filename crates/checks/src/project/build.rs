@@ -112,10 +112,8 @@ fn python(project: &Project, changed: &[String]) -> Vec<Step> {
         return Vec::new();
     }
     let program = if process::spawn::which("python3").is_some() { "python3" } else { "python" };
-    let compile = match installed("python", program, &["-I", "-c", PYTHON]) {
-        Search::Found(tool) => Search::Found(tool.with(files.into_iter().cloned())),
-        other => other,
-    };
+    let compile = installed("python", program, &["-I", "-c", PYTHON]);
+    let compile = compile.map(|tool| tool.with(files.into_iter().cloned()));
     let mut steps = vec![Step::build(compile, &["py"])];
     if project.has_any(&["mypy.ini", ".mypy.ini"]) || project.says("pyproject.toml", "[tool.mypy") {
         let words = ["--no-color-output", "--show-column-numbers", "."];

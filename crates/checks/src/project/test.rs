@@ -33,18 +33,11 @@ pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
 
 /// Adds flags that were asked for, then the files.
 fn told(search: Search, asked: &Asked<'_>, bail: &[&str], coverage: &[&str]) -> Search {
-    match search {
-        Search::Found(mut tool) => {
-            if asked.bail {
-                tool = tool.with(bail.iter().copied());
-            }
-            if asked.coverage {
-                tool = tool.with(coverage.iter().copied());
-            }
-            Search::Found(tool.with(asked.files.iter().cloned()))
-        }
-        Search::NotInstalled(_) | Search::Nothing => search,
-    }
+    search.map(|tool| {
+        let tool = if asked.bail { tool.with(bail.iter().copied()) } else { tool };
+        let tool = if asked.coverage { tool.with(coverage.iter().copied()) } else { tool };
+        tool.with(asked.files.iter().cloned())
+    })
 }
 
 fn local(project: &Project, name: &'static str, words: &[&str]) -> Search {
@@ -120,10 +113,7 @@ fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
     if asked.files.is_empty() {
         words.push("discover");
     }
-    match installed("unittest", "python3", &words) {
-        Search::Found(tool) => Search::Found(tool.with(asked.files.iter().cloned())),
-        other => other,
-    }
+    installed("unittest", "python3", &words).map(|tool| tool.with(asked.files.iter().cloned()))
 }
 
 fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
@@ -144,10 +134,7 @@ fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
         // Tests inside a source file: the module's name filters them.
         words.extend(asked.files.first().and_then(|file| module(file)));
     }
-    match installed("cargo", "cargo", &[]) {
-        Search::Found(tool) => Search::Found(tool.with(words)),
-        other => other,
-    }
+    installed("cargo", "cargo", &[]).map(|tool| tool.with(words))
 }
 
 /// The module of a source file, as tests in it are named.
@@ -188,44 +175,32 @@ fn maven(project: &Project, asked: &Asked<'_>) -> Search {
         return Search::Nothing;
     }
     let found = wrapped(project, "mvnw", "maven", "mvn", &["-B", "test"]);
-    match found {
-        Search::Found(tool) if !asked.files.is_empty() => {
-            let only = format!("-Dtest={}", classes(asked.files).join(","));
-            Search::Found(tool.with([
-                only.as_str(),
-                "-DfailIfNoTests=false",
-                "-Dsurefire.failIfNoSpecifiedTests=false",
-            ]))
-        }
-        other => other,
+    if asked.files.is_empty() {
+        return found;
     }
+    let only = format!("-Dtest={}", classes(asked.files).join(","));
+    let lenient = ["-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false"];
+    found.map(|tool| tool.with([only.as_str()]).with(lenient))
 }
 
 fn gradle(project: &Project, asked: &Asked<'_>) -> Search {
     if !project.has_any(&["build.gradle", "build.gradle.kts"]) {
         return Search::Nothing;
     }
-    match wrapped(project, "gradlew", "gradle", "gradle", &["test", "--console=plain"]) {
-        Search::Found(tool) => {
-            let only = classes(asked.files).into_iter().flat_map(|class| ["--tests".to_owned(), format!("*{class}")]);
-            Search::Found(tool.with(only))
-        }
-        other => other,
-    }
+    let only = classes(asked.files).into_iter().flat_map(|class| ["--tests".to_owned(), format!("*{class}")]);
+    wrapped(project, "gradlew", "gradle", "gradle", &["test", "--console=plain"]).map(|tool| tool.with(only))
 }
 
 fn dotnet(project: &Project, asked: &Asked<'_>) -> Search {
     if !project.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"]) {
         return Search::Nothing;
     }
-    match installed("dotnet-test", "dotnet", &["test", "--nologo"]) {
-        Search::Found(tool) if !asked.files.is_empty() => {
-            let names: Vec<String> =
-                classes(asked.files).iter().map(|class| format!("FullyQualifiedName~{class}")).collect();
-            Search::Found(tool.with(["--filter".to_owned(), names.join("|")]))
-        }
-        other => other,
+    let found = installed("dotnet-test", "dotnet", &["test", "--nologo"]);
+    if asked.files.is_empty() {
+        return found;
     }
+    let names: Vec<String> = classes(asked.files).iter().map(|class| format!("FullyQualifiedName~{class}")).collect();
+    found.map(|tool| tool.with(["--filter".to_owned(), names.join("|")]))
 }
 
 fn ctest(project: &Project, asked: &Asked<'_>) -> Search {
@@ -242,13 +217,8 @@ fn swift(project: &Project, asked: &Asked<'_>) -> Search {
     if !project.has("Package.swift") {
         return Search::Nothing;
     }
-    match installed("swift-test", "swift", &["test"]) {
-        Search::Found(tool) => {
-            let only = classes(asked.files).into_iter().flat_map(|class| ["--filter".to_owned(), class]);
-            Search::Found(tool.with(only))
-        }
-        other => other,
-    }
+    let only = classes(asked.files).into_iter().flat_map(|class| ["--filter".to_owned(), class]);
+    installed("swift-test", "swift", &["test"]).map(|tool| tool.with(only))
 }
 
 fn dart(project: &Project, asked: &Asked<'_>) -> Search {
@@ -276,10 +246,7 @@ fn ruby(project: &Project, asked: &Asked<'_>) -> Search {
         [] => installed("minitest", "rake", &["test"]),
         files => {
             let load: Vec<String> = files.iter().flat_map(|file| ["-r".to_owned(), format!("./{file}")]).collect();
-            match installed("minitest", "ruby", &["-Itest", "-Ilib"]) {
-                Search::Found(tool) => Search::Found(tool.with(load).with(["-e", ""])),
-                other => other,
-            }
+            installed("minitest", "ruby", &["-Itest", "-Ilib"]).map(|tool| tool.with(load).with(["-e", ""]))
         }
     }
 }

@@ -57,7 +57,8 @@ fn part(out: &mut String, name: &str, part: &Value) {
         (Some(true), _) => "ok   ",
         _ => "absent",
     };
-    line(out, &format!("{state} {name}: {}", word(&part["error"])));
+    let why = part["error"].as_str().map_or(String::new(), |why| format!(": {why}"));
+    line(out, &format!("{state} {name}{why}"));
     for finding in list(&part["result"]["findings"]) {
         found(out, &finding["path"], finding);
     }

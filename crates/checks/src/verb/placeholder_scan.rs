@@ -32,10 +32,8 @@ pub(super) fn run(
     let wanted = || report.findings.iter().filter(|finding| !is_named(&allowed, &finding.path));
     let findings: Vec<_> = wanted().filter(|found| found.blocks).map(|found| finding(found, &mut excerpts)).collect();
     let pre_existing = wanted().filter(|finding| !finding.is_new).count() as u64;
-    let verdict = match report.verdict {
-        CheckVerdict::Fail if findings.is_empty() => CheckVerdict::Pass,
-        verdict => verdict,
-    };
+    let is_all_left_out = report.verdict == CheckVerdict::Fail && findings.is_empty();
+    let verdict = if is_all_left_out { CheckVerdict::Pass } else { report.verdict };
     Ok(PlaceholderScanReply { verdict, findings, summary: report.summary, pre_existing, failures })
 }
 

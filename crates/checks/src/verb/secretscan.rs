@@ -29,10 +29,8 @@ pub(super) fn reply_of(
     let excluded = globs(exclude)?;
     let mut excerpts = Excerpts::new(folder, engine.limits.file_bytes);
     let wanted: Vec<&Finding> = report.findings.iter().filter(|finding| !is_named(&excluded, &finding.path)).collect();
-    let verdict = match report.verdict {
-        CheckVerdict::Fail if !wanted.iter().any(|finding| finding.blocks) => CheckVerdict::Pass,
-        verdict => verdict,
-    };
+    let is_all_left_out = report.verdict == CheckVerdict::Fail && !wanted.iter().any(|finding| finding.blocks);
+    let verdict = if is_all_left_out { CheckVerdict::Pass } else { report.verdict };
     let findings: Vec<SecretFinding> = wanted.iter().map(|found| finding(found, &mut excerpts)).collect();
     Ok(SecretscanReply {
         scan_dir: folder.to_string_lossy().into_owned(),

@@ -145,6 +145,18 @@ fn more_files_than_the_limit_are_refused() {
 }
 
 #[test]
+fn files_that_are_left_when_the_time_is_over_are_named_and_nothing_passes() {
+    let scratch = Scratch::plain();
+    scratch.write("a.rs", "fn f() {}\n");
+
+    let reply = checks::run(&scratch.request(), &Limits { files_time: std::time::Duration::ZERO, ..Limits::default() });
+
+    assert_eq!((reply.failures[0].code.as_str(), reply.verdict), ("check.time-limit", CheckVerdict::Error));
+    assert!(reply.reports.iter().all(|report| report.verdict == CheckVerdict::Error));
+    assert_eq!(skipped(&reply, CheckName::Secretscan), [("a.rs".into(), "the time was over".into())]);
+}
+
+#[test]
 fn findings_and_skips_beyond_the_limit_are_counted() {
     let scratch = Scratch::plain();
     for at in 0..6 {

@@ -1,7 +1,8 @@
 //! No secret leaves the scan, in any form.
 
-use checks::render;
+use checks::{Cache, Engine, Limits, render};
 use protocol::finding::{Base, CheckName};
+use protocol::verb::check::CheckCall;
 
 use crate::scratch::{Scratch, fill, report};
 
@@ -42,6 +43,52 @@ fn no_output_holds_a_secret_or_half_of_one() {
     let outputs = [render::text(&reply), render::json(&reply), render::sarif(&reply), format!("{reply:?}")];
     for secret in &secrets {
         for part in [&secret[..secret.len() / 2], &secret[secret.len() / 2..], &secret[..8.min(secret.len())]] {
+            for output in &outputs {
+                assert!(!output.contains(part), "{part} of {secret} is in:\n{output}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_check_called_by_its_name_shows_a_secret() {
+    let scratch = Scratch::repository();
+    scratch.write("a.txt", "\n").commit();
+    let secrets: Vec<String> = (0..4).map(|seed| fill("{A36}", 900 + seed)).collect();
+    let [first, second, third, fourth] = &secrets[..] else { unreachable!("there are four") };
+    let lint = format!("echo token ghp_{third}; echo 'a.py:1:1: error: ghp_{third}'; exit 1");
+    scratch
+        .write("a.py", format!("# TODO: drop ghp_{first}\ndef f(:\n  k = 'ghp_{second}' # stub ghp_{first}\n"))
+        .write("b.env", format!("A=ghp_{first} PASSWORD={fourth} B=ghp_{second}\n"))
+        .write(
+            "package.json",
+            serde_json::json!({ "scripts": { "lint": lint, "build": lint, "test": lint } }).to_string(),
+        );
+    let engine = Engine::new(Limits::default()).with_cache(Cache::in_folder(scratch.outside()));
+
+    let mut outputs = Vec::new();
+    for (verb, args) in [
+        ("syntax_check", serde_json::json!({})),
+        ("secretscan", serde_json::json!({})),
+        ("placeholder_scan", serde_json::json!({ "files": ["a.py", "b.env"] })),
+        ("todo_extract", serde_json::json!({})),
+        ("lint", serde_json::json!({})),
+        ("build_check", serde_json::json!({})),
+        ("test_runner", serde_json::json!({ "scope": "all", "allow_full_suite": true })),
+        ("pre_check_batch", serde_json::json!({})),
+    ] {
+        let root = scratch.root().display().to_string();
+        let answer = engine.call(&CheckCall { id: None, verb: verb.into(), root, args });
+        let reply = answer.result.unwrap_or_else(|| panic!("{verb}: {:?}", answer.failure));
+        outputs.extend([reply.to_string(), render::answer(&reply)]);
+    }
+    let reply = scratch.check_against(Base::None);
+    engine.save().unwrap();
+    let cache = std::fs::read(scratch.outside().join("checks.cache")).unwrap();
+    outputs.extend([render::baseline(&reply), String::from_utf8_lossy(&cache).into_owned()]);
+
+    for secret in &secrets {
+        for part in [&secret[..18], &secret[18..]] {
             for output in &outputs {
                 assert!(!output.contains(part), "{part} of {secret} is in:\n{output}");
             }

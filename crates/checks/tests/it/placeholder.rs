@@ -43,9 +43,104 @@ fn comments_in_place_of_code_fire() {
         "// omitted for brevity\n",
         "// In a real implementation this would ask the server\n",
         "// placeholder implementation\n",
+        "// hard-coded for now\n",
+        "// return a dummy value until the server is there\n",
+        "// still to be implemented\n",
+        "// stub\n",
+        "// add the validation logic here\n",
     ] {
         assert_eq!(rules("a.js", text), ["placeholder/comment-text"], "{text}");
     }
+}
+
+#[test]
+fn a_function_that_only_looks_like_one_fires() {
+    for (path, text) in [
+        ("a.js", "export function saveUser(user) {\n}\n"),
+        ("a.ts", "function saveUser(user: User): void {}\n"),
+        ("a.go", "package a\n\nfunc SaveUser(u User) {\n}\n"),
+        ("a.rs", "pub fn save_user(user: &User) {}\n"),
+        ("a.php", "<?php function save_user($user) {}\n"),
+        ("a.rb", "def save_user(user)\nend\n"),
+    ] {
+        assert_eq!(rules(path, text), ["placeholder/code-stub-body"], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.py", "def calculate_total(items):\n    \"\"\"Adds them up.\"\"\"\n    return 0\n"),
+        ("a.js", "export function fetchUsers(filter) { return []; }\n"),
+        ("a.go", "package a\n\nfunc parseHeader(line string) error {\n\treturn nil\n}\n"),
+        ("a.rs", "fn compute_hash(text: &str) -> String {\n    String::new()\n}\n"),
+        ("a.php", "<?php function load_orders($id) { return array(); }\n"),
+    ] {
+        assert_eq!(rules(path, text), ["placeholder/code-stub-return"], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.py", "def title():\n    return 'placeholder'\n"),
+        ("a.ts", "const text = 'Lorem ipsum dolor sit amet';\n"),
+        ("a.go", "package a\n\nvar help = \"TODO: write the help\"\n"),
+        ("a.js", "const name = () => 'not implemented yet';\n"),
+    ] {
+        assert_eq!(rules(path, text), ["placeholder/text-placeholder"], "{path}: {text}");
+    }
+    assert_eq!(rules(".swarm/plan.md", "# [Project]\n- [x] 1.1: [task]\n[link](x) [task](y)\n").len(), 2);
+}
+
+#[test]
+fn what_only_resembles_a_stub_stays_silent() {
+    for (path, text) in [
+        (
+            "a.js",
+            "function noop(a) {}\nfunction Codec(options) {}\nfunction onClose() {}\nitems.forEach(function (x) {});\nclass A { constructor(x) {} save(x) {} }\n",
+        ),
+        ("a.js", "function isReady(x) { return true; }\nfunction parse(x) { if (!x) { return null; } return x.y; }\n"),
+        (
+            "a.ts",
+            "switch (s) { case 'todo': break; }\nconst k = { placeholder: 1, 'todo': 2 };\nif (s === 'placeholder') { run(); }\n",
+        ),
+        (
+            "a.go",
+            "package a\n\nfunc init() {}\nfunc (t T) Save(u User) {}\nfunc ignore(err error) {}\nfunc f(_ int) {}\n",
+        ),
+        (
+            "a.rs",
+            "fn assert_send<T: Send>(_: T) {}\nimpl T { fn save(&self, x: u8) {} fn find(&self, x: u8) -> Option<u8> { None } }\n",
+        ),
+        (
+            "a.py",
+            "def save(x):\n    # nothing is kept here on purpose\n    return None\nclass A:\n    def load(self, x):\n        return None\nstatus = 'todo'\n",
+        ),
+        ("a.rb", "class A\n  def save(x)\n  end\nend\ndef empty(x)\nend\n"),
+        ("test/a.js", "function saveUser(user) {}\n"),
+        ("a.yaml", "stub: placeholder # the placeholder of the form\nurl: http://x/#todo\n"),
+    ] {
+        assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
+    }
+}
+
+#[test]
+fn comments_of_files_without_a_grammar_are_read() {
+    let scratch = Scratch::repository();
+    scratch.write("a.sql", "select 1;\n").commit();
+    scratch.write("a.sql", "select 1; -- FIXME: the index\n").write("b.yaml", "# TODO: the port\nport: 1\n");
+
+    let reply = scratch.check_only(CheckName::PlaceholderScan);
+
+    let found: Vec<(&str, &str)> = findings(&reply).iter().map(|f| (f.path.as_str(), f.rule.as_str())).collect();
+    assert_eq!(found, [("a.sql", "placeholder/comment-fixme"), ("b.yaml", "placeholder/comment-todo")]);
+}
+
+#[test]
+fn one_more_of_a_kind_does_not_rename_the_others() {
+    let scratch = Scratch::plain();
+    let names = |text: &str| -> Vec<String> {
+        scratch.write("a.rs", text);
+        findings(&scratch.check_only(CheckName::PlaceholderScan)).iter().map(|f| f.fingerprint.clone()).collect()
+    };
+    let before = names("fn a() { todo!(\"a\") }\nfn b() { todo!(\"b\") }\n");
+
+    let after = names("fn c() { todo!(\"c\") }\n\nfn a() { todo!(\"a\") }\nfn b() { todo!(\"b\") }\n");
+
+    assert_eq!(before, after[1..]);
 }
 
 #[test]

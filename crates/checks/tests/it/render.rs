@@ -28,6 +28,31 @@ fn the_text_says_what_blocks_where_and_what_to_do() {
 }
 
 #[test]
+fn a_check_called_by_its_name_is_shown_as_text() {
+    let scratch = Scratch::repository();
+    scratch.write("old.py", "x = 1\n").commit();
+    scratch
+        .write("src/a.rs", "// TODO: more\nfn f( {\n")
+        .write("key.env", fill("KEY=ghp_{A36}\n", 5))
+        .write("b.bin", b"\0");
+    let engine = checks::Engine::new(checks::Limits::default());
+    let root = scratch.root().display().to_string();
+    let mut shown = String::new();
+
+    for verb in ["syntax_check", "secretscan", "placeholder_scan", "todo_extract", "lint", "pre_check_batch"] {
+        let call = protocol::verb::check::CheckCall {
+            id: None,
+            verb: verb.into(),
+            root: root.clone(),
+            args: serde_json::Value::Null,
+        };
+        shown.push_str(&format!("== {verb}\n{}", render::answer(&engine.call(&call).result.unwrap())));
+    }
+
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
 fn the_json_holds_the_whole_reply() {
     let reply = reply();
 

@@ -7,7 +7,7 @@ use checks::{Limits, render};
 use protocol::error::{Exit, Failure};
 use protocol::verb::check::CheckCall;
 use protocol::verb::{Row, table};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{engine, remember};
 use crate::commands::call;
@@ -20,7 +20,7 @@ const OF_THE_FOLDER: [&str; 3] = ["lint", "build_check", "test_runner"];
 
 /// Which check, by its name
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Check {
+pub(crate) enum Named {
     /// Check that changed files parse
     #[command(name = "syntax_check", alias = "syntax-check", hide = true, after_help = "Verb: syntax_check")]
     SyntaxCheck(Args),
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     base: Option<String>,
 }
 
-impl Check {
+impl Named {
     fn parts(self) -> (&'static str, Args) {
         match self {
             Self::SyntaxCheck(args) => ("syntax_check", args),
@@ -79,7 +79,7 @@ impl Check {
 }
 
 /// Runs a check by its name.
-pub(crate) fn run(check: Check, context: &mut Context) -> Outcome {
+pub(crate) fn run(check: Named, context: &mut Context) -> Outcome {
     let (verb, args) = check.parts();
     let rows = table();
     let row = rows.iter().find(|row| row.name == verb);
@@ -112,10 +112,8 @@ fn arguments(row: &Row, args: Args, root: &Path, context: &Context) -> Result<Va
     };
     let (named, paths): (Vec<String>, Vec<String>) =
         args.words.into_iter().partition(|word| is_named(word) || word == "-");
-    let mut object = match call::arguments(&named, &row.request)? {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    };
+    let named = call::arguments(&named, &row.request)?;
+    let mut object = named.as_object().cloned().unwrap_or_default();
     if !paths.is_empty() {
         let key =
             ["changed_files", "files", "paths"].into_iter().find(|key| row.request["properties"][key].is_object());

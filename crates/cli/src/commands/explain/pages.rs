@@ -55,6 +55,7 @@ pages! {
     "check.channel"
     "check.command"
     "check.failed"
+    "check.foreign-hook"
     "check.outside-root"
     "check.path-missing"
     "check.time-limit"
