@@ -5,9 +5,9 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use bus::auth::Proof;
 use bus::files::{
-    Folder, Gone, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking,
-    Unusable, due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written,
-    outstanding, render, settle_held, stage, take, waiting_without_file, was_written,
+    Folder, Gone, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking, Unusable,
+    due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written, outstanding,
+    render, settle_held, stage, take, waiting_without_file, was_written,
 };
 use bus::{Asker, Error, message, register_agent, send_message};
 use proptest::prelude::*;

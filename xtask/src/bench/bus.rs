@@ -138,7 +138,12 @@ impl Drop for Hogs {
 /// The value below which this part of the measurements lies.
 pub(super) fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a place in a short list")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a place in a short list"
+    )]
     let place = ((values.len() as f64 - 1.0) * part).round() as usize;
     values.get(place).copied().unwrap_or(f64::NAN)
 }

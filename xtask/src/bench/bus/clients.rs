@@ -30,7 +30,14 @@ pub(super) fn sends(repo: &Path, name: &str, count: usize) -> anyhow::Result<Vec
 pub(super) fn threads(many: usize, work: impl Fn(usize) -> anyhow::Result<()> + Sync) -> anyhow::Result<f64> {
     let ((), took) = seconds(|| {
         std::thread::scope(|scope| {
-            let clients: Vec<_> = (0..many).map(|number| scope.spawn({ let work = &work; move || work(number) })).collect();
+            let clients: Vec<_> = (0..many)
+                .map(|number| {
+                    scope.spawn({
+                        let work = &work;
+                        move || work(number)
+                    })
+                })
+                .collect();
             for client in clients {
                 client.join().map_err(|_| anyhow::anyhow!("a client panicked"))??;
             }

@@ -143,7 +143,8 @@ fn lease_check(folder: &Path) -> anyhow::Result<f64> {
         for lease in from..upto {
             reserve(format!("crates/c{}/src/f{lease}.rs", lease % 97))?;
         }
-        let took: anyhow::Result<Vec<f64>> = (0..RESERVES).map(|lease| reserve(format!("more/{upto}/f{lease}.rs"))).collect();
+        let took: anyhow::Result<Vec<f64>> =
+            (0..RESERVES).map(|lease| reserve(format!("more/{upto}/f{lease}.rs"))).collect();
         Ok(quantile(took?, 0.5))
     };
     let few = timed(LEASES.1, 0)?;

@@ -49,7 +49,12 @@ impl Server {
         let data = folder.join("postgres");
         std::fs::create_dir(&data)?;
         let as_user = as_user(&[&home, &data, folder])?;
-        let made = as_user(bin.join("initdb")).arg("-D").arg(&data).args(["-A", "trust", "-U", "bench", "--no-instructions"]).stdout(Stdio::null()).status()?;
+        let made = as_user(bin.join("initdb"))
+            .arg("-D")
+            .arg(&data)
+            .args(["-A", "trust", "-U", "bench", "--no-instructions"])
+            .stdout(Stdio::null())
+            .status()?;
         anyhow::ensure!(made.success(), "initdb ended with {made}");
         let mut server = as_user(bin.join("postgres"));
         server.arg("-D").arg(&data).arg("-k").arg(&home).args(["-c", "listen_addresses=", "-c", "max_connections=100"]);
@@ -73,7 +78,8 @@ impl Server {
         let took = threads(many, |client| {
             let mut connection = Client::connect(&self.socket)?;
             for number in 0..each {
-                let (id, to) = (format!("{round}-{client}-{number}-{:?}", began.elapsed()), format!("agent-{}", number % 16));
+                let (id, to) =
+                    (format!("{round}-{client}-{number}-{:?}", began.elapsed()), format!("agent-{}", number % 16));
                 connection.ask(&format!(
                     "WITH e AS (INSERT INTO events (kind, subject, facts, body, hash) VALUES ('message_sent', '{to}', '{{}}', '{body}', '')), \
                      c AS (INSERT INTO counts (recipient, bytes) VALUES ('{to}', {BODY})) \

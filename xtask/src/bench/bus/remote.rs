@@ -85,7 +85,9 @@ fn wake(place: &Place) -> anyhow::Result<Vec<f64>> {
             // The first call finds the end of the feed; the others wait there.
             let wait = if cursor == "now" { 0 } else { 20_000 };
             let asked = json!({ "agent": "agent-0", "cursor": cursor, "wait_ms": wait });
-            let reply = reader.call("read_inbox_events", asked, None)?.map_err(|failure| anyhow::anyhow!("{}", failure.what))?;
+            let reply = reader
+                .call("read_inbox_events", asked, None)?
+                .map_err(|failure| anyhow::anyhow!("{}", failure.what))?;
             let at = Instant::now();
             cursor = reply["cursor"].clone();
             let got = reply["events"].as_array().is_some_and(|events| !events.is_empty());
@@ -140,7 +142,8 @@ pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
 
 /// Bytes of the tools that an MCP client is shown.
 fn tools_list(place: &Place) -> anyhow::Result<usize> {
-    let mut bridge = place.switchboard().arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut bridge =
+        place.switchboard().arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut input = bridge.stdin.take().context("stdin")?;
     let mut lines = BufReader::new(bridge.stdout.take().context("stdout")?).lines();
     let client = json!({ "name": "bench", "version": "1" });
