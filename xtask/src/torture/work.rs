@@ -34,6 +34,8 @@ pub(super) struct History {
     hashes: Vec<Digest>,
     /// After which event a cursor stood where, and how many bodies were dropped by then.
     marks: Vec<(u64, u64, u64)>,
+    /// Whether a commit failed of which nobody knows what became: it may be there, with all that it did.
+    has_unknown: bool,
 }
 
 /// What became of the work.
@@ -185,7 +187,10 @@ impl Work<'_> {
                     tape::record(Op::Note(note));
                 }
             }
-            Err(error) => self.done.failed.push(error),
+            Err(error) => {
+                self.done.history.has_unknown |= matches!(error, Error::Fatal(_));
+                self.done.failed.push(error);
+            }
         }
     }
 }
@@ -216,7 +221,7 @@ impl History {
         ensure!(head.lsn >= must, "LOST: the log ends at {}, and {must} was answered", head.lsn);
         ensure!(store.epoch() > promised.epoch, "the epoch {} was there before", store.epoch());
         // Whatever was written when the disk failed was never answered, and may be there.
-        let is_known = length <= self.hashes.len();
+        let is_known = length <= self.hashes.len() && !self.has_unknown;
         if let Some(known) = length.checked_sub(1).and_then(|last| self.hashes.get(last)) {
             ensure!(*known == head.hash, "event {length} is not the one that was written");
         }
