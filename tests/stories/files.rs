@@ -159,7 +159,7 @@ fn an_agent_with_nothing_but_files_talks_to_one_with_tools() {
         "id": "msg_answer" });
     sandbox.drop_message("outbox/Coder 1/msg_task.result.json", &result);
     sandbox.drop_message("outbox/Coder 1/send/answer.json", &answer);
-    sandbox.reaches("msg_task", "acked");
+    sandbox.reaches("msg_task", "done");
     sandbox.finds("outbox/Coder 1/receipt_msg_answer.json");
     assert!(!sandbox.file("set-aside").exists());
     let inbox = sandbox.call(&["check_inbox", "agent=lead"]).to_string();

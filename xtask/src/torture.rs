@@ -14,6 +14,8 @@ mod tape;
 mod vfs;
 mod work;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use clap::Subcommand;
 
 /// A way to break things.
@@ -29,6 +31,14 @@ pub(crate) enum Torture {
     Kill(kill::Args),
     /// Play histories of the bus under simulated time
     Sim(sim::Args),
+}
+
+/// The file layer, its tape and its faults belong to the whole process: one of those who use stores at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Waits until nobody else works on stores in this process.
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Breaks things.

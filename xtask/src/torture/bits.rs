@@ -73,6 +73,7 @@ enum Outcome {
 /// # Errors
 /// As above, or when no store can be made.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let _alone = super::alone();
     let begun = Instant::now();
     let (whole, copy) = (scratch::folder()?, scratch::folder()?);
     let wanted = fill(whole.path())?;

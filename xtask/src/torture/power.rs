@@ -78,6 +78,7 @@ struct Tally {
 /// # Errors
 /// As above, or when no store can be made.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let _alone = super::alone();
     vfs::install()?;
     let begun = Instant::now();
     let real = try_states(Trial::Real, args.states, args.seed)?;

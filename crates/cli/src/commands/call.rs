@@ -184,7 +184,12 @@ mod tests {
         let rows = table();
         let row = rows.iter().find(|row| row.name == "ack_message").unwrap();
 
-        assert_eq!(fields(&row.request), ["  id  string  required  Its id."]);
+        let lines = [
+            "  id           string   required  Its id.",
+            "  lease_token  integer            The delivery's token, when it came by receive_messages.",
+            "  done         boolean            What it asks for is done, too.",
+        ];
+        assert_eq!(fields(&row.request), lines);
     }
 
     #[test]
