@@ -66,11 +66,7 @@ fn a_damaged_record_is_named_by_doctor_and_verify_without_a_daemon() {
     damage(&sandbox, "second message");
 
     for args in [&["verify", "--no-daemon"][..], &["doctor"], &["doctor", "--no-daemon"], &["verify"]] {
-        sandbox
-            .switchboard(args)
-            .ends_with(1)
-            .says("(message_sent of inbox/")
-            .says("its body doesn't match its hash");
+        sandbox.switchboard(args).ends_with(1).says("(message_sent of inbox/").says("its body doesn't match its hash");
     }
     let file = sandbox.folder().join("copy.db").display().to_string();
     sandbox.switchboard(&["down"]).ends_with(0);
