@@ -90,6 +90,7 @@ fn timed(binary: &Path, peers: &Path, rounds: usize) -> anyhow::Result<Map<Strin
         row.insert("fdatasync_p50_us".to_owned(), json!(floor * 1e6));
         row.extend(local::round(&place, floor)?);
         row.extend(remote::round(binary, floor, nats.as_ref(), database.as_ref())?);
+        eprintln!("round {} of {rounds}: {}", round + 1, Value::Object(row.clone()));
         rows.push(row);
     }
     let keys: Vec<String> = rows.first().map(|row| row.keys().cloned().collect()).unwrap_or_default();
