@@ -9,6 +9,7 @@ mod survey;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use index_lock::IndexLock;
 use survey::Survey;
@@ -18,6 +19,9 @@ use super::types::{Change, Head, Oid};
 use super::worktree::remove_file;
 use super::{Call, Repo, utf8};
 use crate::{Error, Result};
+
+/// How long a git that died with its caller may need to finish the system call that it was in.
+const LAST_CALL: Duration = Duration::from_millis(250);
 
 /// What happened to the user's branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +60,9 @@ impl Repo {
         if at == *new && !lock.is_resumed() {
             lock.release()?;
             return Ok(Advanced::Before);
+        }
+        if lock.is_resumed() {
+            std::thread::sleep(LAST_CALL);
         }
         let changes = self.changed_files(old, new)?;
         let survey = Survey::take(self, old, &changes, lock.is_resumed())?;

@@ -50,12 +50,17 @@ pub(super) fn before_exec(command: &mut Command, limits: Limits, own_session: bo
     if !own_session && !ends_with_us && limits.is_none() {
         return;
     }
+    let parent = rustix::process::getpid();
     let prepare = move || {
         if own_session {
             setsid()?;
         }
         if ends_with_us {
             set_parent_process_death_signal(Some(Signal::KILL))?;
+            // Whoever died before that call sends no signal any more.
+            if rustix::process::getppid() != Some(parent) {
+                return Err(rustix::io::Errno::CHILD.into());
+            }
         }
         limits.apply()
     };

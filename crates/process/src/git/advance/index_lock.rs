@@ -1,6 +1,6 @@
 //! Git's own lock on the index, held with a note by which a later call knows its own unfinished work.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -31,28 +31,30 @@ struct Note {
 
 impl IndexLock {
     /// Takes the lock. One that a dead process of ours left for the same move is taken over; any other is respected.
+    ///
+    /// The note is written beside it first, so that whoever is killed here leaves no lock at all or one that says whose it is.
     pub(super) fn take(git_dir: &Path, old: &Oid, new: &Oid) -> Result<Self> {
         let path = git_dir.join("index.lock");
         let note = Note { switchboard_advance: (old.clone(), new.clone()), holder: Fingerprint::own() };
-        let text = serde_json::json!(note).to_string();
-        let written = |result: std::io::Result<()>| result.map_err(Error::io(format!("write {}", path.display())));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => {
-                written(file.write_all(text.as_bytes()))?;
-                Ok(Self { path, is_resumed: false })
+        let draft = git_dir.join("switchboard-note");
+        write(&draft, &note).map_err(Error::io(format!("write {}", draft.display())))?;
+        let is_resumed = match fs::hard_link(&draft, &path) {
+            Ok(()) => false,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => true,
+            Err(e) => return Err(Error::io(format!("make {}", path.display()))(e)),
+        };
+        if is_resumed {
+            let is_ours = read(&path)
+                .is_some_and(|left| left.switchboard_advance == note.switchboard_advance && !left.holder.is_alive());
+            if !is_ours {
+                remove_file(&draft)?;
+                return Err(Error::IndexBusy { path });
             }
-            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                let is_ours = read(&path).is_some_and(|left| {
-                    left.switchboard_advance == note.switchboard_advance && !left.holder.is_alive()
-                });
-                if !is_ours {
-                    return Err(Error::IndexBusy { path });
-                }
-                written(fs::write(&path, text))?;
-                Ok(Self { path, is_resumed: true })
-            }
-            Err(e) => Err(Error::io(format!("make {}", path.display()))(e)),
+            fs::rename(&draft, &path).map_err(Error::io(format!("replace {}", path.display())))?;
+        } else {
+            remove_file(&draft)?;
         }
+        Ok(Self { path, is_resumed })
     }
 
     /// It was left by a process of ours that died half-way through the same move.
@@ -63,6 +65,12 @@ impl IndexLock {
     pub(super) fn release(self) -> Result<()> {
         remove_file(&self.path)
     }
+}
+
+fn write(path: &Path, note: &Note) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(serde_json::json!(note).to_string().as_bytes())?;
+    file.sync_data()
 }
 
 fn read(path: &Path) -> Option<Note> {
