@@ -34,9 +34,23 @@ pub(crate) struct Args {
     /// Leave out the runs beside busy loops
     #[arg(long)]
     quiet_only: bool,
+    /// Measure only this part, quietly
+    #[arg(long, value_enum)]
+    part: Option<Part>,
     /// Send for another run of this command: its socket's repository and how many
     #[arg(long, hide = true, num_args = 3, value_names = ["REPO", "NAME", "COUNT"])]
     client: Option<Vec<String>>,
+}
+
+/// What can be measured by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// The bus in this process
+    Local,
+    /// The bus behind a socket, and its peers
+    Socket,
+    /// Sizes, and what does not grow with them
+    Sizes,
 }
 
 /// Bytes of every measured message.
@@ -58,14 +72,19 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let binary = binary.canonicalize().with_context(missing)?;
     let rounds = args.rounds.max(1);
     let peers = root.join("target/peers");
-    let mut report = timed(&binary, &peers, rounds)?;
-    if !args.quiet_only {
+    let mut report = Map::new();
+    if args.part != Some(Part::Sizes) {
+        report = timed(&binary, &peers, rounds, args.part)?;
+    }
+    if !args.quiet_only && args.part.is_none() {
         let hogs = Hogs::start()?;
-        report.insert("hogged".to_owned(), Value::Object(timed(&binary, &peers, rounds.min(3))?));
+        report.insert("hogged".to_owned(), Value::Object(timed(&binary, &peers, rounds.min(3), None)?));
         drop(hogs);
     }
-    report.extend(local::sizes()?);
-    report.extend(remote::sizes(&binary)?);
+    if matches!(args.part, None | Some(Part::Sizes)) {
+        report.extend(local::sizes()?);
+        report.extend(remote::sizes(&binary)?);
+    }
     if !args.json {
         for (key, value) in &report {
             println!("{key}: {value}");
@@ -76,20 +95,25 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
 }
 
 /// The figures that take time.
-fn timed(binary: &Path, peers: &Path, rounds: usize) -> anyhow::Result<Map<String, Value>> {
+fn timed(binary: &Path, peers: &Path, rounds: usize, part: Option<Part>) -> anyhow::Result<Map<String, Value>> {
     let folder = tempfile::TempDir::new_in(disk::home()?)?;
     let mut report = Map::new();
     let mut rows: Vec<Map<String, Value>> = Vec::new();
-    let nats = jetstream::Server::start(peers, folder.path())?;
-    let database = postgres::Server::start(folder.path())?;
+    let (local, socket) = (part != Some(Part::Socket), part != Some(Part::Local));
+    let nats = if socket { jetstream::Server::start(peers, folder.path())? } else { None };
+    let database = if socket { postgres::Server::start(folder.path())? } else { None };
     for round in 0..rounds {
         let place = folder.path().join(format!("round-{round}"));
         std::fs::create_dir(&place)?;
         let mut row = Map::new();
         let floor = disk::append_p50(&place)?;
         row.insert("fdatasync_p50_us".to_owned(), json!(floor * 1e6));
-        row.extend(local::round(&place, floor)?);
-        row.extend(remote::round(binary, floor, nats.as_ref(), database.as_ref())?);
+        if local {
+            row.extend(local::round(&place, floor)?);
+        }
+        if socket {
+            row.extend(remote::round(binary, floor, nats.as_ref(), database.as_ref())?);
+        }
         eprintln!("round {} of {rounds}: {}", round + 1, Value::Object(row.clone()));
         rows.push(row);
     }
