@@ -36,7 +36,7 @@ static TABLES: [Table; 1] = [Table {
         int("last_seen"),
     ],
     key: &["id"],
-    indexes: &[&["role_id"], &["friendly_id"], &["left_lsn"]],
+    indexes: &[&["role_id"], &["friendly_id"], &["left_lsn"]], sparse: &[],
 }];
 
 /// The projector of agents.
@@ -52,6 +52,10 @@ impl Projection for Agents {
         2
     }
 
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["agent_"]
+    }
+
     fn project(&self, event: &Event) -> Vec<Change> {
         event.fact::<AgentEvent>().map_or_else(Vec::new, |fact| change(event, fact))
     }
@@ -63,7 +67,7 @@ fn change(event: &Event, fact: AgentEvent) -> Vec<Change> {
         AgentEvent::AgentRegistered(said) => {
             let key = || vec![Cell::from(said.name.folded())];
             // A patch alone would miss a new row: adding one to a column makes it.
-            let count = Change::Add { table: AGENTS, key: key(), column: "epoch", by: 1 };
+            let count = Change::add(AGENTS, key(), [("epoch", 1)]);
             let mut set = registered(&said);
             set.push(seen);
             vec![count, Change::Patch { table: AGENTS, key: key(), set }]

@@ -25,19 +25,19 @@ static TABLES: [Table; 3] = [
             Column::text("reason"),
         ],
         key: &["id"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
     Table {
         name: PARTS,
         columns: &[Column::text("lease"), Column::int("part"), Column::text("globs")],
         key: &["lease", "part"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
     Table {
         name: CLOCK,
         columns: &[Column::text("id"), Column::int("at"), Column::int("ts")],
         key: &["id"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
 ];
 
@@ -52,6 +52,10 @@ impl Projection for Leases {
 
     fn version(&self) -> u32 {
         1
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["lease"]
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {

@@ -24,7 +24,7 @@ pub(crate) const fn int(name: &'static str) -> Column {
 }
 
 static TABLES: [Table; 4] = [
-    Table { name: INBOXES, columns: &[text("id"), int("unread"), int("bytes")], key: &["id"], indexes: &[] },
+    Table { name: INBOXES, columns: &[text("id"), int("unread"), int("bytes")], key: &["id"], indexes: &[], sparse: &[] },
     Table {
         name: MESSAGES,
         columns: &[
@@ -71,17 +71,17 @@ static TABLES: [Table; 4] = [
             &["recipient", "open", "lane", "seq"],
             &["recipient", "seq"],
             &["sender_id", "seq"],
-            &["due"],
             &["seq"],
         ],
+        sparse: &[&["due"]],
     },
     Table {
         name: COOLDOWNS,
         columns: &[text("sender"), text("recipient"), text("action"), int("at")],
         key: &["sender", "recipient", "action"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
-    Table { name: TALLY, columns: &[text("what"), int("count")], key: &["what"], indexes: &[] },
+    Table { name: TALLY, columns: &[text("what"), int("count")], key: &["what"], indexes: &[], sparse: &[] },
 ];
 
 /// The projector of messages.
@@ -94,17 +94,18 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn searched(&self) -> &'static [&'static str] {
         &["message_sent"]
     }
 
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["message_", "request_replied"]
+    }
+
     fn project(&self, event: &Event) -> Vec<Change> {
-        if !event.kind.starts_with("message_") && event.kind != "request_replied" {
-            return Vec::new();
-        }
         event.fact::<MessageEvent>().map_or_else(Vec::new, |fact| changes(event, fact))
     }
 }
@@ -146,8 +147,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
             set.push(("acked", 1_i64.into()));
             vec![
                 patch(&id, set),
-                room(&recipient, "unread", -1),
-                room(&recipient, "bytes", -signed(bytes)),
+                room(&recipient, -1, -signed(bytes)),
                 tally("acked", 1),
             ]
         }
@@ -155,8 +155,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
         MessageEvent::MessageEnded { id, recipient, state, cause, bytes } => {
             let mut set = closed(state);
             set.push(("cause", cause.into()));
-            let mut all =
-                vec![patch(&id, set), room(&recipient, "unread", -1), room(&recipient, "bytes", -signed(bytes))];
+            let mut all = vec![patch(&id, set), room(&recipient, -1, -signed(bytes))];
             all.extend((state == QueueState::Dead).then(|| tally("dead", 1)));
             all
         }
@@ -173,8 +172,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("cause", "".into()),
                 ],
             ),
-            room(&recipient, "unread", 1),
-            room(&recipient, "bytes", signed(bytes)),
+            room(&recipient, 1, signed(bytes)),
             tally("dead", -1),
         ],
         MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
@@ -222,8 +220,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         .with("created_at", event.ts.0);
     let mut all = vec![
         Change::Put { table: MESSAGES, row },
-        room(&recipient, "unread", 1),
-        room(&recipient, "bytes", signed(bytes)),
+        room(&recipient, 1, signed(bytes)),
         tally("sent", 1),
     ];
     if action.is_dispatch() {
@@ -260,10 +257,10 @@ fn patch(id: &MessageId, set: Vec<(&'static str, Cell)>) -> Change {
     Change::Patch { table: MESSAGES, key: vec![id.as_str().into()], set }
 }
 
-fn room(recipient: &AgentName, column: &'static str, by: i64) -> Change {
-    Change::Add { table: INBOXES, key: vec![recipient.folded().into()], column, by }
+fn room(recipient: &AgentName, unread: i64, bytes: i64) -> Change {
+    Change::add(INBOXES, [recipient.folded().into()], [("unread", unread), ("bytes", bytes)])
 }
 
 fn tally(what: &'static str, by: i64) -> Change {
-    Change::Add { table: TALLY, key: vec![what.into()], column: "count", by }
+    Change::add(TALLY, [what.into()], [("count", by)])
 }

@@ -228,8 +228,9 @@ fn room(asker: &Asker, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
 
 /// The recipient has not left.
 fn open(recipient: &AgentName) -> Guard {
-    let left = Query::table(crate::agents::AGENTS).eq("id", recipient.folded()).eq("gone", 1_i64);
-    Guard::Fewer { query: left, than: 1, refusal: crate::addressee::closed(recipient) }
+    let (key, refusal) = (vec![recipient.folded().into()], crate::addressee::closed(recipient));
+    let here = vec![store::Cell::Null, 0_i64.into()];
+    Guard::OneOf { table: crate::agents::AGENTS, key, column: "gone", values: here, refusal }
 }
 
 fn unused(id: &MessageId) -> Guard {

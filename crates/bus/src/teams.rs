@@ -20,13 +20,13 @@ static TABLES: [Table; 2] = [
             Column::int("created_at"),
         ],
         key: &["id"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
     Table {
         name: MEMBERS,
         columns: &[Column::text("team"), Column::text("member"), Column::text("name")],
         key: &["team", "member"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
 ];
 
@@ -41,6 +41,10 @@ impl Projection for Teams {
 
     fn version(&self) -> u32 {
         1
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["team_"]
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {

@@ -49,7 +49,7 @@ static TABLES: [Table; 3] = [
             int("is_merged"),
         ],
         key: &["id"],
-        indexes: &[&["seq"], &["state"]],
+        indexes: &[&["seq"], &["state"]], sparse: &[],
     },
     Table {
         name: WORKERS,
@@ -75,7 +75,7 @@ static TABLES: [Table; 3] = [
             int("output_tokens"),
         ],
         key: &["id"],
-        indexes: &[&["run", "task", "seq"], &["token"]],
+        indexes: &[&["run", "task", "seq"], &["token"]], sparse: &[],
     },
     Table {
         name: NEEDS,
@@ -94,7 +94,7 @@ static TABLES: [Table; 3] = [
             text("option"),
         ],
         key: &["id"],
-        indexes: &[&["outcome", "seq"], &["worker"]],
+        indexes: &[&["outcome", "seq"], &["worker"]], sparse: &[],
     },
 ];
 
@@ -133,7 +133,7 @@ fn patch(table: &'static str, key: &str, set: Vec<(&'static str, Cell)>) -> Chan
 }
 
 fn count(run: &str, column: &'static str, by: i64) -> Change {
-    Change::Add { table: RUNS, key: vec![run.into()], column, by }
+    Change::add(RUNS, [run.into()], [(column, by)])
 }
 
 fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
@@ -251,12 +251,7 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
 
 fn reported(event: &Event, worker: &str, frame: i64, what: &Report) -> Vec<Change> {
     let mut set: Vec<(&'static str, Cell)> = vec![("frame", frame.into())];
-    let add = |column, by: u64| Change::Add {
-        table: WORKERS,
-        key: vec![worker.into()],
-        column,
-        by: i64::try_from(by).unwrap_or(i64::MAX),
-    };
+    let add = |column, by: u64| Change::add(WORKERS, [worker.into()], [(column, i64::try_from(by).unwrap_or(i64::MAX))]);
     let mut more = Vec::new();
     match what {
         Report::TurnEnded { stop, .. } => set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into())]),

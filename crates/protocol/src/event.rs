@@ -1,6 +1,8 @@
 //! What happened: the event log's unit. Facts are small, chained and never dropped; a body holds text only.
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::id::Digest;
@@ -49,8 +51,10 @@ impl NewEvent {
         subject: impl Into<String>,
         actor: impl Into<String>,
     ) -> Result<Self, serde_json::Error> {
-        let tagged: Tagged = serde_json::from_value(serde_json::to_value(fact)?)?;
-        Ok(Self::new(tagged.kind, subject, actor, tagged.facts))
+        let not_tagged = || serde_json::Error::custom("a fact is an enum tagged by kind and facts");
+        let Value::Object(mut tagged) = serde_json::to_value(fact)? else { return Err(not_tagged()) };
+        let Some(Value::String(kind)) = tagged.remove("kind") else { return Err(not_tagged()) };
+        Ok(Self::new(kind, subject, actor, tagged.remove("facts").unwrap_or_default()))
     }
 
     /// Adds the text.
@@ -61,12 +65,47 @@ impl NewEvent {
     }
 }
 
-/// The shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
-#[derive(Serialize, Deserialize)]
-struct Tagged {
-    kind: String,
-    #[serde(default)]
-    facts: Value,
+/// A field of the shape in which typed facts are stored: `#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]`.
+enum Field<'a> {
+    Kind(&'a str),
+    Facts(&'a Value),
+}
+
+impl<'a> IntoDeserializer<'a, serde_json::Error> for Field<'a> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Field<'de> {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self {
+            Self::Kind(kind) => visitor.visit_borrowed_str(kind),
+            Self::Facts(facts) => facts.deserialize_any(visitor),
+        }
+    }
+
+    /// The kind is a variant's name.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        match self {
+            Self::Kind(kind) => visitor.visit_enum(BorrowedStrDeserializer::new(kind)),
+            Self::Facts(facts) => facts.deserialize_enum(name, variants, visitor),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
 }
 
 /// An event as the log holds it.
@@ -103,7 +142,7 @@ impl Event {
     /// Reads the typed fact, or nothing when the event is of another family.
     #[must_use]
     pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
-        let tagged = serde_json::json!({ "kind": self.kind, "facts": self.facts });
-        serde_json::from_value(tagged).ok()
+        let fields = [("kind", Field::Kind(&self.kind)), ("facts", Field::Facts(&self.facts))];
+        F::deserialize(MapDeserializer::new(fields.into_iter())).ok()
     }
 }

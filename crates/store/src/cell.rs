@@ -1,7 +1,5 @@
 //! Values in the tables: cells, keys and rows.
 
-use std::collections::BTreeMap;
-
 use crate::Error;
 
 /// One value in a table. The order is SQLite's: null, then integers, then text by its bytes.
@@ -102,9 +100,11 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
 pub type Key = Vec<Cell>;
 
 /// One row: every column of its table by name. Columns that were never set are null.
-#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(transparent)]
-pub struct Row(BTreeMap<String, Cell>);
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Row(
+    /// Sorted by name, each once.
+    Vec<(&'static str, Cell)>,
+);
 
 impl Row {
     /// A row without columns.
@@ -113,22 +113,35 @@ impl Row {
         Self::default()
     }
 
+    /// A row of columns that come sorted by name, each once.
+    pub(crate) fn sorted(cells: Vec<(&'static str, Cell)>) -> Self {
+        debug_assert!(cells.is_sorted_by(|(a, _), (b, _)| a < b), "{cells:?}");
+        Self(cells)
+    }
+
     /// Adds or replaces one column.
     #[must_use]
-    pub fn with(mut self, column: impl Into<String>, value: impl Into<Cell>) -> Self {
+    pub fn with(mut self, column: &'static str, value: impl Into<Cell>) -> Self {
         self.set(column, value);
         self
     }
 
     /// Adds or replaces one column.
-    pub fn set(&mut self, column: impl Into<String>, value: impl Into<Cell>) {
-        self.0.insert(column.into(), value.into());
+    pub fn set(&mut self, column: &'static str, value: impl Into<Cell>) {
+        match self.place(column) {
+            Ok(at) => self.0[at].1 = value.into(),
+            Err(at) => self.0.insert(at, (column, value.into())),
+        }
     }
 
     /// The cell of a column; null when the row has none of that name.
     #[must_use]
     pub fn get(&self, column: &str) -> &Cell {
-        self.0.get(column).unwrap_or(&Cell::Null)
+        self.place(column).map_or(&Cell::Null, |at| &self.0[at].1)
+    }
+
+    fn place(&self, column: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|(name, _)| (*name).cmp(column))
     }
 
     /// The text of a column; nothing when it is null, a number, or missing.
@@ -175,19 +188,25 @@ impl Row {
     }
 
     /// All columns, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Cell)> {
-        self.0.iter().map(|(column, cell)| (column.as_str(), cell))
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Cell)> {
+        self.0.iter().map(|(column, cell)| (*column, cell))
     }
 }
 
-impl<C: Into<String>> FromIterator<(C, Cell)> for Row {
-    fn from_iter<I: IntoIterator<Item = (C, Cell)>>(cells: I) -> Self {
-        Self(cells.into_iter().map(|(column, cell)| (column.into(), cell)).collect())
+impl FromIterator<(&'static str, Cell)> for Row {
+    fn from_iter<I: IntoIterator<Item = (&'static str, Cell)>>(cells: I) -> Self {
+        cells.into_iter().fold(Self::new(), |row, (column, cell)| row.with(column, cell))
     }
 }
 
 impl<const N: usize> From<[(&'static str, Cell); N]> for Row {
     fn from(cells: [(&'static str, Cell); N]) -> Self {
         cells.into_iter().collect()
+    }
+}
+
+impl serde::Serialize for Row {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
     }
 }

@@ -10,7 +10,7 @@ use protocol::time::Millis;
 use crate::log::Visit;
 use crate::prepared::Prepared;
 use crate::query::{Condition, Direction, Op};
-use crate::record::{Body, Record, Tip};
+use crate::record::{Body, Entry, Record, Tip};
 use crate::schema::Schema;
 use crate::search::Search;
 use crate::write::{Answer, REMEMBERED_FOR, Remembered, Rules, Tx, write};
@@ -48,7 +48,7 @@ impl Memory {
     }
 
     /// Writes one batch.
-    pub(crate) fn commit(&mut self, rules: &Rules<'_>, now: Millis, batch: &Prepared) -> Answer {
+    pub(crate) fn commit(&mut self, rules: &Rules<'_>, now: Millis, batch: &mut Prepared) -> Answer {
         let answer = write(&mut self.state, &mut self.tip, rules, now, batch)?;
         if self.state.remembered.len() > 1024 {
             self.state.remembered.retain(|_, call| now.since(call.ts) < REMEMBERED_FOR);
@@ -115,8 +115,12 @@ impl Tx for State {
         Ok(self.revs.get(subject).copied().unwrap_or(0))
     }
 
-    fn row(&mut self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
-        Ok(self.tables.row(table, key))
+    fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
+        Ok(self.tables.found(table, key).is_some())
+    }
+
+    fn cell(&mut self, table: &'static Table, key: &[Cell], column: &'static str) -> Result<Option<Cell>, Error> {
+        Ok(self.tables.found(table, key).map(|row| row.get(column).clone()))
     }
 
     fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error> {
@@ -136,12 +140,12 @@ impl Tx for State {
         Ok(())
     }
 
-    fn append(&mut self, record: Record, body: Option<&Body>) -> Result<(), Error> {
-        self.revs.insert(record.subject.clone(), record.rev);
+    fn append(&mut self, entry: Entry<'_>, body: Option<&Body>) -> Result<(), Error> {
+        self.revs.insert(entry.subject.to_owned(), entry.rev);
         if let Some(body) = body {
-            self.bodies.insert(record.lsn, body.clone());
+            self.bodies.insert(entry.lsn, body.clone());
         }
-        self.records.push(record);
+        self.records.push(entry.to_record());
         Ok(())
     }
 
@@ -183,13 +187,15 @@ impl Tables {
             }
             Change::Patch { key, set, .. } => {
                 if let Some(row) = rows.get_mut(key) {
-                    set.iter().for_each(|(column, cell)| row.set(*column, cell.clone()));
+                    set.iter().for_each(|(column, cell)| row.set(column, cell.clone()));
                 }
             }
-            Change::Add { key, column, by, .. } => {
+            Change::Add { key, by, .. } => {
                 let row = rows.entry(key.clone()).or_insert_with(|| only_key(table, key));
-                let sum = row.get_int(column).unwrap_or(0).saturating_add(*by);
-                row.set(*column, sum);
+                for (column, by) in by {
+                    let sum = row.get_int(column).unwrap_or(0).saturating_add(*by);
+                    row.set(column, sum);
+                }
             }
             Change::Delete { key, .. } => {
                 rows.remove(key);
@@ -213,7 +219,11 @@ impl Tables {
     }
 
     fn row(&self, table: &Table, key: &[Cell]) -> Option<Row> {
-        self.0.get(table.name).and_then(|(_, rows)| rows.get(key)).cloned()
+        self.found(table, key).cloned()
+    }
+
+    fn found(&self, table: &Table, key: &[Cell]) -> Option<&Row> {
+        self.0.get(table.name).and_then(|(_, rows)| rows.get(key))
     }
 
     fn matching(&self, query: &Query) -> Result<(&'static Table, Vec<&Row>), Error> {

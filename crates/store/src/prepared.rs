@@ -1,14 +1,19 @@
 //! A batch made ready on the caller's thread: sizes checked, facts serialised, bodies salted and hashed.
 
-use protocol::event::{Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
+use protocol::event::{Event, Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
 use protocol::id::Digest;
+use protocol::time::Millis;
 use serde_json::Value;
 
-use crate::record::Body;
+use crate::record::{Body, Entry, Tip};
+use crate::schema::Schema;
 use crate::{Batch, Durability, Error, Guard, Idempotency};
 
 /// Most events of one batch; a broadcast to every agent of a large team fits many times over.
 const MAX_EVENTS: usize = 4096;
+
+/// Deepest nesting of facts that `serde_json` reads.
+const MAX_NESTING: usize = 127;
 
 /// Longest kind, subject, actor, key, caller and cursor name, in bytes.
 const MAX_NAME_BYTES: usize = 256;
@@ -34,31 +39,29 @@ pub(crate) struct Call {
     pub(crate) reply: String,
 }
 
-/// An event without its place in the log.
+/// An event that waits for its place in the log.
 pub(crate) struct Draft {
-    pub(crate) kind: String,
+    /// What the projectors see: without a body, its facts read back from `facts` and lifted, exactly as a rebuild will read
+    /// it. Place, time, revision and chain are filled in by the writer.
+    pub(crate) event: Event,
+    /// The version as it is stored.
     pub(crate) v: u16,
-    pub(crate) subject: String,
-    pub(crate) actor: String,
     /// What is hashed and stored.
     pub(crate) facts: String,
-    /// What the projectors see: read back from `facts`, exactly as a rebuild will read it.
-    pub(crate) value: Value,
     pub(crate) body: Option<Body>,
-    pub(crate) body_hash: Digest,
 }
 
 // === impl Prepared ===
 
 impl Prepared {
     /// Makes a batch ready, or says what is too large.
-    pub(crate) fn new(batch: Batch) -> Result<Self, Error> {
+    pub(crate) fn new(batch: Batch, schema: &Schema) -> Result<Self, Error> {
         limit("the batch (counted in events)", batch.events.len(), MAX_EVENTS)?;
         for (cursor, _) in &batch.cursors {
             limit("a cursor's name", cursor.len(), MAX_NAME_BYTES)?;
         }
         let call = batch.idempotency.map(|name| Call::new(name, &batch.reply)).transpose()?;
-        let drafts = batch.events.into_iter().map(Draft::new).collect::<Result<Vec<_>, _>>()?;
+        let drafts = batch.events.into_iter().map(|event| Draft::new(event, schema)).collect::<Result<Vec<_>, _>>()?;
         let bytes = drafts.iter().map(Draft::bytes).sum::<usize>() + call.as_ref().map_or(0, |call| call.reply.len());
         Ok(Self {
             drafts,
@@ -90,29 +93,86 @@ impl Call {
 // === impl Draft ===
 
 impl Draft {
-    fn new(event: NewEvent) -> Result<Self, Error> {
+    fn new(event: NewEvent, schema: &Schema) -> Result<Self, Error> {
         let NewEvent { kind, v, subject, actor, facts, body } = event;
-        limit("an event's kind", kind.len(), MAX_NAME_BYTES)?;
-        limit(&format!("the subject of {kind}"), subject.len(), MAX_NAME_BYTES)?;
-        limit(&format!("the actor of {kind}"), actor.len(), MAX_NAME_BYTES)?;
-        let facts = facts.to_string();
-        limit(&format!("the facts of {kind} of {subject}"), facts.len(), MAX_FACTS_BYTES)?;
-        let value = serde_json::from_str(&facts).map_err(|_| Error::TooLarge {
-            what: format!("the nesting of the facts of {kind} of {subject}"),
+        for (what, text) in [("an event's kind", &kind), ("an event's subject", &subject), ("an event's actor", &actor)] {
+            limit(what, text.len(), MAX_NAME_BYTES)?;
+        }
+        let (facts, value) = (facts.to_string(), facts);
+        let of = |part: &str| format!("the {part} of {kind} of {subject}");
+        if facts.len() > MAX_FACTS_BYTES {
+            return Err(Error::TooLarge { what: of("facts"), size: facts.len(), limit: MAX_FACTS_BYTES });
+        }
+        let value = read_back(value, &facts).ok_or_else(|| Error::TooLarge {
+            what: of("nesting of the facts"),
             size: facts.len(),
-            limit: 127,
+            limit: MAX_NESTING,
         })?;
-        if let Some(body) = &body {
-            limit(&format!("the body of {kind} of {subject}"), body.len(), MAX_BODY_BYTES)?;
+        if let Some(size) = body.as_ref().map(String::len).filter(|size| *size > MAX_BODY_BYTES) {
+            return Err(Error::TooLarge { what: of("body"), size, limit: MAX_BODY_BYTES });
         }
         let body = body.map(Body::new).transpose()?;
         let body_hash = body.as_ref().map_or(Digest::ZERO, Body::hash);
-        Ok(Self { kind, v, subject, actor, facts, value, body, body_hash })
+        let (lifted, value) = schema.lift(&kind, v, value);
+        let event = Event {
+            lsn: 0,
+            ts: Millis(0),
+            kind,
+            v: lifted,
+            subject,
+            rev: 0,
+            actor,
+            facts: value,
+            body: None,
+            body_hash,
+            prev_hash: Digest::ZERO,
+            hash: Digest::ZERO,
+        };
+        Ok(Self { event, v, facts, body })
+    }
+
+    /// Gives it its place behind the tip.
+    pub(crate) fn place(&mut self, tip: &Tip, rev: u64, chain_id: &str) {
+        (self.event.lsn, self.event.ts, self.event.rev) = (tip.lsn + 1, tip.ts, rev);
+        self.event.prev_hash = tip.hash;
+        self.event.hash = self.entry().seal(chain_id);
+    }
+
+    /// As it is stored.
+    pub(crate) fn entry(&self) -> Entry<'_> {
+        let event = &self.event;
+        Entry {
+            lsn: event.lsn,
+            ts: event.ts,
+            kind: &event.kind,
+            v: self.v,
+            subject: &event.subject,
+            rev: event.rev,
+            actor: &event.actor,
+            facts: &self.facts,
+            body_hash: &event.body_hash,
+            prev_hash: &event.prev_hash,
+            hash: &event.hash,
+        }
     }
 
     fn bytes(&self) -> usize {
         256 + 2 * self.facts.len() + self.body.as_ref().map_or(0, |body| body.text.len())
     }
+}
+
+/// The value that reading the text gives; nothing when no reader would. Only numbers with a point can differ from what was
+/// written, and only deep nesting is refused.
+fn read_back(value: Value, text: &str) -> Option<Value> {
+    fn is_plain(value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Null | Value::Bool(_) | Value::String(_) => true,
+            Value::Number(number) => !number.is_f64(),
+            Value::Array(items) => depth > 0 && items.iter().all(|item| is_plain(item, depth - 1)),
+            Value::Object(fields) => depth > 0 && fields.values().all(|field| is_plain(field, depth - 1)),
+        }
+    }
+    if is_plain(&value, MAX_NESTING - 1) { Some(value) } else { serde_json::from_str(text).ok() }
 }
 
 fn limit(what: &str, size: usize, limit: usize) -> Result<(), Error> {

@@ -29,8 +29,24 @@ pub(crate) struct Record {
     pub(crate) hash: Digest,
 }
 
-impl Record {
-    /// The hash that this record should have in a chain: over the chain's id, so that events can't move between
+/// An event on its way into the log, as it will be stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) lsn: Lsn,
+    pub(crate) ts: Millis,
+    pub(crate) kind: &'a str,
+    pub(crate) v: u16,
+    pub(crate) subject: &'a str,
+    pub(crate) rev: u64,
+    pub(crate) actor: &'a str,
+    pub(crate) facts: &'a str,
+    pub(crate) body_hash: &'a Digest,
+    pub(crate) prev_hash: &'a Digest,
+    pub(crate) hash: &'a Digest,
+}
+
+impl Entry<'_> {
+    /// The hash that this event should have in a chain: over the chain's id, so that events can't move between
     /// chains, over everything that is stored of the event but its body, and over the event before.
     pub(crate) fn seal(&self, chain_id: &str) -> Digest {
         Digest::of_parts(&[
@@ -47,6 +63,46 @@ impl Record {
             &self.body_hash.0,
             &self.prev_hash.0,
         ])
+    }
+
+    /// The same with its own strings.
+    pub(crate) fn to_record(self) -> Record {
+        Record {
+            lsn: self.lsn,
+            ts: self.ts,
+            kind: self.kind.to_owned(),
+            v: self.v,
+            subject: self.subject.to_owned(),
+            rev: self.rev,
+            actor: self.actor.to_owned(),
+            facts: self.facts.to_owned(),
+            body_hash: *self.body_hash,
+            prev_hash: *self.prev_hash,
+            hash: *self.hash,
+        }
+    }
+}
+
+impl Record {
+    /// The hash that this record should have in a chain.
+    pub(crate) fn seal(&self, chain_id: &str) -> Digest {
+        self.entry().seal(chain_id)
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            lsn: self.lsn,
+            ts: self.ts,
+            kind: &self.kind,
+            v: self.v,
+            subject: &self.subject,
+            rev: self.rev,
+            actor: &self.actor,
+            facts: &self.facts,
+            body_hash: &self.body_hash,
+            prev_hash: &self.prev_hash,
+            hash: &self.hash,
+        }
     }
 
     /// The event as readers see it: facts parsed and lifted to the newest version.

@@ -8,6 +8,7 @@ use protocol::id::Digest;
 use serde_json::Value;
 
 use crate::query::Op;
+use crate::sqlite::Statements;
 use crate::{Cell, Change, Error, Projection, Query, Row, Table, Ty};
 
 /// Tables of the store itself; a part can't declare these.
@@ -27,10 +28,10 @@ pub(crate) struct Schema {
 type Lift = fn(Value) -> Value;
 
 /// A table and the projection that owns it.
-#[derive(Clone, Copy)]
 struct Declared {
     table: &'static Table,
     owner: usize,
+    statements: Statements,
 }
 
 // === impl Schema ===
@@ -43,7 +44,7 @@ impl Schema {
         for (owner, projection) in projections.iter().enumerate() {
             for table in projection.tables() {
                 check_table(table)?;
-                if tables.insert(table.name, Declared { table, owner }).is_some() {
+                if tables.insert(table.name, Declared { table, owner, statements: Statements::of(table) }).is_some() {
                     return Err(wrong(table.name, "is declared twice"));
                 }
             }
@@ -61,6 +62,12 @@ impl Schema {
         self.tables.get(name).map(|declared| declared.table).ok_or_else(|| wrong(name, "is not declared"))
     }
 
+    /// What SQLite is told about a declared table.
+    pub(crate) fn statements(&self, table: &Table) -> Result<&Statements, Error> {
+        let declared = self.tables.get(table.name);
+        declared.map(|declared| &declared.statements).ok_or_else(|| wrong(table.name, "is not declared"))
+    }
+
     /// All tables, by name.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &'static Table> {
         self.tables.values().map(|declared| declared.table)
@@ -74,7 +81,7 @@ impl Schema {
     /// Changes whenever a table's declaration or its projector's version does.
     pub(crate) fn shape(&self, table: &Table) -> String {
         let version = self.projections.get(self.owner(table)).map_or(0, |projection| projection.version());
-        let declaration = format!("{:?} {:?} {:?}", table.columns, table.key, table.indexes);
+        let declaration = format!("{:?} {:?} {:?} {:?}", table.columns, table.key, table.indexes, table.sparse);
         format!("{version}:{}", Digest::of(declaration.as_bytes()).hex())
     }
 
@@ -89,7 +96,10 @@ impl Schema {
 
     /// The row changes of an event by one projection, checked.
     pub(crate) fn project_one(&self, owner: usize, event: &Event) -> Result<Vec<Change>, Error> {
-        let Some(projection) = self.projections.get(owner) else { return Ok(Vec::new()) };
+        let looks = |projection: &&Box<dyn Projection>| {
+            projection.prefixes().iter().any(|prefix| event.kind.starts_with(prefix))
+        };
+        let Some(projection) = self.projections.get(owner).filter(looks) else { return Ok(Vec::new()) };
         // A projector that panics on some event refuses that event; it must not take the writer with it.
         let projected = catch_unwind(AssertUnwindSafe(|| projection.project(event)));
         let changes = projected.map_err(|_| wrong(&event.kind, "a projector panicked on an event of this kind"))?;
@@ -163,9 +173,9 @@ impl Schema {
                 check_key(table, key)?;
                 set.iter().try_for_each(|(column, cell)| check_settable(table, column, cell))
             }
-            Change::Add { key, column, by, .. } => {
+            Change::Add { key, by, .. } => {
                 check_key(table, key)?;
-                check_settable(table, column, &Cell::Int(*by))
+                by.iter().try_for_each(|(column, by)| check_settable(table, column, &Cell::Int(*by)))
             }
         }
     }
@@ -195,7 +205,8 @@ fn check_table(table: &'static Table) -> Result<(), Error> {
     if table.key.is_empty() {
         return Err(wrong(table.name, "has no key"));
     }
-    let named = table.key.iter().chain(table.indexes.iter().copied().flatten());
+    let indexes = table.indexes.iter().chain(table.sparse).copied().flatten();
+    let named = table.key.iter().chain(indexes);
     for name in named {
         column(table, name)?;
     }
@@ -231,19 +242,19 @@ fn check_key(table: &Table, key: &[Cell]) -> Result<(), Error> {
     if key.len() != table.key.len() {
         return Err(wrong(table.name, format!("a key has {} cells, not {}", table.key.len(), key.len())));
     }
-    for (name, cell) in table.key.iter().zip(key) {
-        if cell.is_null() {
-            return Err(wrong(table.name, format!("key column {name} is null")));
-        }
-        check_cell(table, name, cell)?;
+    table.key.iter().zip(key).try_for_each(|(name, cell)| check_key_cell(table, name, cell))
+}
+
+fn check_key_cell(table: &Table, name: &str, cell: &Cell) -> Result<(), Error> {
+    if cell.is_null() {
+        return Err(wrong(table.name, format!("key column {name} is null")));
     }
-    Ok(())
+    check_cell(table, name, cell)
 }
 
 fn check_row(table: &Table, row: &Row) -> Result<(), Error> {
     for (name, cell) in row.iter() {
         check_cell(table, name, cell)?;
     }
-    let key: Vec<Cell> = table.key.iter().map(|name| row.get(name).clone()).collect();
-    check_key(table, &key)
+    table.key.iter().try_for_each(|name| check_key_cell(table, name, row.get(name)))
 }

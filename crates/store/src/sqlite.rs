@@ -17,6 +17,7 @@ mod writer;
 
 pub(crate) use self::backup::{copy_closed, restore};
 pub(crate) use self::check::file as verify_file;
+pub(crate) use self::sql::Statements;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,13 +126,13 @@ impl Sqlite {
     /// A short read.
     pub(crate) fn read<T>(&self, core: &Core, read: impl FnOnce(&Reading<'_>) -> Result<T, Error>) -> Result<T, Error> {
         core.alive()?;
-        self.readers.with(|connection| read(&Reading(Session { connection, schema: &core.schema })))
+        self.readers.with(|connection| read(&Reading(Session::new(connection, &core.schema))))
     }
 
     /// A read that may take long, on a connection of its own.
     pub(crate) fn scan(&self, core: &Core, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         core.alive()?;
-        Session { connection: &self.readers.separate()?, schema: &core.schema }.scan(from, bodies, visit)
+        Session::new(&self.readers.separate()?, &core.schema).scan(from, bodies, visit)
     }
 
     /// Checks the log against its chain in one state of the store; with `all`, also the file and every table.

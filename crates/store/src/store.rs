@@ -87,7 +87,7 @@ impl Store {
     /// [`Error::Conflict`], [`Error::Refused`], [`Error::Ahead`] (a cursor), [`Error::Schema`] (a projector's defect),
     /// [`Error::DiskFull`]. After [`Error::Fatal`] it is unknown whether it was, and the store must be reopened.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, Error> {
-        let batch = Prepared::new(batch)?;
+        let batch = Prepared::new(batch, &self.inner.core.schema)?;
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => {
                 let answer = sqlite.commit(&self.inner.core, batch)?;
@@ -96,7 +96,7 @@ impl Store {
             Backend::Memory(memory) => {
                 // As on disk, others get their turn between what a caller has read and what it writes: simulations meet the same races.
                 tokio::task::yield_now().await;
-                self.inner.commit_in_memory(memory, &batch)
+                self.inner.commit_in_memory(memory, batch)
             }
         }
     }
@@ -106,10 +106,10 @@ impl Store {
     /// # Errors
     /// Those of [`commit`](Self::commit).
     pub fn commit_blocking(&self, batch: Batch) -> Result<Committed, Error> {
-        let batch = Prepared::new(batch)?;
+        let batch = Prepared::new(batch, &self.inner.core.schema)?;
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => sqlite.commit_blocking(&self.inner.core, batch),
-            Backend::Memory(memory) => self.inner.commit_in_memory(memory, &batch),
+            Backend::Memory(memory) => self.inner.commit_in_memory(memory, batch),
         }
     }
 
@@ -341,10 +341,10 @@ impl Inner {
         Ok(lock(memory))
     }
 
-    fn commit_in_memory(&self, memory: &Mutex<Memory>, batch: &Prepared) -> Answer {
+    fn commit_in_memory(&self, memory: &Mutex<Memory>, mut batch: Prepared) -> Answer {
         let answer = {
             let mut memory = self.alive(memory)?;
-            let answer = memory.commit(&self.core.rules(), self.core.now(), batch);
+            let answer = memory.commit(&self.core.rules(), self.core.now(), &mut batch);
             self.core.publish(memory.tip);
             answer
         };

@@ -48,6 +48,9 @@ pub struct Table {
     pub key: &'static [&'static str],
     /// Columns that queries filter and sort by, one list an index.
     pub indexes: &'static [&'static [&'static str]],
+    /// The same for columns that are mostly null: rows whose first column is null are left out, so only comparisons with it
+    /// are helped.
+    pub sparse: &'static [&'static [&'static str]],
 }
 
 impl Table {
@@ -77,16 +80,14 @@ pub enum Change {
         /// New values by column.
         set: Vec<(&'static str, Cell)>,
     },
-    /// Adds to a number, where null and a missing row count as 0; the row is made when it is missing. Saturates.
+    /// Adds to numbers, where null and a missing row count as 0; the row is made when it is missing. Saturates.
     Add {
         /// The table.
         table: &'static str,
         /// The row's key.
         key: Key,
-        /// A column of numbers.
-        column: &'static str,
-        /// What to add; negative to take away.
-        by: i64,
+        /// What to add by column, each a column of numbers; negative to take away.
+        by: Vec<(&'static str, i64)>,
     },
     /// Removes a row; nothing happens when there is none.
     Delete {
@@ -116,8 +117,12 @@ impl Change {
 
     /// A [`Change::Add`].
     #[must_use]
-    pub fn add(table: &'static str, key: impl IntoIterator<Item = Cell>, column: &'static str, by: i64) -> Self {
-        Self::Add { table, key: key.into_iter().collect(), column, by }
+    pub fn add(
+        table: &'static str,
+        key: impl IntoIterator<Item = Cell>,
+        by: impl IntoIterator<Item = (&'static str, i64)>,
+    ) -> Self {
+        Self::Add { table, key: key.into_iter().collect(), by: by.into_iter().collect() }
     }
 
     /// A [`Change::Delete`].
@@ -147,6 +152,11 @@ pub trait Projection: Send + Sync {
     /// The row changes of one event, applied in order. The event comes without its body, because state never depends
     /// on what retention may drop, and with its facts lifted to the newest version. Ignores kinds of other parts.
     fn project(&self, event: &Event) -> Vec<Change>;
+
+    /// How the kinds begin that it looks at; no other events are shown to it.
+    fn prefixes(&self) -> &'static [&'static str] {
+        &[""]
+    }
 
     /// Raised whenever `tables` or `project` change: the tables are then rebuilt from the log at the next open.
     fn version(&self) -> u32;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use protocol::event::{Event, Lsn};
+use protocol::event::Lsn;
 use protocol::id::Digest;
 use protocol::time::Millis;
 
-use crate::prepared::{Call, Draft, Prepared};
-use crate::record::{Body, Record, Tip};
+use crate::prepared::{Call, Prepared};
+use crate::record::{Body, Entry, Tip};
 use crate::schema::{Schema, wrong};
 use crate::{Cell, Change, Committed, Error, Guard, Query, Row, Table};
 
@@ -22,8 +22,10 @@ pub(crate) type Answer = Result<Committed, Error>;
 pub(crate) trait Tx {
     /// The revision of a subject; 0 when it doesn't exist.
     fn rev(&mut self, subject: &str) -> Result<u64, Error>;
-    /// One row by its key.
-    fn row(&mut self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error>;
+    /// Whether there is a row with this key.
+    fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error>;
+    /// One column of the row with this key, if there is one.
+    fn cell(&mut self, table: &'static Table, key: &[Cell], column: &'static str) -> Result<Option<Cell>, Error>;
     /// The rows that answer a query.
     fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error>;
     /// How many rows answer a query.
@@ -33,7 +35,7 @@ pub(crate) trait Tx {
     /// Remembers a call in place of what was under its key.
     fn remember(&mut self, call: &Remembered) -> Result<(), Error>;
     /// Appends an event.
-    fn append(&mut self, record: Record, body: Option<&Body>) -> Result<(), Error>;
+    fn append(&mut self, entry: Entry<'_>, body: Option<&Body>) -> Result<(), Error>;
     /// Changes a row.
     fn apply(&mut self, change: &Change) -> Result<(), Error>;
     /// Moves a cursor, never back.
@@ -62,9 +64,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) epoch: u64,
 }
 
-/// What a batch will write: read-only work is done, nothing can be refused any more.
+/// What a batch will write besides its events: read-only work is done, nothing can be refused any more.
 struct Plan {
-    records: Vec<Record>,
     changes: Vec<Change>,
     tip: Tip,
 }
@@ -76,7 +77,7 @@ pub(crate) fn write<T: Tx>(
     tip: &mut Tip,
     rules: &Rules<'_>,
     now: Millis,
-    batch: &Prepared,
+    batch: &mut Prepared,
 ) -> Result<Answer, Error> {
     let now = now.max(tip.ts);
     if let Some(answer) = check(tx, rules, now, batch)? {
@@ -148,14 +149,14 @@ fn repeated<T: Tx>(tx: &mut T, now: Millis, call: &Call) -> Result<Option<Answer
 
 /// Inner: whether the guard holds; outer: that it could not be checked.
 fn holds<T: Tx>(tx: &mut T, schema: &Schema, guard: &Guard) -> Result<Result<(), Error>, Error> {
-    let mut cell = |table, key: &[Cell], column: &str| -> Result<Option<Cell>, Error> {
+    let mut cell = |table, key: &[Cell], column: &'static str| -> Result<Option<Cell>, Error> {
         let table = schema.check_key(table, key)?;
         schema.check_column(table, column)?;
-        Ok(tx.row(table, key)?.map(|row| row.get(column).clone()))
+        tx.cell(table, key, column)
     };
     let (held, refusal) = match guard {
-        Guard::Exists { table, key, refusal } => (tx.row(schema.check_key(table, key)?, key)?.is_some(), refusal),
-        Guard::Absent { table, key, refusal } => (tx.row(schema.check_key(table, key)?, key)?.is_none(), refusal),
+        Guard::Exists { table, key, refusal } => (tx.has(schema.check_key(table, key)?, key)?, refusal),
+        Guard::Absent { table, key, refusal } => (!tx.has(schema.check_key(table, key)?, key)?, refusal),
         Guard::Equals { table, key, column, value, refusal } => {
             (cell(table, key, column)?.is_some_and(|found| found == *value), refusal)
         }
@@ -188,69 +189,34 @@ fn plan<T: Tx>(
     tip: &Tip,
     rules: &Rules<'_>,
     now: Millis,
-    batch: &Prepared,
+    batch: &mut Prepared,
 ) -> Result<Result<Plan, Error>, Error> {
     let mut tip = Tip { ts: now, ..*tip };
-    let mut revs: HashMap<&str, u64> = HashMap::new();
-    let mut records = Vec::with_capacity(batch.drafts.len());
+    let mut revs: HashMap<String, u64> = HashMap::new();
     let mut changes = Vec::new();
-    for draft in &batch.drafts {
-        let before = match revs.get(draft.subject.as_str()) {
+    let is_alone = batch.drafts.len() == 1;
+    for draft in &mut batch.drafts {
+        let subject = &draft.event.subject;
+        let before = match revs.get(subject) {
             Some(rev) => *rev,
-            None => tx.rev(&draft.subject)?,
+            None => tx.rev(subject)?,
         };
-        revs.insert(&draft.subject, before + 1);
-        let record = place(draft, &tip, before + 1, rules.chain_id);
-        match rules.schema.project(&event(draft, &record, rules.schema)) {
+        if !is_alone {
+            revs.insert(subject.clone(), before + 1);
+        }
+        draft.place(&tip, before + 1, rules.chain_id);
+        match rules.schema.project(&draft.event) {
             Ok(more) => changes.extend(more),
             Err(defect) => return Ok(Err(defect)),
         }
-        tip = Tip { lsn: record.lsn, hash: record.hash, ts: now };
-        records.push(record);
+        tip = Tip { lsn: draft.event.lsn, hash: draft.event.hash, ts: now };
     }
-    Ok(Ok(Plan { records, changes, tip }))
-}
-
-fn place(draft: &Draft, tip: &Tip, rev: u64, chain_id: &str) -> Record {
-    let mut record = Record {
-        lsn: tip.lsn + 1,
-        ts: tip.ts,
-        kind: draft.kind.clone(),
-        v: draft.v,
-        subject: draft.subject.clone(),
-        rev,
-        actor: draft.actor.clone(),
-        facts: draft.facts.clone(),
-        body_hash: draft.body_hash,
-        prev_hash: tip.hash,
-        hash: Digest::ZERO,
-    };
-    record.hash = record.seal(chain_id);
-    record
-}
-
-/// The event as a projector sees it: lifted, without its body.
-fn event(draft: &Draft, record: &Record, schema: &Schema) -> Event {
-    let (v, facts) = schema.lift(&draft.kind, draft.v, draft.value.clone());
-    Event {
-        lsn: record.lsn,
-        ts: record.ts,
-        kind: record.kind.clone(),
-        v,
-        subject: record.subject.clone(),
-        rev: record.rev,
-        actor: record.actor.clone(),
-        facts,
-        body: None,
-        body_hash: record.body_hash,
-        prev_hash: record.prev_hash,
-        hash: record.hash,
-    }
+    Ok(Ok(Plan { changes, tip }))
 }
 
 fn apply<T: Tx>(tx: &mut T, plan: Plan, batch: &Prepared, committed: &Committed) -> Result<(), Error> {
-    for (record, draft) in plan.records.into_iter().zip(&batch.drafts) {
-        tx.append(record, draft.body.as_ref())?;
+    for draft in &batch.drafts {
+        tx.append(draft.entry(), draft.body.as_ref())?;
     }
     for change in &plan.changes {
         tx.apply(change)?;

@@ -8,11 +8,11 @@ const NOTES: Table = Table {
     name: "notes",
     columns: &[Column::int("lsn"), Column::text("owner"), Column::text("state"), Column::int("weight")],
     key: &["lsn"],
-    indexes: &[&["owner", "state", "lsn"]],
+    indexes: &[&["owner", "state", "lsn"]], sparse: &[],
 };
 
 const OWNERS: Table =
-    Table { name: "owners", columns: &[Column::text("owner"), Column::int("open")], key: &["owner"], indexes: &[] };
+    Table { name: "owners", columns: &[Column::text("owner"), Column::int("open")], key: &["owner"], indexes: &[], sparse: &[] };
 
 /// The projection.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ impl Projection for Board {
             "note_posted" => {
                 let row = Row::new().with("lsn", event.lsn).with("owner", owner).with("state", "open");
                 let row = row.with("weight", event.facts["weight"].as_i64());
-                vec![Change::put("notes", row), Change::add("owners", [Cell::from(owner)], "open", 1)]
+                vec![Change::put("notes", row), Change::add("owners", [Cell::from(owner)], [("open", 1)])]
             }
             "note_closed" => {
                 let key = [Cell::from(event.facts["lsn"].as_u64().unwrap_or(0))];
                 vec![
                     Change::patch("notes", key, [("state", "closed".into())]),
-                    Change::add("owners", [Cell::from(owner)], "open", -1),
+                    Change::add("owners", [Cell::from(owner)], [("open", -1)]),
                 ]
             }
             _ => Vec::new(),

@@ -127,7 +127,7 @@ static TABLES: [Table; 4] = [
             Column::int("sent"),
         ],
         key: &["id"],
-        indexes: &[],
+        indexes: &[], sparse: &[],
     },
     Table {
         name: HELD,
@@ -145,7 +145,7 @@ static TABLES: [Table; 4] = [
             Column::text("outcome"),
         ],
         key: &["id"],
-        indexes: &[&["outcome", "seq"], &["need"]],
+        indexes: &[&["outcome", "seq"], &["need"]], sparse: &[],
     },
     Table {
         name: OUT,
@@ -158,13 +158,13 @@ static TABLES: [Table; 4] = [
             Column::int("seq"),
         ],
         key: &["id"],
-        indexes: &[&["state", "seq"]],
+        indexes: &[&["state", "seq"]], sparse: &[],
     },
     Table {
         name: NONCES,
         columns: &[Column::text("nonce"), Column::int("until")],
         key: &["nonce"],
-        indexes: &[&["until"]],
+        indexes: &[&["until"]], sparse: &[],
     },
 ];
 
@@ -175,6 +175,10 @@ impl Projection for Files {
 
     fn version(&self) -> u32 {
         1
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["message_", "held_message_", "nonces_"]
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {

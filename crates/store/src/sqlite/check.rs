@@ -65,7 +65,7 @@ pub(super) fn all(
         structure(connection, chain)?;
         own_rows(connection, schema, chain)?;
     }
-    let followed = Session { connection, schema }.scan(0, true, &mut |record, body| {
+    let followed = Session::new(connection, schema).scan(0, true, &mut |record, body| {
         chain.follow(&record, body.as_ref());
         Ok(ControlFlow::Continue(()))
     });
@@ -98,7 +98,7 @@ fn structure(connection: &Connection, chain: &mut Chain<'_>) -> Result<(), Error
 
 /// Reads every row that only a checksum protects.
 fn own_rows(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<(), Error> {
-    let session = Session { connection, schema };
+    let session = Session::new(connection, schema);
     for (table, sql) in [
         ("meta", "SELECT name, '' FROM meta"),
         ("cursors", "SELECT name, '' FROM cursors"),

@@ -27,7 +27,7 @@ const FORMAT: i64 = 1;
 const BUSY: Duration = Duration::from_millis(50);
 
 /// Statements that a connection keeps prepared.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 192;
 
 /// What the file says about itself.
 pub(super) struct Opened {
@@ -203,7 +203,7 @@ pub(super) fn checked_head(connection: &Connection, schema: &Schema, chain_id: &
         return Err(Error::Corrupt { place: format!("event {lsn}"), what: what.to_owned() });
     }
     let mut chain = Chain::after(chain_id, lsn, hash);
-    Session { connection, schema }.scan(lsn, false, &mut |record, _| {
+    Session::new(connection, schema).scan(lsn, false, &mut |record, _| {
         chain.follow(&record, None);
         Ok(std::ops::ControlFlow::Continue(()))
     })?;

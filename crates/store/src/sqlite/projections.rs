@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use rusqlite::{Connection, params};
 
-use super::sql::{self, db};
+use super::sql::{self, Statements, db};
 use super::tx::Session;
 use crate::log::{Chain, Place};
 use crate::schema::Schema;
@@ -74,8 +74,8 @@ fn remake(connection: &Connection, schema: &Schema, owners: &BTreeSet<usize>) ->
 
 /// Runs projections over the whole log of one connection into the tables of another.
 fn replay(from: &Connection, into: &Connection, schema: &Schema, owners: &BTreeSet<usize>) -> Result<(), Error> {
-    let mut target = Session { connection: into, schema };
-    Session { connection: from, schema }.scan(0, false, &mut |record, _| {
+    let mut target = Session::new(into, schema);
+    Session::new(from, schema).scan(0, false, &mut |record, _| {
         let event = record.into_event(schema, None)?;
         for owner in owners {
             for change in schema.project_one(*owner, &event)? {
@@ -116,13 +116,14 @@ pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chai
 /// Walks a table and its rebuilt twin in the order of their keys; says where they differ first.
 fn compare_table(stored: &Connection, rebuilt: &Connection, table: &Table) -> Result<(u64, Option<String>), Error> {
     let key = table.key.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-    let sql = format!("SELECT {} FROM \"{}\" ORDER BY {key}", sql::columns(table), table.name);
+    let statements = Statements::of(table);
+    let sql = format!("SELECT {} FROM \"{}\" ORDER BY {key}", statements.columns, table.name);
     let (mut left, mut right) = (stored.prepare(&sql).map_err(db)?, rebuilt.prepare(&sql).map_err(db)?);
     let (mut left, mut right) = (left.query([]).map_err(db)?, right.query([]).map_err(db)?);
     let mut count = 0;
     loop {
-        let found = left.next().map_err(db)?.map(|row| sql::row(table, row)).transpose().map_err(db)?;
-        let wanted = right.next().map_err(db)?.map(|row| sql::row(table, row)).transpose().map_err(db)?;
+        let found = left.next().map_err(db)?.map(|row| statements.row(row)).transpose().map_err(db)?;
+        let wanted = right.next().map_err(db)?.map(|row| statements.row(row)).transpose().map_err(db)?;
         match (found, wanted) {
             (None, None) => return Ok((count, None)),
             (found, wanted) if found == wanted => count += 1,

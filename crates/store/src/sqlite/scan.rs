@@ -89,7 +89,7 @@ fn spawn(
 /// Reads the log up to a head, until the first damage or until it is stopped.
 fn scan(core: &Core, connection: &Connection, upto: (Lsn, Digest), shared: &Shared) -> Result<Scan, Error> {
     let (last, hash) = upto;
-    let session = Session { connection, schema: &core.schema };
+    let session = Session::new(connection, &core.schema);
     let mut chain = Chain::after(&core.chain_id, 0, Digest::ZERO);
     while chain.lsn < last && chain.findings.is_empty() {
         let (from, end) = (chain.lsn, (chain.lsn + CHUNK).min(last));

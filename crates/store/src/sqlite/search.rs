@@ -152,7 +152,7 @@ fn fill(
 
 /// Compares the index with one that is made from the log beside it.
 pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<(), Error> {
-    let session = Session { connection, schema };
+    let session = Session::new(connection, schema);
     let is_ours = file::meta(connection, "search").is_ok_and(|found| found == Some(shape(schema)));
     if !is_ours {
         return Ok(());

@@ -1,5 +1,7 @@
 //! SQL text and the translation of values; every statement that depends on a declaration is made here.
 
+use std::fmt::Write as _;
+
 use protocol::event::Lsn;
 use protocol::id::Digest;
 use protocol::time::Millis;
@@ -112,13 +114,51 @@ pub(super) fn body(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Option<Body>
     salt.map(|salt| Ok(Body { salt, text: row.get(at + 1)? })).transpose()
 }
 
-/// Reads a row selected as [`columns`].
-pub(super) fn row(table: &Table, row: &SqlRow<'_>) -> rusqlite::Result<Row> {
-    let cell = |(at, column): (usize, &crate::Column)| Ok((column.name, cell(row.get_ref(at)?, at)?));
-    table.columns.iter().enumerate().map(cell).collect()
+/// The statements about a declared table that are the same every time.
+pub(crate) struct Statements {
+    /// Its columns by name: the order in which they are read and written.
+    pub(super) names: Vec<&'static str>,
+    /// The same, as SQL.
+    pub(super) columns: String,
+    /// The test for a key, whose cells are the first parameters.
+    pub(super) key_is: String,
+    pub(super) get: String,
+    pub(super) has: String,
+    pub(super) put: String,
+    pub(super) delete: String,
 }
 
-fn cell(value: ValueRef<'_>, at: usize) -> rusqlite::Result<Cell> {
+// === impl Statements ===
+
+impl Statements {
+    pub(crate) fn of(table: &Table) -> Self {
+        let name = table.name;
+        let mut names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+        names.sort_unstable();
+        let columns = list(names.iter().copied());
+        let test = |(at, name): (usize, &&str)| format!("\"{name}\" = ?{}", at + 1);
+        let key_is = table.key.iter().enumerate().map(test).collect::<Vec<_>>().join(" AND ");
+        let places = (1..=names.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+        Self {
+            get: format!("SELECT {columns} FROM \"{name}\" WHERE {key_is}"),
+            has: format!("SELECT 1 FROM \"{name}\" WHERE {key_is}"),
+            put: format!("INSERT OR REPLACE INTO \"{name}\" ({columns}) VALUES ({places})"),
+            delete: format!("DELETE FROM \"{name}\" WHERE {key_is}"),
+            names,
+            columns,
+            key_is,
+        }
+    }
+
+    /// Reads a row selected as `columns`.
+    pub(super) fn row(&self, row: &SqlRow<'_>) -> rusqlite::Result<Row> {
+        let cell = |(at, name): (usize, &&'static str)| Ok((*name, cell(row.get_ref(at)?, at)?));
+        Ok(Row::sorted(self.names.iter().enumerate().map(cell).collect::<rusqlite::Result<_>>()?))
+    }
+}
+
+/// One cell of a row.
+pub(super) fn cell(value: ValueRef<'_>, at: usize) -> rusqlite::Result<Cell> {
     match value {
         ValueRef::Null => Ok(Cell::Null),
         ValueRef::Integer(number) => Ok(Cell::Int(number)),
@@ -141,11 +181,6 @@ impl ToSql for Cell {
     }
 }
 
-/// All columns of a table, quoted.
-pub(super) fn columns(table: &Table) -> String {
-    list(table.columns.iter().map(|column| column.name))
-}
-
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
@@ -162,17 +197,51 @@ pub(super) fn create(table: &Table) -> String {
     let declared = table.columns.iter().map(column).collect::<Vec<_>>().join(", ");
     let key = list(table.key.iter().copied());
     let mut sql = format!("CREATE TABLE \"{}\" ({declared}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID;", table.name);
-    for (at, index) in table.indexes.iter().enumerate() {
+    let dense = table.indexes.iter().map(|index| (index, String::new()));
+    let sparse = table.sparse.iter().map(|index| {
+        let first = index.first().copied().unwrap_or_default();
+        (index, format!(" WHERE \"{first}\" IS NOT NULL"))
+    });
+    for (at, (index, rows)) in dense.chain(sparse).enumerate() {
         let on = list(index.iter().copied());
-        sql.push_str(&format!("CREATE INDEX \"{}_index_{at}\" ON \"{}\" ({on});", table.name, table.name));
+        sql.push_str(&format!("CREATE INDEX \"{}_index_{at}\" ON \"{}\" ({on}){rows};", table.name, table.name));
     }
     sql
 }
 
-/// `"a" = ?1 AND "b" = ?2` over the key.
-pub(super) fn key_is(table: &Table) -> String {
-    let test = |(at, name): (usize, &&str)| format!("\"{name}\" = ?{}", at + 1);
-    table.key.iter().enumerate().map(test).collect::<Vec<_>>().join(" AND ")
+/// Sets columns of a row; the key's cells come first, then the new ones.
+pub(super) fn patch(table: &Table, statements: &Statements, set: &[(&'static str, Cell)]) -> String {
+    let mut sql = format!("UPDATE \"{}\" SET ", table.name);
+    for (at, (column, _)) in set.iter().enumerate() {
+        let comma = if at == 0 { "" } else { ", " };
+        // Writing to a string can't fail.
+        let _ = write!(sql, "{comma}\"{column}\" = ?{}", table.key.len() + at + 1);
+    }
+    let _ = write!(sql, " WHERE {}", statements.key_is);
+    sql
+}
+
+/// Adds to columns of a row, saturating, and makes the row where there is none; the key's cells come first, then the numbers.
+pub(super) fn add(table: &Table, by: &[(&'static str, i64)]) -> String {
+    const MAX: &str = "9223372036854775807";
+    const MIN: &str = "(-9223372036854775807 - 1)";
+    let key = list(table.key.iter().copied());
+    let places = (1..=table.key.len() + by.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    let mut sql = format!("INSERT INTO \"{}\" ({key}", table.name);
+    for (column, _) in by {
+        let _ = write!(sql, ", \"{column}\"");
+    }
+    let _ = write!(sql, ") VALUES ({places}) ON CONFLICT ({key}) DO UPDATE SET ");
+    for (at, (column, _)) in by.iter().enumerate() {
+        let (comma, more) = (if at == 0 { "" } else { ", " }, format!("?{}", table.key.len() + at + 1));
+        let has = format!("coalesce(\"{column}\", 0)");
+        let _ = write!(
+            sql,
+            "{comma}\"{column}\" = CASE WHEN {more} > 0 AND {has} > {MAX} - {more} THEN {MAX} \
+             WHEN {more} < 0 AND {has} < {MIN} - {more} THEN {MIN} ELSE {has} + {more} END"
+        );
+    }
+    sql
 }
 
 /// The statement of a query and its parameters; `what` is what it selects.

@@ -1,5 +1,7 @@
 //! The writer's transaction on SQLite, and the reads that it shares with the readers.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use protocol::event::Lsn;
@@ -8,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
 use super::sql::{self, db, digest, int, number};
 use crate::log::Visit;
-use crate::record::{Body, Record};
+use crate::record::{Body, Entry};
 use crate::schema::Schema;
 use crate::write::{Remembered, Tx};
 use crate::{Cell, Change, Error, Query, Row, Table};
@@ -17,11 +19,28 @@ use crate::{Cell, Change, Error, Query, Row, Table};
 pub(super) struct Session<'a> {
     pub(super) connection: &'a Connection,
     pub(super) schema: &'a Schema,
+    revs: Option<&'a RefCell<Revs>>,
 }
+
+/// Revisions of the subjects that were written last, which only the writer can know without asking.
+#[derive(Default)]
+pub(super) struct Revs(HashMap<String, u64>);
+
+/// Most subjects that are known; beyond that all are forgotten.
+const MAX_REVS: usize = 2048;
 
 // === impl Session ===
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    pub(super) fn new(connection: &'a Connection, schema: &'a Schema) -> Self {
+        Self { connection, schema, revs: None }
+    }
+
+    /// The writer's own, which knows revisions; whoever rolls back must forget them.
+    pub(super) fn knowing(connection: &'a Connection, schema: &'a Schema, revs: &'a RefCell<Revs>) -> Self {
+        Self { connection, schema, revs: Some(revs) }
+    }
+
     pub(super) fn read_rev(&self, subject: &str) -> Result<u64, Error> {
         let sql = "SELECT rev FROM events WHERE subject = ?1 ORDER BY rev DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
@@ -30,16 +49,24 @@ impl Session<'_> {
     }
 
     pub(super) fn read_row(&self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
-        let sql = format!("SELECT {} FROM \"{}\" WHERE {}", sql::columns(table), table.name, sql::key_is(table));
+        let statements = self.schema.statements(table)?;
+        let mut statement = self.connection.prepare_cached(&statements.get).map_err(db)?;
+        statement.query_row(params_from_iter(key), |row| statements.row(row)).optional().map_err(db)
+    }
+
+    fn read_cell(&self, table: &Table, key: &[Cell], column: &str) -> Result<Option<Cell>, Error> {
+        let statements = self.schema.statements(table)?;
+        let sql = format!("SELECT \"{column}\" FROM \"{}\" WHERE {}", table.name, statements.key_is);
         let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
-        statement.query_row(params_from_iter(key), |row| sql::row(table, row)).optional().map_err(db)
+        statement.query_row(params_from_iter(key), |row| sql::cell(row.get_ref(0)?, 0)).optional().map_err(db)
     }
 
     pub(super) fn read_rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
         let table = self.schema.table(query.table)?;
-        let (sql, parameters) = sql::select(table, query, &sql::columns(table), true);
+        let statements = self.schema.statements(table)?;
+        let (sql, parameters) = sql::select(table, query, &statements.columns, true);
         let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
-        let rows = statement.query_map(params_from_iter(parameters), |row| sql::row(table, row)).map_err(db)?;
+        let rows = statement.query_map(params_from_iter(parameters), |row| statements.row(row)).map_err(db)?;
         rows.collect::<Result<_, _>>().map_err(db)
     }
 
@@ -106,52 +133,64 @@ impl Session<'_> {
     }
 
     fn put(&self, table: &Table, row: &Row) -> Result<(), Error> {
-        let places: Vec<String> = (1..=table.columns.len()).map(|at| format!("?{at}")).collect();
-        let sql = format!(
-            "INSERT OR REPLACE INTO \"{}\" ({}) VALUES ({})",
-            table.name,
-            sql::columns(table),
-            places.join(", ")
-        );
-        self.run(&sql, params_from_iter(table.columns.iter().map(|column| row.get(column.name))))
+        let statements = self.schema.statements(table)?;
+        self.run(&statements.put, params_from_iter(statements.names.iter().map(|name| row.get(name))))
     }
 
     fn patch(&self, table: &Table, key: &[Cell], set: &[(&'static str, Cell)]) -> Result<(), Error> {
         if set.is_empty() {
             return Ok(());
         }
-        let assign = |(at, (column, _)): (usize, &(&str, Cell))| format!("\"{column}\" = ?{}", key.len() + at + 1);
-        let assigned: Vec<String> = set.iter().enumerate().map(assign).collect();
-        let sql = format!("UPDATE \"{}\" SET {} WHERE {}", table.name, assigned.join(", "), sql::key_is(table));
+        let sql = sql::patch(table, self.schema.statements(table)?, set);
         self.run(&sql, params_from_iter(key.iter().chain(set.iter().map(|(_, cell)| cell))))
     }
 
-    fn add(&self, table: &'static Table, key: &[Cell], column: &'static str, by: i64) -> Result<(), Error> {
-        match self.read_row(table, key)? {
-            Some(row) => {
-                let sum = row.get_int(column).unwrap_or(0).saturating_add(by);
-                self.patch(table, key, &[(column, Cell::Int(sum))])
-            }
-            None => {
-                let row: Row = table.key.iter().copied().zip(key.iter().cloned()).collect();
-                self.put(table, &row.with(column, by))
-            }
+    fn add(&self, table: &Table, key: &[Cell], by: &[(&'static str, i64)]) -> Result<(), Error> {
+        if by.is_empty() {
+            return Ok(());
         }
+        let by_cells: Vec<_> = by.iter().map(|(_, by)| Cell::Int(*by)).collect();
+        self.run(&sql::add(table, by), params_from_iter(key.iter().chain(&by_cells)))
     }
 
     fn delete(&self, table: &Table, key: &[Cell]) -> Result<(), Error> {
-        let sql = format!("DELETE FROM \"{}\" WHERE {}", table.name, sql::key_is(table));
-        self.run(&sql, params_from_iter(key))
+        self.run(&self.schema.statements(table)?.delete, params_from_iter(key))
+    }
+}
+
+// === impl Revs ===
+
+impl Revs {
+    fn know(&mut self, subject: &str, rev: u64) {
+        if let Some(known) = self.0.get_mut(subject) {
+            *known = rev;
+            return;
+        }
+        if self.0.len() >= MAX_REVS {
+            self.0.clear();
+        }
+        self.0.insert(subject.to_owned(), rev);
+    }
+
+    /// For a rolled back transaction: what it wrote never was.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
     }
 }
 
 impl Tx for Session<'_> {
     fn rev(&mut self, subject: &str) -> Result<u64, Error> {
-        self.read_rev(subject)
+        let known = self.revs.and_then(|revs| revs.borrow().0.get(subject).copied());
+        known.map_or_else(|| self.read_rev(subject), Ok)
     }
 
-    fn row(&mut self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
-        self.read_row(table, key)
+    fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
+        let mut statement = self.connection.prepare_cached(&self.schema.statements(table)?.has).map_err(db)?;
+        statement.exists(params_from_iter(key)).map_err(db)
+    }
+
+    fn cell(&mut self, table: &'static Table, key: &[Cell], column: &'static str) -> Result<Option<Cell>, Error> {
+        self.read_cell(table, key, column)
     }
 
     fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error> {
@@ -173,14 +212,17 @@ impl Tx for Session<'_> {
         self.run(sql, params![caller, key, verb, args.0, reply, int(*first), int(*last), ts.0, call_sum(call)])
     }
 
-    fn append(&mut self, record: Record, body: Option<&Body>) -> Result<(), Error> {
-        let Record { lsn, ts, kind, v, subject, rev, actor, facts, body_hash, prev_hash, hash } = record;
+    fn append(&mut self, entry: Entry<'_>, body: Option<&Body>) -> Result<(), Error> {
+        let Entry { lsn, ts, kind, v, subject, rev, actor, facts, body_hash, prev_hash, hash } = entry;
         let sql = "INSERT INTO events (lsn, ts, kind, v, subject, rev, actor, facts, body_hash, prev_hash, hash)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-        let (lsn, rev) = (int(lsn), int(rev));
-        self.run(sql, params![lsn, ts.0, kind, v, subject, rev, actor, facts, body_hash.0, prev_hash.0, hash.0])?;
+        let (at, number) = (int(lsn), int(rev));
+        self.run(sql, params![at, ts.0, kind, v, subject, number, actor, facts, body_hash.0, prev_hash.0, hash.0])?;
         if let Some(Body { salt, text }) = body {
-            self.run("INSERT INTO bodies (lsn, salt, text) VALUES (?1, ?2, ?3)", params![lsn, salt, text])?;
+            self.run("INSERT INTO bodies (lsn, salt, text) VALUES (?1, ?2, ?3)", params![at, salt, text])?;
+        }
+        if let Some(revs) = self.revs {
+            revs.borrow_mut().know(subject, rev);
         }
         Ok(())
     }
@@ -190,7 +232,7 @@ impl Tx for Session<'_> {
         match change {
             Change::Put { row, .. } => self.put(table, row),
             Change::Patch { key, set, .. } => self.patch(table, key, set),
-            Change::Add { key, column, by, .. } => self.add(table, key, column, *by),
+            Change::Add { key, by, .. } => self.add(table, key, by),
             Change::Delete { key, .. } => self.delete(table, key),
         }
     }

@@ -3,6 +3,7 @@
 
 mod index;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use super::file;
 use super::note::Note;
 use super::sql::db;
-use super::tx::Session;
+use super::tx::{Revs, Session};
 use crate::core::Core;
 use crate::prepared::Prepared;
 use crate::record::Tip;
@@ -87,6 +88,7 @@ pub(super) struct Writer {
     jobs: Receiver<Job>,
     queued_bytes: Arc<AtomicUsize>,
     tip: Tip,
+    revs: RefCell<Revs>,
     /// The durability that `PRAGMA synchronous` stands at.
     in_force: Option<Durability>,
     /// The last head that was noted as checked.
@@ -117,7 +119,8 @@ impl Writer {
         connection.wal_hook(Some(hook)).map_err(db)?;
         let tip = core.tip();
         let (checked, _) = file::checked(&connection)?;
-        Ok(Self { core, connection, note, jobs, queued_bytes, tip, in_force: None, checked, wal, due: MOVE_AT })
+        let revs = RefCell::default();
+        Ok(Self { core, connection, note, jobs, queued_bytes, tip, revs, in_force: None, checked, wal, due: MOVE_AT })
     }
 
     /// Works until it is told to close, all handles are gone, or the disk fails.
@@ -189,11 +192,11 @@ impl Writer {
     }
 
     /// One transaction for a group; then the answers, then the wake-up. A group that one batch spoils is taken apart.
-    fn commit(&mut self, group: Vec<(Box<Prepared>, Waiter)>) {
+    fn commit(&mut self, mut group: Vec<(Box<Prepared>, Waiter)>) {
         if group.is_empty() {
             return;
         }
-        let result = self.core.alive().and_then(|()| self.transact(&group));
+        let result = self.core.alive().and_then(|()| self.transact(&mut group));
         match result {
             Ok(answers) => {
                 self.core.publish(self.tip);
@@ -222,12 +225,12 @@ impl Writer {
         }
     }
 
-    fn transact(&mut self, group: &[(Box<Prepared>, Waiter)]) -> Result<Vec<Answer>, Error> {
+    fn transact(&mut self, group: &mut [(Box<Prepared>, Waiter)]) -> Result<Vec<Answer>, Error> {
         let synced = group.iter().any(|(batch, _)| batch.durability == Durability::Synced);
         self.set_durability(if synced { Durability::Synced } else { Durability::Written })?;
         self.execute("BEGIN IMMEDIATE")?;
         let mut tip = self.tip;
-        let mut session = Session { connection: &self.connection, schema: &self.core.schema };
+        let mut session = Session::knowing(&self.connection, &self.core.schema, &self.revs);
         let (rules, now) = (self.core.rules(), self.core.now());
         let mut answers = Vec::with_capacity(group.len());
         for (batch, _) in group {
@@ -276,6 +279,7 @@ impl Writer {
     }
 
     fn roll_back(&self) {
+        self.revs.borrow_mut().forget();
         if self.connection.is_autocommit() {
             return;
         }

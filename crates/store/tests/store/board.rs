@@ -13,7 +13,7 @@ pub(crate) const OWNERS: Table = Table {
     name: "owners",
     columns: &[Column::text("owner"), Column::int("waiting"), Column::text("mood")],
     key: &["owner"],
-    indexes: &[],
+    indexes: &[], sparse: &[],
 };
 
 pub(crate) const NOTES: Table = Table {
@@ -26,7 +26,7 @@ pub(crate) const NOTES: Table = Table {
         Column::text("tag"),
     ],
     key: &["owner", "lsn"],
-    indexes: &[&["state", "weight"], &["tag"]],
+    indexes: &[&["state", "weight"], &["tag"]], sparse: &[],
 };
 
 /// The projection; another version of it puts a mood on every owner.
@@ -54,15 +54,15 @@ impl Projection for Board {
                 let row = Row::new().with("owner", owner()).with("lsn", event.lsn).with("state", "new");
                 vec![
                     Change::put("notes", row.with("weight", weight).with("tag", tag)),
-                    Change::add("owners", [owner()], "waiting", 1),
+                    Change::add("owners", [owner()], [("waiting", 1)]),
                 ]
             }
             "note_taken" => vec![
                 Change::patch("notes", [owner(), lsn()], [("state", Cell::from("taken")), ("tag", Cell::Null)]),
-                Change::add("owners", [owner()], "waiting", -1),
+                Change::add("owners", [owner()], [("waiting", -1)]),
             ],
             "waiting_raised" => {
-                vec![Change::add("owners", [owner()], "waiting", event.facts["by"].as_i64().unwrap_or_default())]
+                vec![Change::add("owners", [owner()], [("waiting", event.facts["by"].as_i64().unwrap_or_default())])]
             }
             "note_dropped" => vec![Change::delete("notes", [owner(), lsn()])],
             "projector_broken" => vec![Change::put("notes", [("owner", Cell::Int(1))])],

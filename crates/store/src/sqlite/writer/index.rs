@@ -34,14 +34,14 @@ impl Writer {
         if afresh {
             search::discard(&self.connection)?;
         }
-        let reached = search::step(&mut Session { connection: &self.connection, schema: &self.core.schema })?;
+        let reached = search::step(&mut Session::new(&self.connection, &self.core.schema))?;
         self.execute("COMMIT")?;
         Ok(reached)
     }
 
     /// Whether there is an index that lacks something; one that can't be asked lacks nothing that can be done now.
     pub(super) fn lags(&self) -> bool {
-        let session = Session { connection: &self.connection, schema: &self.core.schema };
+        let session = Session::new(&self.connection, &self.core.schema);
         search::reached(&session).is_ok_and(|reached| reached.is_some_and(|reached| reached < self.tip.lsn))
     }
 }

@@ -22,7 +22,7 @@ fn writer(folder: &std::path::Path) -> Writer {
 fn group(durabilities: &[Durability]) -> Vec<(Box<Prepared>, Waiter)> {
     let queued = |durability: &Durability| {
         let event = NewEvent::new("kind", "subject", "actor", json!({}));
-        let batch = Prepared::new(Batch::new(*durability).event(event)).unwrap();
+        let batch = Prepared::new(Batch::new(*durability).event(event), &Schema::new(Vec::new()).unwrap()).unwrap();
         (Box::new(batch), Waiter::Thread(sync_channel(1).0))
     };
     durabilities.iter().map(queued).collect()
@@ -48,7 +48,7 @@ fn one_synced_batch_makes_its_whole_group_synced_and_no_other() {
     ];
 
     for (durabilities, level) in groups {
-        let answers = writer.transact(&group(durabilities)).unwrap();
+        let answers = writer.transact(&mut group(durabilities)).unwrap();
         assert!(answers.iter().all(Result::is_ok));
         assert_eq!(in_force(&writer), level, "{durabilities:?}");
     }

@@ -276,14 +276,14 @@ fn refuses_declarations_that_cannot_be() {
         }
     }
     use store::{Column, Table};
-    const GOOD: Table = Table { name: "good", columns: &[Column::int("a")], key: &["a"], indexes: &[] };
+    const GOOD: Table = Table { name: "good", columns: &[Column::int("a")], key: &["a"], indexes: &[], sparse: &[] };
     const WRONG: &[Table] = &[
         Table { name: "events", ..GOOD },
         Table { name: "sqlite_x", ..GOOD },
         Table { name: "a\"b", ..GOOD },
         Table { key: &[], ..GOOD },
         Table { key: &["b"], ..GOOD },
-        Table { indexes: &[&["b"]], ..GOOD },
+        Table { indexes: &[&["b"]], sparse: &[], ..GOOD },
         Table { columns: &[Column::int("a"), Column::text("a")], ..GOOD },
         Table { columns: &[Column::int("A")], key: &["A"], ..GOOD },
         Table { name: "notes", ..GOOD },
