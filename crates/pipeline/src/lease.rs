@@ -216,17 +216,12 @@ impl Book {
     pub fn decide(&self, ask: &Ask, now: u64) -> Result<Verdict, Refused> {
         let holder = ask.holder().folded();
         let own = self.held.get(&holder);
-        let live = |token: &Lsn| self.claims.get(token).filter(|claim| claim.deadline > now);
-        let same = own.and_then(|held| {
-            let mut claims = held.tokens.iter().filter_map(live);
-            claims.find(|claim| claim.resource == *ask.resource() && claim.mode == ask.mode())
-        });
         let conflicts = self.conflicts(ask, &holder, now);
         if !conflicts.is_empty() {
             return Err(Refused::Overlap(conflicts));
         }
-        if let Some(same) = same {
-            return Ok(Verdict::Renew(same.token));
+        if let Some(token) = self.same(ask, &holder, now) {
+            return Ok(Verdict::Renew(token));
         }
         if own.map_or(0, |held| held.weight) + ask.weight() > MAX_OF_HOLDER {
             return Err(Refused::HolderLimit);
@@ -255,6 +250,12 @@ impl Book {
         self.claims.get(self.ids.get(id)?)
     }
 
+    /// The lease under a token, also when its time is up but its end is not in the log yet.
+    #[must_use]
+    pub fn under(&self, token: Lsn) -> Option<&Claim> {
+        self.claims.get(&token)
+    }
+
     /// All leases of a holder (by its folded name), oldest first, also those whose time is up.
     pub fn of(&self, holder: &str) -> impl Iterator<Item = &Claim> {
         let tokens = self.held.get(holder).map(|held| &held.tokens);
@@ -281,6 +282,24 @@ impl Book {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()
+    }
+
+    /// The live lease by which the holder has exactly what it asks for, found by its first glob.
+    fn same(&self, ask: &Ask, holder: &str, now: u64) -> Option<Lsn> {
+        let globs = match ask.mode() {
+            Mode::Exclusive => &self.exclusive,
+            Mode::Shared => &self.shared,
+        };
+        let by_glob = ask.patterns().first().into_iter().flat_map(|first| globs.at(first));
+        let by_name = name(ask.resource()).and_then(|name| self.named.get(&name)).into_iter().flatten().copied();
+        let is_same = |claim: &&Claim| {
+            claim.deadline > now
+                && claim.holder.folded() == holder
+                && claim.resource == *ask.resource()
+                && claim.mode == ask.mode()
+        };
+        let claims = by_glob.chain(by_name).filter_map(|token| self.claims.get(&token));
+        claims.filter(is_same).map(|claim| claim.token).min()
     }
 
     /// Live leases of others that an ask can't stand beside, the first few, the oldest first.

@@ -84,9 +84,8 @@ impl LeaseBook {
 
 /// The lease as it will stand; a new one has no token yet.
 fn wanted(folded: &Folded, verdict: Verdict, ask: &Ask, reason: &str, fresh: &LeaseId, now: u64) -> Lease {
-    let of_own = |token| folded.book.of(&ask.holder().folded()).find(|claim| claim.token == token);
     let before = match verdict {
-        Verdict::Renew(token) => of_own(token).map(|claim| claim.lease(now)),
+        Verdict::Renew(token) => folded.book.under(token).map(|claim| claim.lease(now)),
         Verdict::Grant => None,
     };
     let lease = before.unwrap_or_else(|| Lease {

@@ -45,6 +45,12 @@ impl GlobIndex {
         }
     }
 
+    /// The leases on exactly this pattern.
+    pub(super) fn at(&self, pattern: &Pattern) -> impl Iterator<Item = Lsn> {
+        let entries = self.by_stem.get(&pattern.stem()).into_iter().flatten();
+        entries.filter(|(other, _)| other == pattern).map(|(_, token)| *token).collect::<Vec<_>>().into_iter()
+    }
+
     /// Whatever may overlap with a pattern, and a little more.
     pub(super) fn near(&self, pattern: &Pattern) -> impl Iterator<Item = &(Pattern, Lsn)> {
         let stem = pattern.stem();
