@@ -36,7 +36,8 @@ static TABLES: [Table; 1] = [Table {
         int("last_seen"),
     ],
     key: &["id"],
-    indexes: &[&["role_id"], &["friendly_id"], &["left_lsn"]], sparse: &[],
+    indexes: &[&["role_id"], &["friendly_id"], &["left_lsn"]],
+    sparse: &[],
 }];
 
 /// The projector of agents.

@@ -25,19 +25,22 @@ static TABLES: [Table; 3] = [
             Column::text("reason"),
         ],
         key: &["id"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
     Table {
         name: PARTS,
         columns: &[Column::text("lease"), Column::int("part"), Column::text("globs")],
         key: &["lease", "part"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
     Table {
         name: CLOCK,
         columns: &[Column::text("id"), Column::int("at"), Column::int("ts")],
         key: &["id"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
 ];
 

@@ -1,16 +1,19 @@
 //! `list_messages`: who wrote to whom, and how far it has come.
 
 use protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};
-use store::{Query, Store};
+use store::{Filter, Query, Row, Store};
 
 use crate::Error;
-use crate::mail::{MESSAGES, TALLY};
+use crate::mail::{INBOXES, MESSAGES};
 use crate::message::of_row;
 
 /// Messages in an answer unless asked otherwise.
 const DEFAULT_LIMIT: u32 = 50;
 /// Most messages in one answer.
 const MAX_LIMIT: u32 = 1000;
+/// Events that are looked at first, and most at once, when messages are looked for from the end of the log.
+const SPAN: u64 = 512;
+const MAX_SPAN: u64 = 16_384;
 
 /// Lists messages, newest last.
 ///
@@ -26,7 +29,7 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
         store.read(&query.desc("seq").limit(u64::from(limit)))
     };
     let mut rows = match &request.agent {
-        None => newest(Query::table(MESSAGES))?,
+        None => newest_of_all(store, request, limit as usize)?,
         Some(agent) => {
             let mut rows = newest(Query::table(MESSAGES).eq("recipient", agent.folded()))?;
             let sent = Query::table(MESSAGES).eq("sender_id", agent.folded()).ne("recipient", agent.folded());
@@ -38,7 +41,7 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
     };
     rows.reverse();
     let messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<_, _>>()?;
-    let (sent, acked, dead) = (tally(store, "sent")?, tally(store, "acked")?, dead(store)?);
+    let [sent, acked, dead] = totals(store)?;
     Ok(ListMessagesReply { messages, sent, acked, dead, at: store.now() })
 }
 
@@ -47,10 +50,37 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
 /// # Errors
 /// When the store can't be read.
 pub fn dead(store: &Store) -> Result<u64, Error> {
-    tally(store, "dead")
+    Ok(totals(store)?[2])
 }
 
-fn tally(store: &Store, what: &'static str) -> Result<u64, Error> {
-    let row = store.get(TALLY, &[what.into()])?;
-    Ok(row.and_then(|row| row.get_int("count")).map_or(0, |count| u64::try_from(count).unwrap_or(0)))
+/// Over all inboxes: what was sent, what was acknowledged, and the dead letters that wait for somebody.
+fn totals(store: &Store) -> Result<[u64; 3], Error> {
+    let inboxes = store.read(&Query::table(INBOXES))?;
+    let total = |column| {
+        let counts = inboxes.iter().filter_map(|row| row.get_int(column));
+        counts.map(|count| u64::try_from(count).unwrap_or(0)).sum()
+    };
+    Ok(["sent", "acked", "dead"].map(total))
+}
+
+/// The newest messages, newest first, read backwards from the end of the log: few look at all inboxes at once, and no index
+/// is kept for them.
+fn newest_of_all(store: &Store, request: &ListMessagesRequest, limit: usize) -> Result<Vec<Row>, Error> {
+    let filter = Filter::kinds(["message_sent"]);
+    let (mut found, mut to, mut width) = (Vec::new(), store.head().lsn, SPAN);
+    while to > 0 && found.len() < limit {
+        let from = to.saturating_sub(width);
+        let events = store.events(from, &filter, usize::try_from(width).unwrap_or(usize::MAX))?;
+        for event in events.iter().rev().filter(|event| event.lsn <= to) {
+            let id = event.facts.get("id").and_then(serde_json::Value::as_str).unwrap_or_default();
+            let row = store.get(MESSAGES, &[id.into()])?;
+            let is_wanted = |row: &Row| request.state.is_none_or(|state| row.get_text("state") == Some(state.as_str()));
+            found.extend(row.filter(is_wanted));
+            if found.len() == limit {
+                break;
+            }
+        }
+        (to, width) = (from, (width * 2).min(MAX_SPAN));
+    }
+    Ok(found)
 }

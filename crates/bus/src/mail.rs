@@ -6,14 +6,13 @@ use protocol::message::{MessageEvent, QueueState, lane};
 use protocol::time::Millis;
 use store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
-/// What lies unacknowledged in an inbox, keyed by the recipient's folded name.
+/// What lies unacknowledged in an inbox, what came and what was acknowledged in all, and its dead letters that wait for
+/// somebody; keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
 /// When somebody last set somebody to work, keyed by sender, recipient and action.
 pub(crate) const COOLDOWNS: &str = "cooldowns";
-/// Totals that never fall, and the dead letters that wait for somebody.
-pub(crate) const TALLY: &str = "mail_tally";
 
 pub(crate) const fn text(name: &'static str) -> Column {
     Column { name, ty: Ty::Text }
@@ -23,8 +22,14 @@ pub(crate) const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-static TABLES: [Table; 4] = [
-    Table { name: INBOXES, columns: &[text("id"), int("unread"), int("bytes")], key: &["id"], indexes: &[], sparse: &[] },
+static TABLES: [Table; 3] = [
+    Table {
+        name: INBOXES,
+        columns: &[text("id"), int("unread"), int("bytes"), int("sent"), int("acked"), int("dead")],
+        key: &["id"],
+        indexes: &[],
+        sparse: &[],
+    },
     Table {
         name: MESSAGES,
         columns: &[
@@ -67,21 +72,16 @@ static TABLES: [Table; 4] = [
             int("created_at"),
         ],
         key: &["id"],
-        indexes: &[
-            &["recipient", "open", "lane", "seq"],
-            &["recipient", "seq"],
-            &["sender_id", "seq"],
-            &["seq"],
-        ],
+        indexes: &[&["recipient", "open", "lane", "seq"], &["recipient", "seq"], &["sender_id", "seq"]],
         sparse: &[&["due"]],
     },
     Table {
         name: COOLDOWNS,
         columns: &[text("sender"), text("recipient"), text("action"), int("at")],
         key: &["sender", "recipient", "action"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
-    Table { name: TALLY, columns: &[text("what"), int("count")], key: &["what"], indexes: &[], sparse: &[] },
 ];
 
 /// The projector of messages.
@@ -145,19 +145,14 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
         MessageEvent::MessageAcked { id, recipient, bytes } => {
             let mut set = closed(QueueState::Acked);
             set.push(("acked", 1_i64.into()));
-            vec![
-                patch(&id, set),
-                room(&recipient, -1, -signed(bytes)),
-                tally("acked", 1),
-            ]
+            vec![patch(&id, set), inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes)), ("acked", 1)])]
         }
         MessageEvent::MessageDone { id, recipient: _ } => vec![patch(&id, vec![("done", 1_i64.into())])],
         MessageEvent::MessageEnded { id, recipient, state, cause, bytes } => {
             let mut set = closed(state);
             set.push(("cause", cause.into()));
-            let mut all = vec![patch(&id, set), room(&recipient, -1, -signed(bytes))];
-            all.extend((state == QueueState::Dead).then(|| tally("dead", 1)));
-            all
+            let dead = i64::from(state == QueueState::Dead);
+            vec![patch(&id, set), inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes)), ("dead", dead)])]
         }
         MessageEvent::MessageRevived { id, recipient, bytes } => vec![
             patch(
@@ -172,8 +167,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("cause", "".into()),
                 ],
             ),
-            room(&recipient, 1, signed(bytes)),
-            tally("dead", -1),
+            inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("dead", -1)]),
         ],
         MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
     }
@@ -220,8 +214,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         .with("created_at", event.ts.0);
     let mut all = vec![
         Change::Put { table: MESSAGES, row },
-        room(&recipient, 1, signed(bytes)),
-        tally("sent", 1),
+        inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("sent", 1)]),
     ];
     if action.is_dispatch() {
         let row = Row::new()
@@ -257,10 +250,6 @@ fn patch(id: &MessageId, set: Vec<(&'static str, Cell)>) -> Change {
     Change::Patch { table: MESSAGES, key: vec![id.as_str().into()], set }
 }
 
-fn room(recipient: &AgentName, unread: i64, bytes: i64) -> Change {
-    Change::add(INBOXES, [recipient.folded().into()], [("unread", unread), ("bytes", bytes)])
-}
-
-fn tally(what: &'static str, by: i64) -> Change {
-    Change::add(TALLY, [what.into()], [("count", by)])
+fn inbox(recipient: &AgentName, by: [(&'static str, i64); 3]) -> Change {
+    Change::add(INBOXES, [recipient.folded().into()], by)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use protocol::id::AgentName;
 use protocol::message::Message;
 use protocol::verb::search::{MessageHit, SearchMessagesReply, SearchMessagesRequest};
-use store::{Query, Store, Words};
+use store::{Store, Words};
 
 use crate::Error;
 use crate::mail::MESSAGES;
@@ -50,8 +50,10 @@ pub fn search_messages(store: &Store, request: &SearchMessagesRequest) -> Result
 
 /// The message of an event, if it is one of the agent's and still holds the words.
 fn hit(store: &Store, lsn: u64, words: &Words, agent: Option<&AgentName>) -> Result<Option<MessageHit>, Error> {
-    let rows = store.read(&Query::table(MESSAGES).eq("seq", lsn).limit(1))?;
-    let Some(message) = rows.first().map(|row| of_row(store, row)).transpose()? else { return Ok(None) };
+    let Some(event) = store.event(lsn)? else { return Ok(None) };
+    let id = event.facts.get("id").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let row = store.get(MESSAGES, &[id.into()])?;
+    let Some(message) = row.map(|row| of_row(store, &row)).transpose()? else { return Ok(None) };
     let is_theirs =
         |agent: &AgentName| [&message.sender, &message.recipient].iter().any(|name| name.folded() == agent.folded());
     if agent.is_some_and(|agent| !is_theirs(agent)) {

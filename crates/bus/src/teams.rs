@@ -20,13 +20,15 @@ static TABLES: [Table; 2] = [
             Column::int("created_at"),
         ],
         key: &["id"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
     Table {
         name: MEMBERS,
         columns: &[Column::text("team"), Column::text("member"), Column::text("name")],
         key: &["team", "member"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
 ];
 

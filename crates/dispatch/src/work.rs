@@ -49,7 +49,8 @@ static TABLES: [Table; 3] = [
             int("is_merged"),
         ],
         key: &["id"],
-        indexes: &[&["seq"], &["state"]], sparse: &[],
+        indexes: &[&["seq"], &["state"]],
+        sparse: &[],
     },
     Table {
         name: WORKERS,
@@ -75,7 +76,8 @@ static TABLES: [Table; 3] = [
             int("output_tokens"),
         ],
         key: &["id"],
-        indexes: &[&["run", "task", "seq"], &["token"]], sparse: &[],
+        indexes: &[&["run", "task", "seq"], &["token"]],
+        sparse: &[],
     },
     Table {
         name: NEEDS,
@@ -94,7 +96,8 @@ static TABLES: [Table; 3] = [
             text("option"),
         ],
         key: &["id"],
-        indexes: &[&["outcome", "seq"], &["worker"]], sparse: &[],
+        indexes: &[&["outcome", "seq"], &["worker"]],
+        sparse: &[],
     },
 ];
 
@@ -251,7 +254,8 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
 
 fn reported(event: &Event, worker: &str, frame: i64, what: &Report) -> Vec<Change> {
     let mut set: Vec<(&'static str, Cell)> = vec![("frame", frame.into())];
-    let add = |column, by: u64| Change::add(WORKERS, [worker.into()], [(column, i64::try_from(by).unwrap_or(i64::MAX))]);
+    let add =
+        |column, by: u64| Change::add(WORKERS, [worker.into()], [(column, i64::try_from(by).unwrap_or(i64::MAX))]);
     let mut more = Vec::new();
     match what {
         Report::TurnEnded { stop, .. } => set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into())]),

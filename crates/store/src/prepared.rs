@@ -95,7 +95,8 @@ impl Call {
 impl Draft {
     fn new(event: NewEvent, schema: &Schema) -> Result<Self, Error> {
         let NewEvent { kind, v, subject, actor, facts, body } = event;
-        for (what, text) in [("an event's kind", &kind), ("an event's subject", &subject), ("an event's actor", &actor)] {
+        for (what, text) in [("an event's kind", &kind), ("an event's subject", &subject), ("an event's actor", &actor)]
+        {
             limit(what, text.len(), MAX_NAME_BYTES)?;
         }
         let (facts, value) = (facts.to_string(), facts);

@@ -7,8 +7,9 @@ use protocol::time::Millis;
 use store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
 
 use super::intake::subject;
-use super::record::{FileEvent, HELD, TAKEN};
+use super::record::{FileEvent, HELD};
 use crate::Error;
+use crate::mail::MESSAGES;
 
 /// Most questions of one answer.
 const MAX_LISTED: u64 = 1000;
@@ -108,8 +109,7 @@ pub fn due(store: &Store) -> Result<(Vec<Held>, Vec<Held>), Error> {
     let approved = store.read(&Query::table(HELD).eq("outcome", "approved").asc("seq").limit(MAX_LISTED))?;
     let mut unsent = Vec::new();
     for row in &approved {
-        let taken = store.get(TAKEN, &[row.try_text("id")?.into()])?;
-        if !taken.is_some_and(|taken| taken.get_bool("sent")) {
+        if store.get(MESSAGES, &[row.try_text("id")?.into()])?.is_none() {
             unsent.push(of_row(store, row)?);
         }
     }

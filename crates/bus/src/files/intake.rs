@@ -10,6 +10,7 @@ use super::message::MessageFile;
 use super::record::{FileEvent, HELD, NONCES, TAKEN};
 use crate::Error;
 use crate::auth::Proof;
+use crate::mail::MESSAGES;
 
 /// How long a question about a message waits: the prior system's default TTL of a dispatch.
 const HOLD_MS: i64 = 480 * 60_000;
@@ -64,7 +65,7 @@ pub fn known(store: &Store, file: &MessageFile) -> Result<Known, Error> {
     }
     let outcome = held.as_ref().map(|row| row.get_text("outcome").unwrap_or_default());
     Ok(match (taken, outcome) {
-        (Some(row), _) if row.get_bool("sent") => Known::Sent,
+        (Some(_), _) if store.get(MESSAGES, &key)?.is_some() => Known::Sent,
         (_, Some("" | "approved")) => Known::Held,
         (_, Some(_)) => Known::Denied,
         (Some(row), None) => Known::Taken { is_signed: row.get_bool("signed") },

@@ -119,15 +119,10 @@ pub struct Files;
 static TABLES: [Table; 4] = [
     Table {
         name: TAKEN,
-        columns: &[
-            Column::text("id"),
-            Column::text("digest"),
-            Column::int("seq"),
-            Column::int("signed"),
-            Column::int("sent"),
-        ],
+        columns: &[Column::text("id"), Column::text("digest"), Column::int("seq"), Column::int("signed")],
         key: &["id"],
-        indexes: &[], sparse: &[],
+        indexes: &[],
+        sparse: &[],
     },
     Table {
         name: HELD,
@@ -145,7 +140,8 @@ static TABLES: [Table; 4] = [
             Column::text("outcome"),
         ],
         key: &["id"],
-        indexes: &[&["outcome", "seq"], &["need"]], sparse: &[],
+        indexes: &[&["outcome", "seq"], &["need"]],
+        sparse: &[],
     },
     Table {
         name: OUT,
@@ -158,13 +154,15 @@ static TABLES: [Table; 4] = [
             Column::int("seq"),
         ],
         key: &["id"],
-        indexes: &[&["state", "seq"]], sparse: &[],
+        indexes: &[&["state", "seq"]],
+        sparse: &[],
     },
     Table {
         name: NONCES,
         columns: &[Column::text("nonce"), Column::int("until")],
         key: &["nonce"],
-        indexes: &[&["until"]], sparse: &[],
+        indexes: &[&["until"]],
+        sparse: &[],
     },
 ];
 
@@ -174,7 +172,7 @@ impl Projection for Files {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn prefixes(&self) -> &'static [&'static str] {
@@ -183,17 +181,16 @@ impl Projection for Files {
 
     fn project(&self, event: &Event) -> Vec<Change> {
         match event.kind.as_str() {
-            "message_sent" => patch_of_message(event, TAKEN, "sent"),
-            "message_acked" => patch_of_message(event, OUT, "acked"),
+            "message_acked" => acked(event),
             _ => event.fact::<FileEvent>().map_or_else(Vec::new, |fact| project(event, fact)),
         }
     }
 }
 
-/// The mail's own events, of which only the id matters here.
-fn patch_of_message(event: &Event, table: &'static str, column: &'static str) -> Vec<Change> {
+/// The mail's own event, of which only the id matters here.
+fn acked(event: &Event) -> Vec<Change> {
     let id = event.facts.get("id").and_then(serde_json::Value::as_str);
-    id.map_or_else(Vec::new, |id| vec![Change::patch(table, [id.into()], [(column, 1_i64.into())])])
+    id.map_or_else(Vec::new, |id| vec![Change::patch(OUT, [id.into()], [("acked", 1_i64.into())])])
 }
 
 fn project(event: &Event, fact: FileEvent) -> Vec<Change> {
@@ -251,8 +248,7 @@ fn taken(event: &Event, id: &MessageId, digest: &Digest, nonce: Option<(String, 
         .with("id", id.as_str())
         .with("digest", digest.to_string())
         .with("seq", event.lsn)
-        .with("signed", nonce.is_some())
-        .with("sent", 0_i64);
+        .with("signed", nonce.is_some());
     let mut changes = vec![Change::put(TAKEN, row)];
     if let Some((nonce, until)) = nonce {
         changes.push(Change::put(NONCES, Row::new().with("nonce", nonce).with("until", until.0)));

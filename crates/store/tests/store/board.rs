@@ -13,7 +13,8 @@ pub(crate) const OWNERS: Table = Table {
     name: "owners",
     columns: &[Column::text("owner"), Column::int("waiting"), Column::text("mood")],
     key: &["owner"],
-    indexes: &[], sparse: &[],
+    indexes: &[],
+    sparse: &[],
 };
 
 pub(crate) const NOTES: Table = Table {
@@ -26,7 +27,8 @@ pub(crate) const NOTES: Table = Table {
         Column::text("tag"),
     ],
     key: &["owner", "lsn"],
-    indexes: &[&["state", "weight"], &["tag"]], sparse: &[],
+    indexes: &[&["state", "weight"], &["tag"]],
+    sparse: &[],
 };
 
 /// The projection; another version of it puts a mood on every owner.

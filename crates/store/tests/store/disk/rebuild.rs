@@ -66,7 +66,8 @@ const FACTS: Table = Table {
     name: "facts",
     columns: &[Column::int("lsn"), Column::text("text"), Column::int("v")],
     key: &["lsn"],
-    indexes: &[], sparse: &[],
+    indexes: &[],
+    sparse: &[],
 };
 
 fn lift_v1(facts: Value) -> Value {
