@@ -34,6 +34,7 @@ use self::note::Note;
 use self::readers::Readers;
 use self::scan::Scanner;
 use self::tx::Session;
+pub(crate) use self::writer::Done;
 use self::writer::{Job, Waiter, Writer};
 use crate::core::{Core, lock};
 use crate::lock::Lock;
@@ -85,7 +86,7 @@ impl Sqlite {
     }
 
     /// Queues a batch; the answer comes when its group is committed.
-    pub(crate) fn commit(&self, core: &Core, batch: Prepared) -> Result<oneshot::Receiver<Answer>, Error> {
+    pub(crate) fn commit(&self, core: &Core, batch: Prepared) -> Result<oneshot::Receiver<Done>, Error> {
         let (sender, receiver) = oneshot::channel();
         self.queue(core, batch, Waiter::Task(sender))?;
         Ok(receiver)
@@ -95,7 +96,7 @@ impl Sqlite {
     pub(crate) fn commit_blocking(&self, core: &Core, batch: Prepared) -> Answer {
         let (sender, receiver) = sync_channel(1);
         self.queue(core, batch, Waiter::Thread(sender))?;
-        receiver.recv().unwrap_or_else(|_| Err(core.reason()))
+        receiver.recv().map_or_else(|_| Err(core.reason()), |done| done.answer)
     }
 
     fn queue(&self, core: &Core, batch: Prepared, waiter: Waiter) -> Result<(), Error> {

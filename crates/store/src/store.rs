@@ -91,7 +91,7 @@ impl Store {
         match &self.inner.backend {
             Backend::Sqlite(sqlite) => {
                 let answer = sqlite.commit(&self.inner.core, batch)?;
-                answer.await.unwrap_or_else(|_| Err(self.inner.core.reason()))
+                answer.await.map_or_else(|_| Err(self.inner.core.reason()), |done| done.answer)
             }
             Backend::Memory(memory) => {
                 // As on disk, others get their turn between what a caller has read and what it writes: simulations meet the same races.

@@ -176,7 +176,7 @@ impl Projection for Files {
     }
 
     fn prefixes(&self) -> &'static [&'static str] {
-        &["message_", "held_message_", "nonces_"]
+        &["message_file_", "message_held", "message_acked", "held_message_", "nonces_"]
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {

@@ -1,6 +1,7 @@
 //! SQL text and the translation of values; every statement that depends on a declaration is made here.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use protocol::event::Lsn;
 use protocol::id::Digest;
@@ -126,6 +127,23 @@ pub(crate) struct Statements {
     pub(super) has: String,
     pub(super) put: String,
     pub(super) delete: String,
+    /// Changes of some columns, as they were first asked for; there are as many as projectors know.
+    made: RwLock<Vec<Made>>,
+}
+
+/// What a statement does with columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Sets them.
+    Patch,
+    /// Adds to them.
+    Add,
+}
+
+struct Made {
+    act: Act,
+    columns: Vec<&'static str>,
+    sql: Arc<str>,
 }
 
 // === impl Statements ===
@@ -147,7 +165,26 @@ impl Statements {
             names,
             columns,
             key_is,
+            made: RwLock::default(),
         }
+    }
+
+    /// The statement that changes these columns of a row; the key's cells come first, then one for each column.
+    pub(super) fn change(&self, table: &Table, act: Act, columns: &[&'static str]) -> Arc<str> {
+        let known = |made: &Vec<Made>| {
+            let found = made.iter().find(|made| made.act == act && made.columns == columns);
+            found.map(|made| Arc::clone(&made.sql))
+        };
+        if let Some(sql) = known(&self.made.read().unwrap_or_else(PoisonError::into_inner)) {
+            return sql;
+        }
+        let sql: Arc<str> = match act {
+            Act::Patch => patch(table, self, columns).into(),
+            Act::Add => add(table, columns).into(),
+        };
+        let made = Made { act, columns: columns.to_vec(), sql: Arc::clone(&sql) };
+        self.made.write().unwrap_or_else(PoisonError::into_inner).push(made);
+        sql
     }
 
     /// Reads a row selected as `columns`.
@@ -209,10 +246,9 @@ pub(super) fn create(table: &Table) -> String {
     sql
 }
 
-/// Sets columns of a row; the key's cells come first, then the new ones.
-pub(super) fn patch(table: &Table, statements: &Statements, set: &[(&'static str, Cell)]) -> String {
+fn patch(table: &Table, statements: &Statements, columns: &[&str]) -> String {
     let mut sql = format!("UPDATE \"{}\" SET ", table.name);
-    for (at, (column, _)) in set.iter().enumerate() {
+    for (at, column) in columns.iter().enumerate() {
         let comma = if at == 0 { "" } else { ", " };
         // Writing to a string can't fail.
         let _ = write!(sql, "{comma}\"{column}\" = ?{}", table.key.len() + at + 1);
@@ -221,18 +257,18 @@ pub(super) fn patch(table: &Table, statements: &Statements, set: &[(&'static str
     sql
 }
 
-/// Adds to columns of a row, saturating, and makes the row where there is none; the key's cells come first, then the numbers.
-pub(super) fn add(table: &Table, by: &[(&'static str, i64)]) -> String {
+/// Saturates, and makes the row where there is none.
+fn add(table: &Table, columns: &[&str]) -> String {
     const MAX: &str = "9223372036854775807";
     const MIN: &str = "(-9223372036854775807 - 1)";
     let key = list(table.key.iter().copied());
-    let places = (1..=table.key.len() + by.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
+    let places = (1..=table.key.len() + columns.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
     let mut sql = format!("INSERT INTO \"{}\" ({key}", table.name);
-    for (column, _) in by {
+    for column in columns {
         let _ = write!(sql, ", \"{column}\"");
     }
     let _ = write!(sql, ") VALUES ({places}) ON CONFLICT ({key}) DO UPDATE SET ");
-    for (at, (column, _)) in by.iter().enumerate() {
+    for (at, column) in columns.iter().enumerate() {
         let (comma, more) = (if at == 0 { "" } else { ", " }, format!("?{}", table.key.len() + at + 1));
         let has = format!("coalesce(\"{column}\", 0)");
         let _ = write!(

@@ -8,7 +8,7 @@ use protocol::event::Lsn;
 use protocol::time::Millis;
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
-use super::sql::{self, db, digest, int, number};
+use super::sql::{self, Act, db, digest, int, number};
 use crate::log::Visit;
 use crate::record::{Body, Entry};
 use crate::schema::Schema;
@@ -141,7 +141,8 @@ impl<'a> Session<'a> {
         if set.is_empty() {
             return Ok(());
         }
-        let sql = sql::patch(table, self.schema.statements(table)?, set);
+        let columns: Vec<_> = set.iter().map(|(column, _)| *column).collect();
+        let sql = self.schema.statements(table)?.change(table, Act::Patch, &columns);
         self.run(&sql, params_from_iter(key.iter().chain(set.iter().map(|(_, cell)| cell))))
     }
 
@@ -149,8 +150,10 @@ impl<'a> Session<'a> {
         if by.is_empty() {
             return Ok(());
         }
-        let by_cells: Vec<_> = by.iter().map(|(_, by)| Cell::Int(*by)).collect();
-        self.run(&sql::add(table, by), params_from_iter(key.iter().chain(&by_cells)))
+        let columns: Vec<_> = by.iter().map(|(column, _)| *column).collect();
+        let cells: Vec<_> = by.iter().map(|(_, by)| Cell::Int(*by)).collect();
+        let sql = self.schema.statements(table)?.change(table, Act::Add, &columns);
+        self.run(&sql, params_from_iter(key.iter().chain(&cells)))
     }
 
     fn delete(&self, table: &Table, key: &[Cell]) -> Result<(), Error> {

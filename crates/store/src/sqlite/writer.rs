@@ -29,8 +29,8 @@ const MAX_GROUP: usize = 512;
 /// How long the queue must be empty before the writer tidies up.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Pages in the WAL at which it is moved into the database while there is traffic (4 MiB).
-const MOVE_AT: u64 = 1_000;
+/// Pages in the WAL at which it is moved into the database while there is traffic (8 MiB).
+const MOVE_AT: u64 = 2_000;
 
 /// Pages in the WAL at which it is also cut, whatever that costs (64 MiB): readers have held it for too long.
 const CUT_AT: u64 = 16_000;
@@ -56,9 +56,15 @@ pub(super) enum Job {
 /// Who waits for an answer; one that stopped waiting is not an error.
 pub(super) enum Waiter {
     /// A task.
-    Task(oneshot::Sender<Answer>),
+    Task(oneshot::Sender<Done>),
     /// A thread.
-    Thread(SyncSender<Answer>),
+    Thread(SyncSender<Done>),
+}
+
+/// An answer, with the batch that is used up: whoever made it frees it, so that the writer has no part in that.
+pub(crate) struct Done {
+    pub(crate) answer: Answer,
+    _spent: Box<Prepared>,
 }
 
 impl Job {
@@ -69,10 +75,11 @@ impl Job {
 }
 
 impl Waiter {
-    fn answer(self, answer: Answer) {
+    fn answer(self, answer: Answer, spent: Box<Prepared>) {
+        let done = Done { answer, _spent: spent };
         let gone = match self {
-            Self::Task(sender) => sender.send(answer).is_err(),
-            Self::Thread(sender) => sender.try_send(answer).is_err(),
+            Self::Task(sender) => sender.send(done).is_err(),
+            Self::Thread(sender) => sender.try_send(done).is_err(),
         };
         if gone {
             tracing::debug!("a caller stopped waiting for its commit");
@@ -200,8 +207,8 @@ impl Writer {
         match result {
             Ok(answers) => {
                 self.core.publish(self.tip);
-                for ((_, waiter), answer) in group.into_iter().zip(answers) {
-                    waiter.answer(answer);
+                for ((batch, waiter), answer) in group.into_iter().zip(answers) {
+                    waiter.answer(answer, batch);
                 }
                 self.core.wake();
             }
@@ -219,7 +226,7 @@ impl Writer {
         self.roll_back();
         if ends || group.len() == 1 || matches!(error, Error::DiskFull) {
             let error = if ends { self.core.reason() } else { error };
-            group.into_iter().for_each(|(_, waiter)| waiter.answer(Err(error.clone())));
+            group.into_iter().for_each(|(batch, waiter)| waiter.answer(Err(error.clone()), batch));
         } else {
             group.into_iter().for_each(|one| self.commit(vec![one]));
         }
@@ -344,7 +351,7 @@ impl Writer {
 
 fn refuse(job: Job, reason: &Error) {
     match job {
-        Job::Commit(_, waiter) => waiter.answer(Err(reason.clone())),
+        Job::Commit(batch, waiter) => waiter.answer(Err(reason.clone()), batch),
         Job::Checkpoint(_, waiter) => {
             if waiter.try_send(Err(reason.clone())).is_err() {
                 tracing::debug!("a caller stopped waiting for its checkpoint");
