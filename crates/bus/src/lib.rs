@@ -11,7 +11,7 @@ mod agents;
 pub mod auth;
 mod check_inbox;
 mod deliver;
-mod dismiss_terminals;
+mod dismiss;
 mod error;
 mod feed;
 pub mod files;
@@ -39,7 +39,7 @@ pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, 
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
 pub use deliver::{injected, message, offered, waiting};
-pub use dismiss_terminals::dismiss_terminals;
+pub use dismiss::{dismiss_terminals, dismiss_workers};
 pub use error::Error;
 pub use feed::read_inbox_events;
 pub use lease::{LeaseBook, Uptime};

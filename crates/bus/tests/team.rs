@@ -124,6 +124,34 @@ async fn a_name_that_a_token_stands_behind_does_not_become_one_that_anybody_may_
 }
 
 #[tokio::test]
+async fn only_a_run_puts_a_worker_on_the_roster() {
+    let store = store();
+
+    let refused = register_agent(&store, &asker("ada"), request(json!({ "name": "ada", "kind": "worker" }))).await;
+
+    assert_eq!(failure(refused).code, "policy.denied");
+}
+
+#[tokio::test]
+async fn a_worker_that_has_nothing_to_do_leaves_and_the_others_stay() {
+    let store = store();
+    for worker in ["busy", "idle"] {
+        let event = announce(&Registered::new(name(worker), AgentKind::Worker), &name(worker)).unwrap();
+        store.commit(Batch::synced().event(event)).await.unwrap();
+    }
+    join(&store, json!({ "name": "chatty" })).await;
+    let is_at_work = |agent: &Agent| agent.name.as_str() == "busy";
+
+    let dismissed = [
+        bus::dismiss_workers(&store, is_at_work).await.unwrap(),
+        bus::dismiss_workers(&store, is_at_work).await.unwrap(),
+    ];
+
+    let left: Vec<_> = roster(&store).unwrap().into_iter().filter(|agent| agent.has_left).map(|agent| agent.name).collect();
+    assert_eq!((dismissed, left), ([1, 0], vec![name("idle")]));
+}
+
+#[tokio::test]
 async fn names_of_the_system_are_nobodys_and_user_is_a_persons() {
     let store = store();
     for reserved in ["session", "Sidebar", "daemon", "user"] {

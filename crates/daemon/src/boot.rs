@@ -116,8 +116,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let ageing = tokio::spawn(crate::housekeeping::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
-    let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
     dispatch.boot().await?;
+    // After boot: before, nobody would seem to have anything to do.
+    let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.crew(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
         let (verbs, stop) = (Arc::clone(&verbs), no_files.clone());
