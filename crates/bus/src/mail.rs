@@ -177,6 +177,9 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
             room(&recipient, "bytes", signed(bytes)),
             tally("dead", -1),
         ],
+        MessageEvent::MessageDropped { id } => {
+            vec![patch(&id, vec![("state", QueueState::Cancelled.as_str().into())]), tally("dead", -1)]
+        }
         MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
     }
 }

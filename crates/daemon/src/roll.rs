@@ -1,4 +1,4 @@
-//! Keeps the roll: leases that are over, terminals that are gone, workers that are done.
+//! Keeps the roll: leases that are over, terminals that are gone, workers that are done, mail that nobody will see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,10 +42,13 @@ pub(crate) async fn keep(
 async fn call(store: &Store, leases: &LeaseBook) {
     let gone = bus::dismiss_terminals(store, is_alive).await;
     let over = leases.sweep().await;
-    match gone.and_then(|gone| over.map(|over| (gone, over))) {
-        Ok((0, 0)) => {}
-        Ok((terminals, leases)) => tracing::info!(terminals, leases, "gone or over"),
-        Err(error) => tracing::warn!(%error, "the roll could not be kept"),
+    let buried = bus::bury(store).await;
+    for (what, done) in [("terminals", gone), ("leases", over), ("letters", buried)] {
+        match done {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(what, count, "gone, over or dead"),
+            Err(error) => tracing::warn!(what, %error, "the roll could not be kept"),
+        }
     }
 }
 

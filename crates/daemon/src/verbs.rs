@@ -14,7 +14,7 @@ use protocol::id::{AgentName, Digest, MessageId};
 use protocol::time::Millis;
 use protocol::verb::system::{
     ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
-    VerifyLogReply,
+    UnseenMail, VerifyLogReply,
 };
 use protocol::verb::{Verb, agent, backup, bus as mail, check, lease, need, queue, run, search, system, team as teams};
 use serde_json::Value;
@@ -176,6 +176,8 @@ impl Verbs {
             needs,
             agents: bus::roster(&self.store)?.len() as u64,
             unread: bus::unread_total(&self.store)?,
+            dead: bus::dead(&self.store)?,
+            unseen: bus::unseen(&self.store)?.into_iter().map(unseen).collect(),
             runs: self.dispatch.runs(20)?,
         })
     }
@@ -276,12 +278,12 @@ impl Call<'_> {
 
     fn asker(&self) -> bus::Asker {
         bus::Asker {
-            name: self.caller.name.clone(),
             is_verified: self.caller.is_verified,
             is_person: self.caller.kind == CallerKind::Person,
             idempotency: self.idempotency(),
             root: Some(self.verbs.place.root.clone()),
             limits: self.verbs.limits,
+            ..bus::Asker::named(self.caller.name.clone())
         }
     }
 
@@ -484,6 +486,10 @@ impl Call<'_> {
             other => Err(face::unknown_verb(other)),
         }
     }
+}
+
+fn unseen(mail: bus::Unseen) -> UnseenMail {
+    UnseenMail { agent: mail.agent.name, count: mail.count, since: mail.since }
 }
 
 /// Shared with the faces.

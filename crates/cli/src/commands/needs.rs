@@ -107,5 +107,5 @@ pub(crate) fn show(need: &Need, out: &mut Output) {
     }
     out.line(format!("    switchboard approve {}", need.id));
     out.line(format!("    switchboard deny {}", need.id));
-    out.line(format!("    refused by itself at {}", need.expires_at));
+    out.line(format!("    settled by itself at {}", need.expires_at));
 }

@@ -83,10 +83,9 @@ impl Record {
     /// Merged or given up.
     pub(super) fn is_settled(&self) -> bool {
         match &self.state {
-            TaskState::Merged { .. }
-            | TaskState::Blocked { .. }
-            | TaskState::DepFailed { .. }
-            | TaskState::Stopped => true,
+            TaskState::Merged { .. } | TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped => {
+                true
+            }
             TaskState::Pending
             | TaskState::Ready
             | TaskState::Starting { .. }

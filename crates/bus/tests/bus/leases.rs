@@ -1,5 +1,4 @@
 //! The book of leases on both stores: who holds what, for how long, and what a restart makes of it.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bus::{Asker, Error, LeaseBook, Uptime, departure, register_agent};
 use protocol::error::Failure;
-use protocol::id::{AgentName, Digest};
+use protocol::id::Digest;
 use protocol::lease::{Lease, LeaseId};
 use protocol::time::Millis;
 use protocol::verb::lease::{ListLeasesRequest, ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
 use serde_json::{Value, json};
 use store::{Batch, Config, Idempotency, ManualClock, Query, Scope, Store};
+
+use crate::fixtures::{asker, failure, name, person};
 
 const HOUR: u64 = 3_600_000;
 const DAY: i64 = 24 * 3_600_000;
@@ -112,28 +113,9 @@ impl World {
     }
 }
 
-fn name(text: &str) -> AgentName {
-    AgentName::new(text).unwrap()
-}
-
-fn asker(text: &str) -> Asker {
-    Asker {
-        name: name(text),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: bus::Limits::default(),
-    }
-}
-
 fn keyed(who: &str, key: &str, verb: &'static str) -> Asker {
     let key = Idempotency { key: key.to_owned(), caller: who.to_owned(), verb, args: Digest::of(key.as_bytes()) };
     Asker { idempotency: Some(key), ..asker(who) }
-}
-
-fn person() -> Asker {
-    Asker { is_person: true, ..asker("user") }
 }
 
 fn files(request: Value) -> ReserveFilesRequest {
@@ -142,10 +124,6 @@ fn files(request: Value) -> ReserveFilesRequest {
 
 fn src() -> Value {
     json!({ "globs": ["src/**"] })
-}
-
-fn failure<T: std::fmt::Debug>(answer: Result<T, Error>) -> Failure {
-    answer.unwrap_err().into()
 }
 
 fn code<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
