@@ -10,6 +10,7 @@ mod addressee;
 mod agents;
 pub mod auth;
 mod check_inbox;
+mod cursor;
 mod dead_letters;
 mod deliver;
 mod dismiss;
@@ -39,6 +40,7 @@ mod teams;
 pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
+pub use cursor::{cursor, place};
 pub use dead_letters::{
     DeadLetter, DeadLetters, Unseen, bury, dead_letters, find_dead_letters, settle_dead_letter, unseen,
 };

@@ -429,3 +429,26 @@ impl World {
         self.book.list_leases(&ListLeasesRequest::default()).await.unwrap().total
     }
 }
+
+#[tokio::test]
+async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_others_may_still_write() {
+    let world = World::memory().await;
+    let request = |value: Value| serde_json::from_value(value).unwrap();
+    let send = async |from: &Asker, action: &str, number| {
+        let metadata = json!({ "no_cooldown": true });
+        let message = json!({ "recipient": "carl", "payload": "x", "action": action, "metadata": metadata });
+        let sent = bus::send_message(&world.store, from, serde_json::from_value(message).unwrap(), number).await;
+        sent.map(drop).map_err(|error| Failure::from(error).code)
+    };
+    let id = |bits| protocol::id::MessageId::from_bits(bits);
+
+    let held = world.book.reserve_agent(&asker("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;
+
+    assert_eq!(send(&asker("ben"), "execute", id(1)).await, Err("bus.recipient-locked".to_owned()));
+    assert_eq!(send(&asker("ben"), "status_update", id(2)).await, Ok(()));
+    assert_eq!(send(&asker("Ada"), "execute", id(3)).await, Ok(()));
+    assert_eq!(send(&person(), "execute", id(4)).await, Ok(()));
+    let release = ReleaseFilesRequest { lease: Some(held.unwrap().lease.id), token: None };
+    world.book.release_files(&asker("ada"), release).await.unwrap();
+    assert_eq!(send(&asker("ben"), "execute", id(5)).await, Ok(()));
+}

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::run::RunSummary;
 use super::verb;
-use crate::event::Event;
+use crate::event::{Event, Place};
 use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
@@ -69,9 +69,9 @@ verb! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadEventsRequest {
-    /// Events after this position.
+    /// Events after this place: the cursor of the last answer, a number, `start` (unless said otherwise) or `now`.
     #[serde(default)]
-    pub after: u64,
+    pub after: Place,
     /// Only of these kinds; all when empty.
     #[serde(default)]
     pub kinds: Vec<String>,
@@ -95,7 +95,7 @@ pub struct ReadEventsReply {
     /// The events.
     pub events: Vec<Event>,
     /// Pass this as `after` to read on: all up to here was looked at.
-    pub cursor: u64,
+    pub cursor: String,
     /// Last position of the log.
     pub head: u64,
 }
