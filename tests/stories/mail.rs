@@ -133,5 +133,8 @@ fn a_cursor_of_the_record_that_is_not_of_this_one_is_refused() {
     let ahead = sandbox.switchboard(&["call", "read_events", "after=1000000", "--json"]).ends_with(2).failure();
 
     assert_eq!(sandbox.call(&["read_events", &format!("after={cursor}")])["events"], json!([]));
-    assert_eq!((stale["code"].as_str(), ahead["code"].as_str()), (Some("bus.cursor-expired"), Some("bus.cursor-ahead")));
+    assert_eq!(
+        (stale["code"].as_str(), ahead["code"].as_str()),
+        (Some("bus.cursor-expired"), Some("bus.cursor-ahead"))
+    );
 }

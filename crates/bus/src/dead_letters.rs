@@ -1,7 +1,7 @@
 //! Messages that came to nothing wait for a person, who puts them back or lets them go. What nobody has seen for too long, or is addressed to somebody who
 //! has left, becomes one of them.
 
-use pipeline::delivery::{DEAD_LETTER_MS, SEEN_LATE_MS, Turn, abandoned};
+use pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn, UNSEEN_MS, abandoned};
 use protocol::agent::{Agent, AgentKind};
 use protocol::error::Failure;
 use protocol::event::Event;
@@ -191,7 +191,9 @@ pub async fn bury(store: &Store) -> Result<usize, Error> {
     let mut count = 0;
     for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
         let left = agent.has_left.then_some(agent.last_seen);
-        for row in store.read(&inbox(&agent.name).eq("injected", 0_i64).limit(BURIED))? {
+        let patience = if agent.has_left { LEFT_MS } else { UNSEEN_MS };
+        let old = inbox(&agent.name).eq("injected", 0_i64).le("created_at", store.now().0 - patience);
+        for row in store.read(&old.limit(BURIED))? {
             let Some(why) = abandoned(waits_since(store, &row)?, left, store.now()) else { continue };
             let entry = Entry::of(&row)?;
             let batch = Batch::new(Durability::Written).event(entry.turned(Turn::Dead(why), "", "switchboard")?);

@@ -152,7 +152,6 @@ impl Verbs {
         let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
         Ok(self.policy.decide(&input))
     }
-
 }
 
 fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
@@ -318,7 +317,6 @@ impl Call<'_> {
             tracing::debug!("the daemon is ending already");
         }
     }
-
 }
 
 /// Shared with the faces.

@@ -442,7 +442,8 @@ async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_ot
     };
     let id = |bits| protocol::id::MessageId::from_bits(bits);
 
-    let held = world.book.reserve_agent(&asker("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;
+    let held =
+        world.book.reserve_agent(&asker("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;
 
     assert_eq!(send(&asker("ben"), "execute", id(1)).await, Err("bus.recipient-locked".to_owned()));
     assert_eq!(send(&asker("ben"), "status_update", id(2)).await, Ok(()));

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// Allow what a worker or a message file asks for, once
+/// Allow what a worker or a message file asks for, once; or put a dead letter back
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: approve")]
 pub(crate) struct ApproveArgs {
@@ -26,7 +26,7 @@ pub(crate) struct ApproveArgs {
     id: String,
 }
 
-/// Refuse what a worker or a message file asks for
+/// Refuse what a worker or a message file asks for; or let a dead letter go
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: deny")]
 pub(crate) struct DenyArgs {

@@ -182,7 +182,8 @@ struct Team {
 fn state(team: &Team, run: Option<&RunSummary>) -> Value {
     let (mut terminals, mut chats) = (Map::new(), Map::new());
     for agent in &team.agents {
-        let of = |team: &&protocol::team::Team| team.members.iter().any(|member| member.folded() == agent.name.folded());
+        let of =
+            |team: &&protocol::team::Team| team.members.iter().any(|member| member.folded() == agent.name.folded());
         let friendly = if agent.friendly_name.is_empty() { agent.name.as_str() } else { &agent.friendly_name };
         let common = json!({ "role": agent.role, "status": agent.status, "statusMessage": agent.status_message,
             "friendlyName": friendly, "icon": agent.icon, "color": agent.color, "lastSeen": agent.last_seen.to_string(),

@@ -30,7 +30,9 @@ impl Call<'_> {
             queue::ReceiveMessages::NAME => answer!(queue::ReceiveMessages, bus::receive_messages),
             queue::ReviveMessage::NAME => answer!(queue::ReviveMessage, bus::revive_message),
             queue::SendRequest::NAME => answer!(queue::SendRequest, bus::send_request, self.fresh_message()?),
-            queue::SendTeamMessage::NAME => answer!(queue::SendTeamMessage, bus::send_team_message, self.fresh_message()?),
+            queue::SendTeamMessage::NAME => {
+                answer!(queue::SendTeamMessage, bus::send_team_message, self.fresh_message()?)
+            }
             _ => answer!(mail::SendMessage, bus::send_message, self.fresh_message()?),
         }
     }
