@@ -317,6 +317,8 @@ fn a_folder_that_is_swept_away_is_no_evidence_and_its_mail_is_written_again() {
     // Somebody else's view of the team is written again, too.
     sandbox.call(&["set_agent_status", "name=ben", "status=away"]);
     assert!(within(SEEN, || sandbox.finds("state.json")["chatAgents"]["ben"]["status"] == "away"));
+    sandbox.call(&["set_team", "team=Builders", "members=[\"ben\"]"]);
+    assert!(within(SEEN, || sandbox.finds("state.json")["teams"]["builders"]["members"] == json!(["ben"])));
 }
 
 #[test]

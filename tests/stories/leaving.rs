@@ -1,4 +1,4 @@
-//! A person who leaves a run at work, comes back, or stops it.
+//! A person who leaves a run at work, comes back, or stops it; and agents that leave the team when their work is done.
 
 use std::time::Duration;
 
@@ -76,4 +76,64 @@ fn a_run_that_is_stopped_is_tried_again_on_request() {
     sandbox.switchboard(&["retry", &format!("{run}/1.1")]).ends_with(0);
 
     sandbox.switchboard(&["run", "--resume", &run]).ends_with(0).says("1 of 1 tasks merged");
+}
+
+/// How an agent of the roster is.
+fn status_of(sandbox: &Sandbox, agent: &str) -> String {
+    let roster = sandbox.call(&["get_team_roster"]);
+    let entry = roster["agents"].as_array().unwrap().iter().find(|entry| entry["name"] == agent).cloned();
+    entry.map_or_else(|| "unknown".to_owned(), |entry| entry["status"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn an_agent_whose_work_is_done_leaves_and_whoever_waits_for_its_answer_is_told() {
+    let sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.call(&["register_agent", "name=ada"]);
+    interrupted(&sandbox, &plan, &[Signal::INT]).ends_with(130);
+    let there = status_of(&sandbox, "exec");
+    let ask = ["call", "send_request", "recipient=exec", "payload=how far are you?", "timeout_ms=60000", "--json"];
+    let spawn = Spawn::new([BINARY].into_iter().chain(ask)).cwd(sandbox.root()).env_only(sandbox.environment());
+    let asked = std::thread::spawn(move || spawn.wall(Duration::from_secs(90)).output().unwrap());
+    assert!(within(Duration::from_secs(30), || sandbox.call(&["list_messages"])["sent"] == 1), "nothing is asked");
+
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+    let answer = asked.join().unwrap();
+
+    assert_eq!(there, "active");
+    assert!(answer.stderr.text().contains("bus.no-responder"), "{} {}", answer.stdout.text(), answer.stderr.text());
+    assert_eq!(status_of(&sandbox, "exec"), "left");
+    let late = sandbox.switchboard(&["call", "send_message", "recipient=exec", "payload=x", "--json"]).ends_with(1);
+    assert_eq!(late.failure()["code"], "bus.recipient-closed");
+}
+
+#[test]
+fn an_agent_whose_run_ended_while_the_daemon_died_has_left_when_the_next_one_is_there() {
+    let mut sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+    sandbox.set("SWITCHBOARD_CRASH_AT", "run-finished");
+    sandbox.switchboard(&["run", &plan, "--yes"]);
+    sandbox.unset("SWITCHBOARD_CRASH_AT");
+
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    assert!(within(Duration::from_secs(30), || status_of(&sandbox, "exec") == "left"), "it is still there");
+}
+
+#[test]
+fn an_agent_whose_task_is_tried_again_is_back() {
+    let sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    interrupted(&sandbox, &plan, &[Signal::TERM]).ends_with(143);
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["run"].as_str().unwrap().to_owned();
+    sandbox.switchboard(&["stop", &run]).ends_with(0);
+    assert!(within(Duration::from_secs(30), || status_of(&sandbox, "exec") == "left"), "it is still there");
+
+    sandbox.switchboard(&["retry", &format!("{run}/1.1")]).ends_with(0);
+
+    assert_eq!(status_of(&sandbox, "exec"), "active");
+    sandbox.switchboard(&["stop", &run]).ends_with(0);
 }

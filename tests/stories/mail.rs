@@ -72,3 +72,69 @@ fn messages_survive_a_daemon_that_is_killed() {
     assert_eq!(sandbox.call(&["check_inbox", "agent=ada"])["messages"][0]["payload"], "still here");
     sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
 }
+
+/// A message that its recipient has given back for the last time; the question that belongs to it.
+fn dead_letter(sandbox: &Sandbox) -> String {
+    sandbox.call(&["register_agent", "name=person", "kind=person"]);
+    sandbox.call(&["send_message", "recipient=person", "payload=too hard", "options={\"max_attempts\":1}"]);
+    let taken = sandbox.call(&["receive_messages"])["messages"][0].clone();
+    let (id, token) = (taken["id"].as_str().unwrap(), taken["lease_token"].as_u64().unwrap());
+    sandbox.call(&["nak_message", &format!("id={id}"), &format!("lease_token={token}"), "why=no idea"]);
+    sandbox.call(&["list_needs"])["needs"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_message_that_came_to_nothing_is_a_question_and_a_yes_puts_it_back() {
+    let sandbox = Sandbox::new();
+    let need = dead_letter(&sandbox);
+    sandbox.switchboard(&["status"]).ends_with(0).says("1 question for you");
+    sandbox.switchboard(&["needs"]).ends_with(0).says("no idea").says("too hard");
+
+    sandbox.switchboard(&["approve", &need]).ends_with(0).says("revived");
+
+    assert_eq!(sandbox.call(&["check_inbox", "agent=person"])["messages"][0]["payload"], "too hard");
+    assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
+    assert_eq!(sandbox.switchboard(&["deny", &need, "--json"]).ends_with(2).failure()["code"], "need.settled");
+}
+
+#[test]
+fn a_message_that_came_to_nothing_is_let_go_by_a_no() {
+    let sandbox = Sandbox::new();
+    let need = dead_letter(&sandbox);
+
+    sandbox.switchboard(&["answer", &need, "drop"]).ends_with(0).says("dropped");
+
+    assert_eq!(sandbox.call(&["check_inbox", "agent=person"])["messages"], json!([]));
+    assert_eq!(sandbox.call(&["get_status"])["dead"], 0);
+    sandbox.switchboard(&["needs", "--all"]).ends_with(0).says("dropped");
+}
+
+#[test]
+fn an_agent_that_is_reserved_is_set_to_work_by_nobody_else() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ada"]);
+
+    let lease = sandbox.call(&["reserve_agent", "agent=ada", "reason=the release"])["lease"].clone();
+
+    assert_eq!(lease["resource"]["terminal"], "ada");
+    sandbox.switchboard(&["leases"]).ends_with(0).says("ada").says("the release");
+}
+
+#[test]
+fn a_cursor_of_the_record_that_is_not_of_this_one_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ada"]);
+    let page = sandbox.call(&["read_events", "after=start"]);
+    let cursor = page["cursor"].as_str().unwrap();
+    let (lsn, hash) = cursor.split_once('-').unwrap();
+    let other = format!("after={lsn}-{}", hash.chars().rev().collect::<String>());
+
+    let stale = sandbox.switchboard(&["call", "read_events", &other, "--json"]).ends_with(2).failure();
+    let ahead = sandbox.switchboard(&["call", "read_events", "after=1000000", "--json"]).ends_with(2).failure();
+
+    assert_eq!(sandbox.call(&["read_events", &format!("after={cursor}")])["events"], json!([]));
+    assert_eq!(
+        (stale["code"].as_str(), ahead["code"].as_str()),
+        (Some("bus.cursor-expired"), Some("bus.cursor-ahead"))
+    );
+}

@@ -6,9 +6,11 @@ mod board;
 mod disk;
 mod faults;
 mod kill;
+mod machine;
 mod power;
 mod rng;
 mod scratch;
+mod seen;
 mod sim;
 mod tape;
 mod vfs;
@@ -29,6 +31,10 @@ pub(crate) enum Torture {
     Faults(faults::Args),
     /// Kill the daemon at random under senders, receivers and holders of leases
     Kill(kill::Args),
+    /// Give the daemon a disk that gets full, and few file descriptors
+    Machine(machine::Args),
+    /// Send mail to agents in every state, and look whether it is seen in time
+    Seen(seen::Args),
     /// Play histories of the bus under simulated time
     Sim(sim::Args),
 }
@@ -51,6 +57,8 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
         Torture::Bits(args) => bits::run(args),
         Torture::Faults(args) => faults::run(args),
         Torture::Kill(args) => kill::run(root, args),
+        Torture::Machine(args) => machine::run(root, args),
+        Torture::Seen(args) => seen::run(root, args),
         Torture::Sim(args) => sim::run(args),
     }
 }

@@ -10,6 +10,7 @@ use protocol::message::{MessageEvent, QueueState};
 use protocol::verb::queue::{InboxEvent, ReadInboxEventsReply, ReadInboxEventsRequest};
 use store::{Filter, Store};
 
+use crate::cursor::{cursor, place};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{delivery, name};
@@ -23,9 +24,6 @@ const SCAN: usize = 10_000;
 
 /// Longest wait in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
-
-/// Digits of the hash in a cursor.
-const HASH_DIGITS: usize = 16;
 
 /// Reads on in the feed, waiting for a first event if asked to.
 ///
@@ -43,7 +41,7 @@ pub async fn read_inbox_events(
     if roster::agent(store, &owner)?.is_none() {
         return refuse(addressee::unknown(store, &owner)?);
     }
-    let mut from = begin(store, request.cursor.as_deref())?;
+    let mut from = request.cursor.as_deref().map_or_else(|| Ok(store.head().lsn), |cursor| place(store, cursor))?;
     let limit = request.limit.unwrap_or(LIMIT.0).clamp(1, LIMIT.1) as usize;
     let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
     let mut watch = store.watch();
@@ -99,48 +97,9 @@ fn said(fact: MessageEvent) -> Option<(&'static str, MessageId)> {
         MessageEvent::MessageDone { id, .. } => ("done", id),
         MessageEvent::MessageEnded { id, state: QueueState::Dead, .. } => ("dead", id),
         MessageEvent::MessageEnded { id, state: QueueState::Expired, .. } => ("expired", id),
-        MessageEvent::MessageEnded { id, .. } => ("cancelled", id),
+        MessageEvent::MessageEnded { id, .. } | MessageEvent::MessageDropped { id, .. } => ("cancelled", id),
         MessageEvent::MessageRevived { id, .. } => ("revived", id),
         MessageEvent::RequestReplied { id, .. } => ("replied", id),
         MessageEvent::MessageDetailed { .. } | MessageEvent::MessageExtended { .. } => return None,
     })
-}
-
-/// `LSN-HASH`: the place, and the beginning of the hash that stands there.
-fn cursor(store: &Store, lsn: Lsn) -> Result<String, Error> {
-    Ok(format!("{lsn}-{}", hash_at(store, lsn)?.unwrap_or_default()))
-}
-
-fn hash_at(store: &Store, lsn: Lsn) -> Result<Option<String>, Error> {
-    let text = match store.event(lsn)? {
-        Some(event) => event.hash.to_string(),
-        // Before the first event stands the chain's own id.
-        None if lsn == 0 => store.chain_id().to_owned(),
-        None => return Ok(None),
-    };
-    let digits: String = text.chars().rev().filter(char::is_ascii_alphanumeric).take(HASH_DIGITS).collect();
-    Ok(Some(digits))
-}
-
-fn begin(store: &Store, cursor: Option<&str>) -> Result<Lsn, Error> {
-    let head = store.head().lsn;
-    let given = match cursor {
-        None | Some("now") => return Ok(head),
-        Some("start") => return Ok(0),
-        Some(given) => given,
-    };
-    let parsed = given.split_once('-').and_then(|(lsn, hash)| Some((lsn.parse::<Lsn>().ok()?, hash)));
-    let Some((lsn, hash)) = parsed else {
-        let what = format!("{:?} is no cursor", given.chars().take(40).collect::<String>());
-        return refuse(Failure::new("request.bad-args", what).hint("use the cursor of the last answer, start or now"));
-    };
-    if lsn > head {
-        let what = format!("the cursor stands at {lsn}, the feed ends at {head}");
-        return refuse(Failure::new("bus.cursor-ahead", what).hint("begin again with start or now"));
-    }
-    if hash_at(store, lsn)?.as_deref() != Some(hash) {
-        let what = format!("at {lsn} this record is not the one that the cursor was made for");
-        return refuse(Failure::new("bus.cursor-expired", what).hint("begin again with start or now"));
-    }
-    Ok(lsn)
 }

@@ -18,6 +18,9 @@ static TABLES: [Table; 3] = [
             Column::text("id"),
             Column::int("token"),
             Column::text("holder"),
+            Column::text("holder_id"),
+            // The agent that is reserved, by its folded name.
+            Column::text("agent"),
             Column::text("resource"),
             Column::text("mode"),
             Column::int("deadline"),
@@ -26,7 +29,7 @@ static TABLES: [Table; 3] = [
         ],
         key: &["id"],
         indexes: &[],
-        sparse: &[],
+        sparse: &[&["agent"]],
     },
     Table {
         name: PARTS,
@@ -54,7 +57,7 @@ impl Projection for Leases {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn prefixes(&self) -> &'static [&'static str] {
@@ -74,6 +77,8 @@ fn change(event: &Event, fact: LeaseEvent) -> Vec<Change> {
                 .with("id", id.as_str())
                 .with("token", event.lsn)
                 .with("holder", holder.as_str())
+                .with("holder_id", holder.folded())
+                .with("agent", agent(&resource))
                 .with("resource", json(&resource))
                 .with("mode", mode.as_str())
                 .with("deadline", at.saturating_add(span))
@@ -95,6 +100,13 @@ fn change(event: &Event, fact: LeaseEvent) -> Vec<Change> {
             [Change::delete(LEASES, [key()])].into_iter().chain(rest).chain([clock(at)]).collect()
         }
         LeaseEvent::LeasesResumed { at } => vec![clock(at)],
+    }
+}
+
+fn agent(resource: &Resource) -> Cell {
+    match resource {
+        Resource::Terminal(agent) => agent.folded().into(),
+        Resource::Files(_) | Resource::Unit(_) => Cell::Null,
     }
 }
 

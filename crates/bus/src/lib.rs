@@ -10,8 +10,10 @@ mod addressee;
 mod agents;
 pub mod auth;
 mod check_inbox;
+mod cursor;
+mod dead_letters;
 mod deliver;
-mod dismiss_terminals;
+mod dismiss;
 mod error;
 mod feed;
 pub mod files;
@@ -38,8 +40,12 @@ mod teams;
 pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use check_inbox::check_inbox;
+pub use cursor::{cursor, place};
+pub use dead_letters::{
+    DeadLetter, DeadLetters, Unseen, bury, dead_letters, find_dead_letters, settle_dead_letter, unseen,
+};
 pub use deliver::{injected, message, offered, waiting};
-pub use dismiss_terminals::dismiss_terminals;
+pub use dismiss::{dismiss_terminals, dismiss_workers};
 pub use error::Error;
 pub use feed::read_inbox_events;
 pub use lease::{LeaseBook, Uptime};
@@ -68,7 +74,14 @@ use store::{Idempotency, Projection};
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
-    vec![Box::new(Agents), Box::new(files::Files), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
+    vec![
+        Box::new(Agents),
+        Box::new(DeadLetters),
+        Box::new(files::Files),
+        Box::new(Leases),
+        Box::new(Mail),
+        Box::new(Teams),
+    ]
 }
 
 /// Who asks, as the face and the policy found it.
@@ -96,6 +109,18 @@ pub struct Limits {
     /// Bytes of their payloads.
     pub bytes: i64,
 }
+
+// === impl Asker ===
+
+impl Asker {
+    /// An agent whose name is proven, with no key, no folder and the usual limits; a caller says what else holds.
+    #[must_use]
+    pub fn named(name: AgentName) -> Self {
+        Self { name, is_verified: true, is_person: false, idempotency: None, root: None, limits: Limits::default() }
+    }
+}
+
+// === impl Limits ===
 
 impl Default for Limits {
     fn default() -> Self {

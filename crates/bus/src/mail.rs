@@ -169,6 +169,10 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
             ),
             inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("dead", -1)]),
         ],
+        MessageEvent::MessageDropped { id, recipient } => {
+            let state = ("state", QueueState::Cancelled.as_str().into());
+            vec![patch(&id, vec![state]), inbox(&recipient, [("dead", -1)])]
+        }
         MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
     }
 }
@@ -250,6 +254,6 @@ fn patch(id: &MessageId, set: Vec<(&'static str, Cell)>) -> Change {
     Change::Patch { table: MESSAGES, key: vec![id.as_str().into()], set }
 }
 
-fn inbox(recipient: &AgentName, by: [(&'static str, i64); 3]) -> Change {
+fn inbox<const N: usize>(recipient: &AgentName, by: [(&'static str, i64); N]) -> Change {
     Change::add(INBOXES, [recipient.folded().into()], by)
 }

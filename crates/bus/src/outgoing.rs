@@ -15,6 +15,7 @@ use protocol::verb::bus::{Metadata, SendOptions};
 use store::{Batch, Guard, Row, Store};
 
 use crate::error::refuse;
+use crate::leases::LEASES;
 use crate::mail::{COOLDOWNS, INBOXES, MESSAGES};
 use crate::message::Details;
 use crate::queue::Entry;
@@ -143,6 +144,9 @@ impl Letter<'_> {
             let event = NewEvent::of(&fact, format!("message/{id}"), asker.name.as_str())?;
             batch = batch.event(event.with_body(body));
         }
+        if self.action.is_dispatch() && !asker.is_person {
+            batch = batch.guard(unlocked(&asker.name, &recipient.name));
+        }
         if self.action.is_dispatch() && !known.skips_cooldown {
             batch = batch.guard(cooled(&asker.name, &recipient.name, self.action, now));
         }
@@ -234,6 +238,13 @@ fn open(recipient: &AgentName) -> Guard {
     let (key, refusal) = (vec![recipient.folded().into()], crate::addressee::closed(recipient));
     let here = vec![store::Cell::Null, 0_i64.into()];
     Guard::OneOf { table: crate::agents::AGENTS, key, column: "gone", values: here, refusal }
+}
+
+/// Nobody else has reserved the recipient.
+fn unlocked(sender: &AgentName, recipient: &AgentName) -> Guard {
+    let others = Query::table(LEASES).eq("agent", recipient.folded()).ne("holder_id", sender.folded());
+    let refusal = Failure::new("bus.recipient-locked", format!("{recipient} is reserved by another agent"));
+    Guard::Fewer { query: others, than: 1, refusal: refusal.hint("list_leases says by whom and for how long") }
 }
 
 fn unused(id: &MessageId) -> Guard {

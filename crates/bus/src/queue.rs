@@ -104,7 +104,7 @@ impl Entry {
     }
 }
 
-fn raced() -> Failure {
+pub(crate) fn raced() -> Failure {
     Failure::new("store.conflict", RACED)
 }
 

@@ -41,7 +41,9 @@ pub async fn register_agent(
         ..Registered::new(request.name, AgentKind::Chat)
     };
     let fill = |said: &mut Registered, before: Option<&roster::Entry>| {
-        said.kind = kind.or(before.map(|entry| entry.agent.kind)).unwrap_or(AgentKind::Chat);
+        let is_over = |entry: &&roster::Entry| entry.agent.has_left && entry.agent.kind == AgentKind::Worker;
+        let known = before.filter(|entry| !is_over(entry)).map(|entry| entry.agent.kind);
+        said.kind = kind.or(known).unwrap_or(AgentKind::Chat);
         // Only a terminal says its process; this form must not take it away.
         said.process = before.filter(|_| said.kind == AgentKind::Terminal).and_then(|entry| entry.process.clone());
         Ok(())
@@ -177,9 +179,14 @@ fn check_name(asker: &Asker, name: &AgentName) -> Result<(), Error> {
     Ok(())
 }
 
-/// Nobody but a person registers a person, or turns a name that a token or a person stands behind into one that anybody may
+/// Nobody but a run registers a worker, nobody but a person a person, or turns a name that a token or a person stands behind into one that anybody may
 /// claim.
 fn check_kind(asker: &Asker, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
+    let is_worker = before.is_some_and(|entry| entry.agent.kind == AgentKind::Worker && !entry.agent.has_left);
+    if said.kind == AgentKind::Worker && !is_worker {
+        let failure = Failure::new("policy.denied", "only a run puts a worker on the roster");
+        return refuse(failure.hint("leave the kind out: it is a chat agent then"));
+    }
     if asker.is_person {
         return Ok(());
     }

@@ -19,7 +19,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, files, janitor, owner, project, roll, token};
+use crate::{Error, Place, ServerInfo, files, janitor, owner, project, retention, roll, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -113,11 +113,12 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let (verbs, invoke) = verbs::shared(parts);
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };
     let serving = tokio::spawn(socket.serve(listener));
-    let ageing = tokio::spawn(crate::housekeeping::run(store.clone(), stop.clone()));
+    let ageing = tokio::spawn(retention::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
-    let keeping = tokio::spawn(roll::keep(store.clone(), leases, stop.clone()));
     dispatch.boot().await?;
+    // After boot: before, nobody would seem to have anything to do.
+    let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.crew(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
         let (verbs, stop) = (Arc::clone(&verbs), no_files.clone());

@@ -1,26 +1,53 @@
-//! Keeps the roll: leases that are over and terminals that are gone.
+//! Keeps the roll: leases that are over, terminals that are gone, workers that are done, mail that nobody will see.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bus::LeaseBook;
+use dispatch::Crew;
 use process::fingerprint::Fingerprint;
 use protocol::agent::Process;
 use store::Store;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How often it is looked at: as often as the protocol's terminals give a sign of life.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// Looks until the daemon ends.
-pub(crate) async fn keep(store: Store, leases: Arc<LeaseBook>, stop: CancellationToken) {
-    while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
-        let gone = bus::dismiss_terminals(&store, is_alive).await;
-        let over = leases.sweep().await;
-        match gone.and_then(|gone| over.map(|over| (gone, over))) {
-            Ok((0, 0)) => {}
-            Ok((terminals, leases)) => tracing::info!(terminals, leases, "gone or over"),
-            Err(error) => tracing::warn!(%error, "the roll could not be kept"),
+/// Looks at the start, when the crew changes and from time to time, until the daemon ends.
+pub(crate) async fn keep(
+    store: Store,
+    leases: Arc<LeaseBook>,
+    mut crew: watch::Receiver<Crew>,
+    stop: CancellationToken,
+) {
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            biased;
+            // Runs that end with the daemon keep their workers.
+            () = stop.cancelled() => return,
+            _ = look.tick() => call(&store, &leases).await,
+            changed = crew.changed() => if changed.is_err() { return },
+        }
+        match bus::dismiss_workers(&store, |agent| crew.borrow().has(&agent.name)).await {
+            Ok(0) => {}
+            Ok(workers) => tracing::info!(workers, "done"),
+            Err(error) => tracing::warn!(%error, "workers that are done could not be taken off the roll"),
+        }
+    }
+}
+
+async fn call(store: &Store, leases: &LeaseBook) {
+    let gone = bus::dismiss_terminals(store, is_alive).await;
+    let over = leases.sweep().await;
+    let buried = bus::bury(store).await;
+    for (what, done) in [("terminals", gone), ("leases", over), ("letters", buried)] {
+        match done {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(what, count, "gone, over or dead"),
+            Err(error) => tracing::warn!(what, %error, "the roll could not be kept"),
         }
     }
 }

@@ -1,34 +1,24 @@
 //! The second hop of every call: find the verb, ask the policy, hand on to the part whose verb it is.
 
+mod daemon;
+mod messages;
 mod record;
 mod team;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use dispatch::{Dispatch, Settle};
 use policy::Policy;
 use protocol::error::Failure;
-use protocol::event::Lsn;
-use protocol::id::{AgentName, Digest, MessageId};
+use protocol::id::{AgentName, Digest};
 use protocol::time::Millis;
-use protocol::verb::system::{
-    ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply, SignHeadReply,
-    VerifyLogReply,
-};
-use protocol::verb::{Verb, agent, backup, bus as mail, check, lease, need, queue, run, search, system, team as teams};
+use protocol::verb::{Verb, agent, backup, bus as mail, check, lease, need, queue, run, search, team as teams};
 use serde_json::Value;
-use store::{Filter, Idempotency, Store};
+use store::{Idempotency, Store};
 use tokio::sync::mpsc;
 
 use crate::face::{self, Answering, Caller, CallerKind, Invoke};
 use crate::{Place, ServerInfo, token};
-
-/// Events in an answer unless asked otherwise, and at most.
-const EVENTS: (u32, u32) = (100, 1000);
-
-/// Longest wait for an event in milliseconds.
-const MAX_WAIT_MS: u64 = 30_000;
 
 /// What the daemon was asked to do by a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,96 +152,6 @@ impl Verbs {
         let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
         Ok(self.policy.decide(&input))
     }
-
-    fn status(&self) -> Result<GetStatusReply, Failure> {
-        let needs = crate::needs::list(self, &need::ListNeedsRequest::default())?.needs.len() as u64;
-        Ok(GetStatusReply {
-            version: self.info.version.clone(),
-            pid: self.info.pid,
-            started_at: self.started_at,
-            root: self.place.root.display().to_string(),
-            state_folder: self.place.state.display().to_string(),
-            http: format!("http://{}:{}", self.info.host, self.info.port),
-            lsn: self.store.head().lsn,
-            needs,
-            agents: bus::roster(&self.store)?.len() as u64,
-            unread: bus::unread_total(&self.store)?,
-            runs: self.dispatch.runs(20)?,
-        })
-    }
-
-    /// Reads events, waiting for the first one if asked to.
-    async fn read_events(&self, request: ReadEventsRequest) -> Result<ReadEventsReply, Failure> {
-        let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
-        let limit = request.limit.unwrap_or(EVENTS.0).clamp(1, EVENTS.1) as usize;
-        let filter = Filter::kinds(request.kinds.clone()).subject(request.subject.clone());
-        let mut watch = self.store.watch();
-        loop {
-            let head = self.store.head().lsn;
-            let mut events = self.store.events(request.after, &filter, limit).map_err(|error| error.failure())?;
-            let is_whole = events.len() < limit;
-            if !events.is_empty() || tokio::time::Instant::now() >= deadline {
-                let cursor =
-                    if is_whole { head.max(request.after) } else { events.last().map_or(head, |event| event.lsn) };
-                self.bodies(&mut events, request.with_bodies)?;
-                return Ok(ReadEventsReply { events, cursor, head });
-            }
-            // A lapsed deadline is seen at the top; a closed watch means that the store is going down.
-            let _ = tokio::time::timeout_at(deadline, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
-        }
-    }
-
-    fn bodies(&self, events: &mut [protocol::event::Event], wanted: bool) -> Result<(), Failure> {
-        for event in events {
-            event.body = if wanted { self.store.body(event.lsn).map_err(|error| error.failure())? } else { None };
-        }
-        Ok(())
-    }
-
-    async fn verify(&self) -> Result<VerifyLogReply, Failure> {
-        let store = self.store.clone();
-        let report = tokio::task::spawn_blocking(move || store.verify(store::Scope::All)).await;
-        let report = report
-            .map_err(|error| Failure::new("internal.bug", error.to_string()))?
-            .map_err(|error| error.failure())?;
-        Ok(crate::record::reply(&report))
-    }
-
-    async fn export(&self, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
-        let store = self.store.clone();
-        let exported = tokio::task::spawn_blocking(move || export(&store, request)).await;
-        exported.map_err(|error| Failure::new("internal.bug", error.to_string()))?
-    }
-
-    async fn sign_head(&self) -> Result<SignHeadReply, Failure> {
-        let (store, keys) = (self.store.clone(), self.place.keys());
-        let signed = tokio::task::spawn_blocking(move || crate::head::sign(&store, &keys)).await;
-        signed.map_err(|error| Failure::new("internal.bug", error.to_string()))?
-    }
-
-    async fn shutdown(&self, request: system::ShutdownRequest) -> Result<ShutdownReply, Failure> {
-        let workers = self.dispatch.linked_workers() as u64;
-        let ask = Ask::Shutdown { keep_workers: request.keep_workers };
-        self.asks.send(ask).await.map_err(|_| Failure::new("daemon.unreachable", "the daemon is ending already"))?;
-        Ok(ShutdownReply { pid: self.info.pid, workers })
-    }
-}
-
-fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
-    let path = std::path::PathBuf::from(&request.path);
-    if !path.is_absolute() {
-        return Err(Failure::new("request.bad-args", "the path must be absolute").at(request.path));
-    }
-    let fail = |error: std::io::Error| {
-        Failure::new("io.denied", "the export can't be written").at(request.path.clone()).because(&error)
-    };
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(fail)?;
-    let mut out = std::io::BufWriter::new(file);
-    let head = store.head();
-    store.export(&mut out).map_err(|error| error.failure())?;
-    let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
-    file.sync_all().map_err(fail)?;
-    Ok(ExportLogReply { path: request.path.clone(), events: head.lsn, head: head.hash })
 }
 
 fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
@@ -276,12 +176,12 @@ impl Call<'_> {
 
     fn asker(&self) -> bus::Asker {
         bus::Asker {
-            name: self.caller.name.clone(),
             is_verified: self.caller.is_verified,
             is_person: self.caller.kind == CallerKind::Person,
             idempotency: self.idempotency(),
             root: Some(self.verbs.place.root.clone()),
             limits: self.verbs.limits,
+            ..bus::Asker::named(self.caller.name.clone())
         }
     }
 
@@ -303,21 +203,23 @@ impl Call<'_> {
             | agent::RegisterChatAgent::NAME
             | agent::RegisterTerminal::NAME
             | agent::SetAgentStatus::NAME => self.agent(args).await,
-            mail::AckMessage::NAME | mail::CheckInbox::NAME | mail::ListMessages::NAME | mail::SendMessage::NAME => {
-                self.mail(args).await
-            }
             lease::ListLeases::NAME
             | lease::ReleaseFiles::NAME
             | lease::RenewLease::NAME
+            | lease::ReserveAgent::NAME
             | lease::ReserveFiles::NAME => self.lease(args).await,
-            queue::CancelMessage::NAME
+            mail::AckMessage::NAME
+            | mail::CheckInbox::NAME
+            | mail::ListMessages::NAME
+            | mail::SendMessage::NAME
+            | queue::CancelMessage::NAME
             | queue::ExtendMessage::NAME
             | queue::NakMessage::NAME
             | queue::ReadInboxEvents::NAME
             | queue::ReceiveMessages::NAME
             | queue::ReviveMessage::NAME
             | queue::SendRequest::NAME
-            | queue::SendTeamMessage::NAME => self.queue(args).await,
+            | queue::SendTeamMessage::NAME => self.mail(args).await,
             need::Answer::NAME | need::Approve::NAME | need::Deny::NAME | need::ListNeeds::NAME => {
                 self.need(args).await
             }
@@ -363,47 +265,6 @@ impl Call<'_> {
                 };
                 dispatch.check(verb, args, worker).await
             }
-        }
-    }
-
-    async fn mail(&self, args: Value) -> Result<Value, Failure> {
-        let (store, asker) = (&self.verbs.store, self.asker());
-        match self.verb {
-            mail::AckMessage::NAME => {
-                value::<mail::AckMessage>(bus::ack_message(store, &asker, typed::<mail::AckMessage>(args)?).await?)
-            }
-            mail::CheckInbox::NAME => {
-                value::<mail::CheckInbox>(bus::check_inbox(store, &asker, typed::<mail::CheckInbox>(args)?).await?)
-            }
-            mail::ListMessages::NAME => {
-                value::<mail::ListMessages>(bus::list_messages(store, &typed::<mail::ListMessages>(args)?)?)
-            }
-            _ => {
-                let request = typed::<mail::SendMessage>(args)?;
-                let fresh = MessageId::from_bits(self.fresh_bits()?);
-                value::<mail::SendMessage>(bus::send_message(store, &asker, request, fresh).await?)
-            }
-        }
-    }
-
-    async fn queue(&self, args: Value) -> Result<Value, Failure> {
-        let (store, asker) = (&self.verbs.store, self.asker());
-        macro_rules! answer {
-            ($verb:ident, $call:path $(, $fresh:expr)?) => {
-                value::<queue::$verb>($call(store, &asker, typed::<queue::$verb>(args)? $(, $fresh)?).await?)
-            };
-        }
-        match self.verb {
-            queue::CancelMessage::NAME => answer!(CancelMessage, bus::cancel_message),
-            queue::ExtendMessage::NAME => answer!(ExtendMessage, bus::extend_message),
-            queue::NakMessage::NAME => answer!(NakMessage, bus::nak_message),
-            queue::ReadInboxEvents::NAME => answer!(ReadInboxEvents, bus::read_inbox_events),
-            queue::ReceiveMessages::NAME => answer!(ReceiveMessages, bus::receive_messages),
-            queue::ReviveMessage::NAME => answer!(ReviveMessage, bus::revive_message),
-            queue::SendRequest::NAME => {
-                answer!(SendRequest, bus::send_request, MessageId::from_bits(self.fresh_bits()?))
-            }
-            _ => answer!(SendTeamMessage, bus::send_team_message, MessageId::from_bits(self.fresh_bits()?)),
         }
     }
 
@@ -454,34 +315,6 @@ impl Call<'_> {
     async fn ends_with_run(&self, wanted: bool) {
         if wanted && self.verbs.asks.send(Ask::EndWithRun).await.is_err() {
             tracing::debug!("the daemon is ending already");
-        }
-    }
-
-    async fn system(&self, args: Value) -> Result<Value, Failure> {
-        let verbs = self.verbs;
-        match self.verb {
-            system::ExportLog::NAME => {
-                value::<system::ExportLog>(verbs.export(typed::<system::ExportLog>(args)?).await?)
-            }
-            system::GetStatus::NAME => {
-                typed::<system::GetStatus>(args)?;
-                value::<system::GetStatus>(verbs.status()?)
-            }
-            system::ReadEvents::NAME => {
-                value::<system::ReadEvents>(verbs.read_events(typed::<system::ReadEvents>(args)?).await?)
-            }
-            system::Shutdown::NAME => {
-                value::<system::Shutdown>(verbs.shutdown(typed::<system::Shutdown>(args)?).await?)
-            }
-            system::SignHead::NAME => {
-                typed::<system::SignHead>(args)?;
-                value::<system::SignHead>(verbs.sign_head().await?)
-            }
-            system::VerifyLog::NAME => {
-                typed::<system::VerifyLog>(args)?;
-                value::<system::VerifyLog>(verbs.verify().await?)
-            }
-            other => Err(face::unknown_verb(other)),
         }
     }
 }

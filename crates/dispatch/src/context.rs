@@ -1,6 +1,6 @@
 //! What all of the dispatcher shares: the store, the engines of live runs and the links to their workers' shims.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::error::Failure;
@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::checker::Checker;
+use crate::crew::Crew;
 use crate::engine::{self, Engine, Handle};
 use crate::link::Link;
 use crate::ports::Mailroom;
@@ -35,6 +36,7 @@ pub(crate) struct Inner {
     engines: Mutex<BTreeMap<RunId, Handle>>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
     idle: tokio::sync::watch::Sender<usize>,
+    crew: tokio::sync::watch::Sender<Crew>,
 }
 
 // === impl Dispatch ===
@@ -55,6 +57,7 @@ impl Dispatch {
             engines: Mutex::default(),
             links: Mutex::default(),
             idle: tokio::sync::watch::Sender::new(0),
+            crew: tokio::sync::watch::Sender::new(Crew::default()),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -82,6 +85,12 @@ impl Dispatch {
         self.inner.idle.subscribe()
     }
 
+    /// Who has something to do in a live run; changes as tasks end and begin. A worker's agent that is not among them has left the team.
+    #[must_use]
+    pub fn crew(&self) -> tokio::sync::watch::Receiver<Crew> {
+        self.inner.crew.subscribe()
+    }
+
     /// Asks every live worker to stop and waits until they are gone, at most `limit`. For `down`.
     pub async fn stop_workers(&self, limit: std::time::Duration) -> usize {
         crate::link::stop_all(&self.inner, limit).await
@@ -106,6 +115,7 @@ impl Inner {
         let (sender, inbox) = mpsc::channel(engine::INBOX);
         let engine = Engine::fold(Arc::clone(self), run, sender.clone(), inbox)?;
         let handle = Handle::new(sender);
+        self.set_crew(run, engine.crew());
         engines.insert(run.clone(), handle.clone());
         self.idle.send_replace(engines.len());
         drop(engines);
@@ -121,6 +131,13 @@ impl Inner {
         let mut engines = lock(&self.engines);
         engines.remove(run);
         self.idle.send_replace(engines.len());
+        drop(engines);
+        self.set_crew(run, BTreeSet::new());
+    }
+
+    /// Says who has something to do in a run, before the record says that they are there.
+    pub(crate) fn set_crew(&self, run: &RunId, names: BTreeSet<String>) {
+        self.crew.send_if_modified(|crew| crew.set(run, names));
     }
 
     pub(crate) fn link(&self, worker: &WorkerId) -> Option<Arc<Link>> {

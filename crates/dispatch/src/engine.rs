@@ -18,6 +18,7 @@ use store::{Batch, Durability, Filter};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::context::Inner;
+use crate::crew::{self, Doer};
 use crate::effect::{self, Outcome};
 use crate::error::shape;
 use crate::event::DispatchEvent;
@@ -72,6 +73,9 @@ pub(crate) struct Engine {
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
     merge_under_way: Option<EffectKey>,
+    doers: BTreeMap<TaskId, Doer>,
+    /// Who is on the roster for this run.
+    mustered: BTreeSet<String>,
     me: Handle,
     inbox: mpsc::Receiver<Msg>,
 }
@@ -127,7 +131,10 @@ impl Engine {
         let plan = Arc::new(load(&inner, run)?);
         let state = fold_state(&inner.store, run)?;
         let last = last_workers(&inner, run)?;
-        Ok(Self {
+        let doers = crew::doers(&plan)?;
+        let mut engine = Self {
+            doers,
+            mustered: BTreeSet::new(),
             inner,
             plan,
             state,
@@ -136,7 +143,9 @@ impl Engine {
             merge_under_way: None,
             me: Handle::new(me),
             inbox,
-        })
+        };
+        engine.mustered = engine.crew();
+        Ok(engine)
     }
 
     /// Runs until the run has ended or the daemon goes down.
@@ -271,6 +280,26 @@ impl Engine {
         }
     }
 
+    /// Who has something to do.
+    pub(crate) fn crew(&self) -> BTreeSet<String> {
+        self.state.unsettled().filter_map(|task| self.doers.get(task)).map(|doer| doer.name.folded()).collect()
+    }
+
+    /// Puts agents on the roster whose tasks are open again. Who is done leaves it by the daemon's hand.
+    fn muster(&mut self) -> Result<Vec<NewEvent>, Error> {
+        let after = self.crew();
+        let before = std::mem::replace(&mut self.mustered, after.clone());
+        let mut back = BTreeMap::new();
+        for doer in self.doers.values() {
+            let id = doer.name.folded();
+            if after.contains(&id) && !before.contains(&id) {
+                back.entry(id).or_insert(doer);
+            }
+        }
+        self.inner.set_crew(&self.plan.run, after);
+        back.values().map(|doer| self.inner.mail.joined(&doer.name, doer.is_scripted)).collect()
+    }
+
     /// Steps the state, then commits. A failed commit is the store's end, and with it the daemon's.
     async fn commit(
         &mut self,
@@ -280,6 +309,7 @@ impl Engine {
     ) -> Result<(), Failure> {
         let mut batch = Batch::new(durability);
         let subject = format!("run/{}", self.plan.run);
+        let open = self.state.unsettled_count();
         for step in steps {
             let step = step.fitted();
             let follows = self.state.step(&step, self.inner.store.now()).map_err(|refused| refusal(&refused))?;
@@ -290,6 +320,9 @@ impl Engine {
         }
         for event in beside {
             batch = batch.event(event);
+        }
+        if self.state.unsettled_count() != open {
+            batch.events.extend(self.muster()?);
         }
         self.inner.store.commit(batch).await.map_err(|error| error.failure())?;
         Ok(())

@@ -35,6 +35,18 @@ const BACKOFF_MS: i64 = 1_000;
 /// The longest wait after a failed delivery in milliseconds.
 pub const MAX_BACKOFF_MS: i64 = 60_000;
 
+/// How long a message may wait for its recipient's eyes before people are told, in milliseconds.
+pub const SEEN_LATE_MS: i64 = 10 * 60_000;
+
+/// How long a message waits for somebody who has left, in milliseconds: a task that is tried again brings its agent back.
+pub const LEFT_MS: i64 = 10 * 60_000;
+
+/// How long a message that nobody has seen waits, in milliseconds (the seed's 72 h for stale mail).
+pub const UNSEEN_MS: i64 = 72 * 3_600_000;
+
+/// How long a dead letter waits for a person, in milliseconds.
+pub const DEAD_LETTER_MS: i64 = 7 * 24 * 3_600_000;
+
 /// A message as its queue sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
@@ -85,6 +97,16 @@ pub enum Ack {
     Now,
     /// It was before; nothing changes.
     Before,
+}
+
+/// Why a message that its recipient has not seen comes to nothing, if it does. `left` is when the recipient left.
+#[must_use]
+pub fn abandoned(waits_since: Millis, left: Option<Millis>, now: Millis) -> Option<&'static str> {
+    match left {
+        Some(left) if left.max(waits_since).plus(LEFT_MS) <= now => Some("its recipient has left"),
+        None if waits_since.plus(UNSEEN_MS) <= now => Some("nobody has seen it for 72 hours"),
+        Some(_) | None => None,
+    }
 }
 
 // === impl Item ===

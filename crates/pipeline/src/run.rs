@@ -173,6 +173,17 @@ impl RunState {
         self.by_id.values().map(|at| self.records[*at].view())
     }
 
+    /// How many tasks are neither merged nor given up.
+    #[must_use]
+    pub fn unsettled_count(&self) -> usize {
+        self.unsettled
+    }
+
+    /// Tasks that are neither merged nor given up.
+    pub fn unsettled(&self) -> impl Iterator<Item = &TaskId> {
+        self.records.iter().filter(|record| !record.is_settled()).map(|record| &record.id)
+    }
+
     /// Tasks between an intent and its outcome (Starting, Merging): at boot, find out what became of each before anything
     /// else, and say it by `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or repeat the merge.
     pub fn in_doubt(&self) -> impl Iterator<Item = TaskView> {

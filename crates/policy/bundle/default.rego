@@ -31,6 +31,7 @@ class_of := {
 	"extend_message": "ack",
 	"cancel_message": "ack",
 	# Files that are one agent's for a while. The book knows who holds what.
+	"reserve_agent": "lease",
 	"reserve_files": "lease",
 	"renew_lease": "lease",
 	"release_files": "lease",

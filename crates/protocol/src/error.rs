@@ -54,7 +54,6 @@ macro_rules! codes {
 
 codes! {
     "agent.ambiguous" Person "several agents could do it and none was named";
-    "agent.isolation-unavailable" Agent "constrained work can't be enforced here";
     "agent.login" Failed "the agent wants somebody to log in first";
     "agent.missing" Agent "the agent's program is not on PATH";
     "agent.protocol" Failed "the agent broke its own protocol";
@@ -98,7 +97,6 @@ codes! {
     "check.bad-baseline" Usage "the file of accepted findings can't be used";
     "check.channel" Failed "the checking child can't be talked to";
     "check.command" Failed "a command that a check was given could not run";
-    "check.failed" Gate "a check found something new";
     "check.foreign-hook" Usage "a hook of somebody else's stands where ours would";
     "check.outside-root" Usage "the path lies outside the work tree";
     "check.path-missing" Usage "a path that was to be checked is not there";

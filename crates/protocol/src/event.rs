@@ -11,6 +11,22 @@ use crate::time::Millis;
 /// Position of an event in the log: dense, from 1.
 pub type Lsn = u64;
 
+/// From where to read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum Place {
+    /// After the event of this number, whatever it is.
+    Lsn(Lsn),
+    /// After the place that a cursor means, if this is still the record that it was made for.
+    Cursor(String),
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::Lsn(0)
+    }
+}
+
 /// Largest facts of one event, in bytes of compact JSON (DESIGN decision 2).
 pub const MAX_FACTS_BYTES: usize = 1024;
 

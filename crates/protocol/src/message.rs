@@ -408,6 +408,13 @@ pub enum MessageEvent {
         /// Bytes of its payload, which the inbox holds again.
         bytes: u64,
     },
+    /// A person, or the end of its time, let a dead message go.
+    MessageDropped {
+        /// Which.
+        id: MessageId,
+        /// Whose.
+        recipient: AgentName,
+    },
     /// A request got its answer.
     RequestReplied {
         /// The request.

@@ -202,6 +202,7 @@ macro_rules! for_each_verb {
             $crate::verb::lease::ListLeases
             $crate::verb::lease::ReleaseFiles
             $crate::verb::lease::RenewLease
+            $crate::verb::lease::ReserveAgent
             $crate::verb::lease::ReserveFiles
             $crate::verb::need::Answer
             $crate::verb::need::Approve

@@ -25,6 +25,10 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub(crate) struct Place {
     folder: TempDir,
     binary: PathBuf,
+    /// Variables of the daemon, beside its home.
+    env: Vec<(&'static str, PathBuf)>,
+    /// Most open files of the daemon, where it has fewer than others.
+    descriptors: Option<u64>,
 }
 
 // === impl Place ===
@@ -32,7 +36,7 @@ pub(crate) struct Place {
 impl Place {
     /// Makes a repository with one commit.
     pub(crate) fn new(binary: &Path) -> anyhow::Result<Self> {
-        let place = Self { folder: TempDir::new()?, binary: binary.to_owned() };
+        let place = Self { folder: TempDir::new()?, binary: binary.to_owned(), env: Vec::new(), descriptors: None };
         for folder in ["home", "state", "repo"] {
             fs::create_dir(place.folder.path().join(folder))?;
         }
@@ -43,6 +47,20 @@ impl Place {
         Ok(place)
     }
 
+    /// Sets a variable for whatever runs here.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &'static str, value: &Path) -> Self {
+        self.env.push((name, value.to_owned()));
+        self
+    }
+
+    /// Allows daemons no more open files than this.
+    #[must_use]
+    pub(crate) fn limited_to(mut self, descriptors: u64) -> Self {
+        self.descriptors = Some(descriptors);
+        self
+    }
+
     /// The repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
@@ -50,7 +68,15 @@ impl Place {
 
     /// A command of the binary in the repository.
     pub(crate) fn switchboard(&self) -> Command {
-        let mut switchboard = command(&self.binary, &self.repo());
+        let mut switchboard = match self.descriptors {
+            None => command(&self.binary, &self.repo()),
+            Some(most) => {
+                let mut shell = command("sh", &self.repo());
+                let line = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+                shell.args(["-c", &line]).arg(&self.binary);
+                shell
+            }
+        };
         self.at_home(&mut switchboard);
         switchboard
     }
@@ -63,6 +89,7 @@ impl Place {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("SWITCHBOARD_WORKER")
+            .envs(self.env.iter().cloned())
     }
 
     /// Starts a daemon and measures until it has answered a first call.

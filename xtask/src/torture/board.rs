@@ -8,11 +8,17 @@ const NOTES: Table = Table {
     name: "notes",
     columns: &[Column::int("lsn"), Column::text("owner"), Column::text("state"), Column::int("weight")],
     key: &["lsn"],
-    indexes: &[&["owner", "state", "lsn"]], sparse: &[],
+    indexes: &[&["owner", "state", "lsn"]],
+    sparse: &[],
 };
 
-const OWNERS: Table =
-    Table { name: "owners", columns: &[Column::text("owner"), Column::int("open")], key: &["owner"], indexes: &[], sparse: &[] };
+const OWNERS: Table = Table {
+    name: "owners",
+    columns: &[Column::text("owner"), Column::int("open")],
+    key: &["owner"],
+    indexes: &[],
+    sparse: &[],
+};
 
 /// The projection.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 use protocol::id::Digest;
@@ -41,6 +41,9 @@ const RUNS: u64 = 4;
 /// States that wait for somebody to open them.
 const QUEUE: usize = 64;
 
+/// How often it is said how far a trial is.
+const SAY: Duration = Duration::from_secs(5);
+
 /// States after which a control that has lost nothing counts as blind.
 const CONTROL: u64 = 3_000;
 
@@ -71,6 +74,27 @@ struct Tally {
     opened: u64,
     kills: u64,
     faults: Vec<String>,
+}
+
+/// Says now and then how far a trial is.
+struct Progress {
+    trial: Trial,
+    wanted: u64,
+    begun: Instant,
+    said: Instant,
+}
+
+// === impl Progress ===
+
+impl Progress {
+    fn say(&mut self, distinct: u64) {
+        if self.said.elapsed() < SAY {
+            return;
+        }
+        self.said = Instant::now();
+        let rate = distinct / self.begun.elapsed().as_secs().max(1);
+        eprintln!("{:?}: {distinct} of {} states, {rate} a second", self.trial, self.wanted);
+    }
 }
 
 /// Tries, prints, and fails when a promise broke or a control is blind.
@@ -109,6 +133,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 fn try_states(trial: Trial, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let mut seen = HashSet::new();
+    let mut progress = Progress { trial, wanted, begun: Instant::now(), said: Instant::now() };
     let each = (wanted / RUNS).max(1);
     for seed in seed.. {
         let left = wanted.saturating_sub(tally.distinct);
@@ -118,14 +143,21 @@ fn try_states(trial: Trial, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
         // A long form takes all that a run has; a short one a part of each.
         let share = if wanted > 20_000 { left } else { left.min(each) };
         let before = tally.distinct;
-        one_run(trial, seed, share, &mut seen, &mut tally)?;
+        one_run(trial, seed, share, &mut seen, &mut tally, &mut progress)?;
         ensure!(tally.distinct > before, "the run of seed {seed} has no state that was not seen before");
     }
     Ok(tally)
 }
 
 /// Records a run and opens states of it.
-fn one_run(trial: Trial, seed: u64, share: u64, seen: &mut HashSet<Digest>, tally: &mut Tally) -> anyhow::Result<()> {
+fn one_run(
+    trial: Trial,
+    seed: u64,
+    share: u64,
+    seen: &mut HashSet<Digest>,
+    tally: &mut Tally,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
     let folder = scratch::folder()?;
     let recording = tape::start(folder.path(), None);
     let plan = Plan { seed, steps: STEPS, is_careless: trial == Trial::Careless };
@@ -148,14 +180,21 @@ fn one_run(trial: Trial, seed: u64, share: u64, seen: &mut HashSet<Digest>, tall
             scope.spawn(move || open_all(receiver, folder.path(), history, watch, trial, seed));
         }
         let (mut disk, mut promised, mut next) = (Disk::default(), Promised::default(), 0);
+        let mut asked = HashSet::new();
         for (at, op) in recorded.ops.iter().enumerate() {
             disk.step(&recorded.ops, obeys_sync);
             promised.take(op);
             while let Some((_, cut)) = candidates.get(next).filter(|(point, _)| *point == at) {
                 next += 1;
                 let image = disk.image(&recorded.ops, *cut);
-                let is_new = seen.insert(image.digest());
-                tally.distinct += u64::from(is_new);
+                let digest = image.digest();
+                tally.distinct += u64::from(seen.insert(digest));
+                // The same disk is opened again only where more is promised of it.
+                let must = if *cut == Cut::Nothing { promised.written } else { promised.synced };
+                if !asked.insert((digest, must, promised.epoch)) {
+                    continue;
+                }
+                progress.say(tally.distinct);
                 tally.kills += u64::from(*cut == Cut::Nothing);
                 if sender.send(State { image, promised, cut: *cut, at }).is_err() {
                     bail!("nobody opens states any more");

@@ -97,15 +97,14 @@ impl Receipt {
     #[must_use]
     pub fn held(message: &str, now: Millis) -> Self {
         let summary = "Message waits for a person's yes: sign it, or send it as request_review".to_owned();
-        Self::new(message, Status::NeedsClarification, summary, now)
+        let held = Failure::new("file.held", "a person has to say yes").hint("switchboard needs");
+        Self { error: Some(said(&held)), ..Self::new(message, Status::NeedsClarification, summary, now) }
     }
 
     /// The message was refused.
     #[must_use]
     pub fn refused(message: &str, failure: &Failure, now: Millis) -> Self {
-        let error = format!("{failure}");
-        let error = if failure.hint.is_empty() { error } else { format!("{error}; {}", failure.hint) };
-        Self { error: Some(error), ..Self::new(message, Status::Error, "Message refused".to_owned(), now) }
+        Self { error: Some(said(failure)), ..Self::new(message, Status::Error, "Message refused".to_owned(), now) }
     }
 
     fn new(message: &str, status: Status, summary: String, now: Millis) -> Self {
@@ -120,4 +119,8 @@ impl Receipt {
     pub fn to_file(&self) -> Result<(String, String), serde_json::Error> {
         Ok((format!("{}.json", self.id), serde_json::to_string_pretty(self)? + "\n"))
     }
+}
+
+fn said(failure: &Failure) -> String {
+    if failure.hint.is_empty() { failure.to_string() } else { format!("{failure}; {}", failure.hint) }
 }

@@ -60,7 +60,7 @@ fn line(conflict: &Conflict) -> String {
             if more > 0 { format!("{shown} and {more} more") } else { shown }
         }
         Resource::Unit(unit) => format!("unit {unit}"),
-        Resource::Terminal(agent) => format!("the terminal of {agent}"),
+        Resource::Terminal(agent) => agent.to_string(),
     };
     let why = if lease.reason.is_empty() { String::new() } else { format!(" ({})", lease.reason) };
     format!("held by {} for {}: {} on {on}{why}", lease.holder, for_how_long(lease.left_ms), lease.mode.as_str())

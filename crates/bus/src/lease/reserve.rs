@@ -1,10 +1,10 @@
-//! `reserve_files`: all of a set, or nothing of it.
+//! `reserve_files`: all of a set, or nothing of it. `reserve_agent`: an agent to oneself, which is the lock that a dispatch to it meets.
 
 use pipeline::lease::{Ask, Verdict};
 use protocol::error::Failure;
 use protocol::event::MAX_FACTS_BYTES;
-use protocol::lease::{DEFAULT_TTL_S, Lease, LeaseEvent, LeaseId, Resource};
-use protocol::verb::lease::{ReserveFilesReply, ReserveFilesRequest};
+use protocol::lease::{DEFAULT_TTL_S, Lease, LeaseEvent, LeaseId, Mode, Resource};
+use protocol::verb::lease::{ReserveAgentReply, ReserveAgentRequest, ReserveFilesReply, ReserveFilesRequest};
 use serde_json::json;
 use store::Guard;
 
@@ -13,7 +13,7 @@ use super::{keyed, refusal, span};
 use crate::agents::AGENTS;
 use crate::error::refuse;
 use crate::leases::LEASES;
-use crate::{Asker, Error, repeated};
+use crate::{Asker, Error, addressee, repeated};
 
 /// Longest reason in bytes.
 const MAX_REASON_BYTES: usize = 200;
@@ -36,13 +36,28 @@ impl LeaseBook {
         fresh: LeaseId,
     ) -> Result<ReserveFilesReply, Error> {
         let span = span(request.ttl_seconds.unwrap_or(DEFAULT_TTL_S))?;
-        if request.reason.len() > MAX_REASON_BYTES || request.reason.chars().any(char::is_control) {
-            let what = format!("a reason is one line of at most {MAX_REASON_BYTES} bytes");
-            return refuse(Failure::new("request.bad-args", what));
-        }
+        check_reason(&request.reason)?;
         let ask =
             Ask::new(asker.name.clone(), Resource::Files(request.globs), request.mode, span).map_err(refusal::unfit)?;
         Ok(ReserveFilesReply { lease: self.reserve(asker, &ask, &request.reason, fresh).await? })
+    }
+
+    /// Reserves an agent: others' `execute` and `delegate_task` are refused with `bus.recipient-locked` until the lease is over.
+    ///
+    /// # Errors
+    /// Those of [`reserve_files`](Self::reserve_files); `bus.unknown-recipient` or `bus.recipient-closed` for an agent that is not there.
+    pub async fn reserve_agent(
+        &self,
+        asker: &Asker,
+        request: ReserveAgentRequest,
+        fresh: LeaseId,
+    ) -> Result<ReserveAgentReply, Error> {
+        let span = span(request.ttl_seconds.unwrap_or(DEFAULT_TTL_S))?;
+        check_reason(&request.reason)?;
+        let agent = addressee::recipient(&self.store, &request.agent)?.name;
+        let ask = Ask::new(asker.name.clone(), Resource::Terminal(agent), Mode::Exclusive, span);
+        let ask = ask.map_err(refusal::unfit)?;
+        Ok(ReserveAgentReply { lease: self.reserve(asker, &ask, &request.reason, fresh).await? })
     }
 
     /// Reserves anything: files, a unit, a terminal.
@@ -80,6 +95,14 @@ impl LeaseBook {
             }
         }
     }
+}
+
+fn check_reason(reason: &str) -> Result<(), Error> {
+    if reason.len() > MAX_REASON_BYTES || reason.chars().any(char::is_control) {
+        let what = format!("a reason is one line of at most {MAX_REASON_BYTES} bytes");
+        return refuse(Failure::new("request.bad-args", what));
+    }
+    Ok(())
 }
 
 /// The lease as it will stand; a new one has no token yet.

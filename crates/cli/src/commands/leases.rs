@@ -53,7 +53,7 @@ fn row(lease: &Lease) -> [String; 6] {
     let on = match &lease.resource {
         Resource::Files(globs) => globs.join(", "),
         Resource::Unit(unit) => format!("unit {unit}"),
-        Resource::Terminal(agent) => format!("terminal of {agent}"),
+        Resource::Terminal(agent) => agent.to_string(),
     };
     let seconds = lease.left_ms.div_ceil(1_000);
     let left = format!("{}:{:02}:{:02}", seconds / 3_600, seconds % 3_600 / 60, seconds % 60);

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     all: bool,
 }
 
-/// Allow what a worker or a message file asks for, once
+/// Allow what a worker or a message file asks for, once; or put a dead letter back
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: approve")]
 pub(crate) struct ApproveArgs {
@@ -26,7 +26,7 @@ pub(crate) struct ApproveArgs {
     id: String,
 }
 
-/// Refuse what a worker or a message file asks for
+/// Refuse what a worker or a message file asks for; or let a dead letter go
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: deny")]
 pub(crate) struct DenyArgs {
@@ -107,5 +107,5 @@ pub(crate) fn show(need: &Need, out: &mut Output) {
     }
     out.line(format!("    switchboard approve {}", need.id));
     out.line(format!("    switchboard deny {}", need.id));
-    out.line(format!("    refused by itself at {}", need.expires_at));
+    out.line(format!("    settled by itself at {}", need.expires_at));
 }

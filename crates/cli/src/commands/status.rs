@@ -35,6 +35,11 @@ fn show(status: &GetStatusReply, out: &mut Output) {
         counted(status.agents, "agent"),
         counted(status.unread, "message")
     ));
+    for mail in &status.unseen {
+        let count = counted(mail.count, "message");
+        let line = format!("unseen      {} by {}, the oldest since {}", count, mail.agent, mail.since);
+        out.line(out.paint(Tone::Notice, &line));
+    }
     out.line(format!("record      {} events", status.lsn));
     if status.runs.is_empty() {
         out.line("runs        none yet: switchboard run PLAN");

@@ -168,12 +168,10 @@ fn send_approved(desk: &Desk, file: &MessageFile, from: &str) -> Result<(), Fail
     }
     join(desk, &file.sender)?;
     let asker = bus::Asker {
-        name: caller.name,
         is_verified: false,
-        is_person: false,
-        idempotency: None,
         root: Some(desk.verbs.place.root.clone()),
         limits: desk.verbs.limits,
+        ..bus::Asker::named(caller.name)
     };
     let request =
         serde_json::from_value(args(desk, file)?).map_err(|error| Failure::new("internal.bug", error.to_string()))?;

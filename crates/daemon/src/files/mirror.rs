@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 
 use bus::files::Folder;
 use protocol::agent::{Agent, AgentKind};
+use protocol::error::Failure;
 use protocol::event::{Event, Lsn};
+use protocol::time::Millis;
+use protocol::verb::run::RunSummary;
 use serde_json::{Map, Value, json};
 use store::Filter;
 
@@ -69,7 +72,9 @@ impl Mirror {
         }
         self.last = Some(Instant::now());
         self.head = head;
-        let state = serde_json::to_string_pretty(&state(&bus::roster(&desk.verbs.store)?))? + "\n";
+        let team = Team { agents: bus::roster(&desk.verbs.store)?, teams: bus::teams(&desk.verbs.store)? };
+        let runs = desk.verbs.dispatch.runs(1).map_err(Failure::from)?;
+        let state = serde_json::to_string_pretty(&state(&team, runs.first()))? + "\n";
         if state != self.state || !root.has("state.json") {
             root.replace("state.json", state.as_bytes())?;
             self.state = state;
@@ -167,28 +172,55 @@ fn redact(value: &Value) -> Value {
     }
 }
 
-/// The prior system's shape. What the product keeps elsewhere (workflows, plans) is there and empty.
-fn state(roster: &[Agent]) -> Value {
+/// Who is there.
+struct Team {
+    agents: Vec<Agent>,
+    teams: Vec<protocol::team::Team>,
+}
+
+/// The prior system's shape. The session is the newest run; what the product has no word for yet (workflows) is there and empty.
+fn state(team: &Team, run: Option<&RunSummary>) -> Value {
     let (mut terminals, mut chats) = (Map::new(), Map::new());
-    for agent in roster {
+    for agent in &team.agents {
+        let of =
+            |team: &&protocol::team::Team| team.members.iter().any(|member| member.folded() == agent.name.folded());
+        let friendly = if agent.friendly_name.is_empty() { agent.name.as_str() } else { &agent.friendly_name };
         let common = json!({ "role": agent.role, "status": agent.status, "statusMessage": agent.status_message,
-            "friendlyName": agent.name, "lastSeen": agent.last_seen.to_string(), "unread": agent.unread });
+            "friendlyName": friendly, "icon": agent.icon, "color": agent.color, "lastSeen": agent.last_seen.to_string(),
+            "team": team.teams.iter().find(of).map(|team| &team.name), "activeWorkflow": null, "unread": agent.unread });
         let Value::Object(mut entry) = common else { continue };
         match agent.kind {
             AgentKind::Terminal => {
-                entry.insert("purpose".to_owned(), json!(agent.capabilities.join(" ")));
+                entry.insert("purpose".to_owned(), json!(agent.purpose));
+                entry.insert("pid".to_owned(), json!(agent.pid));
                 terminals.insert(agent.name.to_string(), Value::Object(entry));
             }
             AgentKind::Chat | AgentKind::Worker | AgentKind::Person => {
                 entry.insert("type".to_owned(), json!(agent.kind));
+                entry.insert("interface".to_owned(), json!(agent.interface));
                 entry.insert("capabilities".to_owned(), json!(agent.capabilities));
                 chats.insert(agent.name.to_string(), Value::Object(entry));
             }
         }
     }
+    let teams: Map<String, Value> = team.teams.iter().map(|team| (team.name.folded(), of_team(team))).collect();
+    json!({ "session": session(run), "context": {}, "tasks": [], "teams": teams, "terminals": terminals, "chatAgents": chats })
+}
+
+fn of_team(team: &protocol::team::Team) -> Value {
+    json!({ "name": team.name, "members": team.members, "isComposite": team.is_composite,
+        "capabilities": team.capabilities, "createdAt": team.created_at.to_string() })
+}
+
+fn session(run: Option<&RunSummary>) -> Value {
+    let is_live = run.is_some_and(|run| run.state == "running");
+    let time = |at: Option<Millis>| at.map(|at| at.to_string());
     json!({
-        "session": { "id": null, "activeWorkflow": null, "suspendedWorkflows": [], "status": "IDLE" },
-        "context": {}, "tasks": [], "teams": {}, "terminals": terminals, "chatAgents": chats,
+        "id": run.map(|run| &run.run), "status": if is_live { "IN_PROGRESS" } else { "IDLE" },
+        "startTime": time(run.map(|run| run.started_at)), "endTime": time(run.and_then(|run| run.ended_at)),
+        "lastOutcome": run.filter(|_| !is_live).map(|run| &run.state),
+        "activeWorkflow": null, "suspendedWorkflows": [], "activePersona": null, "currentStep": 0,
+        "activeWorkflowPhase": 0, "workflowToolInvocations": [],
     })
 }
 

@@ -64,6 +64,11 @@ impl Call<'_> {
             lease::RenewLease::NAME => {
                 value::<lease::RenewLease>(book.renew_lease(&asker, typed::<lease::RenewLease>(args)?).await?)
             }
+            lease::ReserveAgent::NAME => {
+                let fresh = LeaseId::from_bits(self.fresh_bits()?);
+                let request = typed::<lease::ReserveAgent>(args)?;
+                value::<lease::ReserveAgent>(book.reserve_agent(&asker, request, fresh).await?)
+            }
             _ => {
                 let mut request = typed::<lease::ReserveFiles>(args)?;
                 for glob in &mut request.globs {

@@ -91,7 +91,13 @@ impl Dispatch {
         let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
-        let committed = inner.store.commit(batch).await?;
+        // Before the record says so: who is there must not be taken for somebody who has left.
+        inner.set_crew(&run_plan.run, agents.iter().map(|agent| agent.name.folded()).collect());
+        let committed = inner.store.commit(batch).await;
+        if committed.as_ref().map_or(true, |committed| committed.repeated) {
+            inner.set_crew(&run_plan.run, BTreeSet::new());
+        }
+        let committed = committed?;
         inner.crash("run-recorded");
         let reply: StartRunReply = serde_json::from_value(committed.reply).map_err(shape("a reply"))?;
         if let Some(run) = &reply.run

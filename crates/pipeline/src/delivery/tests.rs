@@ -97,3 +97,15 @@ fn the_backoff_doubles_up_to_a_minute_give_or_take_a_tenth() {
         }
     }
 }
+
+#[test]
+fn what_nobody_has_seen_is_given_up_after_three_days_and_mail_for_somebody_who_left_after_ten_minutes() {
+    let (sent, minute) = (NOW, 60_000);
+    let after = |minutes: i64| sent.plus(minutes * minute);
+
+    let here = [abandoned(sent, None, after(72 * 60 - 1)), abandoned(sent, None, after(72 * 60))];
+    let left = [abandoned(sent, Some(after(5)), after(14)), abandoned(sent, Some(after(5)), after(15))];
+
+    assert_eq!(here.map(|why| why.is_some()), [false, true]);
+    assert_eq!(left, [None, Some("its recipient has left")]);
+}

@@ -54,7 +54,7 @@ impl RunState {
         record.losses += 1;
         record.resume = true;
         if record.losses >= MAX_LOSSES {
-            let reason = format!("{MAX_LOSSES} workers were lost; the last: {reason}");
+            let reason = format!("{MAX_LOSSES} workers were lost; the last: {reason} [worker.lost]");
             return self.block(at, reason);
         }
         self.await_dependencies(at);
@@ -62,7 +62,7 @@ impl RunState {
     }
 
     pub(super) fn refuse_unchanged(&mut self, at: usize) -> Consequences {
-        let reason = "the agent said it was done, but no file had changed".to_owned();
+        let reason = "the agent said it was done, but no file had changed [dispatch.no-change]".to_owned();
         self.refuse(at, RefusalCause::NothingChanged, vec![reason])
     }
 

@@ -80,6 +80,24 @@ impl Record {
         matches!(self.state, TaskState::Starting { .. } | TaskState::Merging { .. })
     }
 
+    /// Merged or given up.
+    pub(super) fn is_settled(&self) -> bool {
+        match &self.state {
+            TaskState::Merged { .. } | TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped => {
+                true
+            }
+            TaskState::Pending
+            | TaskState::Ready
+            | TaskState::Starting { .. }
+            | TaskState::Working { .. }
+            | TaskState::Capturing { .. }
+            | TaskState::Captured { .. }
+            | TaskState::Gating { .. }
+            | TaskState::Passed { .. }
+            | TaskState::Merging { .. } => false,
+        }
+    }
+
     /// The worker whose process may be running.
     pub(super) fn live_worker(&self) -> Option<&WorkerId> {
         match &self.state {

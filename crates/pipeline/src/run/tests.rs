@@ -284,7 +284,7 @@ fn lost_workers_are_no_attempts_but_the_third_blocks() {
 
     assert_eq!(
         run.view("1.1").state,
-        TaskState::Blocked { reason: "3 workers were lost; the last: killed".to_owned() }
+        TaskState::Blocked { reason: "3 workers were lost; the last: killed [worker.lost]".to_owned() }
     );
 }
 

@@ -38,6 +38,33 @@ verb! {
     ReserveFilesRequest => ReserveFilesReply
 }
 
+/// Which agent, and for how long.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReserveAgentRequest {
+    /// Its name.
+    pub agent: AgentName,
+    /// Seconds; 3,600 by default, 86,400 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds: Option<u64>,
+    /// Why, for those who have to wait.
+    #[serde(default)]
+    pub reason: String,
+}
+
+/// The lease on the agent.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReserveAgentReply {
+    /// What you hold; keep its id and token.
+    pub lease: Lease,
+}
+
+verb! {
+    /// Have an agent to yourself: until you release the lease, execute and delegate_task reach it from you and from people only.
+    ReserveAgent = "reserve_agent", Synced, tool: false,
+    ReserveAgentRequest => ReserveAgentReply
+}
+
 /// Which lease, and for how long from now.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::run::RunSummary;
 use super::verb;
-use crate::event::Event;
-use crate::id::Digest;
+use crate::event::{Event, Place};
+use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
 /// Nothing to say.
@@ -38,8 +38,25 @@ pub struct GetStatusReply {
     pub agents: u64,
     /// Unacknowledged messages.
     pub unread: u64,
+    /// Messages that came to nothing and wait for a person; they are among `needs`.
+    #[serde(default)]
+    pub dead: u64,
+    /// Agents that have not seen mail for more than ten minutes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<UnseenMail>,
     /// Runs, newest first, at most 20.
     pub runs: Vec<RunSummary>,
+}
+
+/// Mail that its recipient has not seen for more than ten minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnseenMail {
+    /// Whose.
+    pub agent: AgentName,
+    /// How many messages, counted up to 100.
+    pub count: u64,
+    /// Since when the oldest one waits.
+    pub since: Millis,
 }
 
 verb! {
@@ -52,9 +69,9 @@ verb! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadEventsRequest {
-    /// Events after this position.
+    /// Events after this place: the cursor of the last answer, a number, `start` (unless said otherwise) or `now`.
     #[serde(default)]
-    pub after: u64,
+    pub after: Place,
     /// Only of these kinds; all when empty.
     #[serde(default)]
     pub kinds: Vec<String>,
@@ -78,7 +95,7 @@ pub struct ReadEventsReply {
     /// The events.
     pub events: Vec<Event>,
     /// Pass this as `after` to read on: all up to here was looked at.
-    pub cursor: u64,
+    pub cursor: String,
     /// Last position of the log.
     pub head: u64,
 }

@@ -34,14 +34,8 @@ struct Bus {
 }
 
 fn asker(name: &str) -> Asker {
-    Asker {
-        name: AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0)),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: Limits { messages: 1 << 40, bytes: 1 << 40 },
-    }
+    let name = AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0));
+    Asker { limits: Limits { messages: 1 << 40, bytes: 1 << 40 }, ..Asker::named(name) }
 }
 
 fn failed(error: bus::Error) -> anyhow::Error {

@@ -318,14 +318,8 @@ fn finish(mut future: Pin<Box<dyn Future<Output = Answer>>>) -> Answer {
 }
 
 fn asker(name: &str) -> Asker {
-    Asker {
-        name: AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0)),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: Limits { messages: 12, bytes: 1 << 20 },
-    }
+    let name = AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0));
+    Asker { limits: Limits { messages: 12, bytes: 1 << 20 }, ..Asker::named(name) }
 }
 
 fn code(error: bus::Error) -> String {

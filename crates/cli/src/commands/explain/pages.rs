@@ -10,7 +10,6 @@ macro_rules! pages {
 
 pages! {
     "agent.ambiguous"
-    "agent.isolation-unavailable"
     "agent.login"
     "agent.missing"
     "agent.protocol"
@@ -54,7 +53,6 @@ pages! {
     "check.bad-baseline"
     "check.channel"
     "check.command"
-    "check.failed"
     "check.foreign-hook"
     "check.outside-root"
     "check.path-missing"

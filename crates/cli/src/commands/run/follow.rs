@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use protocol::error::{Exit, Failure};
-use protocol::event::Event;
+use protocol::event::{Event, Place};
 use protocol::id::RunId;
 use protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest};
 use protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
@@ -42,6 +42,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     let bar = bar(context);
     let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
     let teller = Teller::new(run, &before);
+    let cursor = Place::Lsn(cursor);
     let mut watch = Watch { client, run, cursor, signals, bar, teller, interrupted: None };
     let left = watch.until_the_end(context);
     watch.bar.finish_and_clear();
@@ -54,7 +55,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
 struct Watch<'a> {
     client: Client,
     run: &'a RunId,
-    cursor: u64,
+    cursor: Place,
     signals: Signals,
     bar: ProgressBar,
     teller: Teller<'a>,
@@ -69,11 +70,12 @@ impl Watch<'_> {
         let mut is_running = self.get()?.summary.state == "running";
         loop {
             let reply = self.look(context)?;
-            self.cursor = reply.cursor;
+            let is_all = reply.events.len() < PAGE as usize;
+            self.cursor = Place::Cursor(reply.cursor);
             for event in &reply.events {
                 self.tell(event, context);
             }
-            if self.teller.has_ended() || !is_running && reply.cursor >= reply.head {
+            if self.teller.has_ended() || !is_running && is_all {
                 return Ok(None);
             }
             if let Some(ending) = self.heed_signals(context)? {
@@ -91,7 +93,7 @@ impl Watch<'_> {
 
     fn look(&mut self, context: &Context) -> Result<ReadEventsReply, Failure> {
         let request = ReadEventsRequest {
-            after: self.cursor,
+            after: self.cursor.clone(),
             limit: Some(PAGE),
             wait_ms: LOOK_MS,
             with_bodies: true,

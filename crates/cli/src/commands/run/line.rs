@@ -277,6 +277,7 @@ fn of_message(fact: MessageEvent, event: &Event) -> Vec<String> {
         | MessageEvent::MessageReturned { .. }
         | MessageEvent::MessageDone { .. }
         | MessageEvent::MessageRevived { .. }
+        | MessageEvent::MessageDropped { .. }
         | MessageEvent::RequestReplied { .. } => Vec::new(),
     }
 }

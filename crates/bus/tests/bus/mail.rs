@@ -1,10 +1,9 @@
 //! The bus on a store in memory: what is accepted, refused, seen and acknowledged.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use bus::{
     Asker, Error, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
 };
-use protocol::id::{AgentName, Digest, MessageId};
+use protocol::id::{Digest, MessageId};
 use protocol::message::DeliveryState;
 use protocol::verb::agent::{RegisterAgentRequest, SetAgentStatusRequest};
 use protocol::verb::bus::{
@@ -12,27 +11,10 @@ use protocol::verb::bus::{
 };
 use store::{Clock, Idempotency, Store};
 
+use crate::fixtures::{asker, code, name, person};
+
 fn store() -> Store {
     Store::in_memory(bus::projections(), Clock::system())
-}
-
-fn name(text: &str) -> AgentName {
-    AgentName::new(text).unwrap()
-}
-
-fn asker(text: &str) -> Asker {
-    Asker {
-        name: name(text),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: bus::Limits::default(),
-    }
-}
-
-fn person() -> Asker {
-    Asker { is_person: true, ..asker("anna") }
 }
 
 async fn join(store: &Store, who: &str) {
@@ -46,10 +28,6 @@ fn to(recipient: &str, payload: &str) -> SendMessageRequest {
 
 async fn send(store: &Store, from: &str, request: SendMessageRequest, fresh: u64) -> Result<SendMessageReply, Error> {
     send_message(store, &asker(from), request, MessageId::from_bits(fresh)).await
-}
-
-fn code(error: Error) -> String {
-    protocol::error::Failure::from(error).code
 }
 
 fn inbox() -> CheckInboxRequest {

@@ -1,5 +1,4 @@
 //! The auth envelope: known answers, and everything that is not to be believed.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use bus::auth::{Envelope, Fields, Key, Keys, payload_hash, sign, verify};
 use proptest::prelude::*;

@@ -1,5 +1,4 @@
 //! Message files: what parses, what is refused, what the folders keep off, what the record remembers.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -9,14 +8,16 @@ use bus::files::{
     due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written, outstanding,
     render, settle_held, stage, take, waiting_without_file, was_written,
 };
-use bus::{Asker, Error, message, register_agent, send_message};
+use bus::{message, register_agent, send_message};
 use proptest::prelude::*;
 use protocol::error::Failure;
-use protocol::id::{AgentName, MessageId, NeedId};
+use protocol::id::{MessageId, NeedId};
 use protocol::message::{Action, DeliveryState};
 use protocol::time::Millis;
 use serde_json::{Value, json};
 use store::{ManualClock, Store};
+
+use crate::fixtures::{asker, code, name};
 
 const NOW: Millis = Millis(1_795_303_000_000);
 
@@ -192,21 +193,6 @@ fn store() -> (Store, ManualClock) {
     (Store::in_memory(bus::projections(), clock.clock()), clock)
 }
 
-fn name(text: &str) -> AgentName {
-    AgentName::new(text).unwrap()
-}
-
-fn asker(text: &str) -> Asker {
-    Asker {
-        name: name(text),
-        is_verified: false,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: bus::Limits::default(),
-    }
-}
-
 async fn join(store: &Store, who: &str) {
     register_agent(store, &asker(who), serde_json::from_value(json!({ "name": who })).unwrap()).await.unwrap();
 }
@@ -220,10 +206,6 @@ async fn send(store: &Store, file: &MessageFile) {
 
 fn proof(nonce: &str) -> Proof {
     Proof { key_id: "key_1".to_owned(), nonce: nonce.to_owned(), until: NOW.plus(1000), is_whole: true }
-}
-
-fn code(error: Error) -> String {
-    Failure::from(error).code
 }
 
 #[tokio::test]

@@ -1,88 +1,14 @@
 //! The queue behind an inbox, under a clock that the test moves: leases, redelivery, dead letters, time to live, lanes, requests, the feed.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use bus::{
-    Asker, Error, Limits, ack_message, cancel_message, check_inbox, dead, extend_message, list_messages, nak_message,
-    read_inbox_events, receive_messages, register_agent, revive_message, send_message, send_request, sweep,
+    Asker, Limits, ack_message, cancel_message, check_inbox, dead, extend_message, nak_message, read_inbox_events,
+    receive_messages, register_agent, revive_message, send_request, sweep,
 };
-use protocol::error::Failure;
-use protocol::id::{AgentName, MessageId};
+use protocol::id::MessageId;
 use protocol::message::{DeliveryState, Message, QueueState};
-use protocol::time::Millis;
-use protocol::verb::bus::SendMessageReply;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::{ManualClock, Store};
 
-const START: Millis = Millis(1_772_186_400_000);
-
-struct World {
-    store: Store,
-    clock: ManualClock,
-    next: std::cell::Cell<u64>,
-}
-
-impl World {
-    async fn with(names: &[&str]) -> Self {
-        let clock = ManualClock::at(START);
-        let store = Store::in_memory(bus::projections(), clock.clock());
-        let world = Self { store, clock, next: std::cell::Cell::new(1) };
-        for name in names {
-            register_agent(&world.store, &asker(name), args(json!({ "name": name }))).await.unwrap();
-        }
-        world
-    }
-
-    async fn try_send(&self, from: &Asker, message: Value) -> Result<SendMessageReply, Error> {
-        self.next.set(self.next.get() + 1);
-        send_message(&self.store, from, args(message), MessageId::from_bits(self.next.get())).await
-    }
-
-    async fn send(&self, from: &str, message: Value) -> SendMessageReply {
-        self.try_send(&asker(from), message).await.unwrap()
-    }
-
-    async fn receive(&self, who: &str, request: Value) -> Vec<Message> {
-        receive_messages(&self.store, &asker(who), args(request)).await.unwrap().messages
-    }
-
-    async fn ack(&self, who: &str, message: &Message) -> Result<(), String> {
-        let request = args(json!({ "id": message.id, "lease_token": message.lease_token }));
-        ack_message(&self.store, &asker(who), request).await.map(drop).map_err(code)
-    }
-
-    fn show(&self, id: &MessageId) -> Message {
-        let all = list_messages(&self.store, &args(json!({}))).unwrap().messages;
-        all.into_iter().find(|message| message.id == *id).unwrap()
-    }
-
-    async fn outbox(&self, who: &str) -> Vec<Message> {
-        check_inbox(&self.store, &asker(who), args(json!({ "box": "outbox" }))).await.unwrap().messages
-    }
-}
-
-fn args<T: DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).unwrap()
-}
-
-fn asker(name: &str) -> Asker {
-    Asker {
-        name: AgentName::new(name).unwrap(),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: Limits::default(),
-    }
-}
-
-fn person() -> Asker {
-    Asker { is_person: true, ..asker("anna") }
-}
-
-fn code(error: Error) -> String {
-    Failure::from(error).code
-}
+use crate::fixtures::{START, World, args, asker, code, person};
 
 fn texts(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(|message| message.payload.as_str()).collect()

@@ -1,5 +1,4 @@
 //! The book of leases on both stores: who holds what, for how long, and what a restart makes of it.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,12 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bus::{Asker, Error, LeaseBook, Uptime, departure, register_agent};
 use protocol::error::Failure;
-use protocol::id::{AgentName, Digest};
+use protocol::id::Digest;
 use protocol::lease::{Lease, LeaseId};
 use protocol::time::Millis;
 use protocol::verb::lease::{ListLeasesRequest, ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
 use serde_json::{Value, json};
 use store::{Batch, Config, Idempotency, ManualClock, Query, Scope, Store};
+
+use crate::fixtures::{asker, failure, name, person};
 
 const HOUR: u64 = 3_600_000;
 const DAY: i64 = 24 * 3_600_000;
@@ -112,28 +113,9 @@ impl World {
     }
 }
 
-fn name(text: &str) -> AgentName {
-    AgentName::new(text).unwrap()
-}
-
-fn asker(text: &str) -> Asker {
-    Asker {
-        name: name(text),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: bus::Limits::default(),
-    }
-}
-
 fn keyed(who: &str, key: &str, verb: &'static str) -> Asker {
     let key = Idempotency { key: key.to_owned(), caller: who.to_owned(), verb, args: Digest::of(key.as_bytes()) };
     Asker { idempotency: Some(key), ..asker(who) }
-}
-
-fn person() -> Asker {
-    Asker { is_person: true, ..asker("user") }
 }
 
 fn files(request: Value) -> ReserveFilesRequest {
@@ -142,10 +124,6 @@ fn files(request: Value) -> ReserveFilesRequest {
 
 fn src() -> Value {
     json!({ "globs": ["src/**"] })
-}
-
-fn failure<T: std::fmt::Debug>(answer: Result<T, Error>) -> Failure {
-    answer.unwrap_err().into()
 }
 
 fn code<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
@@ -450,4 +428,28 @@ impl World {
     async fn live_count(&self) -> u64 {
         self.book.list_leases(&ListLeasesRequest::default()).await.unwrap().total
     }
+}
+
+#[tokio::test]
+async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_others_may_still_write() {
+    let world = World::memory().await;
+    let request = |value: Value| serde_json::from_value(value).unwrap();
+    let send = async |from: &Asker, action: &str, number| {
+        let metadata = json!({ "no_cooldown": true });
+        let message = json!({ "recipient": "carl", "payload": "x", "action": action, "metadata": metadata });
+        let sent = bus::send_message(&world.store, from, serde_json::from_value(message).unwrap(), number).await;
+        sent.map(drop).map_err(|error| Failure::from(error).code)
+    };
+    let id = |bits| protocol::id::MessageId::from_bits(bits);
+
+    let held =
+        world.book.reserve_agent(&asker("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;
+
+    assert_eq!(send(&asker("ben"), "execute", id(1)).await, Err("bus.recipient-locked".to_owned()));
+    assert_eq!(send(&asker("ben"), "status_update", id(2)).await, Ok(()));
+    assert_eq!(send(&asker("Ada"), "execute", id(3)).await, Ok(()));
+    assert_eq!(send(&person(), "execute", id(4)).await, Ok(()));
+    let release = ReleaseFilesRequest { lease: Some(held.unwrap().lease.id), token: None };
+    world.book.release_files(&asker("ada"), release).await.unwrap();
+    assert_eq!(send(&asker("ben"), "execute", id(5)).await, Ok(()));
 }

@@ -1,12 +1,11 @@
 //! Seeded histories of many holders and several books over one log: who waits, who is late, clocks that jump, daemons that
 //! end. The checker knows nothing of the book but the log, and of globs only which paths they cover.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bus::{Asker, Error, LeaseBook, Uptime, departure, register_agent};
+use bus::{Error, LeaseBook, Uptime, departure, register_agent};
 use pipeline::paths::Pattern;
 use protocol::error::Failure;
 use protocol::id::AgentName;
@@ -14,6 +13,8 @@ use protocol::lease::{Lease, LeaseEvent, LeaseId, Mode, Resource};
 use protocol::time::Millis;
 use protocol::verb::lease::{ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
 use store::{Batch, Filter, ManualClock, Scope, Store};
+
+use crate::fixtures::asker;
 
 /// Seeds of a quick run.
 const SEEDS: u64 = 250;
@@ -179,11 +180,6 @@ impl World {
         *self.seen.entry(format!("{what} {word}")).or_default() += 1;
         reply
     }
-}
-
-fn asker(text: &str) -> Asker {
-    let name = AgentName::new(text).unwrap();
-    Asker { name, is_verified: true, is_person: false, idempotency: None, root: None, limits: bus::Limits::default() }
 }
 
 /// A lease as the log tells it.

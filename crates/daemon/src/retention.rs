@@ -1,19 +1,21 @@
-//! What is done from time to time: texts go that nobody needs any more.
+//! Retention: texts go that nobody needs any more.
 
 use std::time::Duration;
 
 use store::Store;
 use tokio_util::sync::CancellationToken;
 
-/// How long after the start, and how often from then on.
-const EVERY: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(10 * 60));
+/// How long after the start, so that the start is not slower for it.
+const FIRST: Duration = Duration::from_secs(60);
 
-/// Keeps house until the daemon ends.
+/// How often from then on.
+const EVERY: Duration = Duration::from_secs(10 * 60);
+
+/// Sweeps from time to time until the daemon ends.
 pub(crate) async fn run(store: Store, stop: CancellationToken) {
-    let mut wait = EVERY.0;
-    while tokio::time::timeout(wait, stop.cancelled()).await.is_err() {
+    let mut look = tokio::time::interval_at(tokio::time::Instant::now() + FIRST, EVERY);
+    while stop.run_until_cancelled(look.tick()).await.is_some() {
         sweep(&store).await;
-        wait = EVERY.1;
     }
 }
 

@@ -1,56 +1,29 @@
 //! Who is on the roster, whom a name means, and who is in which team.
-#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
 use bus::{
     Asker, Error, agent, announce, departure, dismiss_terminals, members, register_agent, register_chat_agent,
     register_terminal, remove_team, resolve, roster, set_agent_status, set_team, teams,
 };
 use protocol::agent::{Agent, AgentKind, Process, Registered};
-use protocol::error::Failure;
-use protocol::id::{AgentName, Digest};
+use protocol::id::Digest;
 use protocol::verb::agent::RegisterAgentReply;
 use serde_json::{Value, json};
 use store::{Batch, Clock, Idempotency, Store};
+
+use crate::fixtures::{args, asker, failure, name, person};
 
 fn store() -> Store {
     Store::in_memory(bus::projections(), Clock::system())
 }
 
-fn name(text: &str) -> AgentName {
-    AgentName::new(text).unwrap()
-}
-
-fn asker(text: &str) -> Asker {
-    Asker {
-        name: name(text),
-        is_verified: true,
-        is_person: false,
-        idempotency: None,
-        root: None,
-        limits: bus::Limits::default(),
-    }
-}
-
-fn person() -> Asker {
-    Asker { is_person: true, ..asker("anna") }
-}
-
-fn request<T: serde::de::DeserializeOwned>(value: Value) -> T {
-    serde_json::from_value(value).unwrap()
-}
-
-fn failure<T: std::fmt::Debug>(answer: Result<T, Error>) -> Failure {
-    answer.unwrap_err().into()
-}
-
 async fn join(store: &Store, said: Value) -> Agent {
     let who = said["name"].as_str().unwrap().to_owned();
-    register_agent(store, &asker(&who), request(said)).await.unwrap().agent
+    register_agent(store, &asker(&who), args(said)).await.unwrap().agent
 }
 
 async fn terminal(store: &Store, said: Value, is_alive: bool) -> Result<RegisterAgentReply, Error> {
-    let process = Process { pid: request(said["pid"].clone()), start: 1, boot: "boot".to_owned() };
-    register_terminal(store, &asker("ada"), request(said), process, move |_| is_alive).await
+    let process = Process { pid: args(said["pid"].clone()), start: 1, boot: "boot".to_owned() };
+    register_terminal(store, &asker("ada"), args(said), process, move |_| is_alive).await
 }
 
 async fn leave(store: &Store, who: &str) {
@@ -63,7 +36,7 @@ async fn what_a_registration_leaves_out_stays_as_it_was() {
     let first =
         json!({ "name": "Shell", "pid": 7, "purpose": "code review", "role": "reviewer", "friendlyName": "eyes" });
     terminal(&store, first, true).await.unwrap();
-    let status = request(json!({ "status": "working", "message": "on it" }));
+    let status = args(json!({ "status": "working", "message": "on it" }));
     set_agent_status(&store, &asker("shell"), status).await.unwrap();
 
     let again = terminal(&store, json!({ "name": "shell", "pid": 7, "color": "red" }), true).await.unwrap();
@@ -87,7 +60,7 @@ async fn styles_follow_kind_and_purpose_until_somebody_says_others() {
         assert_eq!((reply.agent.icon.as_str(), reply.agent.color.as_str()), (icon, color), "{purpose}");
     }
 
-    let chat = request(json!({ "name": "carl", "interface": "editor" }));
+    let chat = args(json!({ "name": "carl", "interface": "editor" }));
     let chat = register_chat_agent(&store, &asker("carl"), chat).await.unwrap().agent;
 
     assert_eq!((chat.icon.as_str(), chat.color.as_str()), ("comment-discussion", "purple"));
@@ -115,7 +88,7 @@ async fn a_name_that_a_token_stands_behind_does_not_become_one_that_anybody_may_
     let worker = announce(&Registered::new(name("coder-1"), AgentKind::Worker), &name("coder-1")).unwrap();
     store.commit(Batch::synced().event(worker)).await.unwrap();
 
-    let as_chat = request(json!({ "name": "coder-1" }));
+    let as_chat = args(json!({ "name": "coder-1" }));
     let refused = failure(register_chat_agent(&store, &asker("coder-1"), as_chat).await);
     let again = join(&store, json!({ "name": "coder-1", "role": "coder" })).await;
 
@@ -124,14 +97,43 @@ async fn a_name_that_a_token_stands_behind_does_not_become_one_that_anybody_may_
 }
 
 #[tokio::test]
+async fn only_a_run_puts_a_worker_on_the_roster() {
+    let store = store();
+
+    let refused = register_agent(&store, &asker("ada"), args(json!({ "name": "ada", "kind": "worker" }))).await;
+
+    assert_eq!(failure(refused).code, "policy.denied");
+}
+
+#[tokio::test]
+async fn a_worker_that_has_nothing_to_do_leaves_and_the_others_stay() {
+    let store = store();
+    for worker in ["busy", "idle"] {
+        let event = announce(&Registered::new(name(worker), AgentKind::Worker), &name(worker)).unwrap();
+        store.commit(Batch::synced().event(event)).await.unwrap();
+    }
+    join(&store, json!({ "name": "chatty" })).await;
+    let is_at_work = |agent: &Agent| agent.name.as_str() == "busy";
+
+    let dismissed = [
+        bus::dismiss_workers(&store, is_at_work).await.unwrap(),
+        bus::dismiss_workers(&store, is_at_work).await.unwrap(),
+    ];
+
+    let left: Vec<_> =
+        roster(&store).unwrap().into_iter().filter(|agent| agent.has_left).map(|agent| agent.name).collect();
+    assert_eq!((dismissed, left), ([1, 0], vec![name("idle")]));
+}
+
+#[tokio::test]
 async fn names_of_the_system_are_nobodys_and_user_is_a_persons() {
     let store = store();
     for reserved in ["session", "Sidebar", "daemon", "user"] {
-        let refused = register_agent(&store, &asker("ada"), request(json!({ "name": reserved }))).await;
+        let refused = register_agent(&store, &asker("ada"), args(json!({ "name": reserved }))).await;
         assert_eq!(failure(refused).code, "bus.reserved-name", "{reserved}");
     }
 
-    register_agent(&store, &person(), request(json!({ "name": "user", "kind": "person" }))).await.unwrap();
+    register_agent(&store, &person(), args(json!({ "name": "user", "kind": "person" }))).await.unwrap();
 
     assert_eq!(resolve(&store, "User").unwrap().kind, AgentKind::Person);
 }
@@ -139,7 +141,7 @@ async fn names_of_the_system_are_nobodys_and_user_is_a_persons() {
 #[tokio::test]
 async fn racing_registrations_get_different_epochs() {
     let store = store();
-    let (ada, said) = (asker("ada"), || request(json!({ "name": "ada" })));
+    let (ada, said) = (asker("ada"), || args(json!({ "name": "ada" })));
 
     let (a, b, c) = tokio::join!(
         register_agent(&store, &ada, said()),
@@ -159,7 +161,7 @@ async fn words_that_are_too_long_together_or_would_steer_a_terminal_are_refused(
     let heavy = json!({ "name": "ada", "role": long, "capabilities": vec![long.clone(); 8] });
     for bad in [heavy, json!({ "name": "ada", "role": "a\u{1b}[2J" }), json!({ "name": "ada", "role": "x".repeat(65) })]
     {
-        let refused = register_agent(&store, &asker("ada"), request(bad)).await;
+        let refused = register_agent(&store, &asker("ada"), args(bad)).await;
         assert_eq!(failure(refused).code, "request.bad-args");
     }
     assert!(roster(&store).unwrap().is_empty());
@@ -172,7 +174,7 @@ async fn a_name_means_an_agent_then_a_role_then_a_second_name() {
     join(&store, json!({ "name": "ben", "role": "reviewer" })).await;
     join(&store, json!({ "name": "Lead 2", "role": "ben" })).await;
     terminal(&store, json!({ "name": "t1", "pid": 1, "friendly_name": "Big Screen" }), true).await.unwrap();
-    let chat = request(json!({ "name": "carl", "alias": "big screen" }));
+    let chat = args(json!({ "name": "carl", "alias": "big screen" }));
     register_chat_agent(&store, &asker("carl"), chat).await.unwrap();
 
     let meant = |text| resolve(&store, text).unwrap().name.to_string();
@@ -210,7 +212,7 @@ async fn who_has_left_is_meant_by_nothing_until_it_registers_again() {
 
     assert_eq!(failure(resolve(&store, "ada")).what, "ada has left");
     assert_eq!(resolve(&store, "coder").unwrap().name, name("ben"));
-    let status = request(json!({ "status": "active" }));
+    let status = args(json!({ "status": "active" }));
     assert_eq!(failure(set_agent_status(&store, &asker("ada"), status).await).code, "bus.not-registered");
     join(&store, json!({ "name": "ada" })).await;
     let back = resolve(&store, "ada").unwrap();
@@ -240,19 +242,19 @@ async fn a_team_is_made_changed_and_removed() {
     }
 
     let made = json!({ "team": "Backend", "members": ["ada", "BEN", "ben"], "capabilities": ["rust"] });
-    let made = set_team(&store, &person(), request(made)).await.unwrap().team;
+    let made = set_team(&store, &person(), args(made)).await.unwrap().team;
     let changed = json!({ "team": "backend", "members": ["ben", "carl"] });
-    let changed = set_team(&store, &person(), request(changed)).await.unwrap().team;
-    remove_team(&store, &person(), request(json!({ "team": "BACKEND" }))).await.unwrap();
+    let changed = set_team(&store, &person(), args(changed)).await.unwrap().team;
+    remove_team(&store, &person(), args(json!({ "team": "BACKEND" }))).await.unwrap();
 
     assert_eq!((made.name.as_str(), made.members), ("Backend", vec![name("ada"), name("ben")]));
     assert_eq!((changed.name.as_str(), changed.members), ("Backend", vec![name("ben"), name("carl")]));
     assert_eq!((changed.capabilities, changed.created_at), (vec![], made.created_at));
     assert!(teams(&store).unwrap().is_empty());
-    let gone = remove_team(&store, &person(), request(json!({ "team": "backend" }))).await;
+    let gone = remove_team(&store, &person(), args(json!({ "team": "backend" }))).await;
     assert_eq!(failure(gone).code, "bus.unknown-team");
     let again = json!({ "team": "backend", "members": ["ada"] });
-    assert_eq!(set_team(&store, &person(), request(again)).await.unwrap().team.members, [name("ada")]);
+    assert_eq!(set_team(&store, &person(), args(again)).await.unwrap().team.members, [name("ada")]);
 }
 
 #[tokio::test]
@@ -269,17 +271,17 @@ async fn teams_of_strangers_of_too_many_or_composite_ones_of_two_are_refused() {
         (json!({ "team": "t", "members": [], "isComposite": true }), "request.bad-args"),
         (json!({ "team": "t", "members": [], "capabilities": ["a\nb"] }), "request.bad-args"),
     ] {
-        assert_eq!(failure(set_team(&store, &person(), request(bad.clone())).await).code, code, "{bad}");
+        assert_eq!(failure(set_team(&store, &person(), args(bad.clone())).await).code, code, "{bad}");
     }
     assert!(teams(&store).unwrap().is_empty());
-    set_team(&store, &person(), request(json!({ "team": "t", "members": &all[..64] }))).await.unwrap();
+    set_team(&store, &person(), args(json!({ "team": "t", "members": &all[..64] }))).await.unwrap();
     assert_eq!(teams(&store).unwrap()[0].members.len(), 64);
 }
 
 #[tokio::test]
 async fn there_are_at_most_a_hundred_teams() {
     let store = store();
-    let team = |n: u32| request(json!({ "team": format!("t{n}"), "members": [] }));
+    let team = |n: u32| args(json!({ "team": format!("t{n}"), "members": [] }));
     for n in 0..100 {
         set_team(&store, &person(), team(n)).await.unwrap();
     }
@@ -297,7 +299,7 @@ async fn a_message_to_a_team_finds_those_who_are_there_and_fit() {
         join(&store, json!({ "name": who, "role": role })).await;
     }
     let made = json!({ "team": "all", "members": ["ada", "ben", "carl"] });
-    let team = set_team(&store, &person(), request(made)).await.unwrap().team.name;
+    let team = set_team(&store, &person(), args(made)).await.unwrap().team.name;
     let names = |role| members(&store, &team, role).unwrap().into_iter().map(|agent| agent.name).collect::<Vec<_>>();
 
     assert_eq!(names(None), [name("ada"), name("ben"), name("carl")]);
@@ -319,12 +321,12 @@ async fn a_message_to_a_team_finds_those_who_are_there_and_fit() {
 #[tokio::test]
 async fn a_repeated_removal_under_one_key_is_answered_like_the_first() {
     let store = store();
-    set_team(&store, &person(), request(json!({ "team": "t", "members": [] }))).await.unwrap();
+    set_team(&store, &person(), args(json!({ "team": "t", "members": [] }))).await.unwrap();
     let key = Idempotency { key: "k".into(), caller: "anna".into(), verb: "remove_team", args: Digest::of(b"t") };
     let caller = Asker { idempotency: Some(key), ..person() };
 
     for _ in 0..2 {
-        remove_team(&store, &caller, request(json!({ "team": "t" }))).await.unwrap();
+        remove_team(&store, &caller, args(json!({ "team": "t" }))).await.unwrap();
     }
 
     assert!(agent(&store, &name("anna")).unwrap().is_none(), "a person needs no entry to do this");

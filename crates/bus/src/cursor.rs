@@ -1,0 +1,58 @@
+//! Cursors of the log. The hash in one tells a place of this record from the same place of another, and of a record that was put back to an earlier state.
+
+use protocol::error::Failure;
+use protocol::event::Lsn;
+use store::Store;
+
+use crate::Error;
+use crate::error::refuse;
+
+/// Digits of the hash in a cursor.
+const HASH_DIGITS: usize = 16;
+
+/// The cursor of a place in the log, `LSN-HASH`: the place, and the beginning of the hash that stands there.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn cursor(store: &Store, lsn: Lsn) -> Result<String, Error> {
+    Ok(format!("{lsn}-{}", hash_at(store, lsn)?.unwrap_or_default()))
+}
+
+fn hash_at(store: &Store, lsn: Lsn) -> Result<Option<String>, Error> {
+    let text = match store.event(lsn)? {
+        Some(event) => event.hash.to_string(),
+        // Before the first event stands the chain's own id.
+        None if lsn == 0 => store.chain_id().to_owned(),
+        None => return Ok(None),
+    };
+    let digits: String = text.chars().rev().filter(char::is_ascii_alphanumeric).take(HASH_DIGITS).collect();
+    Ok(Some(digits))
+}
+
+/// The place that a cursor means: one of an answer, `start` or `now`.
+///
+/// # Errors
+/// `bus.cursor-ahead` and `bus.cursor-expired` for a cursor of another record, or of this one before it was put back to an earlier state; `request.bad-args`
+/// for what is no cursor.
+pub fn place(store: &Store, cursor: &str) -> Result<Lsn, Error> {
+    let head = store.head().lsn;
+    let given = match cursor {
+        "now" => return Ok(head),
+        "start" => return Ok(0),
+        given => given,
+    };
+    let parsed = given.split_once('-').and_then(|(lsn, hash)| Some((lsn.parse::<Lsn>().ok()?, hash)));
+    let Some((lsn, hash)) = parsed else {
+        let what = format!("{:?} is no cursor", given.chars().take(40).collect::<String>());
+        return refuse(Failure::new("request.bad-args", what).hint("use the cursor of the last answer, start or now"));
+    };
+    if lsn > head {
+        let what = format!("the cursor stands at {lsn}, the feed ends at {head}");
+        return refuse(Failure::new("bus.cursor-ahead", what).hint("begin again with start or now"));
+    }
+    if hash_at(store, lsn)?.as_deref() != Some(hash) {
+        let what = format!("at {lsn} this record is not the one that the cursor was made for");
+        return refuse(Failure::new("bus.cursor-expired", what).hint("begin again with start or now"));
+    }
+    Ok(lsn)
+}

@@ -1,0 +1,249 @@
+//! Messages that came to nothing wait for a person, who puts them back or lets them go. What nobody has seen for too long, or is addressed to somebody who
+//! has left, becomes one of them.
+
+use pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn, UNSEEN_MS, abandoned};
+use protocol::agent::{Agent, AgentKind};
+use protocol::error::Failure;
+use protocol::event::{Event, NewEvent};
+use protocol::id::{Digest, MessageId, NeedId};
+use protocol::message::{Message, MessageEvent, QueueState};
+use protocol::time::Millis;
+use protocol::verb::queue::ReviveMessageRequest;
+use store::{Batch, Cell, Change, Durability, Guard, Projection, Query, Row, Store, Table};
+
+use crate::check_inbox::inbox;
+use crate::error::refuse;
+use crate::mail::{MESSAGES, int, text};
+use crate::message::{id, millis, of_row, row};
+use crate::queue::{Entry, change, is_race, raced};
+use crate::{Asker, Error, revive_message, roster};
+
+/// Dead letters, keyed by the message's id.
+const DEAD_LETTERS: &str = "dead_letters";
+
+/// Most dead letters of one answer.
+const MAX_LISTED: u64 = 1000;
+
+/// Messages of one inbox that one look buries.
+const BURIED: u64 = 500;
+
+/// Unseen messages of one inbox are counted up to this.
+const COUNTED: u64 = 100;
+
+static TABLES: [Table; 1] = [Table {
+    name: DEAD_LETTERS,
+    // `outcome` is empty while it waits; `at` is when it died or was settled.
+    columns: &[text("id"), text("need"), int("seq"), int("at"), text("outcome")],
+    key: &["id"],
+    indexes: &[&["outcome", "seq"], &["need"]],
+    sparse: &[],
+}];
+
+/// The projector of dead letters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DeadLetters;
+
+/// A message that came to nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeadLetter {
+    /// The question whether to put it back.
+    pub need: NeedId,
+    /// The message, with why it came to nothing.
+    pub message: Message,
+    /// When it did, or was settled.
+    pub at: Millis,
+    /// `revived` or `dropped`; empty while it waits.
+    pub outcome: String,
+}
+
+/// What an agent has not seen for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unseen {
+    /// Whose.
+    pub agent: Agent,
+    /// How many messages, counted up to 100.
+    pub count: u64,
+    /// Since when the oldest one waits.
+    pub since: Millis,
+}
+
+// === impl DeadLetters ===
+
+impl Projection for DeadLetters {
+    fn tables(&self) -> &'static [Table] {
+        &TABLES
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["message_ended", "message_revived", "message_dropped"]
+    }
+
+    fn project(&self, event: &Event) -> Vec<Change> {
+        let settled = |id: &MessageId, outcome: &str| {
+            let set = [("outcome", outcome.into()), ("at", event.ts.0.into())];
+            vec![Change::patch(DEAD_LETTERS, [id.as_str().into()], set)]
+        };
+        match event.fact::<MessageEvent>() {
+            Some(MessageEvent::MessageEnded { id, state: QueueState::Dead, .. }) => {
+                let row = Row::new()
+                    .with("id", id.as_str())
+                    .with("need", need(&id).as_str())
+                    .with("seq", event.lsn)
+                    .with("at", event.ts.0)
+                    .with("outcome", "");
+                vec![Change::put(DEAD_LETTERS, row)]
+            }
+            Some(MessageEvent::MessageRevived { id, .. }) => settled(&id, "revived"),
+            Some(MessageEvent::MessageDropped { id, .. }) => settled(&id, "dropped"),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The question that belongs to a message: the same one each time that the message dies.
+fn need(id: &MessageId) -> NeedId {
+    let digest = Digest::of_parts(&[b"dead letter", id.as_str().as_bytes()]).hex();
+    NeedId::from_bits(u64::from_str_radix(&digest[..16], 16).unwrap_or(0))
+}
+
+/// Lists dead letters, oldest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn dead_letters(store: &Store, include_settled: bool) -> Result<Vec<DeadLetter>, Error> {
+    let query = Query::table(DEAD_LETTERS).asc("seq").limit(MAX_LISTED);
+    let query = if include_settled { query } else { query.eq("outcome", "") };
+    store.read(&query)?.iter().map(|row| of_letter(store, row)).collect()
+}
+
+/// Dead letters whose question has an id that begins so, with or without `need_`.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn find_dead_letters(store: &Store, need: &str) -> Result<Vec<DeadLetter>, Error> {
+    let rows = store.read(&Query::table(DEAD_LETTERS).desc("seq").limit(10_000))?;
+    let fits = |known: &str| known.starts_with(need) || known.trim_start_matches("need_").starts_with(need);
+    let fitting = rows.iter().filter(|row| row.get_text("need").is_some_and(fits));
+    fitting.map(|row| of_letter(store, row)).collect()
+}
+
+/// Puts a dead letter back into its queue, or lets it go; says what became of it. Only a person does.
+///
+/// # Errors
+/// A refusal (not a person, settled before) or the store's failure.
+pub async fn settle_dead_letter(
+    store: &Store,
+    asker: &Asker,
+    letter: &DeadLetter,
+    revive: bool,
+) -> Result<&'static str, Error> {
+    let id = letter.message.id.clone();
+    let settled = match revive {
+        true => revive_message(store, asker, ReviveMessageRequest { id }).await.map(|_| "revived"),
+        false => drop_letter(store, asker, &id).await.map(|()| "dropped"),
+    };
+    match settled {
+        Err(Error::Refused(failure)) if failure.code == "bus.settled" => {
+            refuse(Failure::new("need.settled", format!("{} was settled before: {}", letter.need, failure.what)))
+        }
+        other => other,
+    }
+}
+
+async fn drop_letter(store: &Store, asker: &Asker, id: &MessageId) -> Result<(), Error> {
+    if !asker.is_person {
+        return refuse(Failure::new("policy.denied", "only a person lets a dead letter go"));
+    }
+    change(store, asker, id, |entry, _| {
+        if entry.item.state != QueueState::Dead {
+            let what = format!("the message is {}, not dead", entry.item.state.as_str());
+            return refuse(Failure::new("bus.settled", what));
+        }
+        Ok((vec![dropped(entry, asker.name.as_str())?], ()))
+    })
+    .await
+}
+
+/// Agents that have not seen mail for more than ten minutes, by name. People are not among them: they look when they like.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn unseen(store: &Store) -> Result<Vec<Unseen>, Error> {
+    let late = store.now().0 - SEEN_LATE_MS;
+    let mut found = Vec::new();
+    for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
+        let waiting = inbox(&agent.name).eq("injected", 0_i64).le("created_at", late).limit(COUNTED);
+        let rows = store.read(&waiting)?;
+        if let Some(since) = rows.iter().filter_map(|row| millis(row, "created_at")).min() {
+            found.push(Unseen { agent, count: rows.len() as u64, since });
+        }
+    }
+    Ok(found)
+}
+
+/// Makes dead letters of what nobody will see, and lets those go for which nobody has asked in a week; says how many of both.
+///
+/// # Errors
+/// The store's failure.
+pub async fn bury(store: &Store) -> Result<usize, Error> {
+    let mut count = 0;
+    for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
+        let left = agent.has_left.then_some(agent.last_seen);
+        let patience = if agent.has_left { LEFT_MS } else { UNSEEN_MS };
+        let old = inbox(&agent.name).eq("injected", 0_i64).le("created_at", store.now().0 - patience);
+        for row in store.read(&old.limit(BURIED))? {
+            let Some(why) = abandoned(waits_since(store, &row)?, left, store.now()) else { continue };
+            let entry = Entry::of(&row)?;
+            let batch = Batch::new(Durability::Written).event(entry.turned(Turn::Dead(why), "", "switchboard")?);
+            let unseen = Guard::equals(MESSAGES, [entry.id.as_str().into()], "injected", 0_i64, raced());
+            count += usize::from(written(store, batch.guard(unseen), &entry).await?);
+        }
+    }
+    let old = Query::table(DEAD_LETTERS).eq("outcome", "").asc("seq").limit(BURIED);
+    for letter in store.read(&old)? {
+        if millis(&letter, "at").is_some_and(|at| at.plus(DEAD_LETTER_MS) > store.now()) {
+            break;
+        }
+        let entry = Entry::read(store, &id(&letter, "id")?)?;
+        let batch = Batch::new(Durability::Written).event(dropped(&entry, "switchboard")?);
+        count += usize::from(written(store, batch, &entry).await?);
+    }
+    Ok(count)
+}
+
+fn dropped(entry: &Entry, actor: &str) -> Result<NewEvent, Error> {
+    let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
+    entry.event(&MessageEvent::MessageDropped { id, recipient }, actor)
+}
+
+/// Commits what was decided on a message as it was; says whether nobody was faster.
+async fn written(store: &Store, mut batch: Batch, entry: &Entry) -> Result<bool, Error> {
+    batch.guards.extend(entry.unchanged());
+    match store.commit(batch).await {
+        Ok(_) => Ok(true),
+        Err(error) if is_race(&error) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Since when a message could be seen: it was sent, its delay was over, a person put it back.
+fn waits_since(store: &Store, row: &Row) -> Result<Millis, Error> {
+    let key: [Cell; 1] = [row.try_text("id")?.into()];
+    let back = store.get(DEAD_LETTERS, &key)?.and_then(|letter| millis(&letter, "at"));
+    let times = [millis(row, "created_at"), millis(row, "not_before"), back];
+    Ok(times.into_iter().flatten().max().unwrap_or(store.now()))
+}
+
+fn of_letter(store: &Store, letter: &Row) -> Result<DeadLetter, Error> {
+    let id = id(letter, "id")?;
+    Ok(DeadLetter {
+        need: need(&id),
+        message: of_row(store, &row(store, &id)?)?,
+        at: Millis(letter.try_int("at")?),
+        outcome: letter.get_text("outcome").unwrap_or_default().to_owned(),
+    })
+}

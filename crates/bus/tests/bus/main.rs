@@ -1,0 +1,12 @@
+//! The bus, from outside: one binary, so that it is linked once.
+#![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
+
+mod auth;
+mod dead_letters;
+mod files;
+mod fixtures;
+mod lease_simulation;
+mod leases;
+mod mail;
+mod queue;
+mod team;

@@ -1,0 +1,174 @@
+//! `cargo xtask torture seen`: messages at random moments to agents that are busy, about to be idle, idle, dead and started again. Each message must be before
+//! its recipient's eyes, with evidence, within two seconds of time in which the recipient was able to see it; and nothing of its work may be cancelled for it.
+
+mod acp;
+mod file;
+mod record;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args as ClapArgs, ValueEnum};
+use protocol::error::Failure;
+use serde_json::{Value, json};
+
+use super::rng::Rng;
+use crate::bench::daemon::{Client, Place};
+use record::Record;
+
+/// What to try.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Args {
+    /// Messages over each channel
+    #[arg(long, default_value_t = 1_000)]
+    messages: u64,
+    /// Only this channel; both one after the other when left out
+    #[arg(long)]
+    channel: Option<Channel>,
+    /// Decides the moments
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The binary; the release one when it is there, else the debug one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
+/// How mail reaches an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Channel {
+    /// Prompts of a worker's session.
+    Acp,
+    /// Files in its inbox.
+    Files,
+}
+
+/// Time in which a recipient may be able to see a message and does not, in milliseconds.
+const PATIENCE_MS: i64 = 2_000;
+
+/// Mean pause between two messages in milliseconds.
+const PAUSE_MS: usize = 30;
+
+/// Longest wait for what is still unseen when all is sent.
+const REST: Duration = Duration::from_secs(60);
+
+/// Tries, prints, and fails when a message was not seen in time.
+///
+/// # Errors
+/// As above, or when nothing could be tried.
+pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
+    let built = ["release", "debug"].map(|profile| root.join("target").join(profile).join("switchboard"));
+    let binary = args.binary.clone().or_else(|| built.iter().find(|file| file.exists()).cloned());
+    let binary = binary.context("no binary: build it first")?;
+    let binary = binary.canonicalize().with_context(|| format!("{}: build it first", binary.display()))?;
+    let channels = args.channel.map_or(vec![Channel::Acp, Channel::Files], |channel| vec![channel]);
+    let mut lines = serde_json::Map::new();
+    for channel in channels {
+        let place = Place::new(&binary)?;
+        let (_daemon, _) = place.start()?;
+        let (name, record, able) = match channel {
+            Channel::Acp => {
+                let record = acp::run(&place, &binary, args.messages, args.seed)?;
+                let able = acp::able(&record)?;
+                ("acp", record, able)
+            }
+            Channel::Files => {
+                let (record, able) = file::run(&place, args.messages, args.seed)?;
+                ("files", record, able)
+            }
+        };
+        let line = record.judge(&able, args.messages, PATIENCE_MS)?;
+        eprintln!("{name}: {line}");
+        lines.insert(name.to_owned(), line);
+    }
+    println!("{}", Value::Object(lines));
+    Ok(())
+}
+
+/// Somebody who sends, and keeps the books.
+struct Sender {
+    client: Client,
+    recipient: &'static str,
+    rng: Rng,
+    sent: u64,
+    acked: BTreeSet<String>,
+    looked: Instant,
+}
+
+// === impl Sender ===
+
+impl Sender {
+    fn new(place: &Place, recipient: &'static str, seed: u64) -> anyhow::Result<Self> {
+        let client = place.connect("sender")?;
+        Ok(Self { client, recipient, rng: Rng::new(seed), sent: 0, acked: BTreeSet::new(), looked: Instant::now() })
+    }
+
+    /// Sends so many at random moments; calls `between` before each, and waits until all were seen or the patience is over.
+    fn send_all(
+        &mut self,
+        messages: u64,
+        mut between: impl FnMut(&mut Client) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        while self.sent < messages {
+            std::thread::sleep(Duration::from_millis(self.rng.below(2 * PAUSE_MS) as u64));
+            between(&mut self.client)?;
+            let id = format!("msg_seen_{}", self.sent + 1);
+            let args = json!({ "id": id, "recipient": self.recipient, "payload": id, "action": "status_update" });
+            match self.client.call("send_message", args, None)? {
+                Ok(_) => self.sent += 1,
+                // It is away for a moment, or has much to read; nothing was promised.
+                Err(failure) if ["bus.recipient-closed", "bus.inbox-full"].contains(&failure.code.as_str()) => {}
+                Err(failure) => bail!(told(&failure)),
+            }
+            self.acknowledge()?;
+        }
+        let began = Instant::now();
+        while (self.acked.len() as u64) < messages && began.elapsed() < REST {
+            std::thread::sleep(Duration::from_millis(50));
+            between(&mut self.client)?;
+            self.acknowledge()?;
+        }
+        Ok(())
+    }
+
+    /// Makes room in the inbox: what was seen is acknowledged by a person now and then.
+    fn acknowledge(&mut self) -> anyhow::Result<()> {
+        if self.looked.elapsed() < Duration::from_millis(500) {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        let seen = ask(&mut self.client, "list_messages", json!({ "agent": self.recipient, "limit": 1000 }))?;
+        for message in
+            seen["messages"].as_array().into_iter().flatten().filter(|message| message["state"] == "injected")
+        {
+            let id = message["id"].as_str().context("an id")?.to_owned();
+            ask(&mut self.client, "ack_message", json!({ "id": id }))?;
+            self.acked.insert(id);
+        }
+        Ok(())
+    }
+
+    /// All that the record has.
+    fn record(&mut self) -> anyhow::Result<Record> {
+        let (mut record, mut after) = (Record::default(), json!("start"));
+        loop {
+            let page = ask(&mut self.client, "read_events", json!({ "after": after, "limit": 1000 }))?;
+            let events = page["events"].as_array().cloned().unwrap_or_default();
+            if events.is_empty() {
+                ensure!(!record.events.is_empty(), "the record is empty");
+                return Ok(record);
+            }
+            record.events.extend(events);
+            after = page["cursor"].clone();
+        }
+    }
+}
+
+fn ask(client: &mut Client, verb: &str, args: Value) -> anyhow::Result<Value> {
+    client.call(verb, args, None)?.map_err(|failure| anyhow::anyhow!("{verb}: {}", told(&failure)))
+}
+
+fn told(failure: &Failure) -> String {
+    format!("{} [{}] {}", failure.what, failure.code, failure.hint)
+}

@@ -1,0 +1,118 @@
+//! A worker whose session is prompted: each turn is a real tool call of random length, some lives end in the middle of a turn, and a task that was given up is
+//! tried again.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::record::{Able, Record};
+use super::{Sender, ask, told};
+use crate::bench::daemon::{Client, Place};
+use crate::torture::rng::Rng;
+
+const AGENT: &str = "scout";
+
+/// Attempts with a script of their own; later ones have that of no attempt in particular.
+const ATTEMPTS: u32 = 200;
+
+/// Prompts of one session: the first, and those that mail may open.
+const TURNS: u32 = 9;
+
+/// Longest tool call in milliseconds.
+const CALL_MS: usize = 250;
+
+/// How long the run may take to stop.
+const STOP: Duration = Duration::from_secs(10);
+
+/// How often the run is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs the agent under fire.
+pub(super) fn run(place: &Place, binary: &Path, messages: u64, seed: u64) -> anyhow::Result<Record> {
+    let script = place.repo().parent().context("a folder")?.join("scout.json");
+    std::fs::write(&script, sections(seed).to_string())?;
+    let mut sender = Sender::new(place, AGENT, seed)?;
+    let run = start(&mut sender.client, binary, &script)?;
+    let mut looked = Instant::now();
+    sender.send_all(messages, |client| {
+        if looked.elapsed() > LOOK {
+            looked = Instant::now();
+            try_again(client, &run)?;
+        }
+        Ok(())
+    })?;
+    let record = sender.record()?;
+    // Only now: a worker that a person stops is cancelled.
+    ask(&mut sender.client, "stop_run", json!({ "what": run }))?;
+    let began = Instant::now();
+    while ask(&mut sender.client, "get_run", json!({ "run": run }))?["state"] == "running" && began.elapsed() < STOP {
+        std::thread::sleep(LOOK);
+    }
+    Ok(record)
+}
+
+fn start(client: &mut Client, binary: &Path, script: &Path) -> anyhow::Result<String> {
+    let plan = json!({ "schema_version": "1.0.0", "title": "Watch", "swarm": "torture", "phases": [{ "id": 1, "name": "P",
+        "tasks": [{ "id": "1.1", "phase": 1, "description": "look around", "x-switchboard": { "agent": AGENT } }] }] });
+    let driver = json!({ "driver": "acp", "argv": [binary, "script-agent", script] });
+    let agents = json!([{ "name": AGENT, "driver": driver, "scripted": true }]);
+    let reply = ask(client, "start_run", json!({ "plan": plan.to_string(), "agents": agents }))?;
+    Ok(reply["run"].as_str().context("no run")?.to_owned())
+}
+
+/// Opens the task again once it was given up.
+fn try_again(client: &mut Client, run: &str) -> anyhow::Result<()> {
+    let state = ask(client, "get_run", json!({ "run": run }))?;
+    if state["state"] == "running" {
+        return Ok(());
+    }
+    match client.call("retry_task", json!({ "what": format!("{run}/1.1") }), None)? {
+        Ok(_) => Ok(()),
+        // It is just ending.
+        Err(failure) if failure.code == "request.conflict" || failure.code == "store.conflict" => Ok(()),
+        Err(failure) => anyhow::bail!(told(&failure)),
+    }
+}
+
+/// What the agent does in each life.
+fn sections(seed: u64) -> Value {
+    let mut rng = Rng::new(seed);
+    let mut sections = Vec::new();
+    for attempt in (1..=ATTEMPTS).map(Some).chain([None]) {
+        // Some go on to the end, most die sooner.
+        let last = 2 + u32::try_from(rng.below(12)).unwrap_or(0);
+        for turn in 1..=TURNS.min(last) {
+            let seconds = format!("0.{:03}", 10 + rng.below(CALL_MS));
+            let mut steps = vec![json!({ "do": "shell", "argv": ["sleep", seconds] })];
+            if turn == last {
+                steps.push(if rng.below(2) == 0 { json!({ "do": "die" }) } else { json!({ "do": "exit", "code": 7 }) });
+            }
+            sections.push(json!({ "attempt": attempt, "turn": turn, "steps": steps }));
+        }
+    }
+    json!({ "sections": sections })
+}
+
+/// When the agent was between two turns, with a process that could take the next one.
+pub(super) fn able(record: &Record) -> anyhow::Result<Able> {
+    let mut able = Able::default();
+    let (mut idle, mut born) = (None, None);
+    for event in record.events.iter().filter(|event| event["kind"] == "worker_reported") {
+        let at = Record::at(event)?;
+        let what = &event["facts"]["what"];
+        match what["report"].as_str() {
+            Some("turn_ended") if what["stop"] != "end_turn" => {}
+            Some("session_opened") => (idle, born) = (Some(at), Some(at)),
+            Some("turn_ended") => idle = Some(at),
+            Some("turn_started") => able.spans.extend(idle.take().map(|since| (since, at))),
+            Some("agent_exited" | "faulted" | "sealed") => {
+                able.spans.extend(idle.take().map(|since| (since, at)));
+                able.alive.extend(born.take().map(|since| (since, at)));
+            }
+            _ => {}
+        }
+    }
+    Ok(able)
+}
