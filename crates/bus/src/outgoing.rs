@@ -12,7 +12,7 @@ use protocol::message::{
 };
 use protocol::time::Millis;
 use protocol::verb::bus::{Metadata, SendOptions};
-use store::{Batch, Guard, Row, Store};
+use store::{Batch, Guard, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::leases::LEASES;
