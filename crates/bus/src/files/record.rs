@@ -5,7 +5,7 @@ use protocol::id::{AgentName, Digest, MessageId, NeedId};
 use protocol::message::{Action, MessageEvent};
 use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
-use store::{Change, Column, Projection, Row, Table};
+use store::{Cell, Change, Column, Projection, Row, Table};
 
 /// Files that were taken, keyed by message id.
 pub(super) const TAKEN: &str = "message_files_taken";
@@ -174,22 +174,24 @@ impl Projection for Files {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
         match event.kind.as_str() {
-            "message_sent" => patch_of_message(event, TAKEN, "sent"),
-            "message_acked" => patch_of_message(event, OUT, "acked"),
+            "message_sent" => patch_of_message(event, TAKEN, ("sent", 1_i64.into())),
+            "message_acked" => patch_of_message(event, OUT, ("acked", 1_i64.into())),
+            // Its file is in the archive; it gets another one.
+            "message_revived" => patch_of_message(event, OUT, ("state", "lost".into())),
             _ => event.fact::<FileEvent>().map_or_else(Vec::new, |fact| project(event, fact)),
         }
     }
 }
 
 /// The mail's own events, of which only the id matters here.
-fn patch_of_message(event: &Event, table: &'static str, column: &'static str) -> Vec<Change> {
+fn patch_of_message(event: &Event, table: &'static str, set: (&'static str, Cell)) -> Vec<Change> {
     let id = event.facts.get("id").and_then(serde_json::Value::as_str);
-    id.map_or_else(Vec::new, |id| vec![Change::patch(table, [id.into()], [(column, 1_i64.into())])])
+    id.map_or_else(Vec::new, |id| vec![Change::patch(table, [id.into()], [set])])
 }
 
 fn project(event: &Event, fact: FileEvent) -> Vec<Change> {
