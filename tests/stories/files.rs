@@ -317,7 +317,8 @@ fn the_file_of_a_message_that_is_over_is_not_left_for_its_reader() {
     delegate("id=msg_new");
 
     sandbox.finds("inbox/ben/msg_new.json");
-    let archived = || sandbox.git(&["ls-files", "--others", ".switchboard/archive"]).contains("/inbox/ben/msg_old.json");
+    let archived =
+        || sandbox.git(&["ls-files", "--others", ".switchboard/archive"]).contains("/inbox/ben/msg_old.json");
     assert!(within(SEEN, || !sandbox.file("inbox/ben/msg_old.json").exists()), "it is still there");
     assert!(archived(), "it is not in the archive");
     sandbox.reaches("msg_old", "offered");
