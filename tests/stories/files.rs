@@ -304,6 +304,27 @@ fn a_signed_command_goes_through_once_and_a_forged_one_does_not() {
 }
 
 #[test]
+fn the_file_of_a_message_that_is_over_is_not_left_for_its_reader() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben", "capabilities=[\"files\"]"]);
+    let delegate = |id: &str| {
+        let metadata = "metadata={\"no_cooldown\":true}";
+        sandbox.call(&["send_message", "recipient=ben", "action=delegate_task", "payload=x", id, metadata]);
+    };
+    delegate("id=msg_old");
+    sandbox.finds("inbox/ben/msg_old.json");
+
+    delegate("id=msg_new");
+
+    sandbox.finds("inbox/ben/msg_new.json");
+    let archived =
+        || sandbox.git(&["ls-files", "--others", ".switchboard/archive"]).contains("/inbox/ben/msg_old.json");
+    assert!(within(SEEN, || !sandbox.file("inbox/ben/msg_old.json").exists()), "it is still there");
+    assert!(archived(), "it is not in the archive");
+    sandbox.reaches("msg_old", "offered");
+}
+
+#[test]
 fn a_folder_that_is_swept_away_is_no_evidence_and_its_mail_is_written_again() {
     let sandbox = Sandbox::new();
     sandbox.call(&["register_agent", "name=ben", "capabilities=[\"files\"]"]);

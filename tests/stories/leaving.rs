@@ -135,5 +135,6 @@ fn an_agent_whose_task_is_tried_again_is_back() {
     sandbox.switchboard(&["retry", &format!("{run}/1.1")]).ends_with(0);
 
     assert_eq!(status_of(&sandbox, "exec"), "active");
-    sandbox.switchboard(&["stop", &run]).ends_with(0);
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+    sandbox.switchboard(&["run", "--resume", &run]).ends_with(0);
 }

@@ -87,8 +87,12 @@ pub fn cursor(store: &Store) -> Result<Lsn, Error> {
 pub enum News {
     /// A message was sent.
     Sent(Sent),
-    /// A message is done with: acknowledged, expired, taken back, or dead.
+    /// A message was acknowledged.
     Acked(MessageId),
+    /// A message is not to be delivered any more: expired, taken back, replaced, or dead.
+    Ended(MessageId),
+    /// A dead message of somebody is to be delivered again.
+    Revived(AgentName),
     /// A held message was decided about.
     Settled(MessageId),
 }
@@ -99,14 +103,19 @@ pub enum News {
 /// When the store can't be read.
 pub fn news(store: &Store, after: Lsn, limit: usize) -> Result<(Vec<News>, Lsn), Error> {
     let head = store.head().lsn;
-    let kinds = ["message_sent", "message_acked", "message_ended", "held_message_settled"];
+    let kinds = ["message_sent", "message_acked", "message_ended", "message_revived", "held_message_settled"];
     let events = store.events(after, &Filter::kinds(kinds), limit)?;
     let until = if events.len() < limit { head } else { events.last().map_or(head, |event| event.lsn) };
     let mut news = Vec::new();
     for mut event in events {
         let id = event.facts.get("id").and_then(Value::as_str).and_then(|id| MessageId::new(id).ok());
         match event.kind.as_str() {
-            "message_acked" | "message_ended" => news.extend(id.map(News::Acked)),
+            "message_acked" => news.extend(id.map(News::Acked)),
+            "message_ended" => news.extend(id.map(News::Ended)),
+            "message_revived" => {
+                let whose = event.facts.get("recipient").and_then(Value::as_str);
+                news.extend(whose.and_then(|name| AgentName::new(name).ok()).map(News::Revived));
+            }
             "held_message_settled" => news.extend(id.map(News::Settled)),
             _ => {
                 event.body = store.body(event.lsn)?;

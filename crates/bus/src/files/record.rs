@@ -5,7 +5,7 @@ use protocol::id::{AgentName, Digest, MessageId, NeedId};
 use protocol::message::{Action, MessageEvent};
 use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
-use store::{Change, Column, Projection, Row, Table};
+use store::{Cell, Change, Column, Projection, Row, Table};
 
 /// Files that were taken, keyed by message id.
 pub(super) const TAKEN: &str = "message_files_taken";
@@ -172,25 +172,27 @@ impl Projection for Files {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn prefixes(&self) -> &'static [&'static str] {
-        &["message_file_", "message_held", "message_acked", "held_message_", "nonces_"]
+        &["message_file_", "message_held", "message_acked", "message_revived", "held_message_", "nonces_"]
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
         match event.kind.as_str() {
-            "message_acked" => acked(event),
+            "message_acked" => patch_of_message(event, ("acked", 1_i64.into())),
+            // Its file is in the archive; it gets another one.
+            "message_revived" => patch_of_message(event, ("state", "lost".into())),
             _ => event.fact::<FileEvent>().map_or_else(Vec::new, |fact| project(event, fact)),
         }
     }
 }
 
-/// The mail's own event, of which only the id matters here.
-fn acked(event: &Event) -> Vec<Change> {
+/// The mail's own events, of which only the id matters here.
+fn patch_of_message(event: &Event, set: (&'static str, Cell)) -> Vec<Change> {
     let id = event.facts.get("id").and_then(serde_json::Value::as_str);
-    id.map_or_else(Vec::new, |id| vec![Change::patch(OUT, [id.into()], [("acked", 1_i64.into())])])
+    id.map_or_else(Vec::new, |id| vec![Change::patch(OUT, [id.into()], [set])])
 }
 
 fn project(event: &Event, fact: FileEvent) -> Vec<Change> {

@@ -9,6 +9,7 @@ use protocol::event::Lsn;
 use protocol::id::MessageId;
 use protocol::message::DeliveryState;
 
+use super::archive::{At, archive};
 use super::{Desk, Trouble, intake};
 
 /// Files that are staged under one commit.
@@ -136,7 +137,7 @@ impl Deliver {
         while self.position.unwrap_or(0) < store.head().lsn {
             let from = self.position.unwrap_or(0);
             let (news, until) = bus::files::news(store, from, PAGE)?;
-            let mut fresh = Vec::new();
+            let (mut fresh, mut ended) = (Vec::new(), Vec::new());
             for one in news {
                 match one {
                     News::Sent(sent) => {
@@ -151,9 +152,15 @@ impl Deliver {
                             file.is_acked = true;
                         }
                     }
+                    News::Ended(id) => {
+                        fresh.retain(|sent| sent.id != id);
+                        ended.extend(self.files.get(&id).cloned());
+                    }
+                    News::Revived(name) => drop(self.hungry.insert(canonical(name.as_str()))),
                     News::Settled(id) => intake::tell_settled(desk, root, &id)?,
                 }
             }
+            self.withdraw(desk, root, inbox, ended)?;
             self.write(desk, inbox, &fresh, folders, until)?;
             if until > self.stored + LAG {
                 desk.runtime.block_on(bus::files::mark_written(store, &[], until))?;
@@ -162,6 +169,20 @@ impl Deliver {
             self.position = Some(until.max(from + 1));
         }
         Ok(())
+    }
+
+    /// Archives the files of messages that nobody is to act on any more. One that is gone by itself was picked up, which is seen elsewhere.
+    fn withdraw(&mut self, desk: &Desk, root: &Folder, inbox: &Folder, files: Vec<Out>) -> Result<(), Trouble> {
+        let mut withdrawn = Vec::new();
+        for file in files {
+            let Ok(Some(folder)) = inbox.sub(&file.folder) else { continue };
+            let name = file.name();
+            if folder.has(&name) {
+                archive(root, At { folder: &folder, path: &["inbox", &file.folder], name: &name }, desk.now())?;
+                withdrawn.push(file);
+            }
+        }
+        self.forget(desk, &withdrawn, Gone::Archived)
     }
 
     /// Writes messages: temporary files, the record of them, their names, the record that they are offered.
