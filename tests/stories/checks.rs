@@ -52,6 +52,29 @@ fn findings_are_json_and_sarif_on_request() {
 }
 
 #[test]
+fn a_secret_that_was_committed_once_is_found_in_the_history_until_it_is_accepted() {
+    let sandbox = Sandbox::new();
+    let secret = ["AKIA", "Q3EGXWRDZ5MHT2LN"].concat();
+    sandbox.write("conf/key.txt", &format!("key = \"{secret}\"\n"));
+    sandbox.commit("a slip");
+    let guilty = sandbox.git(&["rev-parse", "HEAD"]);
+    std::fs::remove_file(sandbox.root().join("conf/key.txt")).unwrap();
+    sandbox.commit("taken out");
+    sandbox.switchboard(&["check"]).ends_with(0);
+
+    let text = sandbox.switchboard(&["check", "--history"]).ends_with(3).says("conf/key.txt").says(&guilty[..10]);
+    let sarif = sandbox.switchboard(&["check", "--history", "--format", "sarif"]).ends_with(3).json();
+    sandbox.switchboard(&["check", "--history", "--write-baseline", "accepted.json"]).ends_with(0);
+
+    assert_eq!(sarif["runs"][0]["results"][0]["properties"]["commit"], guilty.trim());
+    assert!(!text.out.contains(&secret[4..]) && !sarif.to_string().contains(&secret[4..]));
+    sandbox.switchboard(&["check", "--history", "--baseline", "accepted.json"]).ends_with(0).says("1 allowed");
+    sandbox.switchboard(&["check", "--history", "--since", "HEAD"]).ends_with(0);
+    let done = sandbox.switchboard(&["check", "--history", "--since", "nowhere", "--json"]).ends_with(2);
+    assert_eq!(done.failure()["code"], "check.bad-base");
+}
+
+#[test]
 fn requests_are_served_one_a_line_and_a_bad_one_spoils_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("broken.rs", "fn (\n");

@@ -136,5 +136,6 @@ fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -
         blocks: is_new,
         allowed: None,
         masked: None,
+        commit: None,
     }
 }

@@ -173,6 +173,9 @@ pub struct Finding {
     /// What may be shown of a secret: the vendor's public prefix and a length, e.g. `ghp_… (40 characters)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
+    /// Where the past was searched: the oldest commit whose version of the file has it, in full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// The outcome of a check.
