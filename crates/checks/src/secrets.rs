@@ -15,6 +15,7 @@ use crate::source::{Base, Source};
 use crate::syntax::Parsers;
 
 mod assignment;
+mod call;
 mod checksum;
 mod detector;
 mod encoded;

@@ -124,6 +124,7 @@ const NOISE: &[&str] = &[
     "sandbox",
     "id1",
     "hardcoded",
+    "base",
 ];
 /// Words before `secret` or `token` that make it something public.
 const PUBLIC: &[&str] = &[
