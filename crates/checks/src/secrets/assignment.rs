@@ -157,10 +157,11 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
         None => bare(&mut cursor, place, name, operator)?,
     };
     let is_flag = before == b'-';
-    let is_sentence = operator == Operator::Space && (place.kind.form == Form::Docs || name_is_quoted);
+    let is_sentence = operator == Operator::Space && name_is_quoted;
+    let is_prose = operator == Operator::Space && place.kind.form == Form::Docs && text[range.start - 1] == b'`';
     let is_macro = place.line_before(name.start).starts_with(b"#define");
     let is_single = cursor.text[range.end.min(text.len() - 1)] == b'\'';
-    let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro;
+    let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro && !is_prose;
     (!is_sentence && !is_plain_space).then_some((range, operator == Operator::Compare))
 }
 

@@ -279,7 +279,8 @@ fn is_password(assigned: &Assigned<'_>) -> bool {
             // A test of how characters are written in URLs.
             return false;
         }
-        let is_random = value.len() >= 8 && has_digit && letters >= 4 && wordiness(value).max(wordiness(&spelt)) < 0.35;
+        let is_random =
+            value.len() >= 8 && has_digit && letters >= 4 && wordiness(value) < 0.35 && wordiness(&spelt) < 0.6;
         return !is_weak && (is_random || (is_strong && value.len() >= 10 && wordiness(value) < 0.75));
     }
     if is_app_password(value) {
@@ -358,5 +359,6 @@ fn is_key(assigned: &Assigned<'_>) -> bool {
         return (is_short && wordiness(&core) < 0.4)
             || (letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5);
     }
-    wordiness(&core) < 0.62 && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
+    let is_mixed = digits >= 3 && changes(&core) >= 5 && core.iter().all(u8::is_ascii_alphanumeric);
+    (wordiness(&core) < 0.62 || is_mixed) && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
 }
