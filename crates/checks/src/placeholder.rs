@@ -18,6 +18,7 @@ mod code;
 mod plain;
 mod stub;
 mod text;
+mod typed;
 mod words;
 
 /// The rules; those of somebody's own patterns are called `placeholder/custom-…`.

@@ -5,7 +5,7 @@ use tree_sitter::{Node, Tree};
 
 use super::Placeholder;
 use super::words::says_unfinished;
-use super::{stub, text as strings};
+use super::{stub, text as strings, typed};
 use crate::notes::each_node_below;
 
 /// Lists the placeholder statements of a file.
@@ -35,6 +35,7 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
         found.extend(placeholder);
         if !is_for_tests(path) {
             found.extend(stub::of_function(node, above, text, language));
+            found.extend(typed::of_function(node, above, text, language));
             found.extend(strings::of_string(node, above, text));
         }
     });
