@@ -214,6 +214,18 @@ fn functions_of_typed_languages_that_only_look_like_one_fire() {
 }
 
 #[test]
+fn tests_in_a_file_visitors_and_minified_code_stay_silent() {
+    for (path, text) in [
+        ("a.rs", "mod tests {\n    fn f() { write(\"lorem ipsum\"); }\n}\n"),
+        ("a.rs", "pub fn visit_lit<V>(v: &mut V, node: &Lit) {}\n"),
+        ("a.min.js", "function f(){throw new Error('Not implemented')}\n"),
+        ("a.rs", "// `Key` has to be implemented on every type.\n"),
+    ] {
+        assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
+    }
+}
+
+#[test]
 fn what_a_typed_language_leaves_empty_by_right_stays_silent() {
     for (path, text) in [
         (
