@@ -11,6 +11,7 @@ use protocol::finding::{CheckName, Finding, Severity};
 use crate::engine::{FileCheck, Look};
 use crate::fingerprint::{Occurrences, fingerprint};
 use crate::notes;
+use crate::secrets::redact;
 use crate::source::Source;
 use crate::syntax::Parsers;
 
@@ -33,6 +34,9 @@ pub(crate) const RULES: [&str; 9] = [
     "placeholder/code-stub-return",
     "placeholder/plan-bracket",
 ];
+
+/// Characters of an excerpt.
+const EXCERPT: usize = 100;
 
 /// The check.
 #[derive(Debug, Default)]
@@ -140,6 +144,7 @@ fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -
         blocks: is_new,
         allowed: None,
         masked: None,
+        excerpt: Some(redact(&String::from_utf8_lossy(&what[..what.len().min(2_000)])).chars().take(EXCERPT).collect()),
         commit: None,
     }
 }

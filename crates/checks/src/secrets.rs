@@ -193,6 +193,7 @@ fn finding(hit: &Hit, source: &Source, is_new: bool, what: &[u8], occurrence: us
         blocks: is_new && severity >= Severity::Medium,
         allowed: None,
         masked: detector.public_prefix(&source.text[hit.range.clone()]).map(|prefix| format!("{prefix}…")),
+        excerpt: None,
         commit: None,
     }
 }

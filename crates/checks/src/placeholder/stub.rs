@@ -17,8 +17,10 @@ struct Shape {
 }
 
 /// Names of functions that may do nothing.
-const IDLE: [&str; 13] =
-    ["noop", "no_op", "nop", "empty", "ignore", "dummy", "identity", "swallow", "discard", "assert", "unused", "pass", "visit"];
+const IDLE: [&str; 13] = [
+    "noop", "no_op", "nop", "empty", "ignore", "dummy", "identity", "swallow", "discard", "assert", "unused", "pass",
+    "visit",
+];
 /// Beginnings of names that promise work, and so more than a constant.
 pub(super) const WORK: [&str; 40] = [
     "add",
