@@ -152,7 +152,9 @@ impl<'a> Reader<'a> {
         let file = match below {
             Some(file) => file,
             None if !self.holds(full) => return Err("reached through a link that leaves the folder".into()),
-            None => rustix::fs::open(full, FILE, Mode::empty()).map(File::from).map_err(|error| unreadable(&error.into()))?,
+            None => rustix::fs::open(full, FILE, Mode::empty())
+                .map(File::from)
+                .map_err(|error| unreadable(&error.into()))?,
         };
         match file.metadata() {
             Ok(kind) if kind.is_file() => Ok(file),
@@ -230,7 +232,10 @@ mod tests {
 
         assert_eq!((read("inner/a"), read("near/a")), (Ok(b"text".to_vec()), Ok(b"text".to_vec())));
         assert_eq!(read("far/b"), Err("larger than 0.000004 MB".into()));
-        assert_eq!(Reader::new(&root, None, 9).read(Path::new("far/b")), Err("reached through a link that leaves the folder".into()));
+        assert_eq!(
+            Reader::new(&root, None, 9).read(Path::new("far/b")),
+            Err("reached through a link that leaves the folder".into())
+        );
         assert_eq!(read("inner"), Err("not a regular file".into()));
         assert_eq!(read("gone"), Err("deleted in between".into()));
         assert_eq!(unreadable(&io::ErrorKind::PermissionDenied.into()), "unreadable: permission denied");
