@@ -78,9 +78,11 @@ impl History<'_> {
     fn field(&mut self) -> Result<Field, Error> {
         let limit = self.git.limits.git_time;
         let (seen, commit) = (&mut self.seen, &self.commit);
-        self.log.exchange(limit, |_, list| read(list, seen, commit)).map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut => Error::TimeLimit { program: "git log".into(), limit },
-            _ => broken(&error.to_string()),
+        self.log.exchange(limit, |_, list| read(list, seen, commit)).map_err(|error| {
+            if error.kind() == io::ErrorKind::TimedOut {
+                return Error::TimeLimit { program: "git log".into(), limit };
+            }
+            broken(&error.to_string())
         })
     }
 }
