@@ -64,6 +64,10 @@ const MADE_UP: &[&str] = &[
     "secretsecret",
     "passwordpassword",
     "aaaaaa",
+    "a1b2c3",
+    "1a2b3c",
+    "1q2w3e",
+    "abc123",
     // The token of Telegram's own manual.
     "abc-def1234ghikl",
 ];
@@ -281,7 +285,9 @@ fn is_password(assigned: &Assigned<'_>) -> bool {
         }
         let is_random =
             value.len() >= 8 && has_digit && letters >= 4 && wordiness(value) < 0.35 && wordiness(&spelt) < 0.6;
-        return !is_weak && (is_random || (is_strong && value.len() >= 10 && wordiness(value) < 0.75));
+        let digits = count(value, u8::is_ascii_digit);
+        let is_mixed = value.len() >= 8 && digits >= 2 && classes(value) >= 3 && changes(value) >= 5;
+        return !is_weak && (is_random || is_mixed || (is_strong && value.len() >= 10 && wordiness(value) < 0.75));
     }
     if is_app_password(value) {
         return true;
