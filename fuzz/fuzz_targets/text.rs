@@ -1,12 +1,13 @@
-//! One text of any kind through `syntax_check` and `secretscan`: all grammars, all rules, all detectors.
+//! One text of any kind through every check that looks at files: all grammars, all rules, all detectors, all comments.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
 /// A path of each language, and of each kind of file that `secretscan` tells apart.
-const PATHS: [&str; 25] = [
+const PATHS: [&str; 29] = [
     "a.sh", "a.c", "a.cs", "a.cpp", "a.css", "a.dart", "a.go", "a.ini", "a.java", "a.js", "a.kt", "a.php", "a.ps1",
-    "a.py", "a.regex", "a.rb", "a.rs", "a.swift", "a.ts", "a.tsx", "a.yaml", ".env", "Cargo.lock", "a.md", "de.po",
+    "a.py", "a.regex", "a.rb", "a.rs", "a.swift", "a.ts", "a.tsx", "a.yaml", ".env", "Cargo.lock", "a.md", "de.po", "a.sql", "Dockerfile",
+    "a.html", ".swarm/plan.md",
 ];
 
 // The first byte chooses the path, the second where the version before ends.

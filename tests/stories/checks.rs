@@ -52,6 +52,29 @@ fn findings_are_json_and_sarif_on_request() {
 }
 
 #[test]
+fn a_secret_that_was_committed_once_is_found_in_the_history_until_it_is_accepted() {
+    let sandbox = Sandbox::new();
+    let secret = ["AKIA", "Q3EGXWRDZ5MHT2LN"].concat();
+    sandbox.write("conf/key.txt", &format!("key = \"{secret}\"\n"));
+    sandbox.commit("a slip");
+    let guilty = sandbox.git(&["rev-parse", "HEAD"]);
+    std::fs::remove_file(sandbox.root().join("conf/key.txt")).unwrap();
+    sandbox.commit("taken out");
+    sandbox.switchboard(&["check"]).ends_with(0);
+
+    let text = sandbox.switchboard(&["check", "--history"]).ends_with(3).says("conf/key.txt").says(&guilty[..10]);
+    let sarif = sandbox.switchboard(&["check", "--history", "--format", "sarif"]).ends_with(3).json();
+    sandbox.switchboard(&["check", "--history", "--write-baseline", "accepted.json"]).ends_with(0);
+
+    assert_eq!(sarif["runs"][0]["results"][0]["properties"]["commit"], guilty.trim());
+    assert!(!text.out.contains(&secret[4..]) && !sarif.to_string().contains(&secret[4..]));
+    sandbox.switchboard(&["check", "--history", "--baseline", "accepted.json"]).ends_with(0).says("1 allowed");
+    sandbox.switchboard(&["check", "--history", "--since", "HEAD"]).ends_with(0);
+    let done = sandbox.switchboard(&["check", "--history", "--since", "nowhere", "--json"]).ends_with(2);
+    assert_eq!(done.failure()["code"], "check.bad-base");
+}
+
+#[test]
 fn requests_are_served_one_a_line_and_a_bad_one_spoils_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("broken.rs", "fn (\n");
@@ -202,7 +225,10 @@ fn without_a_network_every_check_says_the_same() {
 fn no_evidence_log_or_prompt_holds_what_a_gate_refused() {
     let sandbox = Sandbox::new();
     let secret = ["Q3EGXWRD", "Z5MHT2LN"];
-    let line = format!("echo 'key = \"AKIA{}{}\"' > key.txt; echo $SWITCHBOARD_ATTEMPT > n", secret[0], secret[1]);
+    let key = secret.concat();
+    let line = format!(
+        "echo 'key = \"AKIA{key}\"' > key.txt; echo 'fn f() {{ todo!(\"AKIA{key}\") }}' > f.rs; echo $SWITCHBOARD_ATTEMPT > n"
+    );
     let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
         "x-switchboard": {
             "command": ["sh", "-c", line],
@@ -228,6 +254,7 @@ fn no_evidence_log_or_prompt_holds_what_a_gate_refused() {
         assert!(!text.contains(secret[0]) && !text.contains(secret[1]), "{text}");
     }
     assert!(texts[4].contains("\"verdict\":\"fail\""), "{}", texts[4]);
+    assert!(texts[4].contains("fn f() { todo!("), "the line of a placeholder is shown: {}", texts[4]);
 }
 
 #[test]
@@ -286,7 +313,7 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     assert_eq!(status["status"], "all_passed", "{status:#}");
     assert_eq!(status["not_configured"], serde_json::json!(["build_check"]));
     assert_eq!(status["passed_gates"].as_array().unwrap().len(), 5);
-    assert_eq!(status["secretscan_verdict"], "pass");
+    assert_eq!((&status["secretscan_verdict"], &status["todo_scan"]["verdict"]), (&"pass".into(), &"pass".into()));
     assert_eq!(status["gates"]["syntax_check"]["agent"], "switchboard");
     assert_eq!((&evidence["completeness"], &evidence["gaps"]), (&1.0.into(), &serde_json::json!([])), "{evidence:#}");
     let file = evidence_file(&sandbox, "1.1/evidence.json");
@@ -297,6 +324,7 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
     assert_eq!(bundle["entries"][3]["tests_passed"], 3);
     let record: Value = serde_json::from_slice(&std::fs::read(evidence_file(&sandbox, "1.1.json")).unwrap()).unwrap();
     assert_eq!((&record["taskId"], record["gates"].as_object().unwrap().len()), (&"1.1".into(), 5));
+    assert_eq!(record["todo_scan"]["verdict"], "pass");
 
     std::fs::remove_file(&file).unwrap();
     let gaps = sandbox.call(&["evidence_check", "required_types=secretscan,syntax"]);

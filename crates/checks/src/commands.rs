@@ -156,6 +156,8 @@ fn findings(check: CheckName, root: &Path, runs: &[CommandRun]) -> Vec<Finding> 
             blocks: told.severity == "error",
             allowed: None,
             masked: None,
+            excerpt: None,
+            commit: None,
             rule,
         }
     })

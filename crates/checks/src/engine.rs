@@ -165,7 +165,7 @@ impl Engine {
         let pass = Pass {
             entries: &entries,
             checks,
-            reader: Reader { root, blobs: blobs.as_ref(), most: limits.file_bytes },
+            reader: Reader::new(root, blobs.as_ref(), limits.file_bytes),
             moved: Moved::new(gone),
             has_base,
             cache: self.cache.as_ref(),

@@ -16,6 +16,7 @@ mod blobs;
 mod history;
 
 pub(crate) use blobs::{Blob, Blobs};
+pub(crate) use history::{History, Reached};
 
 /// Half of the most that git may print in one call.
 const HALF_OUTPUT: usize = 256 * 1024 * 1024;

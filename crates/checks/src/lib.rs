@@ -37,5 +37,6 @@ pub use error::Error;
 pub use limits::Limits;
 pub use listing::{CheckAbout, build_commands, checks};
 pub use look_at::look_at;
-pub use secrets::{PastSecret, SecretHistory, secret_history, secret_rules};
+pub use output::read_output;
+pub use secrets::{HistoryRequest, secret_rules};
 pub use serve::serve;

@@ -3,12 +3,15 @@
 use protocol::finding::Finding;
 
 use crate::Limits;
+use crate::accepted::allow_by_comment;
 use crate::engine::{FileCheck, Look};
+use crate::placeholder::PlaceholderScan;
 use crate::secrets::Secretscan;
 use crate::source::{Base, Source};
 use crate::syntax::{Parsers, SyntaxCheck};
+use crate::todo::TodoExtract;
 
-/// Looks at a text with `syntax_check` and `secretscan`; `before` is what it was before the change.
+/// Looks at a text with every check that needs no command; `before` is what it was before the change.
 ///
 /// The path tells the language and the kind of file and is not opened. Bytes of any kind will do.
 #[must_use]
@@ -17,7 +20,9 @@ pub fn look_at(path: &str, text: &[u8], before: Option<&[u8]>) -> Vec<Finding> {
         before.map_or(Base::Nothing, |before| if before == text { Base::Same } else { Base::Other(before.to_vec()) });
     let source = Source::new(path.to_owned(), text.to_vec(), base);
     let mut parsers = Parsers::new(Limits::default().parse_time);
-    let looks = [SyntaxCheck.look(&source, &mut parsers), Secretscan::new("").look(&source, &mut parsers)];
+    let checks: [&dyn FileCheck; 4] =
+        [&SyntaxCheck, &Secretscan::new(""), &PlaceholderScan { all_is_change: true, deny: Vec::new() }, &TodoExtract];
+    let looks = checks.map(|check| allow_by_comment(check.look(&source, &mut parsers), &source));
     let findings = looks.into_iter().map(|look| match look {
         Look::Looked(findings) => findings,
         Look::Skipped(_) => Vec::new(),

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use protocol::finding::TestTotals;
 use protocol::verb::check::CommandFinding;
 use regex::{Captures, Regex};
 
@@ -70,6 +71,14 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
         }
     }
     found
+}
+
+/// Reads an output as every part of the checks does: what it says about files, and how many tests it counts, if any.
+///
+/// The text is somebody else's and may be anything; at most 200 findings are read out of it.
+#[must_use]
+pub fn read_output(text: &str) -> (Vec<CommandFinding>, Option<TestTotals>) {
+    (findings(Path::new("/"), text), totals::guess(text))
 }
 
 fn is_path(line: &str) -> bool {

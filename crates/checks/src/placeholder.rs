@@ -11,6 +11,7 @@ use protocol::finding::{CheckName, Finding, Severity};
 use crate::engine::{FileCheck, Look};
 use crate::fingerprint::{Occurrences, fingerprint};
 use crate::notes;
+use crate::secrets::redact;
 use crate::source::Source;
 use crate::syntax::Parsers;
 
@@ -18,6 +19,7 @@ mod code;
 mod plain;
 mod stub;
 mod text;
+mod typed;
 mod words;
 
 /// The rules; those of somebody's own patterns are called `placeholder/custom-…`.
@@ -32,6 +34,9 @@ pub(crate) const RULES: [&str; 9] = [
     "placeholder/code-stub-return",
     "placeholder/plan-bracket",
 ];
+
+/// Characters of an excerpt.
+const EXCERPT: usize = 100;
 
 /// The check.
 #[derive(Debug, Default)]
@@ -65,6 +70,9 @@ impl FileCheck for PlaceholderScan {
     }
 
     fn look(&self, source: &Source, parsers: &mut Parsers) -> Look {
+        if source.path.contains(".min.") {
+            return Look::Skipped("minified: nobody writes it by hand".into());
+        }
         let mut found = plain::of_plan(&source.path, &source.text);
         let comments = match (source.language, plain::marker(&source.path)) {
             (Some(language), _) => {
@@ -136,5 +144,7 @@ fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -
         blocks: is_new,
         allowed: None,
         masked: None,
+        excerpt: Some(redact(&String::from_utf8_lossy(&what[..what.len().min(2_000)])).chars().take(EXCERPT).collect()),
+        commit: None,
     }
 }

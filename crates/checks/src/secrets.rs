@@ -15,6 +15,7 @@ use crate::source::{Base, Source};
 use crate::syntax::Parsers;
 
 mod assignment;
+mod call;
 mod checksum;
 mod detector;
 mod encoded;
@@ -33,7 +34,7 @@ mod value;
 mod words;
 
 use file_kind::FileKind;
-pub use history::{PastSecret, SecretHistory, secret_history};
+pub use history::HistoryRequest;
 use scan::{Hit, Scanner};
 
 /// The check.
@@ -192,5 +193,7 @@ fn finding(hit: &Hit, source: &Source, is_new: bool, what: &[u8], occurrence: us
         blocks: is_new && severity >= Severity::Medium,
         allowed: None,
         masked: detector.public_prefix(&source.text[hit.range.clone()]).map(|prefix| format!("{prefix}…")),
+        excerpt: None,
+        commit: None,
     }
 }

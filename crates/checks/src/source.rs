@@ -1,13 +1,13 @@
 //! One file of a run: read once, parsed at most once, shared by all checks.
 
 use std::cell::OnceCell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use grammars::Language;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 
 use crate::Error;
 use crate::git::{Blob, Blobs};
@@ -67,14 +67,23 @@ impl Source {
 
 /// Reads files of one root.
 pub(crate) struct Reader<'a> {
-    pub(crate) root: &'a Path,
-    pub(crate) blobs: Option<&'a Blobs>,
-    pub(crate) most: u64,
+    root: &'a Path,
+    /// The root, open: paths are resolved below it.
+    folder: Option<OwnedFd>,
+    blobs: Option<&'a Blobs>,
+    most: u64,
 }
 
 // === impl Reader ===
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Opens a root, which is canonical; files larger than `most` are not read.
+    pub(crate) fn new(root: &'a Path, blobs: Option<&'a Blobs>, most: u64) -> Self {
+        let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(root, flags, Mode::empty()).ok();
+        Self { root, folder, blobs, most }
+    }
+
     /// Reads a file and its base. What cannot be read is skipped with the reason; only a broken git is an error.
     pub(crate) fn load(&self, entry: &Entry) -> Result<Loaded, Error> {
         let text = match &entry.now {
@@ -131,13 +140,27 @@ impl Reader<'_> {
         if kind.len() > self.most {
             return Err(too_large(self.most));
         }
-        if !self.holds(&full) {
-            return Err("reached through a link that leaves the folder".into());
-        }
-        let file = open(&full).map_err(|error| unreadable(&error))?;
+        let file = self.open(path, &full)?;
         let mut text = Vec::with_capacity(usize::try_from(kind.len()).unwrap_or(0));
         file.take(self.most + 1).read_to_end(&mut text).map_err(|error| unreadable(&error))?;
         if text.len() as u64 > self.most { Err(too_large(self.most)) } else { Ok(text) }
+    }
+
+    /// Opens a file that lies below the root, by the kernel's word; where that says no, or can't say, by the resolved path.
+    fn open(&self, path: &Path, full: &Path) -> Result<File, String> {
+        let below = self.folder.as_ref().and_then(|folder| open_below(folder, path));
+        let file = match below {
+            Some(file) => file,
+            None if !self.holds(full) => return Err("reached through a link that leaves the folder".into()),
+            None => rustix::fs::open(full, FILE, Mode::empty())
+                .map(File::from)
+                .map_err(|error| unreadable(&error.into()))?,
+        };
+        match file.metadata() {
+            Ok(kind) if kind.is_file() => Ok(file),
+            Ok(_) => Err("not a regular file".into()),
+            Err(error) => Err(unreadable(&error)),
+        }
     }
 
     fn holds(&self, full: &Path) -> bool {
@@ -145,10 +168,18 @@ impl Reader<'_> {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+/// How a file is opened: never through a link at its end, never waiting for a writer.
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+#[cfg(target_os = "linux")]
+fn open_below(folder: &OwnedFd, path: &Path) -> Option<File> {
+    rustix::fs::openat2(folder, path, FILE, Mode::empty(), rustix::fs::ResolveFlags::BENEATH).map(File::from).ok()
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+fn open_below(_: &OwnedFd, _: &Path) -> Option<File> {
+    None
 }
 
 fn unreadable(error: &io::Error) -> String {
@@ -185,6 +216,30 @@ pub(crate) fn shown(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_read_below_its_root_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("root");
+        std::fs::create_dir_all(root.join("inner")).unwrap();
+        std::fs::write(root.join("inner/a"), "text").unwrap();
+        std::fs::write(folder.path().join("b"), "other").unwrap();
+        for (link, target) in [("near", root.join("inner")), ("far", folder.path().to_owned())] {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
+        let reader = Reader::new(&root, None, 4);
+        let read = |path: &str| reader.read(Path::new(path));
+
+        assert_eq!((read("inner/a"), read("near/a")), (Ok(b"text".to_vec()), Ok(b"text".to_vec())));
+        assert_eq!(read("far/b"), Err("larger than 0.000004 MB".into()));
+        assert_eq!(
+            Reader::new(&root, None, 9).read(Path::new("far/b")),
+            Err("reached through a link that leaves the folder".into())
+        );
+        assert_eq!(read("inner"), Err("not a regular file".into()));
+        assert_eq!(read("gone"), Err("deleted in between".into()));
+        assert_eq!(unreadable(&io::ErrorKind::PermissionDenied.into()), "unreadable: permission denied");
+    }
 
     #[test]
     fn utf16_is_read_as_text_and_nul_is_binary() {

@@ -143,6 +143,8 @@ fn finding(source: &Source, language: Language, problem: &Problem, at: usize, is
         blocks,
         allowed: None,
         masked: None,
+        excerpt: None,
+        commit: None,
         rule,
     }
 }

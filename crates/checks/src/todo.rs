@@ -47,6 +47,8 @@ fn finding(source: &Source, note: &Note, at: usize) -> Finding {
         blocks: false,
         allowed: None,
         masked: None,
+        excerpt: None,
+        commit: None,
         rule,
     }
 }

@@ -5,7 +5,7 @@ use protocol::evidence::{
     BuildRun, Bundle, Detail, Entry, Evidence, FileSyntax, GateEvidence, GateRecord, PlaceholderFinding, SyntaxError,
     TestFailure, Verdict,
 };
-use protocol::finding::{CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, Finding};
+use protocol::finding::{CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, Finding, placeholder_kind};
 use protocol::id::RunId;
 use protocol::plan::TaskId;
 use protocol::run::{GateVerdict, TaskView};
@@ -80,7 +80,14 @@ fn write_record(inner: &Inner, run: &RunId, id: &TaskId, judged: &[(String, Gate
     let passed = judged.iter().filter(|(_, verdict)| has_passed(*verdict));
     let timestamp = inner.store.now().to_string();
     let gates = passed.map(|(gate, _)| (gate.clone(), passed_at(run, timestamp.clone()))).collect();
-    let record = GateRecord { task_id: id.to_string(), required_gates: required, gates, ..GateRecord::default() };
+    let marks = judged.iter().find(|(gate, _)| gate == CheckName::PlaceholderScan.as_str());
+    let record = GateRecord {
+        task_id: id.to_string(),
+        required_gates: required,
+        gates,
+        todo_scan: marks.map(|(_, verdict)| json!({ "verdict": verdict })),
+        ..GateRecord::default()
+    };
     let path = plan::gate_record_file(&inner.config, run, id);
     if let Some(folder) = path.parent() {
         files::private_folder(folder)?;
@@ -229,8 +236,8 @@ fn placeholders(report: &CheckReport) -> Detail {
     let finding = |finding: &&Finding| PlaceholderFinding {
         path: finding.path.clone(),
         line: u64::from(finding.span.start_line),
-        kind: finding.rule.trim_start_matches("placeholder/").to_owned(),
-        excerpt: finding.message.chars().take(100).collect(),
+        kind: placeholder_kind(&finding.rule).to_owned(),
+        excerpt: finding.excerpt.clone().unwrap_or_else(|| finding.message.chars().take(100).collect()),
         rule_id: finding.rule.clone(),
     };
     Detail::Placeholder {

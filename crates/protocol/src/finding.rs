@@ -173,6 +173,23 @@ pub struct Finding {
     /// What may be shown of a secret: the vendor's public prefix and a length, e.g. `ghp_… (40 characters)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
+    /// The line it stands on, at most 100 characters, every secret in it left out; only where a line says more than the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// Where the past was searched: the oldest commit whose version of the file has it, in full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+/// The swarm document's word for where a placeholder stands, by the rule that found it.
+#[must_use]
+pub fn placeholder_kind(rule: &str) -> &'static str {
+    match rule.strip_prefix("placeholder/").unwrap_or(rule) {
+        rule if rule.starts_with("comment-") || rule.starts_with("custom") => "comment",
+        rule if rule.starts_with("text-") => "string",
+        rule if rule.starts_with("code-") => "function_body",
+        _ => "other",
+    }
 }
 
 /// The outcome of a check.

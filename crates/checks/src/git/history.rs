@@ -1,10 +1,16 @@
-//! Every content that a repository has ever held, once.
+//! Every content that a repository has ever held, once, read from git as it lists it.
 
 use std::collections::HashSet;
+use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
-use super::{Git, Mode, blob, fields, mode, path, text};
+use process::spawn::{Duplex, Spawn};
+
+use super::{Git, Mode, guarded, mode, path, text};
 use crate::Error;
+
+/// The longest path or line of git's list.
+const LONGEST: u64 = 1_000_000;
 
 /// A file's content, with the oldest commit that brought it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,34 +20,110 @@ pub(crate) struct Reached {
     pub(crate) blob: String,
 }
 
+/// The list in the reading. What was seen is kept by the first half of its id, so that a million versions take 32 MB.
+pub(crate) struct History<'a> {
+    git: &'a Git,
+    log: Duplex,
+    seen: HashSet<u128>,
+    commit: String,
+    /// Commits that git says there are.
+    expected: u64,
+    pub(crate) commits: u64,
+}
+
+/// A field of the list.
+enum Field {
+    Commit(String),
+    Blob(Reached),
+    /// Something else than a file, or a content that came before.
+    Known,
+    End,
+}
+
 impl Git {
-    /// Lists every blob that a branch, a tag or the stash reaches, once, oldest first, and counts the commits.
-    pub(crate) fn reached(&self) -> Result<(Vec<Reached>, u64), Error> {
-        let format = ["--raw", "-z", "--no-abbrev", "--no-renames", "--format=commit:%H"];
-        let call = [&["log", "--all", "--reverse", "--topo-order", "--root", "-m"][..], &format].concat();
-        read(&self.ask(&call)?)
+    /// Starts to list every blob that a branch, a tag, the stash or HEAD reaches, once, oldest first; behind `since`, a
+    /// commit's id, only what came after it.
+    pub(crate) fn history(&self, since: Option<&str>) -> Result<History<'_>, Error> {
+        let mut range = vec!["--all"];
+        range.extend(since.iter().flat_map(|id| ["--not", id]));
+        let count = self.ask(&[&["rev-list", "--count"][..], &range].concat())?;
+        let expected = text(count.trim_ascii()).parse().unwrap_or(0);
+        let form = ["--raw", "-c", "-z", "--no-abbrev", "--no-renames", "--root", "--format=commit:%H"];
+        let call = [&["log", "--reverse", "--topo-order"][..], &form, &range].concat();
+        let spawn = Spawn::new(guarded(&call)).cwd(&self.root).env_only(self.env.clone());
+        let log = spawn.duplex().map_err(|source| Error::Command { program: "git".into(), source })?;
+        Ok(History { git: self, log, seen: HashSet::new(), commit: String::new(), expected, commits: 0 })
     }
 }
 
-fn read(out: &[u8]) -> Result<(Vec<Reached>, u64), Error> {
-    let (mut reached, mut seen, mut commits) = (Vec::new(), HashSet::new(), HashSet::new());
-    let mut commit = String::new();
-    let mut fields = fields(out);
-    while let Some(field) = fields.next() {
-        let field = field.trim_ascii_start();
-        if let Some(id) = field.strip_prefix(b"commit:") {
-            commit = text(id.get(..id.len().min(64)).unwrap_or(id));
-            commits.insert(commit.clone());
-            continue;
-        }
-        let words: Vec<&[u8]> = field.split(|byte| *byte == b' ').collect();
-        let ([_, after_mode, _, after, _], Some(name)) = (&words[..], fields.next()) else {
-            return Err(Error::Git { verb: "log".into(), why: "its answer has an unknown form".into() });
-        };
-        let content = blob(after).filter(|_| mode(after_mode) == Mode::File);
-        if let Some(blob) = content.filter(|blob| seen.insert(blob.clone())) {
-            reached.push(Reached { commit: commit.clone(), path: path(name), blob });
+// === impl History ===
+
+impl History<'_> {
+    /// Gives the next version of a file; `None` when git has listed all of them.
+    pub(crate) fn next(&mut self) -> Result<Option<Reached>, Error> {
+        loop {
+            match self.field()? {
+                Field::Commit(id) => {
+                    self.commit = id;
+                    self.commits += 1;
+                }
+                Field::Blob(reached) => return Ok(Some(reached)),
+                Field::Known => {}
+                Field::End if self.commits < self.expected => return Err(broken("its list ended early")),
+                Field::End => return Ok(None),
+            }
         }
     }
-    Ok((reached, commits.len() as u64))
+
+    fn field(&mut self) -> Result<Field, Error> {
+        let limit = self.git.limits.git_time;
+        let (seen, commit) = (&mut self.seen, &self.commit);
+        self.log.exchange(limit, |_, list| read(list, seen, commit)).map_err(|error| {
+            if error.kind() == io::ErrorKind::TimedOut {
+                return Error::TimeLimit { program: "git log".into(), limit };
+            }
+            broken(&error.to_string())
+        })
+    }
+}
+
+fn broken(why: &str) -> Error {
+    Error::Git { verb: "log".into(), why: why.to_owned() }
+}
+
+/// Reads `commit:ID`, or `:MODES IDS STATUS` and a path; a merge has a mode and an id for each of its parents.
+fn read(list: &mut impl BufRead, seen: &mut HashSet<u128>, commit: &str) -> io::Result<Field> {
+    let head = field(list)?;
+    let head = head.trim_ascii_start();
+    if head.is_empty() {
+        return Ok(if list.fill_buf()?.is_empty() { Field::End } else { Field::Known });
+    }
+    if let Some(id) = head.strip_prefix(b"commit:") {
+        return Ok(Field::Commit(text(id.get(..id.len().min(64)).unwrap_or(id))));
+    }
+    let parents = head.iter().take_while(|byte| **byte == b':').count();
+    let words: Vec<&[u8]> = head[parents..].split(|byte| *byte == b' ').collect();
+    if parents == 0 || words.len() != 2 * parents + 3 {
+        return Err(io::Error::other("its list has an unknown form"));
+    }
+    let name = field(list)?;
+    let (mode, blob) = (mode(words[parents]), text(words[2 * parents + 1]));
+    let id = blob.get(..32).and_then(|id| u128::from_str_radix(id, 16).ok());
+    let is_new = mode == Mode::File && id.is_some_and(|id| id != 0 && seen.insert(id));
+    Ok(if is_new { Field::Blob(Reached { commit: commit.to_owned(), path: path(&name), blob }) } else { Field::Known })
+}
+
+/// Reads to the next NUL; nothing at the list's end.
+fn field(list: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut field = Vec::new();
+    list.take(LONGEST).read_until(0, &mut field)?;
+    match field.pop() {
+        Some(0) | None => Ok(field),
+        // The last commit's line has no NUL behind it.
+        Some(last) if (field.len() as u64) < LONGEST - 1 => {
+            field.push(last);
+            Ok(field)
+        }
+        Some(_) => Err(io::Error::other("its list has a field of a megabyte")),
+    }
 }

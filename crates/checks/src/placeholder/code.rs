@@ -5,7 +5,7 @@ use tree_sitter::{Node, Tree};
 
 use super::Placeholder;
 use super::words::says_unfinished;
-use super::{stub, text as strings};
+use super::{stub, text as strings, typed};
 use crate::notes::each_node_below;
 
 /// Lists the placeholder statements of a file.
@@ -33,8 +33,9 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
             | Language::Regex => None,
         };
         found.extend(placeholder);
-        if !is_for_tests(path) {
+        if !is_for_tests(path) && !is_in_tests(above, text) {
             found.extend(stub::of_function(node, above, text, language));
+            found.extend(typed::of_function(node, above, text, language));
             found.extend(strings::of_string(node, above, text));
         }
     });
@@ -107,6 +108,14 @@ fn message(raised: &[u8]) -> &[u8] {
 fn is_for_tests(path: &str) -> bool {
     path.split('/').any(|part| {
         part.starts_with("test") || part.contains("_test") || part == "idlelib" || part.starts_with("conftest")
+    })
+}
+
+/// The tests that stand in a Rust file itself.
+fn is_in_tests(above: &[Node<'_>], text: &[u8]) -> bool {
+    above.iter().any(|outer| {
+        let name = outer.child_by_field_name("name").filter(|_| outer.kind() == "mod_item");
+        name.is_some_and(|name| matches!(bytes(name, text), b"tests" | b"test"))
     })
 }
 

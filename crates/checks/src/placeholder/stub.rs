@@ -17,10 +17,12 @@ struct Shape {
 }
 
 /// Names of functions that may do nothing.
-const IDLE: [&str; 12] =
-    ["noop", "no_op", "nop", "empty", "ignore", "dummy", "identity", "swallow", "discard", "assert", "unused", "pass"];
+const IDLE: [&str; 13] = [
+    "noop", "no_op", "nop", "empty", "ignore", "dummy", "identity", "swallow", "discard", "assert", "unused", "pass",
+    "visit",
+];
 /// Beginnings of names that promise work, and so more than a constant.
-const WORK: [&str; 40] = [
+pub(super) const WORK: [&str; 40] = [
     "add",
     "aggregate",
     "analyze",
@@ -63,7 +65,7 @@ const WORK: [&str; 40] = [
     "upload",
 ];
 /// Values that say nothing, without spaces.
-const DUMMIES: [&str; 22] = [
+pub(super) const DUMMIES: [&str; 22] = [
     "null",
     "None",
     "nil",
@@ -149,7 +151,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         }
         [only] if shape.returns.contains(&only.kind()) || is_tail(only, language) => {
             let promises = name.first().is_some_and(|word| WORK.iter().any(|work| word.starts_with(work)));
-            (promises && is_dummy(only, text)).then(|| Placeholder {
+            (promises && gives_dummy(only, text, &DUMMIES)).then(|| Placeholder {
                 rule: "placeholder/code-stub-return".into(),
                 what: "the whole function gives back a dummy",
                 range: only.byte_range(),
@@ -159,13 +161,13 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
     }
 }
 
-fn empty(node: Node<'_>) -> Placeholder {
+pub(super) fn empty(node: Node<'_>) -> Placeholder {
     let what = "the whole function does nothing";
     Placeholder { rule: "placeholder/code-stub-body".into(), what, range: node.byte_range() }
 }
 
 /// The words of a name in small letters: `fetchUser`, `fetch_user`.
-fn words(name: &[u8]) -> Vec<String> {
+pub(super) fn words(name: &[u8]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_small = false;
     for &byte in name {
@@ -208,9 +210,10 @@ fn is_tail(node: Node<'_>, language: Language) -> bool {
     matches!(language, Language::Rust | Language::Ruby) && !node.kind().ends_with("statement")
 }
 
-fn is_dummy(statement: Node<'_>, text: &[u8]) -> bool {
+/// Tells whether a statement or expression gives one of these values back.
+pub(super) fn gives_dummy(statement: Node<'_>, text: &[u8], dummies: &[&str]) -> bool {
     let written = String::from_utf8_lossy(&text[statement.byte_range()]);
     let value = written.strip_prefix("return").unwrap_or(&written).trim().trim_end_matches(';');
     let value: String = value.chars().filter(|c| !c.is_whitespace()).collect();
-    DUMMIES.contains(&value.as_str())
+    dummies.contains(&value.as_str())
 }

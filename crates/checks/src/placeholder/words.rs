@@ -22,7 +22,7 @@ const PHRASES: &str = r"(?x)
   | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:out\s)?(?:for\snow|until)\b
   | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded)\s(?:value|data|response|result|list|object|token)s?\b
   | \b(?:temporary|simplified)\s(?:stub|placeholder)\b
-  | \b(?:needs?|has|have|yet|still)\sto\sbe\simplemented\b
+  | \b(?:needs?|yet|still)\sto\sbe\simplemented\b
   | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub|placeholder|dummy)\b[\W]*$
   | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
   | \b(?:in\sa\sreal|for\sa\sreal)\s(?:implementation|application|app|system|scenario)\b

@@ -80,6 +80,9 @@ fn result(finding: &Finding, rules: &BTreeMap<String, &Finding>) -> Value {
         "baselineState": if finding.is_new { "new" } else { "unchanged" },
         "properties": {"blocks": finding.blocks},
     });
+    if let Some(commit) = &finding.commit {
+        result["properties"]["commit"] = json!(commit);
+    }
     if let Some(reason) = &finding.allowed {
         let kind = if reason == "in the baseline" { "external" } else { "inSource" };
         result["suppressions"] = json!([{"kind": kind, "justification": reason}]);

@@ -50,7 +50,8 @@ fn write_report(out: &mut String, report: &CheckReport) {
 fn write_finding(out: &mut String, finding: &Finding) {
     let place = format!("{}:{}:{}", finding.path, finding.span.start_line, finding.span.start_column);
     let masked = finding.masked.as_ref().map_or(String::new(), |masked| format!(" {masked}"));
-    line(out, &format!("  {} {} [{}]", plain(&place), finding.severity, finding.rule));
+    let commit = finding.commit.as_ref().map_or(String::new(), |commit| format!(" since {}", plain(&short(commit))));
+    line(out, &format!("  {} {} [{}]{commit}", plain(&place), finding.severity, finding.rule));
     line(out, &format!("    {}{masked}", plain(&finding.message)));
     line(out, &format!("    help: {}", plain(&finding.remedy)));
 }

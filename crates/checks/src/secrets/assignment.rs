@@ -23,6 +23,11 @@ const WRAPPERS: &[&[u8]] = &[
     b"bytes(",
     b"Buffer.from(",
     b"S(",
+    b"[]byte(",
+    b"ConvertTo-SecureString -String ",
+    b"ConvertTo-SecureString ",
+    b"Encoding.UTF8.GetBytes(",
+    b"new SecretString(",
 ];
 
 /// A name and the literal that is assigned to it.
@@ -133,11 +138,17 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
     let text = place.text;
     let before = name.start.checked_sub(1).map_or(b'\n', |at| text[at]);
     let mut cursor = Cursor { text, at: name.end };
-    let name_is_quoted = matches!(before, b'"' | b'\'' | b'`') && cursor.quote() == Some(before);
+    let dashes = text[..name.start].iter().rev().take(2).take_while(|byte| **byte == b'-').count();
+    let opening = (name.start - dashes).checked_sub(1).map_or(b'\n', |at| text[at]);
+    let name_is_quoted = matches!(opening, b'"' | b'\'' | b'`') && cursor.quote() == Some(opening);
     cursor.skip(2, |byte| matches!(byte, b']' | b')'));
     let spaces = cursor.spaces();
-    let operator = operator(&mut cursor, before, name_is_quoted, &text[name.clone()])
+    let operator = labelled(&mut cursor, spaces > 0)
+        .or_else(|| operator(&mut cursor, before, name_is_quoted, &text[name.clone()]))
         .or((spaces > 0).then_some(Operator::Space))?;
+    if operator == Operator::Argument {
+        skip_keyword(&mut cursor);
+    }
     cursor.spaces();
     skip_wrapping(&mut cursor);
     let range = match cursor.quote() {
@@ -146,9 +157,39 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
         None => bare(&mut cursor, place, name, operator)?,
     };
     let is_flag = before == b'-';
-    let is_sentence = operator == Operator::Space && (place.kind.form == Form::Docs || name_is_quoted);
-    let is_plain_space = operator == Operator::Space && cursor.text[range.end.min(text.len() - 1)] != b'\'' && !is_flag;
+    let is_sentence = operator == Operator::Space && name_is_quoted;
+    let is_prose = operator == Operator::Space && place.kind.form == Form::Docs && text[range.start - 1] == b'`';
+    let is_macro = place.line_before(name.start).starts_with(b"#define");
+    let is_single = cursor.text[range.end.min(text.len() - 1)] == b'\'';
+    let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro && !is_prose;
     (!is_sentence && !is_plain_space).then_some((range, operator == Operator::Compare))
+}
+
+/// Reads what stands between the name of an entry and its value: `name="password" value="…"`, and `value: …` on the next
+/// line or behind a comma.
+fn labelled(cursor: &mut Cursor<'_>, is_apart: bool) -> Option<Operator> {
+    let start = cursor.at;
+    let comma = cursor.take(b",");
+    let spaces = cursor.skip(80, |byte| byte.is_ascii_whitespace());
+    let quote = cursor.quote().is_some();
+    let is_value = cursor.rest().get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"value"));
+    cursor.at += if is_value { 5 } else { 0 };
+    let closed = !quote || cursor.quote().is_some();
+    cursor.spaces();
+    let is_label = is_value && closed && (comma || is_apart || spaces > 0) && (cursor.take(b":") || cursor.take(b"="));
+    if !is_label {
+        cursor.at = start;
+    }
+    is_label.then_some(Operator::Assign)
+}
+
+/// Skips to the default value of an option: `"--password", default="…"`.
+fn skip_keyword(cursor: &mut Cursor<'_>) {
+    let ahead = &cursor.rest()[..cursor.rest().len().min(60)];
+    let ahead = &ahead[..ahead.iter().position(|byte| matches!(byte, b')' | b'\n')).unwrap_or(ahead.len())];
+    if let Some(at) = ahead.windows(8).position(|part| part == b"default=") {
+        cursor.at += at + 8;
+    }
 }
 
 fn operator(cursor: &mut Cursor<'_>, before: u8, name_is_quoted: bool, name: &[u8]) -> Option<Operator> {
@@ -165,7 +206,8 @@ fn operator(cursor: &mut Cursor<'_>, before: u8, name_is_quoted: bool, name: &[u
             return Some(Operator::Assign);
         }
     }
-    if cursor.take(b":") {
+    // `arn:…:secret:name` is a path with colons in it.
+    if before != b':' && cursor.take(b":") {
         skip_type(cursor);
         return Some(Operator::Assign);
     }
@@ -234,8 +276,8 @@ fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operato
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
     let is_embedded =
         operator == Operator::Assign && matches!(before, b';' | b'?' | b'&') && place.text[name.end] == b'=';
-    if operator == Operator::Argument || operator == Operator::Compare || !(is_embedded || place.kind.has_bare_values())
-    {
+    let has_bare = place.kind.has_bare_values() || (operator == Operator::Assign && is_shown_setting(place, name));
+    if operator == Operator::Argument || operator == Operator::Compare || !(is_embedded || has_bare) {
         return None;
     }
     let ends = |byte: u8| {
@@ -249,5 +291,14 @@ fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operato
     let goes_on =
         !matches!(cursor.peek(), b'\n' | b'\r' | b'#' | b';' | b',' | b'"' | b'\'' | b'`' | b'<' | b'}' | b'/' | b'\\');
     // In a configuration file a value with more words behind it is a sentence.
-    (is_embedded || !goes_on || place.kind.form != Form::Config).then_some(range)
+    let is_sentence = goes_on && matches!(place.kind.form, Form::Config | Form::Docs);
+    (is_embedded || !is_sentence).then_some(range)
+}
+
+/// A line of prose that is nothing but a setting, as in `export API_KEY=…` or `- Password: …`.
+fn is_shown_setting(place: &Place<'_>, name: &Range<usize>) -> bool {
+    let before = place.line_before(name.start).trim_ascii_end();
+    let is_mark = |byte: &u8| matches!(byte, b'-' | b'*' | b'$' | b'>' | b'#' | b' ' | b'`' | b'"');
+    let is_command = [&b"export"[..], b"set", b"SET", b"ENV"].iter().any(|verb| before.ends_with(verb));
+    place.kind.form == Form::Docs && (is_command || before.iter().all(is_mark))
 }

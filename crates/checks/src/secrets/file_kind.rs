@@ -181,6 +181,7 @@ fn is_test(path: &str, file: &str) -> bool {
     let mut folders = path.rsplit('/').skip(1);
     folders.any(|folder| TEST_FOLDERS.contains(&folder))
         || file.starts_with("test_")
+        || ["test", "tests", "spec"].contains(&file.split('.').next().unwrap_or(file))
         || [
             ".test.",
             ".spec.",

@@ -35,6 +35,60 @@ pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
     (is_text && !is_shown && !is_example).then_some(Found { range })
 }
 
+/// Reads the token of `Authorization: token …` or of a scheme of somebody's own; the keyword is `authorization`.
+pub(crate) fn authorization(place: &Place<'_>) -> Option<Found> {
+    let end = place.text.len().min(place.keyword_end + 400);
+    let rest = &place.text[place.keyword_end..end];
+    let marks = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b':' | b'=' | b',' | b' ' | b']' | b'\\');
+    let mut start = rest.iter().take(12).take_while(|byte| marks(byte)).count();
+    if !rest[..start].iter().any(|byte| matches!(byte, b':' | b'=' | b',')) {
+        return None;
+    }
+    let scheme = rest[start..].iter().take(20).take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
+    if ["bearer", "basic"].iter().any(|own| rest[start..start + scheme].eq_ignore_ascii_case(own.as_bytes())) {
+        return None;
+    }
+    if matches!(rest.get(start + scheme), Some(b' ' | b'=')) {
+        start += scheme + 1;
+    }
+    let is_part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=');
+    let length = rest[start..].iter().take_while(|byte| is_part(byte)).count();
+    let range = place.keyword_end + start..place.keyword_end + start + length;
+    let value = &place.text[range.clone()];
+    let assigned = Assigned { name: b"authorization", value, kind: place.kind, is_compared: false };
+    (length >= 20 && is_credential(Promise::Key, &assigned)).then_some(Found { range })
+}
+
+/// Programs and their flags for a password.
+const FLAGS: &[(&str, &[&str])] = &[
+    ("mysql ", &[" -p"]),
+    ("mysqldump ", &[" -p"]),
+    ("mysqladmin ", &[" -p"]),
+    ("sshpass ", &["sshpass -p "]),
+    ("docker login ", &[" -p "]),
+    ("identified by ", &["by '", "by \"", "by password '"]),
+];
+
+/// Reads the password behind a flag that only the program gives its meaning; the keyword is the program.
+pub(crate) fn flag(place: &Place<'_>) -> Option<Found> {
+    let program = &place.text[place.at..place.keyword_end];
+    let (_, flags) = FLAGS.iter().find(|(name, _)| program.eq_ignore_ascii_case(name.as_bytes()))?;
+    let line = &place.text[place.at..place.text.len().min(place.at + 300)];
+    let line = line.split(|byte| matches!(byte, b'\n' | b'|')).next().unwrap_or_default();
+    let small = line.to_ascii_lowercase();
+    let flag = |flag: &&str| Some(small.windows(flag.len()).position(|part| part == flag.as_bytes())? + flag.len());
+    let start = flags.iter().find_map(flag)?;
+    let quotes = line[start..].iter().take_while(|byte| matches!(byte, b'"' | b'\'')).count();
+    let start = start + quotes;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b';' | b'`');
+    let end = start + line[start..].iter().position(ends).unwrap_or(line.len() - start);
+    let range = place.at + start..place.at + end;
+    let assigned =
+        Assigned { name: b"password", value: &place.text[range.clone()], kind: place.kind, is_compared: false };
+    (start < end && is_credential(Promise::Password, &assigned)).then_some(Found { range })
+}
+
 /// Reads the password of `curl -u user:password`; the keyword is `curl `.
 pub(crate) fn curl(place: &Place<'_>) -> Option<Found> {
     let line = &place.text[place.at..place.text.len().min(place.at + 400)];

@@ -124,6 +124,7 @@ const NOISE: &[&str] = &[
     "sandbox",
     "id1",
     "hardcoded",
+    "base",
 ];
 /// Words before `secret` or `token` that make it something public.
 const PUBLIC: &[&str] = &[
@@ -216,7 +217,8 @@ pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
         ]
         .iter()
         .any(|end| last.ends_with(end));
-    (is_key && !PUBLIC.contains(&before)).then_some(Promise::Key)
+    let is_public = PUBLIC.contains(&before) || words.iter().any(|word| word == "public");
+    (is_key && !is_public).then_some(Promise::Key)
 }
 
 fn without_noise(words: &[String]) -> &[String] {

@@ -45,6 +45,13 @@ pub(crate) struct Scanner {
 // === impl Place ===
 
 impl Place<'_> {
+    /// Gives what stands on the line before a place, without indentation.
+    pub(crate) fn line_before(&self, at: usize) -> &[u8] {
+        let from = at.saturating_sub(200);
+        let line = self.text[from..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.trim_ascii_start()
+    }
+
     /// Tells whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
     pub(crate) fn begins_word(&self) -> bool {
         let first = self.text[self.at];

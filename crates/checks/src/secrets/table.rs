@@ -8,6 +8,7 @@ mod ai;
 mod cloud;
 mod forge;
 mod generic;
+mod hosted;
 mod messaging;
 mod operations;
 mod payment;
@@ -20,6 +21,7 @@ pub(crate) fn all() -> Vec<&'static Detector> {
         cloud::DETECTORS,
         forge::DETECTORS,
         generic::DETECTORS,
+        hosted::DETECTORS,
         messaging::DETECTORS,
         operations::DETECTORS,
         payment::DETECTORS,

@@ -64,6 +64,10 @@ const MADE_UP: &[&str] = &[
     "secretsecret",
     "passwordpassword",
     "aaaaaa",
+    "a1b2c3",
+    "1a2b3c",
+    "1q2w3e",
+    "abc123",
     // The token of Telegram's own manual.
     "abc-def1234ghikl",
 ];
@@ -205,9 +209,16 @@ pub(crate) fn is_credential(promise: Promise, assigned: &Assigned<'_>) -> bool {
 fn is_possible(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     (5..=512).contains(&value.len())
-        && value.iter().all(u8::is_ascii_graphic)
+        && (value.iter().all(u8::is_ascii_graphic) || is_app_password(value))
         && !assigned.name.eq_ignore_ascii_case(value)
         && value.iter().any(u8::is_ascii_alphanumeric)
+}
+
+/// Four groups of four small letters, as mail providers give them to programs.
+fn is_app_password(value: &[u8]) -> bool {
+    let groups: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
+    let is_group = |group: &&[u8]| group.len() == 4 && group.iter().all(u8::is_ascii_lowercase);
+    groups.len() == 4 && groups.iter().all(is_group) && wordiness(value) < 0.5
 }
 
 /// Tells whether a value consists of letters, digits and these other characters.
@@ -264,10 +275,22 @@ fn is_password(assigned: &Assigned<'_>) -> bool {
     if looks_like_code(value) || (letters < 2 && value.len() < 8) || (assigned.kind.form == Form::Translation) {
         return false;
     }
-    let is_weak = WEAK.is_match(value);
+    let spelt = without_leet(value);
+    let is_weak = WEAK.is_match(value) || WEAK.is_match(&spelt);
     let is_strong = value.len() >= 8 && classes(value) >= 3 && changes(value) >= 3 && has_digit;
     if assigned.kind.is_for_show() || assigned.is_compared {
-        return is_strong && !is_weak && value.len() >= 10 && wordiness(value) < 0.75;
+        if value.iter().filter(|byte| **byte == b'%').count() >= 3 {
+            // A test of how characters are written in URLs.
+            return false;
+        }
+        let is_random =
+            value.len() >= 8 && has_digit && letters >= 4 && wordiness(value) < 0.35 && wordiness(&spelt) < 0.6;
+        let digits = count(value, u8::is_ascii_digit);
+        let is_mixed = value.len() >= 8 && digits >= 2 && classes(value) >= 3 && changes(value) >= 5;
+        return !is_weak && (is_random || is_mixed || (is_strong && value.len() >= 10 && wordiness(value) < 0.75));
+    }
+    if is_app_password(value) {
+        return true;
     }
     if !has_digit {
         return is_random_letters(value) || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
@@ -284,8 +307,25 @@ fn count(value: &[u8], want: fn(&u8) -> bool) -> usize {
     value.iter().filter(|byte| want(byte)).count()
 }
 
+/// Letters that no word is made of: the shorter, the less of a word may be in them. Short capitals are an abbreviation.
 fn is_random_letters(value: &[u8]) -> bool {
-    count(value, u8::is_ascii_alphabetic) >= 12 && wordiness(value) < 0.45 && entropy(value) >= 3.0
+    let (letters, words) = (count(value, u8::is_ascii_alphabetic), wordiness(value));
+    let is_long = letters >= 12 && words < 0.45 && entropy(value) >= 3.0;
+    is_long || (letters >= 8 && letters == value.len() && words < 0.4 && value.iter().any(u8::is_ascii_lowercase))
+}
+
+/// Reads `p4ssw0rd` as the word it stands for.
+fn without_leet(value: &[u8]) -> Vec<u8> {
+    let letter = |byte: &u8| match byte {
+        b'@' | b'4' => b'a',
+        b'0' => b'o',
+        b'1' | b'!' => b'i',
+        b'3' => b'e',
+        b'5' | b'$' => b's',
+        b'7' => b't',
+        other => other.to_ascii_lowercase(),
+    };
+    value.iter().map(letter).collect()
 }
 
 /// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
@@ -314,14 +354,17 @@ fn is_key(assigned: &Assigned<'_>) -> bool {
         (true, true) => (20, 2.7),
         (true, false) => (20, 3.5),
         (false, true) => (16, 2.7),
-        (false, false) => (12, 3.0),
+        (false, false) => (10, 3.0),
     };
     let (digits, letters) = (count(&core, u8::is_ascii_digit), count(&core, u8::is_ascii_alphabetic));
     if core.len() < length || entropy(&core) < bits || is_id(assigned) {
         return false;
     }
     if digits == 0 {
-        return letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5;
+        let is_short = core.len() >= 12 && !assigned.kind.is_for_show() && is_random_letters(&core);
+        return (is_short && wordiness(&core) < 0.4)
+            || (letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5);
     }
-    wordiness(&core) < 0.62 && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
+    let is_mixed = digits >= 3 && changes(&core) >= 5 && core.iter().all(u8::is_ascii_alphanumeric);
+    (wordiness(&core) < 0.62 || is_mixed) && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
 }

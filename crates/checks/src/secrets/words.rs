@@ -16,7 +16,8 @@ pub(crate) fn entropy(value: &[u8]) -> f64 {
     counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
 }
 
-/// Tells how much of a value's letter pairs are common in words, from 0 to 1; 0 without any pair.
+/// Tells how much of a value's letter pairs are common in words, from 0 to 1. Where letters are few, one pair among digits
+/// says little: it counts as if a third of the value were pairs.
 pub(crate) fn wordiness(value: &[u8]) -> f64 {
     let (mut pairs, mut common) = (0_u32, 0_u32);
     for pair in value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
@@ -27,7 +28,8 @@ pub(crate) fn wordiness(value: &[u8]) -> f64 {
         pairs += 1;
         common += u32::from(is_common(pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase()));
     }
-    if pairs == 0 { 0.0 } else { f64::from(common) / f64::from(pairs) }
+    let least = u32::try_from(value.len().saturating_sub(1) / 3).unwrap_or(u32::MAX);
+    if pairs.max(least) == 0 { 0.0 } else { f64::from(common) / f64::from(pairs.max(least)) }
 }
 
 fn is_common(first: u8, second: u8) -> bool {

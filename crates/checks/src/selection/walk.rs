@@ -1,9 +1,14 @@
 //! Lists the files below a folder where git does not.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use ignore::WalkBuilder;
+use ignore::{WalkBuilder, WalkState};
 use protocol::finding::SkippedFile;
+
+/// More threads than this find no more.
+const MOST_THREADS: usize = 8;
 
 /// What to do with files that an ignore file names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +26,6 @@ pub(crate) struct Found {
 
 /// Walks `folder` below `root`. Links are not followed, `.git` is not entered.
 pub(crate) fn files(root: &Path, folder: &Path, ignored: Ignored) -> Found {
-    let mut found = Found::default();
     let respect = ignored == Ignored::LeftOut;
     let walk = WalkBuilder::new(root.join(folder))
         .hidden(false)
@@ -33,15 +37,38 @@ pub(crate) fn files(root: &Path, folder: &Path, ignored: Ignored) -> Found {
         .require_git(false)
         .follow_links(false)
         .filter_entry(|entry| entry.file_name() != ".git")
-        .build();
-    for item in walk {
-        match item {
-            Ok(entry) if entry.file_type().is_none_or(|kind| kind.is_dir()) => {}
-            Ok(entry) => found.files.extend(entry.path().strip_prefix(root).map(Path::to_owned)),
-            Err(error) => found.skipped.push(unreadable(root, &error)),
-        }
-    }
+        .threads(std::thread::available_parallelism().map_or(2, NonZeroUsize::get).min(MOST_THREADS))
+        .build_parallel();
+    let found = Mutex::new(Found::default());
+    walk.run(|| {
+        let mut mine = Part { found: Found::default(), all: &found };
+        Box::new(move |item| {
+            match item {
+                Ok(entry) if entry.file_type().is_none_or(|kind| kind.is_dir()) => {}
+                Ok(entry) => mine.found.files.extend(entry.path().strip_prefix(root).map(Path::to_owned)),
+                Err(error) => mine.found.skipped.push(unreadable(root, &error)),
+            }
+            WalkState::Continue
+        })
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.files.sort_unstable();
+    found.skipped.sort_unstable();
     found
+}
+
+/// What one thread found; joined to the rest when it ends.
+struct Part<'a> {
+    found: Found,
+    all: &'a Mutex<Found>,
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.files.append(&mut self.found.files);
+        all.skipped.append(&mut self.found.skipped);
+    }
 }
 
 fn unreadable(root: &Path, error: &ignore::Error) -> SkippedFile {

@@ -20,12 +20,7 @@ pub(super) struct Excerpts<'a> {
 
 impl<'a> Excerpts<'a> {
     pub(super) fn new(root: &'a Path, most: u64) -> Self {
-        Self { reader: Reader { root, blobs: None, most }, texts: HashMap::new() }
-    }
-
-    /// Gives a line, without secrets.
-    pub(super) fn line(&mut self, path: &str, line: u32) -> String {
-        cut(&redact(self.raw(path, line).trim()))
+        Self { reader: Reader::new(root, None, most), texts: HashMap::new() }
     }
 
     /// Gives the plain words of a line before a column. Words that could be part of a secret are left out.

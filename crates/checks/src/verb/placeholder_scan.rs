@@ -4,11 +4,10 @@ use std::path::Path;
 
 use protocol::error::Failure;
 use protocol::evidence::PlaceholderFinding;
-use protocol::finding::{CheckName, CheckVerdict, Finding};
+use protocol::finding::{CheckName, CheckVerdict, Finding, placeholder_kind};
 use protocol::verb::check::{PlaceholderScanReply, PlaceholderScanRequest};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::excerpt::Excerpts;
 use super::{base, folder, globs, is_named, report, request};
 use crate::Engine;
 use crate::placeholder::PlaceholderScan;
@@ -28,9 +27,8 @@ pub(super) fn run(
     let check = PlaceholderScan { all_is_change: !paths.is_empty(), deny };
     let request = request(&folder, CheckName::PlaceholderScan, base(args.base.as_ref()), paths);
     let (report, failures) = report(engine.look(&request, check).reply)?;
-    let mut excerpts = Excerpts::new(&folder, engine.limits.file_bytes);
     let wanted = || report.findings.iter().filter(|finding| !is_named(&allowed, &finding.path));
-    let findings: Vec<_> = wanted().filter(|found| found.blocks).map(|found| finding(found, &mut excerpts)).collect();
+    let findings: Vec<_> = wanted().filter(|found| found.blocks).map(finding).collect();
     let pre_existing = wanted().filter(|finding| !finding.is_new).count() as u64;
     let is_all_left_out = report.verdict == CheckVerdict::Fail && findings.is_empty();
     let verdict = if is_all_left_out { CheckVerdict::Pass } else { report.verdict };
@@ -46,22 +44,12 @@ fn pattern(text: String) -> Result<(String, Regex), Failure> {
     Ok((text, pattern))
 }
 
-fn finding(finding: &Finding, excerpts: &mut Excerpts<'_>) -> PlaceholderFinding {
+fn finding(finding: &Finding) -> PlaceholderFinding {
     PlaceholderFinding {
         path: finding.path.clone(),
         line: u64::from(finding.span.start_line),
-        kind: kind(&finding.rule).to_owned(),
-        excerpt: excerpts.line(&finding.path, finding.span.start_line),
+        kind: placeholder_kind(&finding.rule).to_owned(),
+        excerpt: finding.excerpt.clone().unwrap_or_default(),
         rule_id: finding.rule.clone(),
-    }
-}
-
-/// The swarm document's word for where a placeholder stands.
-pub(crate) fn kind(rule: &str) -> &'static str {
-    match rule.strip_prefix("placeholder/").unwrap_or(rule) {
-        rule if rule.starts_with("comment-") || rule.starts_with("custom") => "comment",
-        rule if rule.starts_with("text-") => "string",
-        rule if rule.starts_with("code-") => "function_body",
-        _ => "other",
     }
 }

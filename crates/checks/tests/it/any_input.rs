@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use checks::{Limits, look_at, serve};
+use checks::{Limits, look_at, read_output, serve};
 use grammars::Language;
 use proptest::prelude::*;
 
@@ -33,6 +33,9 @@ const PATHS: &[&str] = &[
     "Cargo.lock",
     "a.md",
     "de.po",
+    "a.sql",
+    "Dockerfile",
+    ".swarm/plan.md",
 ];
 /// Pieces of code and of credentials that mean something to a parser, cut and joined in any order.
 const PIECES: &[&str] = &[
@@ -111,6 +114,28 @@ const PIECES: &[&str] = &[
     "Y",
 ];
 
+/// Pieces of what compilers, linters and test runners print.
+const OUTPUT: &[&str] = &[
+    "src/a.rs:1:2: error: x\n",
+    "a.ts(3,4): error TS2304: y\n",
+    "[ERROR] A.java:[1,2] z\n",
+    "error[E0001]: w\n",
+    "  --> a.rs:1:2\n",
+    "/w/a.js\n",
+    "  1:2  error  x  rule\n",
+    "test result: ok. 3 passed; 0 failed; 99999999999999999999 ignored\n",
+    "test a::b ... FAILED\n",
+    "Tests: 1 failed, 2 passed, 3 total\n",
+    "=== 5 passed, 1 failed in 0.1s ===\n",
+    "--- FAIL: TestX (0.00s)\n",
+    "ok 1 - a\n",
+    "Ran 3 tests in 0.1s\nFAILED (failures=1)\n",
+    "\n",
+    ":",
+    "\t",
+    "0",
+];
+
 fn inside(path: &str, text: &[u8], before: Option<&[u8]>) -> Result<(), TestCaseError> {
     let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
     for finding in look_at(path, text, before) {
@@ -147,6 +172,15 @@ proptest! {
     #[test]
     fn any_bytes_are_looked_at(path in 0..PATHS.len(), text in prop::collection::vec(any::<u8>(), 0..300)) {
         inside(PATHS[path], &text, None)?;
+    }
+
+    #[test]
+    fn any_output_is_read(pieces in prop::collection::vec((0..OUTPUT.len(), 0..4_usize), 0..60)) {
+        let text: String = pieces.iter().map(|(piece, cut)| &OUTPUT[*piece][*cut.min(&OUTPUT[*piece].len())..]).collect();
+
+        let (findings, _totals) = read_output(&text);
+
+        prop_assert!(findings.len() <= 200);
     }
 
     #[test]

@@ -7,8 +7,13 @@ use protocol::finding::{CheckName, CheckRequest};
 
 use crate::scratch::{Scratch, fill, findings};
 
-/// Detectors that read by code instead of a pattern; `secrets.rs` and `tokens.rs` test them one by one.
-const TESTED_ELSEWHERE: [&str; 9] = [
+/// Detectors that read by code instead of a pattern; `secrets.rs`, `readers.rs` and `tokens.rs` test them one by one.
+const TESTED_ELSEWHERE: [&str; 14] = [
+    "argument-password",
+    "authorization-header",
+    "command-password",
+    "django-secret-key",
+    "wordpress-salt",
     "private-key",
     "url-password",
     "bearer-token",

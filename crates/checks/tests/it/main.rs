@@ -19,6 +19,7 @@ mod history;
 #[cfg(test)]
 mod placeholder;
 #[cfg(test)]
+mod readers;
 mod render;
 #[cfg(test)]
 mod scratch;

@@ -190,3 +190,77 @@ fn a_mark_that_a_change_brings_blocks_and_an_old_one_does_not() {
     let blocking: Vec<u32> = findings(&new).iter().filter(|f| f.blocks).map(|f| f.span.start_line).collect();
     assert_eq!(blocking, [3]);
 }
+
+#[test]
+fn functions_of_typed_languages_that_only_look_like_one_fire() {
+    let (body, gives) = ("placeholder/code-stub-body", "placeholder/code-stub-return");
+    for (path, text, rule) in [
+        ("A.java", "class A { private static void saveUser(User u) {\n } }", body),
+        ("A.java", "public class A { public User findUser(String id) { return null; } }", gives),
+        ("A.java", "class A { private int parseAmount(String s) { return 0; } }", gives),
+        ("A.cs", "class A { private void SaveUser(User u) { } }", body),
+        ("A.cs", "class A : IUsers { static User FindUser(string id) => null; }", gives),
+        ("a.kt", "fun saveUser(user: User) {\n}\n", body),
+        ("a.kt", "fun parseAmount(text: String): Int = 0\n", gives),
+        ("a.swift", "func saveUser(_ user: User) {\n}\n", body),
+        ("a.swift", "func findUser(id: String) -> User? {\n    return nil\n}\n", gives),
+        ("a.c", "static void save_user(const struct user *u)\n{\n}\n", body),
+        ("a.c", "int parse_header(const char *text) { return 0; }\n", gives),
+        ("a.cpp", "namespace app { void saveUser(const User& u) {} }\n", body),
+        ("a.cpp", "User* findUser(int id) { return nullptr; }\n", gives),
+    ] {
+        assert_eq!(rules(path, text), [rule], "{path}: {text}");
+    }
+}
+
+#[test]
+fn tests_in_a_file_visitors_and_minified_code_stay_silent() {
+    for (path, text) in [
+        ("a.rs", "mod tests {\n    fn f() { write(\"lorem ipsum\"); }\n}\n"),
+        ("a.rs", "pub fn visit_lit<V>(v: &mut V, node: &Lit) {}\n"),
+        ("a.min.js", "function f(){throw new Error('Not implemented')}\n"),
+        ("a.rs", "// `Key` has to be implemented on every type.\n"),
+    ] {
+        assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
+    }
+}
+
+#[test]
+fn what_a_typed_language_leaves_empty_by_right_stays_silent() {
+    for (path, text) in [
+        (
+            "A.java",
+            "class A extends B { @Override public void updateView(View v) {} public User findUser(int i) { return null; } }",
+        ),
+        (
+            "A.java",
+            "class A { protected void processEvent(E e) {} private void save(User u) { /* kept in memory */ } }",
+        ),
+        (
+            "A.java",
+            "interface A { default void saveUser(User u) {} }\nclass B { public boolean filterRow(Row r) { return true; } }",
+        ),
+        ("A.java", "class A { private User find(int id) { if (id < 0) { return null; } return users.get(id); } }"),
+        ("A.cs", "class A : B { public override void Update(int x) {} public User Find(int i) => null; }"),
+        ("A.cs", "class A { protected virtual void ProcessRow(Row r) {} private void Save() {} }"),
+        ("a.kt", "open class A { open fun updateView(v: View) {} }\ninterface I { fun saveAll(x: Int) {} }\n"),
+        ("a.kt", "class A : B() { override fun load(x: Int): String? = null }\nfun find(id: Int): U? = users[id]\n"),
+        ("a.swift", "extension A { func updateView(_ v: View) {} }\nclass C: D { func loadView(_ v: View) {} }\n"),
+        ("a.swift", "func find(id: Int) -> User? {\n    guard id > 0 else { return nil }\n    return users[id]\n}\n"),
+        (
+            "a.c",
+            "static inline void update_stats(int x) {}\nstatic void on_signal(int sig) {}\nvoid send_all(void) {}\n",
+        ),
+        ("a.c", "#ifdef NO_STATS\nvoid update_stats(int x) {}\nint parse_stats(int x) { return 0; }\n#endif\n"),
+        (
+            "a.cpp",
+            "void A::updateView(View v) {}\nstruct S { virtual void saveAll(int x) {} };\nvoid sendAll(int /*x*/) {}\n",
+        ),
+        (
+            "a.cpp",
+            "int parse(const char* s) { if (!s) return 0; return go(s); }\n__attribute__((weak)) void loadAll(int x) {}\n",
+        ),
+    ] {
+        assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
+    }
+}

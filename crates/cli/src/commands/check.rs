@@ -6,7 +6,7 @@ pub(crate) mod named;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use checks::{Cache, Engine, Limits, render};
+use checks::{Cache, Engine, HistoryRequest, Limits, render};
 use protocol::error::{Exit, Failure, near_matches};
 use protocol::finding::{Base, CheckCommand, CheckFailure, CheckName, CheckReply, CheckRequest, CheckVerdict};
 
@@ -43,17 +43,23 @@ pub(crate) struct Args {
     /// How to show what was found
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Look for secrets in all that was ever committed, instead of in files
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build"])]
+    history: bool,
+    /// With --history: only what came after this revision
+    #[arg(long, value_name = "REV", requires = "history")]
+    since: Option<String>,
     /// Remember nothing of this run, and use nothing that earlier ones remember
     #[arg(long)]
     no_cache: bool,
     /// List the checks and their rules
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "history"])]
     list: bool,
     /// Have git check every commit before it is made
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "list"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "history", "list"])]
     install_hook: bool,
     /// Answer one request a line on standard input, for whoever checks often
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "list", "install_hook"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "history", "list", "install_hook"])]
     serve: bool,
 }
 
@@ -86,7 +92,11 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let written = args.write_baseline.as_ref().map(|path| context.resolve(path));
     let findings = if written.is_some() { usize::MAX } else { Limits::default().findings };
     let engine = engine(context, Limits { findings, ..Limits::default() }, args.no_cache);
-    let reply = engine.run(&request(args, root, context)?);
+    let reply = if args.history {
+        engine.secret_history(&history(args, root, context))
+    } else {
+        engine.run(&request(args, root, context)?)
+    };
     remember(&engine);
     if let (Some(failure), true) = (reply.failures.first(), reply.reports.is_empty()) {
         return Err(nothing_checked(failure).into());
@@ -187,6 +197,15 @@ fn request(args: Args, root: Option<PathBuf>, context: &Context) -> Result<Check
         root: root.display().to_string(),
         id: None,
     })
+}
+
+fn history(args: Args, root: Option<PathBuf>, context: &Context) -> HistoryRequest {
+    let text = |path: PathBuf| context.resolve(&path).display().to_string();
+    HistoryRequest {
+        root: root.unwrap_or_else(|| context.folder().to_owned()).display().to_string(),
+        since: args.since,
+        baseline: args.baseline.map(text),
+    }
 }
 
 fn build(root: &Path) -> Result<Vec<CheckCommand>, Failure> {

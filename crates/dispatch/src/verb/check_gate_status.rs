@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use protocol::error::Failure;
+use protocol::finding::CheckName;
 use protocol::id::RunId;
 use protocol::run::{GateVerdict, RunEvent, TaskView};
 use protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
+use serde_json::{Value, json};
 use store::Filter;
 
 use super::{find_target, run_id};
@@ -79,13 +81,19 @@ fn status(
         passed_gates,
         missing_gates,
         not_configured,
-        todo_scan: None,
+        todo_scan: todo_scan(view),
         secretscan_verdict: match verdict("secretscan").or_else(|| verdict("pre_check_batch")) {
             Some(GateVerdict::Pass | GateVerdict::Warn) => SecretscanVerdict::Pass,
             Some(GateVerdict::Fail) => SecretscanVerdict::Fail,
             Some(GateVerdict::Error | GateVerdict::NotConfigured) | None => SecretscanVerdict::NotRun,
         },
     }
+}
+
+/// What the log says about marks for open work: they are `placeholder_scan`'s to find.
+fn todo_scan(view: &TaskView) -> Option<Value> {
+    let report = view.gates.iter().find(|report| report.gate == CheckName::PlaceholderScan.as_str())?;
+    Some(json!({ "verdict": report.verdict, "reasons": report.reasons }))
 }
 
 fn message(status: GateStatus, missing: &[String], not_configured: &[String]) -> String {

@@ -12,17 +12,16 @@ use tempfile::TempDir;
 use super::super::median;
 use super::Bench;
 use super::library::Library;
+use super::peers::Peer;
 use super::session::{Session, at_home};
 use crate::command::{command, output};
 
-/// The version that the figures are told from.
-const KINGFISHER: &str = "kingfisher-bin==2.14.0";
 /// Files that an edit touches.
 const CHANGED: usize = 20;
 
 /// Gives the peer's time through ours, both over the whole library, warm, in turns; `None` without the peer.
 pub(crate) fn against_kingfisher(bench: &Bench<'_>, library: &Library) -> anyhow::Result<Option<f64>> {
-    let peer = match kingfisher(bench) {
+    let peer = match Peer::Kingfisher.installed(bench) {
         Ok(peer) => peer,
         Err(error) => {
             bench.say(&format!("kingfisher: skipped: {error:#}"));
@@ -60,19 +59,6 @@ fn timed(scan: &mut std::process::Command) -> anyhow::Result<f64> {
     let took = began.elapsed().as_secs_f64();
     anyhow::ensure!(ended.status.code().is_some(), "{scan:?} ended with {}", ended.status);
     Ok(took)
-}
-
-/// Finds the peer where an earlier run put it, or installs it.
-fn kingfisher(bench: &Bench<'_>) -> anyhow::Result<PathBuf> {
-    let venv = bench.peers.join("venv");
-    let peer = venv.join("bin/kingfisher");
-    if !peer.exists() {
-        anyhow::ensure!(!bench.args.offline, "not in {}", venv.display());
-        fs::create_dir_all(&bench.peers)?;
-        output(command("python3", &bench.peers).args(["-m", "venv"]).arg(&venv))?;
-        output(command(venv.join("bin/pip"), &bench.peers).args(["install", "--quiet", KINGFISHER]))?;
-    }
-    Ok(peer)
 }
 
 /// Edits twenty files again and again and gives the milliseconds of the three checks, and of `pre_check_batch` where the

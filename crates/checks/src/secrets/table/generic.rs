@@ -1,6 +1,6 @@
 //! Credentials that no vendor's form tells.
 
-use super::super::{assignment, header, jwt, pem, url};
+use super::super::{assignment, call, header, jwt, pem, url};
 use super::Detector;
 
 pub(super) const DETECTORS: &[Detector] = &[
@@ -9,6 +9,14 @@ pub(super) const DETECTORS: &[Detector] = &[
     Detector::reader("bearer-token", "Bearer token", &["bearer "], header::bearer),
     Detector::reader("basic-auth", "User and password of basic authentication", &["basic "], header::basic),
     Detector::reader("curl-password", "Password on a command line", &["curl "], header::curl),
+    Detector::reader("authorization-header", "Token of a header", &["authorization"], header::authorization),
+    Detector::reader(
+        "command-password",
+        "Password on a command line",
+        &["mysql ", "mysqldump ", "mysqladmin ", "sshpass ", "docker login ", "identified by "],
+        header::flag,
+    ),
+    Detector::reader("argument-password", "Password among arguments", call::KEYWORDS, call::argument),
     Detector::reader("jwt", "JSON web token", &["eyj"], jwt::token).medium(),
     Detector::reader("password", "Password", &["pass", "pwd", "psw", "senha", "contrasena"], assignment::password),
     Detector::reader(
@@ -17,6 +25,20 @@ pub(super) const DETECTORS: &[Detector] = &[
         &["secret", "token", "key", "cred", "bearer"],
         assignment::key,
     ),
+    Detector::assigned(
+        "django-secret-key",
+        "Django secret key",
+        &["secret_key"],
+        r"(?:django-insecure-)?[a-z0-9!@#$%^&*(\-_=+)]{50}",
+    )
+    .entropy(4.0),
+    Detector::assigned(
+        "wordpress-salt",
+        "WordPress key or salt",
+        &["auth_key", "secure_auth", "logged_in_key", "nonce_key", "auth_salt", "logged_in_salt", "nonce_salt"],
+        r"[\x20-\x26\x28-\x7e]{64}",
+    )
+    .entropy(4.5),
     Detector::token(
         "age-secret-key",
         "age secret key",
