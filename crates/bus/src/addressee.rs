@@ -1,6 +1,5 @@
 //! Who is meant by a name, and whether a caller still is who it was.
 
-use protocol::agent::Agent;
 use protocol::error::Failure;
 use protocol::id::AgentName;
 use store::Store;
@@ -11,11 +10,11 @@ use crate::resolve::{self, resolve};
 use crate::{Error, roster};
 
 /// The agent to which a message goes: a name, a role or an alias that means one agent.
-pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<Agent, Error> {
-    match roster::agent(store, name)? {
-        Some(agent) if agent.has_left => refuse(closed(&agent.name)),
-        Some(agent) => Ok(agent),
-        None => resolve(store, name.as_str()),
+pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<AgentName, Error> {
+    match roster::presence(store, name)? {
+        Some((name, true)) => refuse(closed(&name)),
+        Some((name, false)) => Ok(name),
+        None => Ok(resolve(store, name.as_str())?.name),
     }
 }
 

@@ -57,7 +57,7 @@ pub use receive_messages::receive_messages;
 pub use register_agent::{announce, departure, register_agent, register_chat_agent, register_terminal};
 pub use resolve::resolve;
 pub use retention::RETENTION;
-pub use roster::{agent, roster, unread_total};
+pub use roster::{agent, kind_of, roster, unread_total};
 pub use search_messages::search_messages;
 pub use send_message::{send_message, send_team_message};
 pub use send_request::send_request;

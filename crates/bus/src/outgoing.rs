@@ -2,7 +2,6 @@
 
 use pipeline::delivery::MAX_ATTEMPTS;
 use pipeline::dispatch_terms::{self, About};
-use protocol::agent::Agent;
 use protocol::error::Failure;
 use protocol::event::NewEvent;
 use protocol::id::{AgentName, MessageId};
@@ -88,7 +87,7 @@ impl Letter<'_> {
         &self,
         store: &Store,
         asker: &Asker,
-        recipient: &Agent,
+        recipient: &AgentName,
         id: MessageId,
         batch: Batch,
     ) -> Result<(Batch, Added), Error> {
@@ -98,7 +97,7 @@ impl Letter<'_> {
             id: id.as_str(),
             action: self.action,
             sender: asker.name.as_str(),
-            recipient: recipient.name.as_str(),
+            recipient: recipient.as_str(),
             payload: self.payload,
             root: asker.root.as_deref().and_then(std::path::Path::to_str).unwrap_or(""),
             now,
@@ -127,28 +126,28 @@ impl Letter<'_> {
             action: self.action,
             sender: asker.name.clone(),
             verified: asker.is_verified,
-            recipient: recipient.name.clone(),
+            recipient: recipient.clone(),
             reply_to: self.reply_to.cloned(),
             bytes: self.payload.len() as u64,
             terms,
         };
-        let subject = format!("inbox/{}", recipient.name.folded());
+        let subject = format!("inbox/{}", recipient.folded());
         let event = NewEvent::of(&fact, subject, asker.name.as_str())?.with_body(self.payload);
         let place = batch.events.len();
         let mut batch = batch.event(event);
         batch.guards.extend((!self.is_fresh).then(|| unused(&id)));
-        batch.guards.extend(room(asker, &recipient.name, kind));
-        batch.guards.push(open(&recipient.name));
+        batch.guards.extend(room(asker, recipient, kind));
+        batch.guards.push(open(recipient));
         if let Some(body) = details {
             let fact = MessageEvent::MessageDetailed { id: id.clone() };
             let event = NewEvent::of(&fact, format!("message/{id}"), asker.name.as_str())?;
             batch = batch.event(event.with_body(body));
         }
         if self.action.is_dispatch() && !asker.is_person {
-            batch = batch.guard(unlocked(&asker.name, &recipient.name));
+            batch = batch.guard(unlocked(&asker.name, recipient));
         }
         if self.action.is_dispatch() && !known.skips_cooldown {
-            batch = batch.guard(cooled(&asker.name, &recipient.name, self.action, now));
+            batch = batch.guard(cooled(&asker.name, recipient, self.action, now));
         }
         for more in answers.into_iter().flatten() {
             batch.events.extend(more.events);
@@ -161,7 +160,7 @@ impl Letter<'_> {
             batch.guards.extend(entry.unchanged());
         }
         let superseded = superseded.into_iter().map(|entry| entry.id).collect();
-        Ok((batch, Added { id, recipient: recipient.name.clone(), place, superseded }))
+        Ok((batch, Added { id, recipient: recipient.clone(), place, superseded }))
     }
 
     /// What an answer does to the request that it answers, and whether it comes too late.
@@ -169,7 +168,7 @@ impl Letter<'_> {
         &self,
         store: &Store,
         asker: &Asker,
-        recipient: &Agent,
+        recipient: &AgentName,
         id: &MessageId,
         now: Millis,
     ) -> Result<(Option<Vec<Batch>>, bool), Error> {
@@ -177,7 +176,7 @@ impl Letter<'_> {
         // A message of another store may be answered too; there is nothing to note down then.
         let Some(row) = store.get(MESSAGES, &[asked.as_str().into()])? else { return Ok((None, false)) };
         let is_answer = row.get_text("recipient") == Some(&asker.name.folded())
-            && row.get_text("sender_id") == Some(&recipient.name.folded());
+            && row.get_text("sender_id") == Some(&recipient.folded());
         if !is_answer {
             return Ok((None, false));
         }
@@ -260,8 +259,8 @@ fn cooled(sender: &AgentName, recipient: &AgentName, action: Action, now: Millis
 }
 
 /// Tasks of the same sender that nobody has taken yet.
-fn older_tasks(store: &Store, asker: &Asker, recipient: &Agent) -> Result<Vec<Entry>, Error> {
-    let open = crate::check_inbox::inbox(&recipient.name).asc("lane").asc("seq").limit(LOOK);
+fn older_tasks(store: &Store, asker: &Asker, recipient: &AgentName) -> Result<Vec<Entry>, Error> {
+    let open = crate::check_inbox::inbox(recipient).asc("lane").asc("seq").limit(LOOK);
     let is_older = |row: &Row| {
         row.get_text("sender_id") == Some(&asker.name.folded())
             && row.get_text("action") == Some(Action::DelegateTask.as_str())

@@ -44,14 +44,32 @@ pub(crate) fn entry(store: &Store, name: &AgentName) -> Result<Option<Entry>, Er
     store.get(AGENTS, &[name.folded().into()])?.as_ref().map(|row| of_row(store, row)).transpose()
 }
 
-pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Entry, Error> {
+/// What an agent is, without looking at its mail.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn kind_of(store: &Store, name: &AgentName) -> Result<Option<AgentKind>, Error> {
+    store.get(AGENTS, &[name.folded().into()])?.as_ref().map(kind).transpose()
+}
+
+/// Its name as it is written, and whether it has left; without looking at its mail.
+pub(crate) fn presence(store: &Store, name: &AgentName) -> Result<Option<(AgentName, bool)>, Error> {
+    let Some(row) = store.get(AGENTS, &[name.folded().into()])? else { return Ok(None) };
+    Ok(Some((written(&row)?, row.get_bool("gone"))))
+}
+
+fn written(row: &Row) -> Result<AgentName, Error> {
     let name = row.try_text("name")?;
+    AgentName::new(name).map_err(|_| Error::BadRow { what: "an agent's name", text: name.to_owned() })
+}
+
+pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Entry, Error> {
     let word = |column| row.get_text(column).unwrap_or_default().to_owned();
     let kind = kind(row)?;
     let process: Option<Process> = row.get_text("process").and_then(|text| serde_json::from_str(text).ok());
     let (icon, color) = style(kind, row.get_text("purpose").unwrap_or_default());
     let agent = Agent {
-        name: AgentName::new(name).map_err(|_| Error::BadRow { what: "an agent's name", text: name.to_owned() })?,
+        name: written(row)?,
         kind,
         role: word("role"),
         friendly_name: word("friendly_name"),

@@ -1,8 +1,7 @@
 //! `send_message` and `send_team_message`: durable when they return.
 
-use protocol::agent::Agent;
 use protocol::error::Failure;
-use protocol::id::{Digest, MessageId};
+use protocol::id::{AgentName, Digest, MessageId};
 use protocol::message::DeliveryState;
 use protocol::verb::bus::{SendMessageReply, SendMessageRequest};
 use protocol::verb::queue::{SendTeamMessageReply, SendTeamMessageRequest, SentCopy};
@@ -89,10 +88,7 @@ async fn send_one(
             Err(error) => return Err(error.into()),
         }
     }
-    refuse(
-        Failure::new("store.conflict", format!("the inbox of {} changes all the time", recipient.name))
-            .hint("try again"),
-    )
+    refuse(Failure::new("store.conflict", format!("the inbox of {} changes all the time", recipient)).hint("try again"))
 }
 
 /// A message that names itself is its own idempotency key.
@@ -159,17 +155,19 @@ pub async fn send_team_message(
 }
 
 /// Who is meant, each once, and never the sender.
-fn recipients(store: &Store, asker: &Asker, request: &SendTeamMessageRequest) -> Result<Vec<Agent>, Error> {
-    let mut named = match (&request.team, request.recipients.as_slice()) {
-        (Some(team), []) => crate::members(store, team, request.role_filter.as_deref())?,
+fn recipients(store: &Store, asker: &Asker, request: &SendTeamMessageRequest) -> Result<Vec<AgentName>, Error> {
+    let mut named: Vec<AgentName> = match (&request.team, request.recipients.as_slice()) {
+        (Some(team), []) => {
+            crate::members(store, team, request.role_filter.as_deref())?.into_iter().map(|agent| agent.name).collect()
+        }
         (None, names @ [_, ..]) => {
             names.iter().map(|name| addressee::recipient(store, name)).collect::<Result<_, _>>()?
         }
         _ => return refuse(Failure::new("request.bad-args", "name either a team or recipients")),
     };
-    named.sort_by_key(|agent| agent.name.folded());
-    named.dedup_by_key(|agent| agent.name.folded());
-    named.retain(|agent| agent.name.folded() != asker.name.folded());
+    named.sort_by_key(|name| name.folded());
+    named.dedup_by_key(|name| name.folded());
+    named.retain(|name| name.folded() != asker.name.folded());
     if named.is_empty() || named.len() > MAX_COPIES {
         let what = format!("a broadcast has 1 to {MAX_COPIES} recipients besides its sender, not {}", named.len());
         return refuse(Failure::new("request.bad-args", what));

@@ -138,7 +138,7 @@ impl Verbs {
             CallerKind::Agent => (policy::CallerKind::Agent, "", ""),
         };
         let about = policy::name_in(args).unwrap_or(caller.name.as_str());
-        let about = AgentName::new(about).ok().map(|name| bus::agent(&self.store, &name)).transpose()?.flatten();
+        let about = AgentName::new(about).ok().map(|name| bus::kind_of(&self.store, &name)).transpose()?.flatten();
         let effect = face::effect_of(verb).ok_or_else(|| face::unknown_verb(verb))?;
         let name = caller.name.as_str();
         let caller = policy::Caller {
@@ -149,7 +149,7 @@ impl Verbs {
             run,
             task,
         };
-        let input = policy::Input::new(verb, effect, caller, args, about.map(|agent| agent.kind), self.store.now());
+        let input = policy::Input::new(verb, effect, caller, args, about, self.store.now());
         Ok(self.policy.decide(&input))
     }
 }

@@ -54,7 +54,7 @@ impl LeaseBook {
     ) -> Result<ReserveAgentReply, Error> {
         let span = span(request.ttl_seconds.unwrap_or(DEFAULT_TTL_S))?;
         check_reason(&request.reason)?;
-        let agent = addressee::recipient(&self.store, &request.agent)?.name;
+        let agent = addressee::recipient(&self.store, &request.agent)?;
         let ask = Ask::new(asker.name.clone(), Resource::Terminal(agent), Mode::Exclusive, span);
         let ask = ask.map_err(refusal::unfit)?;
         Ok(ReserveAgentReply { lease: self.reserve(asker, &ask, &request.reason, fresh).await? })
