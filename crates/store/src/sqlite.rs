@@ -9,6 +9,7 @@ mod file;
 mod note;
 mod projections;
 mod readers;
+mod room;
 mod scan;
 mod search;
 mod sql;
@@ -32,6 +33,7 @@ use tokio::sync::oneshot;
 
 use self::note::Note;
 use self::readers::Readers;
+use self::room::Room;
 use self::scan::Scanner;
 use self::tx::Session;
 pub(crate) use self::writer::Done;
@@ -78,7 +80,7 @@ impl Sqlite {
         let scanner = Scanner::start(Arc::clone(&core), readers.separate()?, file::checked(&connection)?)?;
         let (jobs, queue) = sync_channel(config.queue.max(1));
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let writer = Writer::new(Arc::clone(&core), connection, note, queue, Arc::clone(&queued_bytes))?;
+        let writer = Writer::new(Arc::clone(&core), connection, note, Room::new(path), queue, Arc::clone(&queued_bytes))?;
         let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(|error| Error::io("could not start the writer", error))?;
         let writer = Mutex::new(Some(thread));

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::file;
 use super::note::Note;
+use super::room::Room;
 use super::sql::db;
 use super::tx::{Revs, Session};
 use crate::core::Core;
@@ -92,6 +93,7 @@ pub(super) struct Writer {
     core: Arc<Core>,
     connection: Connection,
     note: Note,
+    room: Room,
     jobs: Receiver<Job>,
     queued_bytes: Arc<AtomicUsize>,
     tip: Tip,
@@ -113,6 +115,7 @@ impl Writer {
         core: Arc<Core>,
         connection: Connection,
         note: Note,
+        room: Room,
         jobs: Receiver<Job>,
         queued_bytes: Arc<AtomicUsize>,
     ) -> Result<Self, Error> {
@@ -127,7 +130,7 @@ impl Writer {
         let tip = core.tip();
         let (checked, _) = file::checked(&connection)?;
         let revs = RefCell::default();
-        Ok(Self { core, connection, note, jobs, queued_bytes, tip, revs, in_force: None, checked, wal, due: MOVE_AT })
+        Ok(Self { core, connection, note, room, jobs, queued_bytes, tip, revs, in_force: None, checked, wal, due: MOVE_AT })
     }
 
     /// Works until it is told to close, all handles are gone, or the disk fails.
@@ -195,6 +198,7 @@ impl Writer {
         }
         self.commit(group);
         self.checkpoint_when_due();
+        self.room.make(self.wal.load(Ordering::Relaxed));
         true
     }
 
@@ -338,8 +342,14 @@ impl Writer {
         let read = |row: &rusqlite::Row<'_>| {
             Ok(CheckpointStats { complete: row.get::<_, i64>(0)? == 0, pages: count(row, 1)?, moved: count(row, 2)? })
         };
+        if mode == Checkpoint::Truncate {
+            self.room.forget();
+        }
         let mut stats = self.connection.query_row(sql, [], read).map_err(db)?;
         stats.complete &= stats.pages == stats.moved;
+        if mode == Checkpoint::Truncate && stats.complete {
+            self.wal.store(0, Ordering::Relaxed);
+        }
         self.due = if stats.complete { MOVE_AT } else { stats.pages + MOVE_AT };
         Ok(stats)
     }

@@ -16,7 +16,7 @@ fn writer(folder: &std::path::Path) -> Writer {
     let core = Core::new(schema, opened.chain_id, opened.epoch, Clock::system(), Tip::START);
     let (_, jobs) = sync_channel(1);
     let note = Note::begin(&path, &Tip::START).unwrap();
-    Writer::new(Arc::new(core), opened.connection, note, jobs, Arc::new(AtomicUsize::new(0))).unwrap()
+    Writer::new(Arc::new(core), opened.connection, note, Room::new(&path), jobs, Arc::new(AtomicUsize::new(0))).unwrap()
 }
 
 fn group(durabilities: &[Durability]) -> Vec<(Box<Prepared>, Waiter)> {
