@@ -96,10 +96,10 @@ impl Schema {
 
     /// The row changes of an event by one projection, checked.
     pub(crate) fn project_one(&self, owner: usize, event: &Event) -> Result<Vec<Change>, Error> {
-        let looks = |projection: &&Box<dyn Projection>| {
-            projection.prefixes().iter().any(|prefix| event.kind.starts_with(prefix))
-        };
-        let Some(projection) = self.projections.get(owner).filter(looks) else { return Ok(Vec::new()) };
+        let Some(projection) = self.projections.get(owner) else { return Ok(Vec::new()) };
+        if !projection.prefixes().iter().any(|prefix| event.kind.starts_with(prefix)) {
+            return Ok(Vec::new());
+        }
         // A projector that panics on some event refuses that event; it must not take the writer with it.
         let projected = catch_unwind(AssertUnwindSafe(|| projection.project(event)));
         let changes = projected.map_err(|_| wrong(&event.kind, "a projector panicked on an event of this kind"))?;

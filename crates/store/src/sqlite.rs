@@ -80,7 +80,8 @@ impl Sqlite {
         let scanner = Scanner::start(Arc::clone(&core), readers.separate()?, file::checked(&connection)?)?;
         let (jobs, queue) = sync_channel(config.queue.max(1));
         let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let writer = Writer::new(Arc::clone(&core), connection, note, Room::new(path), queue, Arc::clone(&queued_bytes))?;
+        let writer =
+            Writer::new(Arc::clone(&core), connection, note, Room::new(path), queue, Arc::clone(&queued_bytes))?;
         let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || writer.run());
         let thread = thread.map_err(|error| Error::io("could not start the writer", error))?;
         let writer = Mutex::new(Some(thread));

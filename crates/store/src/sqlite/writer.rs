@@ -130,7 +130,20 @@ impl Writer {
         let tip = core.tip();
         let (checked, _) = file::checked(&connection)?;
         let revs = RefCell::default();
-        Ok(Self { core, connection, note, room, jobs, queued_bytes, tip, revs, in_force: None, checked, wal, due: MOVE_AT })
+        Ok(Self {
+            core,
+            connection,
+            note,
+            room,
+            jobs,
+            queued_bytes,
+            tip,
+            revs,
+            in_force: None,
+            checked,
+            wal,
+            due: MOVE_AT,
+        })
     }
 
     /// Works until it is told to close, all handles are gone, or the disk fails.
