@@ -333,6 +333,32 @@ fn gates_leave_evidence_that_agrees_with_the_run() {
 }
 
 #[test]
+fn the_lint_that_the_plan_names_is_a_gate_and_a_part_of_the_batch() {
+    let sandbox = Sandbox::new();
+    let write = "echo \"$SWITCHBOARD_ATTEMPT\" > state.txt";
+    let task = |id: &str, gate: &str| {
+        serde_json::json!({ "id": id, "phase": 1, "description": "write it",
+            "x-switchboard": { "command": ["sh", "-c", format!("mkdir -p {id}; cd {id}; {write}")], "gates": [gate] } })
+    };
+    let lint = "! grep -rl 1 */state.txt";
+    let plan = sandbox.plan_text(
+        &serde_json::json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story",
+            "x-switchboard": { "lint": ["sh", "-c", lint], "max_workers": 1 },
+            "phases": [{ "id": 1, "name": "P", "tasks": [task("1.1", "pre_check_batch"), task("1.2", "lint")] }] })
+        .to_string(),
+    );
+    sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0).says("grep");
+
+    let run = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("2 of 2 tasks merged");
+
+    for gate in ["pre_check_batch REFUSES", "lint REFUSES"] {
+        assert!(run.out.contains(gate), "{}", run.out);
+    }
+    let status = sandbox.call(&["check_gate_status", "task_id=1.1"]);
+    assert_eq!(status["status"], "all_passed", "{status:#}");
+}
+
+#[test]
 fn evidence_that_somebody_else_wrote_counts_for_nothing() {
     let sandbox = Sandbox::new();
     let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",

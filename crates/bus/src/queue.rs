@@ -7,12 +7,12 @@ use protocol::id::{AgentName, MessageId};
 use protocol::message::{MessageEvent, QueueState};
 use protocol::time::Millis;
 use serde::{Serialize, de::DeserializeOwned};
-use store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
+use store::{Batch, Durability, Guard, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{bytes, id, item, millis, name};
-use crate::{Asker, Error};
+use crate::{Asker, Error, repeated};
 
 /// How often a decision is made anew because somebody else was faster.
 const RACES: usize = 8;
@@ -125,7 +125,11 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
         let entry = Entry::read(store, id)?;
         let (events, answer) = match decide(&entry, store.now()) {
             Ok(decided) => decided,
-            Err(refused) => return before(store, asker.idempotency.as_ref()).await?.ok_or(refused),
+            Err(Error::Refused(refused)) => {
+                let first = repeated::or_refuse(store, asker.idempotency.as_ref(), refused).await?;
+                return Ok(serde_json::from_value(first.reply)?);
+            }
+            Err(error) => return Err(error),
         };
         if events.is_empty() {
             return Ok(answer);
@@ -139,18 +143,6 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
         }
     }
     refuse(Failure::new("store.conflict", format!("the message {id} changes all the time")).hint("try again"))
-}
-
-/// The answer to a call that was made before under the same key, if it was. Asked by a batch that no store accepts: repetition is looked for before guards.
-pub(crate) async fn before<T: DeserializeOwned>(store: &Store, key: Option<&Idempotency>) -> Result<Option<T>, Error> {
-    let Some(key) = key else { return Ok(None) };
-    let never = Guard::exists(MESSAGES, [store::Cell::Text(String::new())], raced());
-    let batch = Batch { idempotency: Some(key.clone()), ..Batch::new(Durability::Written).guard(never) };
-    match store.commit(batch).await {
-        Ok(committed) => Ok(Some(serde_json::from_value(committed.reply)?)),
-        Err(error) if is_race(&error) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Lets the clock do its work: lapsed deliveries return or are dead, and what is too old expires. At most 500 messages a call.

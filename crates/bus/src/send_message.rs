@@ -9,8 +9,8 @@ use store::{Batch, Durability, Store};
 
 use crate::error::refuse;
 use crate::outgoing::Letter;
-use crate::queue::{before, is_race};
-use crate::{Asker, Error, addressee};
+use crate::queue::is_race;
+use crate::{Asker, Error, addressee, repeated};
 
 /// How often a message is made anew because one that it was to take the place of was taken in between.
 const RACES: usize = 8;
@@ -35,8 +35,9 @@ pub async fn send_message(
     match send_one(store, asker, &request, fresh, key.clone()).await {
         // Whatever stands in its way by now: a message that was sent is answered as it was.
         Err(Error::Refused(refused)) => {
-            let sent: Option<SendMessageReply> = before(store, key.as_ref()).await?;
-            sent.map(|sent| SendMessageReply { duplicate: true, ..sent }).ok_or(Error::Refused(refused))
+            let first = repeated::or_refuse(store, key.as_ref(), refused).await?;
+            let sent: SendMessageReply = serde_json::from_value(first.reply)?;
+            Ok(SendMessageReply { seq: first.first, duplicate: true, ..sent })
         }
         result => result,
     }

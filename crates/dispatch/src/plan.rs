@@ -79,10 +79,11 @@ impl RunPlan {
     }
 }
 
-/// The command of the build or the test gate, if the plan names one.
+/// The command of the build, the lint or the test gate, if the plan names one.
 pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
     let line = match gate {
         "build_check" => settings.build.as_ref(),
+        "lint" => settings.lint.as_ref(),
         "test_runner" => settings.test.as_ref(),
         _ => None,
     };
@@ -114,6 +115,7 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     if let Some(settings) = &plan.switchboard {
         found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
+        found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
     }
     for phase in &plan.phases {

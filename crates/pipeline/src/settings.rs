@@ -19,6 +19,8 @@ pub struct Settings {
     pub test: Option<CommandLine>,
     /// Command of the build gate.
     pub build: Option<CommandLine>,
+    /// Command of the lint gate, and of the lint in the batch.
+    pub lint: Option<CommandLine>,
     /// Gates that it must pass; nothing when the plan doesn't say.
     pub gates: Option<Vec<String>>,
     /// Globs that it may write; nothing said means anywhere.
@@ -44,6 +46,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         slice: task.slice.clone(),
         test: first([&task.test, &phase.test, &plan.test]),
         build: plan.build.clone(),
+        lint: plan.lint.clone(),
         gates: first([&task.gates, &phase.gates, &plan.gates]),
         scope: task.scope.clone(),
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
@@ -80,7 +83,7 @@ mod tests {
     fn a_tasks_own_word_goes_before_its_phases_and_its_plans() {
         let plan: Plan = serde_json::from_value(json!({
             "schema_version": "1.0.0", "title": "t", "swarm": "s",
-            "x-switchboard": { "agent": "one", "test": "plan", "build": ["make"], "gates": ["a"], "timeout_minutes": 2 },
+            "x-switchboard": { "agent": "one", "test": "plan", "build": ["make"], "lint": "ruff check", "gates": ["a"], "timeout_minutes": 2 },
             "phases": [{
                 "id": 1, "name": "p", "x-switchboard": { "test": ["phase"], "gates": ["b"] },
                 "tasks": [
@@ -97,6 +100,7 @@ mod tests {
         assert_eq!((first.agent.as_deref(), first.gates), (Some("two"), Some(vec![])));
         assert_eq!((second.agent.as_deref(), second.gates), (Some("one"), Some(vec!["b".to_owned()])));
         assert_eq!(second.test, Some(CommandLine::Argv(vec!["phase".to_owned()])));
+        assert_eq!(second.lint.unwrap().argv(), ["ruff", "check"]);
         assert_eq!((second.build.unwrap().argv(), second.timeout_ms), (vec!["make".to_owned()], Some(120_000)));
     }
 }

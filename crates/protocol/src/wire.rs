@@ -10,7 +10,7 @@ use crate::id::WorkerId;
 /// Version of this protocol; the daemon takes this one and the one before.
 pub const WIRE_VERSION: u16 = 1;
 
-/// Longest line in bytes; a longer one ends the connection with `wire.line-too-long`.
+/// Longest line in bytes; a longer one ends the connection with `request.too-large`.
 pub const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// The first line of a connection.

@@ -35,15 +35,20 @@ pub(crate) async fn run_gates(
     };
     ctx.inner.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
+    let lint = by_name.get(CheckName::Lint.as_str()).copied();
     let judged: Vec<_> = gates
         .iter()
         .map(|gate| match &batch {
-            Some(batch) if gate == PreCheckBatch::NAME => (gate.clone(), batch::judge(batch)),
+            Some(batch) if gate == PreCheckBatch::NAME => (gate.clone(), batch::judge(batch, lint)),
             Some(_) | None => (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied())),
         })
         .collect();
     let verdicts: Vec<_> = judged.iter().map(|(gate, (verdict, _))| (gate.clone(), *verdict)).collect();
-    let found = reports.iter().map(evidence::of_report).chain(batch.as_ref().map(batch::evidence)).collect();
+    let found = reports
+        .iter()
+        .map(evidence::of_report)
+        .chain(batch.as_ref().map(|batch| batch::evidence(batch, lint)))
+        .collect();
     evidence::keep(&ctx.inner, &ctx.plan.run, id, attempt, found, &verdicts)?;
     let event =
         |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
@@ -59,7 +64,10 @@ fn request(ctx: &Ctx, id: &TaskId, commit: &str, gates: &[String]) -> Result<Che
         base: Base::Rev(last.base.clone()),
         ..CheckRequest::default()
     };
-    for gate in gates {
+    let is_batch = gates.iter().any(|gate| gate == PreCheckBatch::NAME);
+    let lint = CheckName::Lint.as_str().to_owned();
+    let in_batch = (is_batch && !gates.contains(&lint)).then_some(&lint);
+    for gate in gates.iter().chain(in_batch) {
         let Ok(name) = gate.parse::<CheckName>() else { continue };
         match kind(name) {
             None => request.only.push(name),

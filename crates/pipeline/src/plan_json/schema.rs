@@ -100,6 +100,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("gates", Kind::Names),
     optional("test", Kind::Command),
     optional("build", Kind::Command),
+    optional("lint", Kind::Command),
     optional("agent", Kind::Name),
     optional("max_workers", Kind::Number(1, 64)),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),

@@ -39,6 +39,9 @@ pub struct PlanSettings {
     /// Command of the build gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<CommandLine>,
+    /// Command of the lint gate, and of the lint in `pre_check_batch`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lint: Option<CommandLine>,
     /// Who works where neither phase nor task says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

@@ -1,10 +1,10 @@
-//! `pre_check_batch` as a gate. The repository's own linter is no part of it: commands that came with a repository run only
-//! where the plan names them, and the plan is trusted.
+//! `pre_check_batch` as a gate. Its lint is the command that the plan names, if it names one: commands that came with a repository
+//! run only where the plan says so, and the plan is trusted.
 
 use std::time::Duration;
 
 use protocol::evidence::{Detail, Verdict};
-use protocol::finding::{Base, CheckRequest};
+use protocol::finding::{Base, CheckReport, CheckRequest, CheckVerdict};
 use protocol::run::GateVerdict;
 use protocol::verb::Verb;
 use protocol::verb::check::{CheckCall, Part, PreCheckBatch, PreCheckBatchReply, SecretscanReply};
@@ -29,17 +29,20 @@ pub(super) async fn run(ctx: &Ctx, request: &CheckRequest, limit: Duration) -> R
 }
 
 /// A batch of which some parts did not look lets the change through and says so.
-pub(super) fn judge(reply: &PreCheckBatchReply) -> (GateVerdict, Vec<String>) {
-    let verdict = match reply.status.as_str() {
+pub(super) fn judge(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> (GateVerdict, Vec<String>) {
+    let looked = match reply.status.as_str() {
         "pass" | "nothing_to_check" => GateVerdict::Pass,
         "incomplete" => GateVerdict::Warn,
         _ => GateVerdict::Fail,
     };
     let mut reasons = vec![reply.message.clone()];
-    if verdict == GateVerdict::Fail {
+    if looked == GateVerdict::Fail {
         reasons.extend(findings(reply).into_iter().take(REASONS));
     }
-    (verdict, reasons)
+    let is_refused = |report: &&CheckReport| matches!(report.verdict, CheckVerdict::Fail | CheckVerdict::Error);
+    let Some(lint) = lint.filter(is_refused) else { return (looked, reasons) };
+    reasons.extend(super::reasons(lint));
+    (GateVerdict::Fail, reasons)
 }
 
 fn findings(reply: &PreCheckBatchReply) -> Vec<String> {
@@ -61,9 +64,9 @@ fn secrets(reply: &PreCheckBatchReply) -> Option<SecretscanReply> {
 }
 
 /// The batch in the form of evidence: what its only part that looks at secrets has found.
-pub(super) fn evidence(reply: &PreCheckBatchReply) -> Found {
+pub(super) fn evidence(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> Found {
     let secrets = secrets(reply);
-    let verdict = match judge(reply).0 {
+    let verdict = match judge(reply, lint).0 {
         GateVerdict::Pass if reply.status == "nothing_to_check" => Verdict::Skip,
         GateVerdict::Pass => Verdict::Pass,
         GateVerdict::Warn | GateVerdict::NotConfigured => Verdict::Warn,
