@@ -83,7 +83,7 @@ mod tests {
     fn a_tasks_own_word_goes_before_its_phases_and_its_plans() {
         let plan: Plan = serde_json::from_value(json!({
             "schema_version": "1.0.0", "title": "t", "swarm": "s",
-            "x-switchboard": { "agent": "one", "test": "plan", "build": ["make"], "lint": "ruff check", "gates": ["a"], "timeout_minutes": 2 },
+            "x-switchboard": { "agent": "one", "test": "plan", "build": ["make"], "lint": ["ruff", "check"], "gates": ["a"], "timeout_minutes": 2 },
             "phases": [{
                 "id": 1, "name": "p", "x-switchboard": { "test": ["phase"], "gates": ["b"] },
                 "tasks": [
