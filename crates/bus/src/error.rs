@@ -10,7 +10,7 @@ pub enum Error {
     Refused(Failure),
     /// The store could not answer.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(store::Error),
     /// A row of the projection does not hold what the projector writes.
     #[error("the projection holds {what} that can't be read: {text:?}")]
     BadRow {
@@ -22,6 +22,16 @@ pub enum Error {
     /// A fact does not serialise: a defect of its type.
     #[error("an event does not serialise")]
     Fact(#[from] serde_json::Error),
+}
+
+/// What a guard of ours refuses is a refusal like any other.
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Refused(failure) => Self::Refused(*failure),
+            error => Self::Store(error),
+        }
+    }
 }
 
 impl From<Error> for Failure {
