@@ -334,20 +334,3 @@ fn a_projects_file_must_be_a_plain_file_of_sane_size() {
     assert!(matches!(link, Error::Unfit { .. }), "{link}");
     assert!(matches!(large, Error::Unfit { .. }), "{large}");
 }
-
-/// Not an assertion: prints what a decision takes. `cargo test -p switchboard-policy -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints a figure and asserts nothing"]
-fn prints_the_cost_of_a_decision() {
-    let start = std::time::Instant::now();
-    let policy = Policy::load(&Bundle::default()).unwrap();
-    let loaded = start.elapsed();
-    let args = json!({ "recipient": "coder-1", "payload": "x".repeat(10_000), "action": "status_update" });
-    for (who, caller) in [("person", PERSON), ("worker", WORKER), ("agent", AGENT)] {
-        let start = std::time::Instant::now();
-        for _ in 0..10_000 {
-            assert!(decide(&policy, caller, "send_message", &args, None).allow);
-        }
-        println!("{who}: {:?} a decision; load {loaded:?}", start.elapsed() / 10_000);
-    }
-}

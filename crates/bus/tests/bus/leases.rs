@@ -400,36 +400,6 @@ async fn a_sweep_writes_down_what_is_over_once() {
     assert_eq!(world.store.count(&Query::table("leases")).unwrap(), 0);
 }
 
-/// Not an assertion: prints what a reservation takes with few and with many live leases.
-/// `cargo test -p switchboard-bus --test leases -- --ignored --nocapture`.
-#[tokio::test]
-#[ignore = "prints a figure and asserts nothing"]
-async fn prints_the_cost_of_a_reservation() {
-    for (what, world) in [("memory", World::memory().await), ("disk", World::disk().await)] {
-        for live in [10, 10_000] {
-            for n in world.live_count().await..live {
-                let who = ["ben", "carl"][usize::try_from(n % 2).unwrap()];
-                world.reserve(who, json!({ "globs": [format!("crates/part_{n}/src/**")] })).await.unwrap();
-            }
-            let mut took = Vec::new();
-            for n in 0..200 {
-                let start = std::time::Instant::now();
-                world.reserve("ada", json!({ "globs": [format!("tests/t{n}/*.rs")] })).await.unwrap();
-                took.push(start.elapsed());
-            }
-            world.release(&asker("ada"), None).await.unwrap();
-            took.sort_unstable();
-            println!("{what}: {live} live leases: p50 {:?}, p90 {:?}", took[100], took[180]);
-        }
-    }
-}
-
-impl World {
-    async fn live_count(&self) -> u64 {
-        self.book.list_leases(&ListLeasesRequest::default()).await.unwrap().total
-    }
-}
-
 #[tokio::test]
 async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_others_may_still_write() {
     let world = World::memory().await;

@@ -9,8 +9,6 @@ mod base;
 #[cfg(test)]
 mod canary;
 #[cfg(test)]
-mod clean;
-#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod detectors;

@@ -82,20 +82,10 @@ impl Record {
 
     /// Merged or given up.
     pub(super) fn is_settled(&self) -> bool {
-        match &self.state {
-            TaskState::Merged { .. } | TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped => {
-                true
-            }
-            TaskState::Pending
-            | TaskState::Ready
-            | TaskState::Starting { .. }
-            | TaskState::Working { .. }
-            | TaskState::Capturing { .. }
-            | TaskState::Captured { .. }
-            | TaskState::Gating { .. }
-            | TaskState::Passed { .. }
-            | TaskState::Merging { .. } => false,
-        }
+        matches!(
+            self.state,
+            TaskState::Merged { .. } | TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped
+        )
     }
 
     /// The worker whose process may be running.
