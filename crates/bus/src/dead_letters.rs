@@ -98,7 +98,7 @@ impl Projection for DeadLetters {
                 vec![Change::put(DEAD_LETTERS, row)]
             }
             Some(MessageEvent::MessageRevived { id, .. }) => settled(&id, "revived"),
-            Some(MessageEvent::MessageDropped { id, .. }) => settled(&id, "dropped"),
+            Some(MessageEvent::MessageDropped { id }) => settled(&id, "dropped"),
             _ => Vec::new(),
         }
     }
@@ -108,6 +108,14 @@ impl Projection for DeadLetters {
 fn need(id: &MessageId) -> NeedId {
     let digest = Digest::of_parts(&[b"dead letter", id.as_str().as_bytes()]).hex();
     NeedId::from_bits(u64::from_str_radix(&digest[..16], 16).unwrap_or(0))
+}
+
+/// How many dead letters wait for a person.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn dead(store: &Store) -> Result<u64, Error> {
+    Ok(store.count(&Query::table(DEAD_LETTERS).eq("outcome", ""))?)
 }
 
 /// Lists dead letters, oldest first.
@@ -216,8 +224,7 @@ pub async fn bury(store: &Store) -> Result<usize, Error> {
 }
 
 fn dropped(entry: &Entry, actor: &str) -> Result<NewEvent, Error> {
-    let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
-    entry.event(&MessageEvent::MessageDropped { id, recipient }, actor)
+    entry.event(&MessageEvent::MessageDropped { id: entry.id.clone() }, actor)
 }
 
 /// Commits what was decided on a message as it was; says whether nobody was faster.

@@ -97,7 +97,7 @@ fn said(fact: MessageEvent) -> Option<(&'static str, MessageId)> {
         MessageEvent::MessageDone { id, .. } => ("done", id),
         MessageEvent::MessageEnded { id, state: QueueState::Dead, .. } => ("dead", id),
         MessageEvent::MessageEnded { id, state: QueueState::Expired, .. } => ("expired", id),
-        MessageEvent::MessageEnded { id, .. } | MessageEvent::MessageDropped { id, .. } => ("cancelled", id),
+        MessageEvent::MessageEnded { id, .. } | MessageEvent::MessageDropped { id } => ("cancelled", id),
         MessageEvent::MessageRevived { id, .. } => ("revived", id),
         MessageEvent::RequestReplied { id, .. } => ("replied", id),
         MessageEvent::MessageDetailed { .. } | MessageEvent::MessageExtended { .. } => return None,

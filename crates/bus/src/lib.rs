@@ -42,7 +42,7 @@ pub use agents::Agents;
 pub use check_inbox::check_inbox;
 pub use cursor::{cursor, place};
 pub use dead_letters::{
-    DeadLetter, DeadLetters, Unseen, bury, dead_letters, find_dead_letters, settle_dead_letter, unseen,
+    DeadLetter, DeadLetters, Unseen, bury, dead, dead_letters, find_dead_letters, settle_dead_letter, unseen,
 };
 pub use deliver::{injected, message, offered, waiting};
 pub use dismiss::{dismiss_terminals, dismiss_workers};
@@ -50,7 +50,7 @@ pub use error::Error;
 pub use feed::read_inbox_events;
 pub use lease::{LeaseBook, Uptime};
 pub use leases::Leases;
-pub use list_messages::{dead, list_messages};
+pub use list_messages::list_messages;
 pub use mail::Mail;
 pub use queue::{Swept, sweep};
 pub use receive_messages::receive_messages;

@@ -4,6 +4,7 @@ use protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};
 use store::{Filter, Query, Row, Store};
 
 use crate::Error;
+use crate::dead_letters::dead;
 use crate::mail::{INBOXES, MESSAGES};
 use crate::message::of_row;
 
@@ -41,37 +42,29 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
     };
     rows.reverse();
     let messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<_, _>>()?;
-    let [sent, acked, dead] = totals(store)?;
-    Ok(ListMessagesReply { messages, sent, acked, dead, at: store.now() })
+    let [sent, acked] = totals(store)?;
+    Ok(ListMessagesReply { messages, sent, acked, dead: dead(store)?, at: store.now() })
 }
 
-/// Dead letters that nobody has looked after.
-///
-/// # Errors
-/// When the store can't be read.
-pub fn dead(store: &Store) -> Result<u64, Error> {
-    Ok(totals(store)?[2])
-}
-
-/// Over all inboxes: what was sent, what was acknowledged, and the dead letters that wait for somebody.
-fn totals(store: &Store) -> Result<[u64; 3], Error> {
+/// Over all inboxes: what was sent, and what was acknowledged.
+fn totals(store: &Store) -> Result<[u64; 2], Error> {
     let inboxes = store.read(&Query::table(INBOXES))?;
     let total = |column| {
         let counts = inboxes.iter().filter_map(|row| row.get_int(column));
         counts.map(|count| u64::try_from(count).unwrap_or(0)).sum()
     };
-    Ok(["sent", "acked", "dead"].map(total))
+    Ok(["sent", "acked"].map(total))
 }
 
 /// The newest messages, newest first, read backwards from the end of the log: few look at all inboxes at once, and no index
 /// is kept for them.
 fn newest_of_all(store: &Store, request: &ListMessagesRequest, limit: usize) -> Result<Vec<Row>, Error> {
-    let filter = Filter::kinds(["message_sent"]);
     let (mut found, mut to, mut width) = (Vec::new(), store.head().lsn, SPAN);
     while to > 0 && found.len() < limit {
         let from = to.saturating_sub(width);
-        let events = store.events(from, &filter, usize::try_from(width).unwrap_or(usize::MAX))?;
-        for event in events.iter().rev().filter(|event| event.lsn <= to) {
+        // The log is dense: so many events after `from` are those up to `to`.
+        let events = store.events(from, &Filter::all(), usize::try_from(to - from).unwrap_or(usize::MAX))?;
+        for event in events.iter().rev().filter(|event| event.kind == "message_sent") {
             let id = event.facts.get("id").and_then(serde_json::Value::as_str).unwrap_or_default();
             let row = store.get(MESSAGES, &[id.into()])?;
             let is_wanted = |row: &Row| request.state.is_none_or(|state| row.get_text("state") == Some(state.as_str()));

@@ -6,8 +6,7 @@ use protocol::message::{MessageEvent, QueueState, lane};
 use protocol::time::Millis;
 use store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
-/// What lies unacknowledged in an inbox, what came and what was acknowledged in all, and its dead letters that wait for
-/// somebody; keyed by the recipient's folded name.
+/// What lies unacknowledged in an inbox, and what came and was acknowledged in all; keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
@@ -25,7 +24,7 @@ pub(crate) const fn int(name: &'static str) -> Column {
 static TABLES: [Table; 3] = [
     Table {
         name: INBOXES,
-        columns: &[text("id"), int("unread"), int("bytes"), int("sent"), int("acked"), int("dead")],
+        columns: &[text("id"), int("unread"), int("bytes"), int("sent"), int("acked")],
         key: &["id"],
         indexes: &[],
         sparse: &[],
@@ -151,8 +150,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
         MessageEvent::MessageEnded { id, recipient, state, cause, bytes } => {
             let mut set = closed(state);
             set.push(("cause", cause.into()));
-            let dead = i64::from(state == QueueState::Dead);
-            vec![patch(&id, set), inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes)), ("dead", dead)])]
+            vec![patch(&id, set), inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes))])]
         }
         MessageEvent::MessageRevived { id, recipient, bytes } => vec![
             patch(
@@ -167,11 +165,10 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("cause", "".into()),
                 ],
             ),
-            inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("dead", -1)]),
+            inbox(&recipient, [("unread", 1), ("bytes", signed(bytes))]),
         ],
-        MessageEvent::MessageDropped { id, recipient } => {
-            let state = ("state", QueueState::Cancelled.as_str().into());
-            vec![patch(&id, vec![state]), inbox(&recipient, [("dead", -1)])]
+        MessageEvent::MessageDropped { id } => {
+            vec![patch(&id, vec![("state", QueueState::Cancelled.as_str().into())])]
         }
         MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
     }

@@ -45,8 +45,6 @@ pub(crate) struct Letter<'a> {
     pub(crate) persona: &'a str,
     pub(crate) team: &'a str,
     pub(crate) broadcast: Option<&'a MessageId>,
-    /// Whether the id is of our own making, so that nothing can have it yet.
-    pub(crate) is_fresh: bool,
 }
 
 /// What was added to a batch for one recipient.
@@ -134,8 +132,7 @@ impl Letter<'_> {
         let subject = format!("inbox/{}", recipient.folded());
         let event = NewEvent::of(&fact, subject, asker.name.as_str())?.with_body(self.payload);
         let place = batch.events.len();
-        let mut batch = batch.event(event);
-        batch.guards.extend((!self.is_fresh).then(|| unused(&id)));
+        let mut batch = batch.event(event).guard(unused(&id));
         batch.guards.extend(room(asker, recipient, kind));
         batch.guards.push(open(recipient));
         if let Some(body) = details {

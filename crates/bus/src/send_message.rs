@@ -61,7 +61,6 @@ async fn send_one(
         persona: &request.persona,
         team: "",
         broadcast: None,
-        is_fresh: request.id.is_none(),
     };
     letter.check(asker)?;
     addressee::fence(store, &asker.name, request.options.as_ref().and_then(|options| options.epoch))?;
@@ -127,7 +126,6 @@ pub async fn send_team_message(
         persona: "",
         team: request.team.as_ref().map_or("", |team| team.as_str()),
         broadcast: Some(&fresh),
-        is_fresh: true,
     };
     letter.check(asker)?;
     let recipients = recipients(store, asker, &request)?;

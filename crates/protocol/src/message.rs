@@ -412,8 +412,6 @@ pub enum MessageEvent {
     MessageDropped {
         /// Which.
         id: MessageId,
-        /// Whose.
-        recipient: AgentName,
     },
     /// A request got its answer.
     RequestReplied {
