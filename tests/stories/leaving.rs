@@ -138,3 +138,29 @@ fn an_agent_whose_task_is_tried_again_is_back() {
     std::fs::write(sandbox.folder().join("go"), "").unwrap();
     sandbox.switchboard(&["run", "--resume", &run]).ends_with(0);
 }
+
+/// Processes whose command line names the sandbox.
+fn processes_of(sandbox: &Sandbox) -> Vec<String> {
+    let folder = sandbox.folder().display().to_string();
+    let all = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let line = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    all.filter(|line| line.contains(&folder)).collect()
+}
+
+#[test]
+fn what_starts_while_the_daemon_goes_down_does_not_stay() {
+    for pause in [0, 40, 120, 300] {
+        let sandbox = Sandbox::new();
+        let plan = std::fs::read_to_string(waiting_plan(&sandbox)).unwrap();
+        sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+        sandbox.call(&["start_run", &format!("plan={plan}")]);
+        std::thread::sleep(Duration::from_millis(pause));
+
+        sandbox.switchboard(&["down"]).ends_with(0);
+
+        let is_quiet = within(Duration::from_secs(10), || processes_of(&sandbox).is_empty());
+        assert!(is_quiet, "{pause} ms after the start: {:?}", processes_of(&sandbox));
+    }
+}

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use protocol::error::Failure;
 use protocol::id::{NeedId, RunId, WorkerId};
 use store::{Query, Store};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::checker::Checker;
@@ -16,6 +17,9 @@ use crate::link::Link;
 use crate::ports::Mailroom;
 use crate::work::RUNS;
 use crate::{Config, Error};
+
+/// Workers whose start may be under way at the same time.
+const HIRING: u32 = 256;
 
 /// The dispatcher. Cheap to clone.
 #[derive(Clone)]
@@ -33,6 +37,8 @@ pub(crate) struct Inner {
     pub(crate) starting: tokio::sync::Mutex<()>,
     /// One merge into the user's branch at a time.
     pub(crate) merging: tokio::sync::Mutex<()>,
+    /// Starts of workers that are under way hold a place each; closed when workers are stopped for good.
+    hiring: Arc<Semaphore>,
     engines: Mutex<BTreeMap<RunId, Handle>>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
     idle: tokio::sync::watch::Sender<usize>,
@@ -54,6 +60,7 @@ impl Dispatch {
             stop,
             starting: tokio::sync::Mutex::default(),
             merging: tokio::sync::Mutex::default(),
+            hiring: Arc::new(Semaphore::new(HIRING as usize)),
             engines: Mutex::default(),
             links: Mutex::default(),
             idle: tokio::sync::watch::Sender::new(0),
@@ -92,7 +99,7 @@ impl Dispatch {
     }
 
     /// Asks every live worker to stop and waits until they are gone, at most `limit`. For `down`.
-    pub async fn stop_workers(&self, limit: std::time::Duration) -> usize {
+    pub async fn stop_workers(&self, limit: Duration) -> usize {
         crate::link::stop_all(&self.inner, limit).await
     }
 
@@ -119,7 +126,7 @@ impl Inner {
         engines.insert(run.clone(), handle.clone());
         self.idle.send_replace(engines.len());
         drop(engines);
-        tokio::spawn(engine.run());
+        tokio::spawn(engine.run(Arc::clone(&self.hiring).try_acquire_owned().ok()));
         Ok(handle)
     }
 
@@ -157,6 +164,19 @@ impl Inner {
         if links.get(worker).is_some_and(|held| Arc::ptr_eq(held, link)) {
             links.remove(worker);
         }
+    }
+
+    /// A place for the start of a worker, to be held until its watch is known; nothing once no worker may start any more.
+    pub(crate) async fn hire(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.hiring).acquire_owned().await.ok()
+    }
+
+    /// No worker starts from here on; returns when those on their way are known, or when `limit` is over.
+    pub(crate) async fn end_hiring(&self, limit: Duration) {
+        if tokio::time::timeout(limit, self.hiring.acquire_many(HIRING)).await.is_err() {
+            tracing::warn!("the start of a worker takes too long to wait for");
+        }
+        self.hiring.close();
     }
 
     pub(crate) fn crash(&self, point: &'static str) {

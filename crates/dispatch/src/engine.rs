@@ -15,7 +15,7 @@ use protocol::id::{RunId, WorkerId};
 use protocol::plan::TaskId;
 use protocol::run::{Effect, EffectKey, RunEvent, TaskState, TaskView};
 use store::{Batch, Durability, Filter};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use crate::context::Inner;
 use crate::crew::{self, Doer};
@@ -148,13 +148,14 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Runs until the run has ended or the daemon goes down.
-    pub(crate) async fn run(mut self) {
+    /// Runs until the run has ended or the daemon goes down. `place` is held until workers that are there already are known.
+    pub(crate) async fn run(mut self, place: Option<OwnedSemaphorePermit>) {
         if let Err(error) = self.ensure_branch().await {
             tracing::error!(run = %self.plan.run, %error, "the run's branch can't be made");
             return self.inner.engine_ended(&self.plan.run);
         }
         self.adopt();
+        drop(place);
         let stop = self.inner.stop.clone();
         loop {
             self.start_effects();
@@ -195,7 +196,7 @@ impl Engine {
             match view.state {
                 TaskState::Starting { worker } | TaskState::Working { worker } => {
                     let (inner, plan) = (Arc::clone(&self.inner), Arc::clone(&self.plan));
-                    tokio::spawn(watch::worker(inner, plan, view.task, worker, self.me.clone()));
+                    watch::worker(inner, plan, view.task, worker, self.me.clone());
                 }
                 TaskState::Merging { change, onto } => {
                     let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit: change.commit };

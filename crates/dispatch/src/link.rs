@@ -21,6 +21,9 @@ const INBOX: usize = 64;
 /// Commands that wait for a shim.
 const COMMANDS: usize = 64;
 
+/// Between asking an agent to end and ending it, when the daemon goes down or nobody waits for it.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// What a watch is told.
 pub(crate) enum Signal {
     /// A shim is connected and takes commands here.
@@ -31,8 +34,8 @@ pub(crate) enum Signal {
     Detached,
     /// Somebody wants the shim to know something.
     Tell(ShimCommand),
-    /// The worker is about to be stopped, and why.
-    Stopping(StopCause),
+    /// The worker is to end: why, and after how many milliseconds its group is ended.
+    Stop { cause: StopCause, grace_ms: u64 },
 }
 
 /// The way to a worker's watch.
@@ -53,9 +56,10 @@ impl Link {
         self.signals.send(Signal::Tell(command)).await.map_err(|_| Error::Stopping)
     }
 
-    pub(crate) fn stop_cause(&self, cause: StopCause) {
-        if self.signals.try_send(Signal::Stopping(cause)).is_err() {
-            tracing::debug!(worker = %self.worker, "the watch is busy or gone; the stop counts as asked for");
+    pub(crate) async fn stop(&self, cause: StopCause, grace: Duration) {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        if self.signals.send(Signal::Stop { cause, grace_ms }).await.is_err() {
+            tracing::debug!(worker = %self.worker, "the worker is gone already");
         }
     }
 }
@@ -137,7 +141,8 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 
 /// Nobody waits for this worker any more: its task has gone on without it.
 async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
-    let text = line(&ShimCommand::Stop { grace_ms: 2000 })?;
+    let grace_ms = u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
+    let text = line(&ShimCommand::Stop { grace_ms })?;
     write.write_all(&text).await.map_err(|_| Error::Stopping)?;
     Ok(())
 }
@@ -204,11 +209,9 @@ fn line(command: &ShimCommand) -> Result<Vec<u8>, Error> {
 
 /// Asks every worker to stop and waits for their ends; says how many were left.
 pub(crate) async fn stop_all(inner: &Arc<Inner>, limit: Duration) -> usize {
+    inner.end_hiring(limit / 2).await;
     for link in inner.links() {
-        link.stop_cause(StopCause::Requested);
-        if link.tell(ShimCommand::Stop { grace_ms: 2000 }).await.is_err() {
-            tracing::debug!(worker = %link.worker, "the worker is gone already");
-        }
+        link.stop(StopCause::Requested, GRACE).await;
     }
     let wait = async {
         while !inner.links().is_empty() {

@@ -53,7 +53,8 @@ struct Watch {
     seen: i64,
     stop: Option<String>,
     said: String,
-    cause: Option<StopCause>,
+    /// Why the worker is to end, and the milliseconds between the request and the end of its group.
+    stopping: Option<(StopCause, u64)>,
     turns: u32,
     /// The run knows how the worker ended.
     is_concluded: bool,
@@ -61,11 +62,25 @@ struct Watch {
     since: Instant,
 }
 
-/// Watches a worker until it has ended or is lost.
-pub(crate) async fn worker(inner: Arc<Inner>, plan: Arc<RunPlan>, task: TaskId, worker: WorkerId, engine: Handle) {
+/// Watches a worker until it has ended or is lost. When this returns, it can be told to stop.
+pub(crate) fn worker(inner: Arc<Inner>, plan: Arc<RunPlan>, task: TaskId, worker: WorkerId, engine: Handle) {
     let (link, signals) = Link::new(worker.clone());
     inner.set_link(&worker, Arc::clone(&link));
-    match Watch::new(Arc::clone(&inner), plan, task.clone(), worker.clone(), engine.clone()) {
+    tokio::spawn(async move {
+        watch(&inner, plan, task, &worker, engine, signals).await;
+        inner.drop_link(&worker, &link);
+    });
+}
+
+async fn watch(
+    inner: &Arc<Inner>,
+    plan: Arc<RunPlan>,
+    task: TaskId,
+    worker: &WorkerId,
+    engine: Handle,
+    signals: mpsc::Receiver<Signal>,
+) {
+    match Watch::new(Arc::clone(inner), plan, task.clone(), worker.clone(), engine.clone()) {
         Ok(watch) => watch.run(signals).await,
         Err(error) => {
             tracing::error!(%worker, %error, "the worker can't be watched");
@@ -75,7 +90,6 @@ pub(crate) async fn worker(inner: Arc<Inner>, plan: Arc<RunPlan>, task: TaskId, 
             }
         }
     }
-    inner.drop_link(&worker, &link);
 }
 
 // === impl Watch ===
@@ -110,7 +124,7 @@ impl Watch {
             worker,
             engine,
             commands: None,
-            cause: None,
+            stopping: None,
             turns: 0,
             is_concluded: false,
             is_sealed: false,
@@ -154,7 +168,12 @@ impl Watch {
             Signal::Attached(commands) => {
                 self.commands = Some(commands);
                 self.acknowledge().await;
-                self.answer_again().await
+                self.answer_again().await?;
+                // Who asks for the end may be faster than the shim.
+                if let Some((_, grace_ms)) = self.stopping {
+                    self.tell(ShimCommand::Stop { grace_ms }).await;
+                }
+                Ok(())
             }
             Signal::Frame(frame) => {
                 self.frame(&frame).await?;
@@ -170,8 +189,9 @@ impl Watch {
                 self.tell(command).await;
                 Ok(())
             }
-            Signal::Stopping(cause) => {
-                self.cause = Some(cause);
+            Signal::Stop { cause, grace_ms } => {
+                self.stopping = Some((cause, grace_ms));
+                self.tell(ShimCommand::Stop { grace_ms }).await;
                 Ok(())
             }
         }
@@ -293,9 +313,9 @@ impl Watch {
     /// What the agent's end means. An exit code alone never means that the work is done; the tree will tell.
     fn ending(&self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> (TurnOutcome, String) {
         let said = cut(self.said.trim(), 400);
-        match self.cause {
-            Some(StopCause::Requested) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
-            Some(StopCause::TimedOut) => return (TurnOutcome::TimedOut, "the time limit has passed".to_owned()),
+        match self.stopping {
+            Some((StopCause::Requested, _)) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
+            Some((StopCause::TimedOut, _)) => return (TurnOutcome::TimedOut, "the time limit has passed".to_owned()),
             None => {}
         }
         let how = match (code, signal) {
@@ -363,7 +383,7 @@ impl Watch {
     async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
         match event {
             WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
-                let waiting = if stop == "end_turn" && self.turns < MAIL_TURNS && self.cause.is_none() {
+                let waiting = if stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none() {
                     self.inner.mail.waiting(&self.agent, MAIL_PER_TURN)?
                 } else {
                     Vec::new()

@@ -49,6 +49,11 @@ struct Equipment {
 }
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Start, refusals: Vec<Refusal>) -> Outcome {
+    let Some(_place) = ctx.inner.hire().await else {
+        // The daemon goes down: the next one starts it.
+        ctx.inner.stop.cancelled().await;
+        return Outcome::default();
+    };
     let equipment = match prepare(&ctx, &id, start).await {
         Ok(equipment) => equipment,
         Err(error) => return super::blocked(id, attempt, error),
@@ -67,7 +72,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Star
         return Outcome { steps: vec![RunEvent::WorkerLost { task: id, worker, reason }], last, is_last: false };
     }
     ctx.inner.crash("shim-spawned");
-    tokio::spawn(watch::worker(ctx.inner, ctx.plan, id, worker, ctx.engine));
+    watch::worker(ctx.inner, ctx.plan, id, worker, ctx.engine);
     Outcome { last, ..Outcome::default() }
 }
 

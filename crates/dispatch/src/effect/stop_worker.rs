@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use protocol::frame::ShimCommand;
 use protocol::id::WorkerId;
 use protocol::plan::TaskId;
 use protocol::run::StopCause;
@@ -13,12 +12,8 @@ use super::{Ctx, Outcome};
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) async fn stop_worker(ctx: &Ctx, task: &TaskId, worker: &WorkerId, cause: StopCause) -> Outcome {
-    let grace_ms = u64::try_from(GRACE.as_millis()).unwrap_or(5000);
     if let Some(link) = ctx.inner.link(worker) {
-        link.stop_cause(cause);
-        if let Err(error) = link.tell(ShimCommand::Stop { grace_ms }).await {
-            tracing::warn!(%task, %worker, %error, "the shim did not take the stop");
-        }
+        link.stop(cause, GRACE).await;
         tokio::time::sleep(GRACE + Duration::from_secs(2)).await;
     }
     let folder = crate::plan::worker_folder(&ctx.inner.config, &ctx.plan.run, worker);
