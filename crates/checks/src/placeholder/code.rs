@@ -91,7 +91,10 @@ fn of_python(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Opt
     let raises = only.kind() == "raise_statement" && contains(bytes(*only, text), b"NotImplementedError");
     let is_promise = raises && (says_unfinished(message) || (!is_abstract && message.is_empty()));
     let is_empty = only.kind() == "pass_statement" || bytes(*only, text) == b"...";
-    let is_stub = is_empty && is_plain && !has_docstring && !is_for_tests(path) && !path.ends_with(".pyi");
+    // What nobody outside is to call stands in for a value, e.g. to have its type.
+    let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
+    let is_stub =
+        is_empty && is_plain && !has_docstring && !is_private && !is_for_tests(path) && !path.ends_with(".pyi");
     if is_promise {
         return Some(throw(*only));
     }

@@ -38,7 +38,9 @@ pub(super) fn user_and_password(place: &Place<'_>, start: usize) -> Option<Found
         || user == password
         || (wordiness(password) > 0.6 && classes(password) < 2);
     let is_sesame = decoded.to_ascii_lowercase().windows(10).any(|part| part == b"opensesame" || part == b"open sesam");
-    let is_example = is_sesame || (place.kind.is_for_show() && classes(password) < 3);
+    // The client that the specifications of OAuth have as their example.
+    let is_specified = user == b"s6BhdRkqt3";
+    let is_example = is_sesame || is_specified || (place.kind.is_for_show() && classes(password) < 3);
     (is_text && !is_shown && !is_example).then_some(Found { range })
 }
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use grammars::Language;
 
+/// The longest comment that is stepped over.
+const COMMENT: usize = 50_000;
 /// The longest list of types that is looked through.
 const TYPES: usize = 2_000;
 
@@ -155,7 +157,10 @@ impl Tidy<'_> {
     fn types(&mut self) {
         self.scripts();
         for at in self.all("\\`") {
-            self.text.to_mut()[at..at + 2].fill(b'_');
+            let before = self.text[..at].iter().rev().take(TYPES).take_while(|byte| **byte == b'\\').count();
+            if before % 2 == 0 {
+                self.text.to_mut()[at..at + 2].fill(b'_');
+            }
         }
         for at in self.all("}?: ") {
             self.blank(at + 1, at + 2);
@@ -296,9 +301,10 @@ fn end_of(text: &[u8]) -> &[u8] {
 
 /// Gives the last byte before a place that is neither blank nor in a comment.
 fn significant(text: &[u8]) -> u8 {
-    let mut text = end_of(text).trim_ascii_end();
+    let mut text = text[text.len().saturating_sub(COMMENT)..].trim_ascii_end();
     loop {
-        let line = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let near = text.len() - end_of(text).len();
+        let line = text[near..].iter().rposition(|byte| *byte == b'\n').map_or(near, |end| near + end + 1);
         let open = match text.strip_suffix(b"*/") {
             Some(comment) => memchr::memmem::rfind(comment, b"/*").unwrap_or(0),
             None if text[line..].trim_ascii_start().starts_with(b"//") => line,
@@ -347,6 +353,7 @@ mod tests {
             (Language::TypeScript, "<\n  // why\n  in A>", "<\n  // why\n     A>"),
             (Language::TypeScript, "let a: import('./b').C<D>;", "let a: _____________.C<D>;"),
             (Language::TypeScript, "a = import('./b')", "a = import('./b')"),
+            (Language::TypeScript, r"`a \` b \\`", r"`a __ b \\`"),
             (Language::TypeScript, "{\n  global {", "{\n         {"),
             (Language::TypeScript, "[K in keyof readonly any[]]", "[K in keyof          any[]]"),
             (Language::TypeScript, "export import A = B;", "       import A = B;"),

@@ -141,7 +141,7 @@ const RULES: &[Rules] = &[
             "if (a) { let b = 1; }",
             "for (let a of b) c();",
             "class A { #b = 1; f() { return class { g(a) { return a.#b; } }; } }",
-            "x = [/[(]\\(|a+?b{2,}?c{x}(?:d)(?<e>f)(?=g)(?<!h)/giu, /[a-z\\d-]{1,3}/, /(?=a)*/, /]}/];",
+            "x = [/[(]\\(|a+?b{2,}?c{x}(?:d)(?<e>f)(?=g)(?<!h)/giu, /[a-z\\d-]{1,3}/, /[^-A-Z\\]]/, /(?=a)*/, /]}/];",
             "  let a\n  [a, b] = c()",
             "  const f = () => {\n  }\n\n  [...a].forEach(f)",
             "async function f() { await using a = b; }",

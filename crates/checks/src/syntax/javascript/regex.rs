@@ -76,7 +76,7 @@ impl Reader<'_> {
 
     /// Reads to the end of a class.
     fn class(&mut self) -> bool {
-        let mut at = 0;
+        let mut at = usize::from(self.rest.starts_with(b"^"));
         let (mut before, mut is_range) = (None, false);
         while let Some(byte) = self.rest.get(at) {
             if *byte == b']' {
