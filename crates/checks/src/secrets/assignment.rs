@@ -146,6 +146,11 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
     let operator = labelled(&mut cursor, spaces > 0)
         .or_else(|| operator(&mut cursor, before, name_is_quoted, &text[name.clone()]))
         .or((spaces > 0).then_some(Operator::Space))?;
+    // `"Password:"` is the whole of a label.
+    let behind = cursor.rest().strip_prefix(b"\\").unwrap_or(cursor.rest()).first();
+    if !name_is_quoted && matches!(opening, b'"' | b'\'' | b'`') && behind == Some(&opening) {
+        return None;
+    }
     if operator == Operator::Argument {
         skip_keyword(&mut cursor);
     }

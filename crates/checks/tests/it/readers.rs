@@ -218,3 +218,12 @@ fn a_registrys_user_and_password_are_told() {
     assert_eq!(rules(".npmrc", &format!("_auth={pair}\n")), ["registry-auth"]);
     assert_eq!(rules(".npmrc", "_auth=${NPM_AUTH}\nalways_auth=true\n"), [""; 0]);
 }
+
+#[test]
+fn a_label_that_ends_in_a_colon_is_no_name() {
+    each("password", &[("a.js", "x = { \"password\": \"%\" }"), ("a.py", "x = 'password:\"%\"'")]);
+    none(&[
+        ("a.js", "e(\"label\", \"Password:\", n ? e(\"code\", null, \"%\") : 1)"),
+        ("a.js", "x = \"e(\\\"Password:\\\",n?e(\\\"code\\\",null,\\\"%\\\"):1)\""),
+    ]);
+}
