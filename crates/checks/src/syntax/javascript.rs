@@ -114,8 +114,12 @@ impl File<'_> {
             | "shorthand_property_identifier"
             | "shorthand_property_identifier_pattern"
             | "statement_identifier" => self.name(node, above),
+            "object" if self.dialect == Dialect::TypeScript => {
+                empty_item(node).or_else(|| scopes::repeated_key(node, self.text))
+            }
+            "type_arguments" => empty_item(node).or_else(|| open_list(node)),
             "object" | "object_pattern" | "arguments" | "formal_parameters" | "export_clause" | "named_imports"
-            | "type_arguments" | "type_parameters" => empty_item(node),
+            | "type_parameters" => empty_item(node),
             "import_specifier" => self.imported(node),
             "try_statement" => bare_try(node),
             "expression_statement" => self.declaration_as_expression(node),
@@ -302,6 +306,12 @@ fn accessor(method: Node<'_>, text: &[u8]) -> Option<Problem> {
 
 fn has_operator(node: Node<'_>, operators: &[&str]) -> bool {
     node.child_by_field_name("operator").is_some_and(|operator| operators.contains(&operator.kind()))
+}
+
+/// `A<B, >`
+fn open_list(list: Node<'_>) -> Option<Problem> {
+    let parts = children(list);
+    parts.iter().rev().nth(1).filter(|last| last.kind() == ",").map(|comma| unexpected(*comma, ","))
 }
 
 fn second_default(body: Node<'_>) -> Option<Problem> {

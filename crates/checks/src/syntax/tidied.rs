@@ -162,6 +162,12 @@ impl Tidy<'_> {
                 self.text.to_mut()[at..at + 2].fill(b'_');
             }
         }
+        // A parameter that is called like a type.
+        for words in ["(any) =>", "(number) =>", "(string) =>"] {
+            for at in self.all(words) {
+                self.text.to_mut()[at + 1] = b'_';
+            }
+        }
         for at in self.all("}?: ") {
             self.blank(at + 1, at + 2);
         }
@@ -353,6 +359,7 @@ mod tests {
             (Language::TypeScript, "<\n  // why\n  in A>", "<\n  // why\n     A>"),
             (Language::TypeScript, "let a: import('./b').C<D>;", "let a: _____________.C<D>;"),
             (Language::TypeScript, "a = import('./b')", "a = import('./b')"),
+            (Language::TypeScript, "f: (any) => void", "f: (_ny) => void"),
             (Language::TypeScript, r"`a \` b \\`", r"`a __ b \\`"),
             (Language::TypeScript, "{\n  global {", "{\n         {"),
             (Language::TypeScript, "[K in keyof readonly any[]]", "[K in keyof          any[]]"),

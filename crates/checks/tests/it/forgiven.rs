@@ -150,7 +150,16 @@ const RULES: &[Rules] = &[
     },
     Rules {
         ending: "ts",
-        wrong: &["let a: = 1;", "import('./a'.B;", "if (a) let b = 1;", "break;", "x = /(/;", "export type * 'a';"],
+        wrong: &[
+            "let a: = 1;",
+            "import('./a'.B;",
+            "if (a) let b = 1;",
+            "break;",
+            "x = /(/;",
+            "export type * 'a';",
+            "let a = { b: 1, b: 2 };",
+            "let a: A<B, >;",
+        ],
         right: &[
             "let a: import('./b').C<D>;\nfunction f(): Promise<import('./b').E> { return import('./b').then((x) => x); }",
             "export type * from './a';\nexport type { B } from './b';",
@@ -160,6 +169,7 @@ const RULES: &[Rules] = &[
             "interface A<\n  // why\n  in out T,\n> {}",
             "type A = { [K in keyof readonly any[]]?: boolean };",
             "declare const f: ({ a }?: B) => C;",
+            "let a = { b: 1, c: { b: 2 }, get d() { return 1; }, set d(e) {}, [f]: 1, [f]: 2 };\nlet [g, h] = [1, 2];",
             "type A = `x \\`${string}\\``;",
             "const f =\n  <A>(a: A) =>\n  <B>(b: B) => a;",
             "interface A { get(a: string): string; set(a: string, b: string): void }",

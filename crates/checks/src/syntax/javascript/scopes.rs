@@ -1,6 +1,6 @@
 //! Names that are declared twice, or used where nothing declares them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tree_sitter::Node;
 
@@ -102,4 +102,20 @@ pub(super) fn unknown_private(name: Node<'_>, above: &[Node<'_>], text: &[u8]) -
     };
     let is_known = || above.iter().rev().filter(|outer| outer.kind() == "class_body").any(declares);
     (is_use && !is_known()).then(|| problem(name, Kind::Unreadable))
+}
+
+/// `{ a: 1, a: 2 }`: TypeScript takes no name twice.
+pub(super) fn repeated_key(object: Node<'_>, text: &[u8]) -> Option<Problem> {
+    let mut names = HashSet::new();
+    for member in object.named_children(&mut object.walk()) {
+        let key = match member.kind() {
+            "pair" => member.child_by_field_name("key").filter(|key| key.kind() == "property_identifier"),
+            "shorthand_property_identifier" => Some(member),
+            _ => None,
+        };
+        if let Some(second) = key.filter(|key| !names.insert(&text[key.byte_range()])) {
+            return Some(problem(second, Kind::Unreadable));
+        }
+    }
+    None
 }
