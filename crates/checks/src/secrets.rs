@@ -26,6 +26,7 @@ mod jwt;
 mod keywords;
 mod name;
 mod pem;
+mod placed;
 mod prefixless;
 mod scan;
 mod table;

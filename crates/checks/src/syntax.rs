@@ -49,6 +49,9 @@ impl FileCheck for SyntaxCheck {
         if is_template(source) {
             return Look::Skipped("a template, not code yet".into());
         }
+        if matches!(language, Language::C | Language::Cpp) && is_objective(&source.text) {
+            return Look::Skipped("Objective-C, for which there is no grammar".into());
+        }
         let Some(tree) = parsers.tree_of(language, &source.text) else {
             return Look::Skipped("parsing it took too long".into());
         };
@@ -62,6 +65,10 @@ impl FileCheck for SyntaxCheck {
         };
         let caution = Caution::of(language, source, old.as_ref().is_some_and(Vec::is_empty));
         let newness = Newness::new(source, old);
+        let may_block = |problem: &Problem| newness.is_new(problem) && caution.lets_block(problem, source);
+        if source.base == Base::Nothing && caution.is_doubt() && !problems.iter().any(may_block) {
+            return Look::Skipped("the grammar does not know all of this dialect".into());
+        }
         let findings = problems.iter().enumerate().map(|(at, problem)| {
             let is_new = newness.is_new(problem);
             finding(source, language, problem, at, is_new, is_new && caution.lets_block(problem, source))
@@ -87,6 +94,13 @@ fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec
 /// A project template (`cookiecutter` and its kind) holds code with gaps.
 fn is_template(source: &Source) -> bool {
     source.path.contains("{{") || source.path.contains("{%")
+}
+
+/// Headers of C and Objective-C have the same ending.
+fn is_objective(text: &[u8]) -> bool {
+    ["\n@interface ", "\n@protocol ", "\n@implementation ", "\n@import ", "\n@class ", "\n#import "]
+        .iter()
+        .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// What tells new problems from old ones.

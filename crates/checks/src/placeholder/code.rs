@@ -11,6 +11,7 @@ use crate::notes::each_node_below;
 /// Lists the placeholder statements of a file.
 pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &str) -> Vec<Placeholder> {
     let mut found = Vec::new();
+    let is_for_tests = is_for_tests(path);
     each_node_below(tree, |node, above| {
         let placeholder = match language {
             Language::Rust => of_rust(node, text),
@@ -33,11 +34,13 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
             | Language::Regex => None,
         };
         found.extend(placeholder);
-        if !is_for_tests(path) && !is_in_tests(above, text) {
-            found.extend(stub::of_function(node, above, text, language));
-            found.extend(typed::of_function(node, above, text, language));
-            found.extend(strings::of_string(node, above, text));
+        if is_for_tests {
+            return;
         }
+        let placeholder = stub::of_function(node, above, text, language)
+            .or_else(|| typed::of_function(node, above, text, language))
+            .or_else(|| strings::of_string(node, above, text));
+        found.extend(placeholder.filter(|_| language != Language::Rust || !is_in_tests(above, text)));
     });
     found
 }
@@ -88,7 +91,10 @@ fn of_python(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Opt
     let raises = only.kind() == "raise_statement" && contains(bytes(*only, text), b"NotImplementedError");
     let is_promise = raises && (says_unfinished(message) || (!is_abstract && message.is_empty()));
     let is_empty = only.kind() == "pass_statement" || bytes(*only, text) == b"...";
-    let is_stub = is_empty && is_plain && !has_docstring && !is_for_tests(path) && !path.ends_with(".pyi");
+    // What nobody outside is to call stands in for a value, e.g. to have its type.
+    let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
+    let is_stub =
+        is_empty && is_plain && !has_docstring && !is_private && !is_for_tests(path) && !path.ends_with(".pyi");
     if is_promise {
         return Some(throw(*only));
     }
@@ -114,8 +120,8 @@ fn is_for_tests(path: &str) -> bool {
 /// The tests that stand in a Rust file itself.
 fn is_in_tests(above: &[Node<'_>], text: &[u8]) -> bool {
     above.iter().any(|outer| {
-        let name = outer.child_by_field_name("name").filter(|_| outer.kind() == "mod_item");
-        name.is_some_and(|name| matches!(bytes(name, text), b"tests" | b"test"))
+        let name = (outer.kind() == "mod_item").then(|| outer.child_by_field_name("name"));
+        name.flatten().is_some_and(|name| matches!(bytes(name, text), b"tests" | b"test"))
     })
 }
 

@@ -14,7 +14,8 @@ const PHRASES: &str = r"(?x)
   | \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\s)?here\b
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
   | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:remains?|stays?|is|here|unchanged|omitted)\b
-  | \b(?:omitted|left\sout|removed|elided)\sfor\s(?:brevity|simplicity)\b
+  | (?:\.\.\.|\b(?:code|implementation|logic|body|rest|remaining|others?|details|handling|methods?|functions?|imports?|validation|tests?)\b)[^.\n]{0,40}\b(?:omitted|left\sout|removed|elided)\sfor\s(?:brevity|simplicity)\b
+  | ^\W*(?:omitted|left\sout|elided)\sfor\s(?:brevity|simplicity)\W*$
   | \b(?:implement|implementation)\s(?:this\s)?(?:later|goes\shere|here\slater)\b
   | \bnot\s(?:yet\simplemented|implemented\syet)\b
   | \b(?:placeholder|dummy|stub|mock)\s(?:implementation|code|logic)\b
@@ -44,7 +45,8 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Placeholder
         .collect()
 }
 
-/// Tells whether the message of an error says that something is still to be written.
+/// Tells whether the message of an error says that something is still to be written; that a subclass has to write it is
+/// no such thing.
 pub(crate) fn says_unfinished(text: &[u8]) -> bool {
     static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
         RegexBuilder::new(r"not (?:yet )?implemented|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b")
@@ -53,5 +55,12 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
             .build()
             .expect("a constant pattern")
     });
-    MESSAGE.is_match(text)
+    static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
+        RegexBuilder::new(r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to)\w*\b")
+            .unicode(false)
+            .case_insensitive(true)
+            .build()
+            .expect("a constant pattern")
+    });
+    MESSAGE.is_match(text) && !CONTRACT.is_match(text)
 }

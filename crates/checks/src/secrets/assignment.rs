@@ -146,6 +146,11 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
     let operator = labelled(&mut cursor, spaces > 0)
         .or_else(|| operator(&mut cursor, before, name_is_quoted, &text[name.clone()]))
         .or((spaces > 0).then_some(Operator::Space))?;
+    // `"Password:"` is the whole of a label.
+    let behind = cursor.rest().strip_prefix(b"\\").unwrap_or(cursor.rest()).first();
+    if !name_is_quoted && matches!(opening, b'"' | b'\'' | b'`') && behind == Some(&opening) {
+        return None;
+    }
     if operator == Operator::Argument {
         skip_keyword(&mut cursor);
     }
@@ -161,7 +166,12 @@ fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, 
     let is_prose = operator == Operator::Space && place.kind.form == Form::Docs && text[range.start - 1] == b'`';
     let is_macro = place.line_before(name.start).starts_with(b"#define");
     let is_single = cursor.text[range.end.min(text.len() - 1)] == b'\'';
-    let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro && !is_prose;
+    let line = place.line_before(name.start).trim_ascii_end();
+    let ends_line = || text.get(range.end + 1).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
+    // `ENV NAME value` of a container, and `storePassword "…"` of a build file.
+    let is_setting = line == b"ENV"
+        || (line.is_empty() && text[range.start - 1] == b'"' && ends_line() && place.kind.form != Form::Docs);
+    let is_plain_space = operator == Operator::Space && !is_single && !is_flag && !is_macro && !is_prose && !is_setting;
     (!is_sentence && !is_plain_space).then_some((range, operator == Operator::Compare))
 }
 
@@ -232,8 +242,30 @@ fn skip_type(cursor: &mut Cursor<'_>) {
     }
 }
 
+/// Skips the look at the environment before the value that is taken without it: `process.env.NAME || "…"`.
+fn skip_lookup(cursor: &mut Cursor<'_>) {
+    let start = cursor.at;
+    if cursor.take(b"process.env.") {
+        cursor.skip(NAME, |byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        cursor.spaces();
+        if cursor.take(b"||") || cursor.take(b"??") {
+            cursor.spaces();
+            return;
+        }
+    } else if [&b"os.environ.get("[..], b"os.getenv(", b"getenv(", b"env("].iter().any(|call| cursor.take(call)) {
+        let is_named = cursor.quote().is_some();
+        cursor.skip(NAME, |byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if is_named && cursor.quote().is_some() && cursor.take(b",") {
+            cursor.spaces();
+            return;
+        }
+    }
+    cursor.at = start;
+}
+
 /// Skips what stands before a literal: the letters of `b"…"`, or a call that only wraps it.
 fn skip_wrapping(cursor: &mut Cursor<'_>) {
+    skip_lookup(cursor);
     for wrapper in WRAPPERS {
         if cursor.take(wrapper) {
             return;

@@ -20,9 +20,16 @@ pub(crate) fn bearer(place: &Place<'_>) -> Option<Found> {
 
 /// Reads the user and password of `Basic BASE64`; the keyword is `basic `.
 pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
-    let range = token_at(place, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))?;
+    if place.begins_word() { user_and_password(place, place.keyword_end) } else { None }
+}
+
+/// Reads base64 of a user and a password, at a place behind the keyword.
+pub(super) fn user_and_password(place: &Place<'_>, start: usize) -> Option<Found> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let length = place.text[start..].iter().take(2_000).take_while(|byte| is_part(**byte)).count();
+    let range = start..start + length;
     let token = &place.text[range.clone()];
-    let decoded = decode(token)?;
+    let decoded = decode(token).filter(|_| length >= 8)?;
     let colon = decoded.iter().position(|byte| *byte == b':')?;
     let (user, password) = (&decoded[..colon], &decoded[colon + 1..]);
     let is_text = decoded.iter().all(u8::is_ascii_graphic) && !user.is_empty() && password.len() >= 4;
@@ -31,7 +38,9 @@ pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
         || user == password
         || (wordiness(password) > 0.6 && classes(password) < 2);
     let is_sesame = decoded.to_ascii_lowercase().windows(10).any(|part| part == b"opensesame" || part == b"open sesam");
-    let is_example = is_sesame || (place.kind.is_for_show() && classes(password) < 3);
+    // The client that the specifications of OAuth have as their example.
+    let is_specified = user == b"s6BhdRkqt3";
+    let is_example = is_sesame || is_specified || (place.kind.is_for_show() && classes(password) < 3);
     (is_text && !is_shown && !is_example).then_some(Found { range })
 }
 

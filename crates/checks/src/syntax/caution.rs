@@ -20,16 +20,23 @@ pub(crate) enum Caution {
 
 impl Caution {
     pub(crate) fn of(language: Language, source: &Source, base_was_clean: bool) -> Self {
+        if source.language == Some(Language::JavaScript) && language == Language::Tsx {
+            // Flow, which has no grammar of its own here.
+            return Self::Dialects { base_was_clean };
+        }
         match language {
             Language::C | Language::Cpp => {
                 let has_branches =
                     [&b"#else"[..], b"#elif"].iter().any(|word| source.text.windows(5).any(|part| part == *word));
                 Self::Macros { base_was_clean, has_branches }
             }
-            Language::Ini | Language::PowerShell | Language::Regex => Self::Dialects { base_was_clean },
             Language::Bash
-            | Language::CSharp
             | Language::Css
+            | Language::Ini
+            | Language::PowerShell
+            | Language::Regex
+            | Language::Swift => Self::Dialects { base_was_clean },
+            Language::CSharp
             | Language::Dart
             | Language::Go
             | Language::Java
@@ -39,10 +46,14 @@ impl Caution {
             | Language::Python
             | Language::Ruby
             | Language::Rust
-            | Language::Swift
             | Language::TypeScript
             | Language::Tsx => Self::None,
         }
+    }
+
+    /// Tells whether nothing may be said of a file that has no base: the grammar does not know all that is legal in it.
+    pub(crate) fn is_doubt(&self) -> bool {
+        !matches!(self, Self::None)
     }
 
     /// Tells whether a new problem may block.

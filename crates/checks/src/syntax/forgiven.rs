@@ -6,6 +6,9 @@ use tree_sitter::{Node, Tree};
 use super::problem::{Kind, Problem};
 use super::{go, java, javascript, python};
 
+/// How far up is looked: code that nests deeper was not written, and to climb each time would take forever.
+const FARTHEST: usize = 500;
+
 /// Lists these mistakes; empty for a language without rules of its own.
 pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Problem> {
     match language {
@@ -72,11 +75,9 @@ pub(super) fn empty_item(list: Node<'_>) -> Option<Problem> {
     None
 }
 
-/// Finds the nearest node above that is of one of these kinds.
-pub(super) fn above<'a>(node: Node<'a>, kinds: &[&str]) -> Option<Node<'a>> {
-    let mut above = node.parent()?;
-    while !kinds.contains(&above.kind()) {
-        above = above.parent()?;
-    }
-    Some(above)
+/// Finds the nearest of the nodes above that is of one of these kinds, and those above it.
+pub(super) fn nearest<'s, 'a>(above: &'s [Node<'a>], kinds: &[&str]) -> Option<(Node<'a>, &'s [Node<'a>])> {
+    let reach = above.len().saturating_sub(FARTHEST);
+    let at = reach + above[reach..].iter().rposition(|outer| kinds.contains(&outer.kind()))?;
+    Some((above[at], &above[..at]))
 }

@@ -3,9 +3,9 @@
 
 use tree_sitter::{Node, Tree};
 
-use super::forgiven::{above, children, missing, reserved, unexpected};
+use super::forgiven::{children, missing, nearest, reserved, unexpected};
 use super::problem::{Kind, Problem};
-use crate::notes::each_node;
+use crate::notes::each_node_below;
 
 /// The Java Language Specification, 3.9, without the words that the grammar never takes for names.
 const RESERVED: &[&str] = &[
@@ -61,31 +61,33 @@ const RESERVED: &[&str] = &[
     "null",
 ];
 
+/// There are not more different words; behind as many one has come twice.
+const MODIFIERS: usize = 20;
+
 /// Lists these mistakes in a tree without errors.
 pub(super) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     let mut found = Vec::new();
-    each_node(tree, |node| {
+    each_node_below(tree, |node, above| {
         found.extend(match node.kind() {
             "identifier" | "type_identifier" => reserved(node, text, RESERVED),
-            "expression_statement" => no_statement(node),
+            "expression_statement" => no_statement(node, above),
             "modifiers" => repeated_modifier(node),
-            "constructor_declaration" | "compact_constructor_declaration" => foreign_constructor(node, text),
+            "constructor_declaration" | "compact_constructor_declaration" => foreign_constructor(node, above, text),
             "formal_parameter" | "spread_parameter" | "catch_formal_parameter" => misplaced_modifier(node),
-            "local_variable_declaration" if node.parent().is_some_and(|parent| parent.kind() != "program") => {
+            "local_variable_declaration" if above.last().is_some_and(|parent| parent.kind() != "program") => {
                 misplaced_modifier(node)
             }
-            "type_arguments" => empty_arguments(node),
+            "type_arguments" => empty_arguments(node, above),
             "try_statement" => bare_try(node),
-            "decimal_integer_literal" | "hex_integer_literal" => too_large(node, text),
+            "decimal_integer_literal" | "hex_integer_literal" => too_large(node, above, text),
             _ => None,
         });
-        true
     });
     found
 }
 
 /// Only assignments, calls, steps and `new` may stand as a statement.
-fn no_statement(statement: Node<'_>) -> Option<Problem> {
+fn no_statement(statement: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
     let expression = statement.named_child(0)?;
     let may_stand = matches!(
         expression.kind(),
@@ -98,22 +100,23 @@ fn no_statement(statement: Node<'_>) -> Option<Problem> {
             | "block_comment"
     );
     // The value of a `case` in a switch expression.
-    let is_value = || statement.parent().is_some_and(|parent| parent.kind() == "switch_rule");
+    let is_value = || above.last().is_some_and(|parent| parent.kind() == "switch_rule");
     (!may_stand && !is_value()).then(|| super::forgiven::problem(expression, Kind::Unreadable))
 }
 
 fn repeated_modifier(modifiers: Node<'_>) -> Option<Problem> {
-    let words: Vec<Node<'_>> = children(modifiers).into_iter().filter(|child| !child.is_named()).collect();
+    let words: Vec<Node<'_>> =
+        children(modifiers).into_iter().filter(|child| !child.is_named()).take(MODIFIERS).collect();
     let twice =
         words.iter().enumerate().find(|(at, word)| words[..*at].iter().any(|other| other.kind() == word.kind()));
     twice.map(|(_, word)| unexpected(*word, word.kind()))
 }
 
 /// A constructor that is not named like its class is a method without a type.
-fn foreign_constructor(constructor: Node<'_>, text: &[u8]) -> Option<Problem> {
+fn foreign_constructor(constructor: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let name = constructor.child_by_field_name("name")?;
-    let class = above(
-        constructor,
+    let (class, _) = nearest(
+        above,
         &[
             "class_declaration",
             "enum_declaration",
@@ -134,11 +137,11 @@ fn misplaced_modifier(variable: Node<'_>) -> Option<Problem> {
 }
 
 /// `<>` stands only behind `new`.
-fn empty_arguments(arguments: Node<'_>) -> Option<Problem> {
+fn empty_arguments(arguments: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
     let is_diamond = arguments.named_child_count() == 0;
-    let generic = if is_diamond { arguments.parent()? } else { return None };
-    let is_created = generic.parent().is_some_and(|parent| parent.kind() == "object_creation_expression");
-    (generic.kind() == "generic_type" && !is_created).then(|| missing(arguments, "a type"))
+    let [.., outer, generic] = above else { return None };
+    let is_created = outer.kind() == "object_creation_expression";
+    (is_diamond && generic.kind() == "generic_type" && !is_created).then(|| missing(arguments, "a type"))
 }
 
 fn bare_try(statement: Node<'_>) -> Option<Problem> {
@@ -147,7 +150,7 @@ fn bare_try(statement: Node<'_>) -> Option<Problem> {
 }
 
 /// 3.10.1: 2147483648 and 9223372036854775808L stand only behind a minus.
-fn too_large(literal: Node<'_>, text: &[u8]) -> Option<Problem> {
+fn too_large(literal: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let digits: String =
         text[literal.byte_range()].iter().filter(|byte| **byte != b'_').map(|byte| char::from(*byte)).collect();
     let digits = digits.to_ascii_lowercase();
@@ -157,9 +160,7 @@ fn too_large(literal: Node<'_>, text: &[u8]) -> Option<Problem> {
         u128::from_str_radix(digits, 16).is_ok_and(|number| number >> bits == 0)
     } else {
         let is_negated = || {
-            literal
-                .parent()
-                .is_some_and(|parent| parent.kind() == "unary_expression" && text[parent.start_byte()] == b'-')
+            above.last().is_some_and(|parent| parent.kind() == "unary_expression" && text[parent.start_byte()] == b'-')
         };
         let most = 1_u128 << (bits - 1);
         digits.parse::<u128>().is_ok_and(|number| number < most || (number == most && is_negated()))

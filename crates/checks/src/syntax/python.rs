@@ -3,9 +3,13 @@
 
 use tree_sitter::{Node, Tree};
 
-use super::forgiven::{above, missing, problem, unexpected};
+use super::forgiven::{empty_item, missing, nearest, problem, unexpected};
 use super::problem::{Kind, Problem};
-use crate::notes::each_node;
+use crate::notes::each_node_below;
+
+mod lists;
+mod literals;
+mod targets;
 
 const FUNCTIONS: &[&str] = &["function_definition", "lambda"];
 const LOOPS: &[&str] = &["for_statement", "while_statement"];
@@ -44,24 +48,39 @@ const ENCLOSING: &[&str] = &[
 /// Lists these mistakes in a tree without errors.
 pub(super) fn mistakes(tree: &Tree, text: &[u8]) -> Vec<Problem> {
     let mut found = Vec::new();
-    each_node(tree, |node| {
+    each_node_below(tree, |node, above| {
         let mistake = match node.kind() {
             "module" => indentation(node, text, Some(b"")),
             "block" => empty_block(node).or_else(|| indentation(node, text, None)),
-            "assignment" | "augmented_assignment" => missing_right_side(node, text),
-            "binary_operator" | "comparison_operator" | "boolean_operator" => broken_line(node, text),
+            "assignment" | "augmented_assignment" => missing_right_side(node, text).or_else(|| targets::assigned(node)),
+            "comparison_operator" => broken_line(node, above, text).or_else(|| targets::older_operator(node)),
+            "binary_operator" | "boolean_operator" | "attribute" => broken_line(node, above, text),
             "try_statement" => bare_try(node),
-            "return_statement" | "yield" => outside(node, FUNCTIONS),
-            "await" => outside_async(node, node),
-            "with_statement" | "for_statement" => waiting_word(node).and_then(|word| outside_async(node, word)),
-            "break_statement" | "continue_statement" => outside(node, LOOPS),
-            "list_splat" => lone_star(node),
-            "argument_list" => argument_order(node),
+            "return_statement" | "yield" => outside(node, above, FUNCTIONS),
+            "await" => outside_async(above, node),
+            "with_statement" | "for_statement" => waiting_word(node).and_then(|word| outside_async(above, word)),
+            "break_statement" | "continue_statement" => outside(node, above, LOOPS),
+            "list_splat" => lone_star(node, above),
+            "argument_list" => empty_item(node).or_else(|| lists::arguments(node, text)),
+            "set" | "dictionary" | "list" => empty_item(node),
+            "parameters" | "lambda_parameters" => lists::parameters(node, text),
+            "import_statement" | "import_from_statement" => lists::open_import(node),
+            "future_import_statement" => lists::late_future(node),
+            "for_in_clause" => waiting_word(node).and_then(|word| outside_async(above, word)),
+            "integer" => literals::number(node, text),
+            "string" => literals::string(node, text),
+            "type_conversion" => literals::conversion(node, text),
+            "delete_statement" | "as_pattern_target" => targets::value_as_target(node),
+            "print_statement" | "exec_statement" => targets::older_statement(node),
+            "raise_statement" => targets::raised_list(node),
+            "identifier" => targets::reserved(node, text),
+            "expression_statement" => targets::bare_walrus(node),
+            "nonlocal_statement" | "wildcard_import" => targets::misplaced(node, above),
+            "decorated_definition" => targets::moved_definition(node),
             "concatenated_string" => mixed_strings(node, text),
             _ => None,
         };
         found.extend(mistake);
-        true
     });
     found
 }
@@ -105,20 +124,21 @@ fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
 
 /// `x =` with the value on the next line is two statements, the first of which is broken.
 fn missing_right_side(assignment: Node<'_>, text: &[u8]) -> Option<Problem> {
-    ["type", "right"].iter().filter_map(|side| assignment.child_by_field_name(side)).find_map(|side| {
-        let operator = side.prev_sibling()?;
-        breaks_line(&text[operator.end_byte()..side.start_byte()]).then(|| missing(operator, "a value"))
-    })
+    let parts: Vec<Node<'_>> = assignment.children(&mut assignment.walk()).collect();
+    let broken = parts.windows(2).find(|pair| {
+        !pair[0].is_named() && pair[1].is_named() && breaks_line(&text[pair[0].end_byte()..pair[1].start_byte()])
+    })?;
+    Some(missing(broken[0], "a value"))
 }
 
 /// An operator at the end of a line goes on in the next one only inside brackets.
-fn broken_line(operation: Node<'_>, text: &[u8]) -> Option<Problem> {
+fn broken_line(operation: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     if operation.start_position().row == operation.end_position().row {
         return None;
     }
     let parts: Vec<Node<'_>> = operation.children(&mut operation.walk()).collect();
     let broken = parts.windows(2).find(|pair| breaks_line(&text[pair[0].end_byte()..pair[1].start_byte()]))?;
-    let enclosing = above(operation, ENCLOSING)?;
+    let (enclosing, _) = nearest(above, ENCLOSING)?;
     BLOCKS.contains(&enclosing.kind()).then(|| missing(broken[1], "a value"))
 }
 
@@ -128,14 +148,21 @@ fn breaks_line(between: &[u8]) -> bool {
 
 fn bare_try(statement: Node<'_>) -> Option<Problem> {
     let ends = ["except_clause", "except_group_clause", "finally_clause"];
-    let is_bare = statement.children(&mut statement.walk()).all(|child| !ends.contains(&child.kind()));
-    is_bare.then(|| missing(statement, "an except"))
+    let parts: Vec<Node<'_>> = statement.children(&mut statement.walk()).collect();
+    let clauses: Vec<&Node<'_>> = parts.iter().filter(|part| part.kind().starts_with("except")).collect();
+    let has_else = parts.iter().any(|part| part.kind() == "else_clause");
+    if clauses.is_empty() && (has_else || !parts.iter().any(|part| ends.contains(&part.kind()))) {
+        return Some(missing(statement, "an except"));
+    }
+    // What catches everything stands last.
+    let early = clauses.iter().rev().skip(1).find(|clause| clause.child(1).is_some_and(|next| next.kind() == ":"));
+    early.map(|clause| unexpected(**clause, "except"))
 }
 
 /// `return` belongs into a function, `break` into a loop of the same function.
-fn outside(statement: Node<'_>, inside: &[&str]) -> Option<Problem> {
-    let home = above(statement, HOMES)?;
-    let is_inside = inside.contains(&home.kind()) || (inside == LOOPS && is_in_loop(statement));
+fn outside(statement: Node<'_>, above: &[Node<'_>], inside: &[&str]) -> Option<Problem> {
+    let (home, _) = nearest(above, HOMES)?;
+    let is_inside = inside.contains(&home.kind()) || (inside == LOOPS && is_in_loop(above));
     let word = statement.child(0).map_or("return", |word| word.kind());
     (!is_inside).then(|| unexpected(statement, word))
 }
@@ -146,20 +173,22 @@ fn waiting_word(statement: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// Only an `async def` may wait.
-fn outside_async<'a>(node: Node<'a>, word: Node<'a>) -> Option<Problem> {
-    let home = above(node, HOMES)?;
-    let is_inside = home.kind() == "function_definition" && waiting_word(home).is_some();
+fn outside_async(above: &[Node<'_>], word: Node<'_>) -> Option<Problem> {
+    let (home, within) = nearest(above, HOMES)?;
+    // A generator expression may wait: who reads it does.
+    let is_generator = above[within.len()..].iter().any(|outer| outer.kind() == "generator_expression");
+    let is_inside = is_generator || (home.kind() == "function_definition" && waiting_word(home).is_some());
     (!is_inside).then(|| unexpected(word, if word.kind() == "async" { "async" } else { "await" }))
 }
 
-fn is_in_loop(statement: Node<'_>) -> bool {
-    above(statement, &["for_statement", "while_statement", "function_definition", "class_definition", "module"])
-        .is_some_and(|home| LOOPS.contains(&home.kind()))
+fn is_in_loop(above: &[Node<'_>]) -> bool {
+    nearest(above, &["for_statement", "while_statement", "function_definition", "class_definition", "module"])
+        .is_some_and(|(home, _)| LOOPS.contains(&home.kind()))
 }
 
 /// `*x` stands only among other items.
-fn lone_star(splat: Node<'_>) -> Option<Problem> {
-    let parent = splat.parent()?;
+fn lone_star(splat: Node<'_>, above: &[Node<'_>]) -> Option<Problem> {
+    let parent = above.last()?;
     let is_operand = matches!(
         parent.kind(),
         "binary_operator" | "comparison_operator" | "boolean_operator" | "unary_operator" | "not_operator"
@@ -167,19 +196,6 @@ fn lone_star(splat: Node<'_>) -> Option<Problem> {
     let is_value = matches!(parent.kind(), "assignment" | "augmented_assignment")
         && parent.child_by_field_name("right") == Some(splat);
     (is_operand || is_value).then(|| unexpected(splat, "*"))
-}
-
-fn argument_order(list: Node<'_>) -> Option<Problem> {
-    let mut has_keyword = false;
-    for argument in list.named_children(&mut list.walk()) {
-        match argument.kind() {
-            "keyword_argument" | "dictionary_splat" => has_keyword = true,
-            "comment" | "line_continuation" | "list_splat" => {}
-            _ if has_keyword => return Some(problem(argument, Kind::ArgumentOrder)),
-            _ => {}
-        }
-    }
-    None
 }
 
 fn mixed_strings(strings: Node<'_>, text: &[u8]) -> Option<Problem> {

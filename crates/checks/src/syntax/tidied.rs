@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use grammars::Language;
 
+/// The longest comment that is stepped over.
+const COMMENT: usize = 50_000;
 /// The longest list of types that is looked through.
 const TYPES: usize = 2_000;
 
@@ -11,20 +13,18 @@ const TYPES: usize = 2_000;
 pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let mut tidy = Tidy { text: Cow::Borrowed(text) };
     match language {
-        Language::Css => tidy.spaced_important(),
-        Language::JavaScript => tidy.keyword_aliases(),
+        Language::Css => {
+            tidy.spaced_important();
+            tidy.stylesheet();
+        }
+        Language::Java => tidy.null_or_default(),
+        Language::JavaScript => tidy.scripts(),
         Language::TypeScript => {
-            tidy.keyword_aliases();
-            tidy.variance();
-            tidy.typed_templates();
+            tidy.types();
             tidy.generic_lines();
         }
         Language::Rust => tidy.parenthesized_paths(),
-        Language::Tsx => {
-            tidy.keyword_aliases();
-            tidy.variance();
-            tidy.typed_templates();
-        }
+        Language::Tsx => tidy.types(),
         Language::Bash
         | Language::C
         | Language::CSharp
@@ -32,7 +32,6 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
         | Language::Dart
         | Language::Go
         | Language::Ini
-        | Language::Java
         | Language::Kotlin
         | Language::Php
         | Language::PowerShell
@@ -55,6 +54,13 @@ impl Tidy<'_> {
         memchr::memmem::find_iter(&self.text, word).collect()
     }
 
+    /// Gives where the line begins of which only blanks stand before a place.
+    fn line_of_first(&self, at: usize) -> Option<usize> {
+        let blanks = self.text[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let line = at - blanks;
+        (line == 0 || self.text[line - 1] == b'\n').then_some(line)
+    }
+
     fn blank(&mut self, from: usize, to: usize) {
         self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
     }
@@ -63,6 +69,166 @@ impl Tidy<'_> {
     fn spaced_important(&mut self) {
         for at in self.all("! important") {
             self.text.to_mut()[at..at + 11].copy_from_slice(b" !important");
+        }
+    }
+
+    /// `case null, default ->`
+    fn null_or_default(&mut self) {
+        for at in self.all("case null, default") {
+            self.blank(at + 9, at + 18);
+        }
+    }
+
+    /// What both dialects have.
+    fn scripts(&mut self) {
+        self.keyword_aliases();
+        self.lists_on_their_own_line();
+        for at in self.all("await using ") {
+            self.text.to_mut()[at..at + 12].copy_from_slice(b"const       ");
+        }
+        for at in self.all("using = ") {
+            if at == 0 || !is_name(self.text[at - 1]) {
+                self.text.to_mut()[at] = b'_';
+            }
+        }
+    }
+
+    /// A line that begins with `[` ends the one above where that cannot go on: `let a` and `}` before `[...b]`.
+    fn lists_on_their_own_line(&mut self) {
+        for at in self.all("[") {
+            let Some(line) = self.line_of_first(at).filter(|line| *line < at) else {
+                continue;
+            };
+            let before = end_of(&self.text[..line]).trim_ascii_end();
+            let last = before.rsplit(|byte| *byte == b'\n').next().unwrap_or(before).trim_ascii_start();
+            let name = [&b"let "[..], b"var "].iter().find_map(|word| last.strip_prefix(*word));
+            let is_bare = name.is_some_and(|name| !name.is_empty() && name.iter().all(|byte| is_name(*byte)));
+            if is_bare || (last == b"}" && self.text[at..].starts_with(b"[...")) {
+                self.text.to_mut()[line] = b';';
+            }
+        }
+    }
+
+    /// What browsers read and the grammar does not: bare addresses, a second semicolon, named containers.
+    fn stylesheet(&mut self) {
+        for at in self.all("url(") {
+            let from = at + 4;
+            let length = self.text[from..]
+                .iter()
+                .take(TYPES)
+                .take_while(|byte| !matches!(byte, b')' | b'\n' | b'"' | b'\''))
+                .count();
+            let end = from + length;
+            if length < 3 || self.text.get(end) != Some(&b')') {
+                continue;
+            }
+            let is_close = self.text.get(end + 1).is_some_and(u8::is_ascii_alphabetic);
+            let text = self.text.to_mut();
+            text[from..end].fill(b'_');
+            text[from] = b'"';
+            text[end - 1] = b'"';
+            if is_close {
+                text[end - 2..=end].copy_from_slice(b"\") ");
+            }
+        }
+        for at in self.all(";;") {
+            self.blank(at, at + 1);
+        }
+        for at in self.all("@-moz-document url-prefix()") {
+            self.text.to_mut()[at..at + 27].copy_from_slice(b"@media all                 ");
+        }
+        for at in self.all("@container ") {
+            let name =
+                self.text[at..].iter().take(TYPES).take_while(|byte| !matches!(byte, b'(' | b'{' | b'\n')).count();
+            if self.text.get(at + name) == Some(&b'(') {
+                self.blank(at + 6, at + name);
+                self.text.to_mut()[at..at + 6].copy_from_slice(b"@media");
+            }
+        }
+        for at in self.all(": }").into_iter().chain(self.all(": ;")) {
+            let name = self.text[..at].iter().rev().take_while(|byte| is_name(**byte) || **byte == b'-').count();
+            if self.text[at - name..at].starts_with(b"--") {
+                self.text.to_mut()[at + 1] = b'0';
+            }
+        }
+    }
+
+    /// What only TypeScript has.
+    fn types(&mut self) {
+        self.scripts();
+        for at in self.all("\\`") {
+            let before = self.text[..at].iter().rev().take(TYPES).take_while(|byte| **byte == b'\\').count();
+            if before % 2 == 0 {
+                self.text.to_mut()[at..at + 2].fill(b'_');
+            }
+        }
+        // A parameter that is called like a type.
+        for words in ["(any) =>", "(number) =>", "(string) =>"] {
+            for at in self.all(words) {
+                self.text.to_mut()[at + 1] = b'_';
+            }
+        }
+        for at in self.all("}?: ") {
+            self.blank(at + 1, at + 2);
+        }
+        self.variance();
+        self.typed_templates();
+        self.imported_types();
+        self.globals();
+        self.nameless_default();
+        for (words, skip, length) in [
+            ("keyof readonly ", 6, 8),
+            ("export import ", 0, 6),
+            ("export type *", 7, 4),
+            ("abstract: ", 0, 1),
+            ("abstract?: ", 0, 1),
+            ("using: ", 0, 1),
+            ("in: ", 0, 1),
+            ("in?: ", 0, 1),
+        ] {
+            for at in self.all(words) {
+                match at.checked_sub(1).map(|before| self.text[before]) {
+                    Some(before) if is_name(before) => {}
+                    // A name for a name: here the word is that of a property.
+                    _ if length == 1 => self.text.to_mut()[at] = b'_',
+                    _ => self.blank(at + skip, at + skip + length),
+                }
+            }
+        }
+    }
+
+    /// `import("./a").B<C>`: a name in place of the call.
+    fn imported_types(&mut self) {
+        for at in self.all("import(") {
+            let quote = self.text.get(at + 7).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+            let Some(quote) = quote.filter(|_| at == 0 || !is_name(self.text[at - 1])) else {
+                continue;
+            };
+            let path = self.text[at + 8..].iter().take_while(|byte| **byte != quote && **byte != b'\n').count();
+            let end = at + 8 + path;
+            if self.text.get(end) == Some(&quote) && self.text[end + 1..].starts_with(b").") {
+                self.text.to_mut()[at..end + 2].fill(b'_');
+            }
+        }
+    }
+
+    /// `global {` in a module that is declared: only `declare global` is known.
+    fn globals(&mut self) {
+        for at in self.all("global {") {
+            if self.line_of_first(at).is_some_and(|line| line < at) {
+                self.blank(at, at + 6);
+            }
+        }
+    }
+
+    /// `export default function (a: B): C;`: a function that has neither name nor body.
+    fn nameless_default(&mut self) {
+        for words in ["export default function (", "export default function("] {
+            for at in self.all(words) {
+                let end = at + words.len() - 1;
+                self.text.to_mut()[at + 7..at + 16].copy_from_slice(b"function ");
+                self.text.to_mut()[at + 16..end].fill(b'_');
+            }
         }
     }
 
@@ -124,7 +290,9 @@ impl Tidy<'_> {
             let indent = self.text[end + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
             let open = end + 1 + indent;
             let before = significant(&self.text[..end]);
-            let ends = is_name(before) || matches!(before, b'>' | b']' | b')' | b'}' | b'"' | b'\'');
+            // An arrow goes on.
+            let ends = !self.text[..end].trim_ascii_end().ends_with(b"=>")
+                && (is_name(before) || matches!(before, b'>' | b']' | b')' | b'}' | b'"' | b'\''));
             if indent > 0 && ends && self.text.get(open) == Some(&b'<') && is_generic_call(&self.text[open..]) {
                 self.text.to_mut()[end + 1] = b';';
             }
@@ -132,14 +300,24 @@ impl Tidy<'_> {
     }
 }
 
+/// The last bytes of what stands before a place: more is not looked at, each time, in one long line.
+fn end_of(text: &[u8]) -> &[u8] {
+    &text[text.len().saturating_sub(TYPES)..]
+}
+
 /// Gives the last byte before a place that is neither blank nor in a comment.
 fn significant(text: &[u8]) -> u8 {
-    let mut text = text.trim_ascii_end();
-    while let Some(comment) = text.strip_suffix(b"*/") {
-        let open = memchr::memmem::rfind(comment, b"/*").unwrap_or(0);
+    let mut text = text[text.len().saturating_sub(COMMENT)..].trim_ascii_end();
+    loop {
+        let near = text.len() - end_of(text).len();
+        let line = text[near..].iter().rposition(|byte| *byte == b'\n').map_or(near, |end| near + end + 1);
+        let open = match text.strip_suffix(b"*/") {
+            Some(comment) => memchr::memmem::rfind(comment, b"/*").unwrap_or(0),
+            None if text[line..].trim_ascii_start().starts_with(b"//") => line,
+            None => return text.last().copied().unwrap_or(b';'),
+        };
         text = text[..open].trim_ascii_end();
     }
-    text.last().copied().unwrap_or(b';')
 }
 
 fn is_name(byte: u8) -> bool {
@@ -178,6 +356,17 @@ mod tests {
             (Language::TypeScript, "sql<{ a: Map<b, c> }>`x`", "sql                  `x`"),
             (Language::TypeScript, "{\n  (): A\n  <B>(b: B): A\n}", "{\n  (): A\n; <B>(b: B): A\n}"),
             (Language::TypeScript, "x = a as B", "x = a as B"),
+            (Language::TypeScript, "<\n  // why\n  in A>", "<\n  // why\n     A>"),
+            (Language::TypeScript, "let a: import('./b').C<D>;", "let a: _____________.C<D>;"),
+            (Language::TypeScript, "a = import('./b')", "a = import('./b')"),
+            (Language::TypeScript, "f: (any) => void", "f: (_ny) => void"),
+            (Language::TypeScript, r"`a \` b \\`", r"`a __ b \\`"),
+            (Language::TypeScript, "{\n  global {", "{\n         {"),
+            (Language::TypeScript, "[K in keyof readonly any[]]", "[K in keyof          any[]]"),
+            (Language::TypeScript, "export import A = B;", "       import A = B;"),
+            (Language::TypeScript, "{ abstract: B; isabstract: C }", "{ _bstract: B; isabstract: C }"),
+            (Language::Tsx, "export default function (a): B;", "export function ________(a): B;"),
+            (Language::Java, "case null, default -> 1;", "case null          -> 1;"),
         ] {
             assert_eq!(String::from_utf8_lossy(&tidied(language, text.as_bytes())), tidy);
         }

@@ -8,7 +8,7 @@ use protocol::finding::{CheckName, CheckRequest};
 use crate::scratch::{Scratch, fill, findings};
 
 /// Detectors that read by code instead of a pattern; `secrets.rs`, `readers.rs` and `tokens.rs` test them one by one.
-const TESTED_ELSEWHERE: [&str; 14] = [
+const TESTED_ELSEWHERE: [&str; 18] = [
     "argument-password",
     "authorization-header",
     "command-password",
@@ -19,7 +19,11 @@ const TESTED_ELSEWHERE: [&str; 14] = [
     "bearer-token",
     "basic-auth",
     "curl-password",
+    "column-password",
     "jwt",
+    "piped-password",
+    "placed-password",
+    "registry-auth",
     "password",
     "secret-value",
     "putty-private-key",

@@ -12,6 +12,7 @@ mod canary;
 mod commands;
 #[cfg(test)]
 mod detectors;
+mod forgiven;
 #[cfg(test)]
 mod history;
 #[cfg(test)]

@@ -41,6 +41,7 @@ fn comments_in_place_of_code_fire() {
         "// ... rest of the code\n",
         "/* ... existing code ... */\n",
         "// omitted for brevity\n",
+        "// Error handling is omitted for brevity.\n",
         "// In a real implementation this would ask the server\n",
         "// placeholder implementation\n",
         "// hard-coded for now\n",
@@ -262,5 +263,27 @@ fn what_a_typed_language_leaves_empty_by_right_stays_silent() {
         ),
     ] {
         assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
+    }
+}
+
+#[test]
+fn what_subclasses_owe_and_what_a_sentence_is_about_do_not_fire() {
+    for (path, text) in [
+        (
+            "a.py",
+            "class A:\n    def f(self):\n        raise NotImplementedError('Subclasses must implement this method.')\n",
+        ),
+        ("A.java", "class A { int m() { throw new E(\"Derived classes have to implement this\"); } }"),
+        ("a.py", "def _f(): pass\nFunction = type(_f)\n"),
+        ("a.py", "# the final NEWLINE is omitted for brevity\nx = 1\n"),
+        ("a.py", "# This list is intentionally omitted for simplicity\nx = 1\n"),
+    ] {
+        assert_eq!(rules(path, text), [""; 0], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.py", "class A:\n    def f(self):\n        raise NotImplementedError('TODO: implement this')\n"),
+        ("a.js", "function f() { throw new Error('not implemented'); }"),
+    ] {
+        assert_eq!(rules(path, text), ["placeholder/code-throw-todo"], "{path}: {text}");
     }
 }

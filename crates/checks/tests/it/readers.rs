@@ -142,3 +142,88 @@ fn random_letters_are_a_password_and_words_are_none() {
         ("test_a.py", "password = 'testpass123'\npassword = 'p4ssw0rd1'"),
     ]);
 }
+
+#[test]
+fn what_its_place_in_a_command_or_a_password_file_tells_is_told() {
+    each(
+        "placed-password",
+        &[
+            (".netrc", "machine api.corp.net login bot password %\n"),
+            (".netrc", "machine api.corp.net\n  login bot\n  password %\n"),
+            (".pgpass", "db.corp.net:5432:app:bot:%\n"),
+            ("A.java", "DriverManager.getConnection(\"jdbc:oracle:thin:app/%@db:1521:x\");"),
+            ("a.ps1", "$a = ConvertTo-SecureString \"%\" -AsPlainText -Force"),
+            ("a.bat", "net use Z: \\\\files\\share /user:corp\\bot %\n"),
+            ("a.sh", "htpasswd -b .htpasswd bot %\n"),
+            ("a.sh", "redis-cli -h db -a % ping\n"),
+            ("redis.conf", "requirepass %\n"),
+            ("a.sh", "twine upload -u bot -p % dist/a.whl\n"),
+        ],
+    );
+    none(&[
+        (".netrc", "machine api.corp.net login bot password $PASSWORD\n"),
+        ("a.md", "A machine that has a login needs a password soon.\n"),
+        (".pgpass", "db.corp.net:5432:app:bot:${PASSWORD}\n"),
+        ("a.yml", "image: db:5432:5432\nports: [5432:5432:80]\n"),
+        ("A.java", "DriverManager.getConnection(\"jdbc:oracle:thin:@db:1521:x\");"),
+        ("a.ps1", "$a = ConvertTo-SecureString $env:PASSWORD -AsPlainText -Force"),
+        ("a.ps1", "$a = ConvertTo-SecureString \"<password>\" -AsPlainText -Force"),
+        ("a.bat", "net use Z: \\\\files\\share /user:corp\\bot * /persistent:no\nnet use Z: /delete\n"),
+        ("a.sh", "htpasswd -c .htpasswd bot\nredis-cli -h db ping\ntwine upload -u bot -p $TOKEN dist/a.whl\n"),
+        ("redis.conf", "# requirepass foobared\n"),
+    ]);
+}
+
+#[test]
+fn what_is_piped_stored_or_taken_without_the_environment_is_told() {
+    each(
+        "piped-password",
+        &[
+            ("a.sh", "echo % | docker login -u bot --password-stdin\n"),
+            ("a.sh", "echo -n '%' | helm registry login corp.net -u bot --password-stdin\n"),
+        ],
+    );
+    each(
+        "column-password",
+        &[
+            ("a.sql", "INSERT INTO users (id, name, password) VALUES (1, 'root', '%');\n"),
+            ("a.sql", "insert into `accounts` (`pwd`, `mail`)\nvalues ('%', 'a@corp.net');\n"),
+        ],
+    );
+    each(
+        "secret-value",
+        &[
+            ("a.js", "const secret = process.env.SECRET || '&';\n"),
+            ("a.py", "SECRET = os.environ.get('SECRET', '&')\n"),
+        ],
+    );
+    each("password", &[("Dockerfile", "ENV DB_PASSWORD %\n"), ("build.gradle", "    storePassword \"%\"\n")]);
+    none(&[
+        ("a.sh", "echo \"$TOKEN\" | docker login -u bot --password-stdin\ncat t | docker login --password-stdin\n"),
+        ("a.sql", "INSERT INTO users (id, name, password) VALUES (1, '%', NULL);\n"),
+        ("a.sql", "INSERT INTO settings (name, value) VALUES ('theme', '%');\n"),
+        ("a.js", "const secret = process.env.SECRET || defaultSecret;\n"),
+        ("a.py", "SECRET = os.environ.get('SECRET', '')\n"),
+        ("Dockerfile", "ENV DB_PASSWORD ${DB_PASSWORD}\n"),
+        ("build.gradle", "    storePassword System.getenv(\"STORE_PASSWORD\")\n"),
+        ("a.md", "password \"%\"\n"),
+    ]);
+}
+
+#[test]
+fn a_registrys_user_and_password_are_told() {
+    // A made-up user and password, in base64.
+    let pair = ["Ym90Onpr", "OG1xdzJ4"].concat();
+
+    assert_eq!(rules(".npmrc", &format!("_auth={pair}\n")), ["registry-auth"]);
+    assert_eq!(rules(".npmrc", "_auth=${NPM_AUTH}\nalways_auth=true\n"), [""; 0]);
+}
+
+#[test]
+fn a_label_that_ends_in_a_colon_is_no_name() {
+    each("password", &[("a.js", "x = { \"password\": \"%\" }"), ("a.py", "x = 'password:\"%\"'")]);
+    none(&[
+        ("a.js", "e(\"label\", \"Password:\", n ? e(\"code\", null, \"%\") : 1)"),
+        ("a.js", "x = \"e(\\\"Password:\\\",n?e(\\\"code\\\",null,\\\"%\\\"):1)\""),
+    ]);
+}

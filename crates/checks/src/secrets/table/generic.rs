@@ -1,6 +1,6 @@
 //! Credentials that no vendor's form tells.
 
-use super::super::{assignment, call, header, jwt, pem, url};
+use super::super::{assignment, call, header, jwt, pem, placed, url};
 use super::Detector;
 
 pub(super) const DETECTORS: &[Detector] = &[
@@ -16,6 +16,10 @@ pub(super) const DETECTORS: &[Detector] = &[
         &["mysql ", "mysqldump ", "mysqladmin ", "sshpass ", "docker login ", "identified by "],
         header::flag,
     ),
+    Detector::reader("placed-password", "Password of a command or a password file", placed::KEYWORDS, placed::word),
+    Detector::reader("piped-password", "Password piped into a command", &["--password-stdin"], placed::piped),
+    Detector::reader("column-password", "Password in a row of a table", &["insert into "], placed::column),
+    Detector::reader("registry-auth", "User and password of a package registry", &["_auth"], placed::registry),
     Detector::reader("argument-password", "Password among arguments", call::KEYWORDS, call::argument),
     Detector::reader("jwt", "JSON web token", &["eyj"], jwt::token).medium(),
     Detector::reader("password", "Password", &["pass", "pwd", "psw", "senha", "contrasena"], assignment::password),
