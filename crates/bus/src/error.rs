@@ -27,10 +27,7 @@ pub enum Error {
 /// What a guard of ours refuses is a refusal like any other.
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
-        match error {
-            store::Error::Refused(failure) => Self::Refused(*failure),
-            error => Self::Store(error),
-        }
+        if let store::Error::Refused(failure) = error { Self::Refused(*failure) } else { Self::Store(error) }
     }
 }
 

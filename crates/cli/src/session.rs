@@ -95,7 +95,11 @@ impl Context {
 
 impl Surroundings {
     fn place(&self) -> Result<Place, Failure> {
-        Ok(Place::discover(&self.folder)?)
+        if let Some(place) = self.place.get() {
+            return Ok(place.clone());
+        }
+        let found = Place::discover(&self.folder)?;
+        Ok(self.place.get_or_init(|| found).clone())
     }
 
     fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {

@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use daemon::Place;
 
 /// The surroundings as they were when the command began.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +21,8 @@ pub(crate) struct Surroundings {
     pub(crate) stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub(crate) stderr_is_terminal: bool,
+    /// Where everything of the repository lies, once somebody has asked: git is started for it.
+    pub(crate) place: OnceLock<Place>,
 }
 
 impl Surroundings {
@@ -31,6 +36,7 @@ impl Surroundings {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            place: OnceLock::new(),
         }
     }
 

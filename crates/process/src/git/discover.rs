@@ -26,24 +26,25 @@ impl Git {
             "--path-format=absolute",
             "--git-dir",
             "--git-common-dir",
+            "--show-toplevel",
         ];
         let (code, output) = Call::new(self, facts).cwd(path).run()?;
+        let text = output.stdout.text();
+        let lines: Vec<&str> = text.lines().collect();
+        // Where there is no work tree, the last of the questions fails behind the answers to the others.
+        if lines.first() == Some(&"true") {
+            return Err(Error::Bare { path: path.to_owned() });
+        }
+        if lines.get(1) == Some(&"false") {
+            return Err(not_there());
+        }
         if code != 0 {
             let said = said(&output, code);
             let missing = said.contains("not a git repository");
             return Err(if missing { not_there() } else { Error::Git { call: "rev-parse".to_owned(), said } });
         }
-        let text = output.stdout.text();
-        let lines: Vec<&str> = text.lines().collect();
-        let [is_bare, is_inside, git_dir, common_dir] = lines[..] else { return Err(unreadable(path)) };
-        if is_bare == "true" {
-            return Err(Error::Bare { path: path.to_owned() });
-        }
-        if is_inside != "true" {
-            return Err(not_there());
-        }
-        let root = Call::new(self, ["rev-parse", "--show-toplevel"]).cwd(path).text()?;
-        let root = PathBuf::from(root.strip_suffix('\n').unwrap_or(&root));
+        let [_, _, git_dir, common_dir, root] = lines[..] else { return Err(unreadable(path)) };
+        let root = PathBuf::from(root);
         if !root.is_dir() {
             return Err(unreadable(path));
         }
