@@ -3,7 +3,7 @@
 use protocol::error::Failure;
 use protocol::event::NewEvent;
 use protocol::id::{AgentName, MessageId};
-use protocol::message::{Action, DeliveryState, Message, MessageEvent};
+use protocol::message::{Action, DeliveryState, LANES, Message, MessageEvent};
 use protocol::verb::bus::{CheckInboxReply, CheckInboxRequest, MailBox};
 use store::{Batch, Durability, Query, Row, Store};
 
@@ -35,6 +35,8 @@ pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxReques
     crate::sweep(store).await?;
     let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let all = asked(&owner, &request)?;
+    let is_open = request.mailbox == MailBox::Inbox && !request.include_acked;
+    let all = All { query: all, is_open };
     let rows = page(store, &all, request.since, u64::from(limit))?;
     let (cursor, more) = rest(store, &all, request.since, &rows)?;
     let mut messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
@@ -72,27 +74,53 @@ pub(crate) fn inbox(owner: &AgentName) -> Query {
     Query::table(MESSAGES).eq("recipient", owner.folded()).eq("open", 1_i64)
 }
 
-fn page(store: &Store, all: &Query, since: Option<u64>, limit: u64) -> Result<Vec<Row>, Error> {
-    let query = match since {
-        Some(since) => all.clone().gt("seq", since).asc("seq"),
-        None => all.clone().asc("lane").asc("seq"),
-    };
-    Ok(store.read(&query.limit(limit))?)
+/// Everything that a request could mean.
+struct All {
+    query: Query,
+    /// Whether it is what is still to be delivered, which lies in the order of its lanes.
+    is_open: bool,
+}
+
+// === impl All ===
+
+impl All {
+    /// The oldest of them after an event, at most `limit`.
+    fn oldest(&self, store: &Store, after: u64, limit: u64) -> Result<Vec<Row>, Error> {
+        let oldest = |query: Query| store.read(&query.gt("seq", after).asc("seq").limit(limit));
+        if !self.is_open {
+            return Ok(oldest(self.query.clone())?);
+        }
+        // Each lane lies in this order; all of them together would have to be sorted, however many there are.
+        let mut rows = Vec::new();
+        for lane in 0..LANES {
+            rows.extend(oldest(self.query.clone().eq("lane", i64::from(lane)))?);
+        }
+        rows.sort_by_key(|row| row.get_int("seq"));
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+}
+
+fn page(store: &Store, all: &All, since: Option<u64>, limit: u64) -> Result<Vec<Row>, Error> {
+    match since {
+        Some(since) => all.oldest(store, since, limit),
+        None => Ok(store.read(&all.query.clone().asc("lane").asc("seq").limit(limit))?),
+    }
 }
 
 /// From where to read on so that nothing is left out, and how many messages that would be.
-fn rest(store: &Store, all: &Query, since: Option<u64>, shown: &[Row]) -> Result<(u64, u64), Error> {
+fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row]) -> Result<(u64, u64), Error> {
     let begin = since.unwrap_or(0);
     let mut seqs = shown.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
     seqs.sort_unstable();
     let Some(last) = seqs.last().copied() else { return Ok((begin, 0)) };
     // With lanes, what was shown need not be the oldest: the cursor stops before the first message that was not shown.
-    let oldest = all.clone().gt("seq", begin).asc("seq").limit(seqs.len() as u64 + 1);
-    let oldest = store.read(&oldest)?.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
+    let oldest = all.oldest(store, begin, seqs.len() as u64 + 1)?;
+    let oldest = oldest.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
     let first_missed = oldest.iter().find(|seq| seqs.binary_search(seq).is_err());
     let cursor = first_missed.map_or(last, |seq| last.min(seq - 1));
     let Some(missed) = first_missed else { return Ok((cursor, 0)) };
-    let behind = store.read(&all.clone().ge("seq", *missed).limit(MAX_BEHIND))?.len() as u64;
+    let behind = store.read(&all.query.clone().ge("seq", *missed).limit(MAX_BEHIND))?.len() as u64;
     let shown_behind = seqs.iter().filter(|seq| *seq >= missed).count() as u64;
     Ok((cursor, behind.saturating_sub(shown_behind)))
 }

@@ -109,7 +109,10 @@ pub enum Priority {
     Low,
 }
 
-/// The lane of a message: 0 is control, then high, normal, low.
+/// How many lanes there are.
+pub const LANES: u8 = 4;
+
+/// The lane of a message: 0 is control, then high, normal, low; below [`LANES`].
 #[must_use]
 pub const fn lane(kind: MessageKind, priority: Priority) -> u8 {
     match (kind, priority) {
