@@ -88,7 +88,7 @@ fn tools_are_few_and_their_list_is_small() {
 
     let tools = answer(&done, 1)["result"]["tools"].clone();
     assert!((1..=14).contains(&tools.as_array().unwrap().len()), "{tools}");
-    assert!(tools.to_string().len() <= 7_000 + 14 * 120, "{} bytes", tools.to_string().len());
+    assert!(tools.to_string().len() <= 7_000, "{} bytes", tools.to_string().len());
 }
 
 #[test]

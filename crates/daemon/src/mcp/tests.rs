@@ -119,10 +119,13 @@ async fn lists_the_default_tools_in_a_fixed_order() {
     assert_eq!(names, expected);
     let send = &tools[names.iter().position(|name| *name == "send_message").unwrap()];
     assert_eq!(send["inputSchema"]["type"], "object");
-    assert_eq!(send["annotations"]["readOnlyHint"], false);
+    assert_eq!(send["annotations"]["destructiveHint"], false);
+    assert_eq!(send["annotations"]["readOnlyHint"], json!(null));
+    let options = send["inputSchema"]["properties"]["options"]["description"].as_str().unwrap();
+    assert!(options.contains("delay_ms"), "{options}");
     let roster = &tools[names.iter().position(|name| *name == "get_team_roster").unwrap()];
     assert_eq!(roster["annotations"]["readOnlyHint"], true);
-    assert!(listed.to_string().len() < 9_000, "{} bytes", listed.to_string().len());
+    assert!(listed.to_string().len() < 7_200, "{} bytes", listed.to_string().len());
 }
 
 #[tokio::test]

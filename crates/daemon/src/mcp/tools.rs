@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 static TOOLS: LazyLock<Vec<(bool, Tool)>> =
     LazyLock::new(|| verb::table().into_iter().map(|row| (row.is_tool, tool(row))).collect());
 
-/// The default tools, by name.
+/// The default tools, by name, with schemas as short as they can be said: every agent pays for them in every conversation.
 pub(super) fn listed() -> Vec<Tool> {
     TOOLS.iter().filter(|(is_listed, _)| *is_listed).map(|(_, tool)| tool.clone()).collect()
 }
@@ -25,7 +25,22 @@ fn tool(row: Row) -> Tool {
         Value::Object(schema) => schema,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     };
+    let schema = if row.is_tool { brief(schema) } else { schema };
     Tool::new(row.name, row.about, Arc::new(schema)).with_annotations(annotations(row.effect, row.is_tool))
+}
+
+/// Leaves out what is refused anyway (fields of other names), and names the fields of an inner object only.
+fn brief(mut schema: Map<String, Value>) -> Map<String, Value> {
+    schema.remove("additionalProperties");
+    let inner = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
+    for inner in inner.filter_map(Value::as_object_mut) {
+        inner.remove("additionalProperties");
+        let Some(Value::Object(fields)) = inner.remove("properties") else { continue };
+        let names = fields.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let about = inner.get("description").and_then(Value::as_str).unwrap_or_default().trim_end_matches('.');
+        inner.insert("description".to_owned(), format!("{about}: {names}.").into());
+    }
+    schema
 }
 
 /// Default tools only ever add to the record; of the others nothing is promised.
@@ -33,7 +48,7 @@ fn annotations(effect: Effect, is_default: bool) -> ToolAnnotations {
     let hints = ToolAnnotations::new().open_world(false);
     match (effect, is_default) {
         (Effect::Read, true) => hints.read_only(true),
-        (Effect::Written | Effect::Synced, true) => hints.read_only(false).destructive(false),
+        (Effect::Written | Effect::Synced, true) => hints.destructive(false),
         (_, false) => hints,
     }
 }
