@@ -120,7 +120,7 @@ fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row]) -> Result<(
     let first_missed = oldest.iter().find(|seq| seqs.binary_search(seq).is_err());
     let cursor = first_missed.map_or(last, |seq| last.min(seq - 1));
     let Some(missed) = first_missed else { return Ok((cursor, 0)) };
-    let behind = store.read(&all.query.clone().ge("seq", *missed).limit(MAX_BEHIND))?.len() as u64;
+    let behind = all.oldest(store, missed - 1, MAX_BEHIND)?.len() as u64;
     let shown_behind = seqs.iter().filter(|seq| *seq >= missed).count() as u64;
     Ok((cursor, behind.saturating_sub(shown_behind)))
 }
