@@ -173,9 +173,11 @@ impl Inner {
 
     /// No worker starts from here on; returns when those on their way are known, or when `limit` is over.
     pub(crate) async fn end_hiring(&self, limit: Duration) {
-        if tokio::time::timeout(limit, self.hiring.acquire_many(HIRING)).await.is_err() {
+        let places = tokio::time::timeout(limit, self.hiring.acquire_many(HIRING)).await;
+        if places.is_err() {
             tracing::warn!("the start of a worker takes too long to wait for");
         }
+        // The places are given back only behind this, so that nobody who waits gets one.
         self.hiring.close();
     }
 
