@@ -56,6 +56,7 @@ const RESERVED: &[&str] = &[
     "while",
     "with",
 ];
+/// What begins a function, or the file itself: neither `await` nor `break` reaches out of it.
 const FUNCTIONS: &[&str] = &[
     "function_declaration",
     "function_expression",

@@ -4,18 +4,8 @@ use tree_sitter::Node;
 
 use super::super::forgiven::{children, nearest, problem, unexpected};
 use super::super::problem::{Kind, Problem};
+use super::FUNCTIONS;
 
-/// What a `break` or `continue` cannot reach out of.
-const BORDERS: &[&str] = &[
-    "function_declaration",
-    "function_expression",
-    "arrow_function",
-    "method_definition",
-    "generator_function",
-    "generator_function_declaration",
-    "class_static_block",
-    "program",
-];
 const LOOPS: &[&str] = &["for_statement", "for_in_statement", "while_statement", "do_statement"];
 
 /// `(a, b) = c` and `a?.b = c` say no place.
@@ -62,7 +52,7 @@ fn is_place(node: Node<'_>) -> bool {
 pub(super) fn outside(statement: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Problem> {
     let word = statement.child(0)?.kind();
     let is_break = word == "break";
-    let (_, beyond) = nearest(above, BORDERS)?;
+    let (_, beyond) = nearest(above, FUNCTIONS)?;
     let inside = &above[beyond.len()..];
     let is_inside = match statement.child_by_field_name("label") {
         Some(label) => inside.iter().any(|outer| {
