@@ -90,13 +90,19 @@ fn build_run(kind: &str, run: CommandRun) -> BuildRun {
     let stderr = if run.exit_code.is_some() { run.stderr } else { format!("{}\n{}", run.stderr, run.ending) };
     BuildRun {
         kind: kind.to_owned(),
-        command: run.argv.join(" ").chars().take(500).collect(),
+        command: command(&run.argv).chars().take(500).collect(),
         cwd: run.cwd,
         exit_code: run.exit_code.map_or(-1, i64::from),
         duration_ms: run.duration_ms,
         stdout_tail: tail(&run.stdout),
         stderr_tail: tail(&stderr),
     }
+}
+
+/// A command as a person reads it: a word of several lines is a script, and left out.
+fn command(argv: &[String]) -> String {
+    let words: Vec<&str> = argv.iter().map(|word| if word.contains('\n') { "…" } else { word.as_str() }).collect();
+    words.join(" ")
 }
 
 fn tail(text: &str) -> String {

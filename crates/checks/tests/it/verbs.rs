@@ -201,6 +201,28 @@ fn a_build_is_found_run_and_its_errors_are_findings() {
 }
 
 #[test]
+fn a_build_reads_neither_links_nor_pipes() {
+    let scratch = Scratch::plain();
+    let outside = Scratch::plain();
+    outside.write("secret.py", "def f(:\n");
+    scratch.write("good.py", "x = 1\n");
+    std::os::unix::fs::symlink(outside.root().join("secret.py"), scratch.root().join("link.py")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        scratch.root().join("pipe.py"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+
+    let reply = result(&scratch, "build_check", json!({}));
+
+    assert_eq!((&reply["verdict"], &reply["findings"]), (&json!("pass"), &json!([])), "{reply:#}");
+    assert!(reply["runs"][0]["command"].as_str().unwrap().starts_with("python3 -I -c … "), "{reply:#}");
+}
+
+#[test]
 fn tests_of_a_file_are_found_run_and_counted() {
     let scratch = Scratch::plain();
     let test =
