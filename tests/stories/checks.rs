@@ -120,6 +120,9 @@ fn findings_that_a_baseline_accepts_no_longer_refuse() {
     let sandbox = Sandbox::new();
     sandbox.write("broken.rs", "fn f( {\n");
 
+    let outside = sandbox.folder().join("accepted.json");
+    let refused = sandbox.switchboard(&["check", "--write-baseline", outside.to_str().unwrap(), "--json"]).ends_with(2);
+    assert_eq!((refused.failure()["code"].as_str().unwrap(), outside.exists()), ("check.bad-baseline", false));
     sandbox.switchboard(&["check", "--write-baseline", "accepted.json"]).ends_with(0).says("accepts 1 findings");
     sandbox.switchboard(&["check", "--baseline", "accepted.json"]).ends_with(0).says("1 allowed");
 

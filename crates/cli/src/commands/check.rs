@@ -89,7 +89,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         return hook::install(&root.unwrap_or_else(|| context.folder().to_owned()), context);
     }
     let format = if context.json { Format::Json } else { args.format };
-    let written = args.write_baseline.as_ref().map(|path| context.resolve(path));
+    let folder = root.as_deref().unwrap_or(context.folder());
+    let written = args.write_baseline.as_ref().map(|path| baseline_place(context.resolve(path), folder)).transpose()?;
     let findings = if written.is_some() { usize::MAX } else { Limits::default().findings };
     let engine = engine(context, Limits { findings, ..Limits::default() }, args.no_cache);
     let reply = if args.history {
@@ -141,6 +142,20 @@ fn list(context: &mut Context) {
     table.lines().iter().for_each(|line| context.out.line(line));
     context.out.line("");
     context.out.line("The rules: switchboard check --list --json");
+}
+
+/// A baseline is read from below the folder that is checked only, so it is written nowhere else.
+fn baseline_place(path: PathBuf, folder: &Path) -> Result<PathBuf, Failure> {
+    let parent = path.parent().unwrap_or(folder);
+    let is_below = match (parent.canonicalize(), folder.canonicalize()) {
+        (Ok(parent), Ok(folder)) => parent.starts_with(folder),
+        (Err(_), _) | (_, Err(_)) => false,
+    };
+    if is_below {
+        return Ok(path);
+    }
+    let what = format!("`{}` lies in no folder below the one that is checked", path.display());
+    Err(Failure::new("check.bad-baseline", what).hint("name a file in the work tree, and commit it"))
 }
 
 fn write_baseline(path: &Path, reply: &CheckReply, context: &mut Context) -> Outcome {
