@@ -338,8 +338,10 @@ impl Drop for Sqlite {
 impl Inner {
     /// Commits a batch on this thread, whose turn it is.
     fn commit_now(&self, mut front: MutexGuard<'_, Front>, batch: Prepared) -> Answer {
+        let began = Instant::now();
         let answer = front.write(self, vec![batch]).pop();
         drop(front);
+        self.learn(1, began.elapsed());
         self.core.wake();
         answer.unwrap_or_else(|| Err(self.core.reason()))
     }

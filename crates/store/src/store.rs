@@ -33,7 +33,8 @@ pub use self::sweep::{Retention, Swept};
 
 /// The event log with its projections. A cheap handle; the last one that goes closes the store.
 ///
-/// Reads see everything that was committed before they began. All methods but [`commit`](Self::commit) block for as long
+/// Reads see everything that was committed before they began. [`commit`](Self::commit) blocks for one write and one sync where
+/// nobody else commits, unless the disk is slow, and waits its turn otherwise. All other methods block for as long
 /// as SQLite takes: microseconds for [`get`](Self::get) and small [`read`](Self::read)s, long for
 /// [`verify`](Self::verify) and [`export`](Self::export), which belong on a thread of their own.
 #[derive(Clone)]

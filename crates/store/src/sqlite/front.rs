@@ -30,6 +30,8 @@ pub(super) struct Front {
 
 /// Batches that are decided and not yet durable.
 struct Staged {
+    /// The first place of the group that was decided on what is staged.
+    from: usize,
     places: Vec<usize>,
     decided: Vec<Decided>,
     layer: Layer,
@@ -68,11 +70,11 @@ impl Front {
             return group.iter().map(|_| Err(error.clone())).collect();
         }
         let (rules, now) = (inner.core.rules(), inner.core.now());
-        let mut staged = Staged::new(self.tip);
+        let mut staged = Staged::new(0, self.tip);
         for (place, mut batch) in group.into_iter().enumerate() {
             // A query is asked of SQLite, where nothing of this group is yet.
             if asks_rows(&batch) && !staged.decided.is_empty() {
-                self.keep(inner, std::mem::replace(&mut staged, Staged::new(self.tip)), &mut answers);
+                self.keep(inner, std::mem::replace(&mut staged, Staged::new(place, self.tip)), &mut answers);
                 staged.tip = self.tip;
             }
             let mut sight = Sight {
@@ -109,7 +111,10 @@ impl Front {
         if let Err(error) = inner.core.alive().and_then(|()| self.persist(inner, &staged, is_synced)) {
             self.revs.clear();
             let error = inner.core.judge(error);
-            staged.places.iter().for_each(|place| answers[*place] = Some(Err(error.clone())));
+            // Whoever was answered because of what is not durable now, with the first one's answer or a refusal, is not answered so.
+            let others = (staged.from..answers.len()).filter(|place| answers[*place].is_some());
+            let places: Vec<_> = others.chain(staged.places).collect();
+            places.into_iter().for_each(|place| answers[place] = Some(Err(error.clone())));
             return;
         }
         for one in &staged.decided {
@@ -168,8 +173,8 @@ fn know(revs: &mut HashMap<String, u64>, subject: &str, rev: u64) {
 // === impl Staged ===
 
 impl Staged {
-    fn new(tip: Tip) -> Self {
-        Self { places: Vec::new(), decided: Vec::new(), layer: Layer::default(), tip }
+    fn new(from: usize, tip: Tip) -> Self {
+        Self { from, places: Vec::new(), decided: Vec::new(), layer: Layer::default(), tip }
     }
 
     fn add(&mut self, place: usize, decided: Decided, images: Images) {

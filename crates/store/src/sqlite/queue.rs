@@ -24,6 +24,9 @@ const MAX_BYTES: usize = 32 << 20;
 /// Batches and bytes that may wait for SQLite; beyond that commits wait until some are written.
 const MOST: (usize, usize) = (1_024, 1 << 20);
 
+/// How long a commit may take on the thread of its caller, which may be one of a runtime; when it takes longer, the next ones queue.
+const SLOW: Duration = Duration::from_millis(20);
+
 /// How long commits are collected before SQLite gets them, unless somebody asks for them earlier.
 const GATHER: Duration = Duration::from_millis(4);
 
@@ -62,7 +65,7 @@ pub(super) struct Queue {
     most: usize,
     /// Whether the thread sleeps that writes them.
     is_asleep: bool,
-    /// Whether the last group had several: then who comes joins the next one instead of syncing for itself.
+    /// Whether the last group had several, or took long: then who comes joins the next one instead of writing for itself.
     is_crowded: bool,
     is_closing: bool,
 }
@@ -91,9 +94,6 @@ impl Queue {
 
     fn take(&mut self) -> (Vec<Prepared>, Vec<Waiter>) {
         let group = self.waiting.len().min(MAX_GROUP);
-        if group > 0 {
-            self.is_crowded = group > 1;
-        }
         let (batches, waiters): (Vec<_>, Vec<_>) = self.waiting.drain(..group).unzip();
         self.bytes -= batches.iter().map(|batch| batch.bytes).sum::<usize>();
         (batches, waiters)
@@ -131,10 +131,17 @@ impl Inner {
             if batches.is_empty() {
                 return;
             }
+            let (group, began) = (batches.len(), Instant::now());
             let answers = front.write(self, batches);
+            self.learn(group, began.elapsed());
             waiters.into_iter().zip(answers).for_each(|(waiter, answer)| waiter.answer(answer));
             self.core.wake();
         }
+    }
+
+    /// Learns from a group whether whoever comes next may write for itself.
+    pub(super) fn learn(&self, group: usize, took: Duration) {
+        lock(&self.queue).is_crowded = group > 1 || took > SLOW;
     }
 
     /// Writes whatever is queued, until the store is closed.

@@ -1,10 +1,10 @@
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
 use store::{Batch, Checkpoint, Config, Durability, Ear, Error, Guard, Heard, Query, Store};
 
-use crate::board::{Fixture, post, projections};
+use crate::board::{Fixture, call, post, projections};
 
 /// A guard that holds the writer until somebody else comes to the barrier, twice.
 fn waits_for(barrier: &Arc<Barrier>) -> Guard {
@@ -99,6 +99,56 @@ fn one_synced_batch_makes_its_whole_group_synced_and_no_other() {
         first.join().unwrap().unwrap();
         assert_eq!(syncs.0.load(Ordering::SeqCst) - before, wanted, "{durabilities:?}");
     }
+}
+
+/// A redo log whose syncs fail from some moment on.
+#[derive(Debug, Default)]
+struct Broken(AtomicBool);
+
+impl Ear for Broken {
+    fn before(&self, _: &Path, what: Heard<'_>) -> std::io::Result<()> {
+        if self.0.load(Ordering::SeqCst) && matches!(what, Heard::Sync) {
+            return Err(std::io::Error::other("the disk is broken"));
+        }
+        Ok(())
+    }
+
+    fn after(&self, _: &Path, _: Heard<'_>) {}
+}
+
+#[test]
+fn nobody_is_answered_because_of_what_did_not_get_to_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = Arc::new(Broken::default());
+    let ear: Arc<dyn Ear> = broken.clone();
+    let store =
+        Store::open(Config { ear: Some(ear), ..Config::new(folder.path().join("store.db")) }, projections()).unwrap();
+    let barrier = Arc::new(Barrier::new(2));
+    let (held, guard) = (store.clone(), waits_for(&barrier));
+    let first = std::thread::spawn(move || held.commit_blocking(Batch::written().guard(guard).event(post("a", 0))));
+    barrier.wait();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+
+    let codes: Vec<_> = runtime.block_on(async {
+        // The second is a repetition of the first and would be answered with its answer.
+        let batch = || Batch::synced().event(post("a", 1)).idempotent(call("k", "a"));
+        let mut commits = [Box::pin(store.commit(batch())), Box::pin(store.commit(batch()))];
+        for commit in &mut commits {
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(Future::poll(commit.as_mut(), &mut context).is_pending());
+        }
+        broken.0.store(true, Ordering::SeqCst);
+        barrier.wait();
+        let mut codes = Vec::new();
+        for commit in commits {
+            codes.push(commit.await.unwrap_err().failure().code);
+        }
+        codes
+    });
+
+    first.join().unwrap().unwrap();
+    assert_eq!(codes, ["store.fatal", "store.fatal"]);
+    assert_eq!(store.commit_blocking(Batch::written().event(post("a", 2))).unwrap_err().failure().code, "store.fatal");
 }
 
 #[test]
