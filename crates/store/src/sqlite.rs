@@ -198,9 +198,10 @@ impl Sqlite {
 
     /// Where a cursor stands.
     pub(crate) fn cursor(&self, core: &Core, name: &str) -> Result<Lsn, Error> {
-        // What is pending may have moved it less far than it stood.
+        // In this order: what is pending now may be in SQLite a moment later. It may have moved the cursor less far than it stood.
+        let recent = self.inner.recent(|layer| layer.cursor(name));
         let stored = self.read(core, |session| session.read_cursor(name))?;
-        Ok(self.inner.recent(|layer| layer.cursor(name)).map_or(stored, |lsn| lsn.max(stored)))
+        Ok(recent.map_or(stored, |lsn| lsn.max(stored)))
     }
 
     /// Shows the events after `from` up to `last`, at least: those that SQLite has, then those that it has not yet.

@@ -38,6 +38,9 @@ const MARGIN: u64 = 64 << 10;
 /// Bytes at which everything is moved into the database, so that the file can begin anew (16 MiB).
 const LARGE: u64 = 16 << 20;
 
+/// Most bytes of a frame: its length has four.
+const MAX_FRAME: usize = 1 << 30;
+
 /// Bytes that SQLite may need for one batch besides its texts: the pages of every tree that it touches.
 const PAGES: u64 = 64 << 10;
 
@@ -80,7 +83,12 @@ impl Redo {
     pub(super) fn append<'a>(&mut self, group: impl Iterator<Item = (&'a Prepared, &'a Plan)>) -> Result<(), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
         self.pieces.frame(&mut buffer, group);
-        let done = self.write(&buffer);
+        let done = if buffer.len() > MAX_FRAME {
+            let what = "what is committed at once".to_owned();
+            Err(Error::TooLarge { what, size: buffer.len(), limit: MAX_FRAME })
+        } else {
+            self.write(&buffer)
+        };
         if done.is_ok() {
             self.end += buffer.len() as u64;
             self.length = self.length.max(self.end);
