@@ -198,6 +198,9 @@ pub(super) fn replay(
     tip: Tip,
     deeds: &[Deed],
 ) -> Result<Tip, Error> {
+    // They were settled in this order, each as a whole: the last one that is there says that those before it are.
+    let is_there = |deed: &Deed| deed.events.last().is_some_and(|(record, _)| record.lsn <= tip.lsn);
+    let deeds = &deeds[deeds.iter().rposition(is_there).map_or(0, |last| last + 1)..];
     if deeds.is_empty() {
         return Ok(tip);
     }
@@ -211,8 +214,7 @@ fn redo(connection: &Connection, schema: &Schema, chain_id: &str, mut tip: Tip, 
     let mut session = Session::new(connection, schema);
     let mut chain = Chain::after(chain_id, tip.lsn, tip.hash);
     for deed in deeds {
-        let known = tip.lsn;
-        for (record, body) in deed.events.iter().filter(|(record, _)| record.lsn > known) {
+        for (record, body) in &deed.events {
             chain.follow(record, body.as_ref());
             if let Some(finding) = chain.findings.first() {
                 return Err(Error::Corrupt { place: finding.place.to_string(), what: finding.what.clone() });
