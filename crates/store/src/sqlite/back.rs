@@ -19,8 +19,8 @@ use crate::schema::Schema;
 use crate::write::{REMEMBERED_FOR, Tx as _, perform};
 use crate::{Checkpoint, CheckpointStats, Error};
 
-/// Pages in the WAL at which it is moved into the database while there is traffic (32 MiB).
-const MOVE_AT: u64 = 8_000;
+/// Pages in the WAL at which it is moved into the database while there is traffic (8 MiB).
+const MOVE_AT: u64 = 2_000;
 
 /// Pages in the WAL at which it is also cut, whatever that costs (64 MiB): readers have held it for too long.
 const CUT_AT: u64 = 16_000;

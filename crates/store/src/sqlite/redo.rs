@@ -35,8 +35,8 @@ const STEP: u64 = 512 << 10;
 /// Bytes that a group of commits may need before there is time to make room again.
 const MARGIN: u64 = 64 << 10;
 
-/// Bytes at which everything is moved into the database, so that the file can begin anew (16 MiB).
-const LARGE: u64 = 16 << 20;
+/// Bytes at which everything is moved into the database, so that the file can begin anew (8 MiB): an opening after a kill reads all of it.
+const LARGE: u64 = 8 << 20;
 
 /// Most bytes of a frame: its length has four.
 const MAX_FRAME: usize = 1 << 30;
