@@ -1,7 +1,7 @@
 //! The redo log, in `<db>.redo`: what was answered and is not yet safe in the database.
 //!
 //! A commit is one frame in this file, with one sync where the batch asks for it. The rows follow in SQLite, many commits in
-//! one transaction that syncs nothing. An opening writes anew what SQLite lacks. Once SQLite has everything and has synced
+//! one transaction. An opening writes anew what SQLite lacks. Once SQLite has everything and has synced
 //! it, the file begins anew in place: it has its length by then, and a write in place is the least that a disk can be asked for.
 //!
 //! ```text
