@@ -18,7 +18,6 @@ mod needs;
 mod owner;
 mod place;
 mod project;
-mod quiet;
 mod record;
 mod retention;
 mod roll;

@@ -89,8 +89,7 @@ impl Record {
         self.entry().seal(chain_id)
     }
 
-    /// As it is stored.
-    pub(crate) fn entry(&self) -> Entry<'_> {
+    fn entry(&self) -> Entry<'_> {
         Entry {
             lsn: self.lsn,
             ts: self.ts,
