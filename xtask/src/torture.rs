@@ -63,11 +63,16 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
     }
 }
 
-/// Listens to SQLite's file layer from now on, and says how many syncs it has heard.
+/// The ear of redo logs whose syncs [`count_syncs`] counts.
+pub(crate) fn ear() -> Option<std::sync::Arc<dyn store::Ear>> {
+    tape::ear()
+}
+
+/// Listens to SQLite's file layer from now on, and says how many syncs it and the ear of redo logs have heard.
 ///
 /// # Errors
 /// When SQLite refuses the layer.
 pub(crate) fn count_syncs() -> anyhow::Result<u64> {
     vfs::install()?;
-    Ok(vfs::syncs())
+    Ok(vfs::syncs() + tape::syncs())
 }

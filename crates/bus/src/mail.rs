@@ -178,41 +178,43 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
     let MessageEvent::MessageSent { id, action, sender, verified, recipient, reply_to, bytes, terms } = fact else {
         return Vec::new();
     };
-    let row = Row::new()
-        .with("id", id.as_str())
-        .with("seq", event.lsn)
-        .with("number", event.rev)
-        .with("action", action.as_str())
-        .with("kind", terms.message_kind.as_str())
-        .with("lane", i64::from(lane(terms.message_kind, terms.priority)))
-        .with("topic", terms.topic)
-        .with("sender", sender.as_str())
-        .with("sender_id", sender.folded())
-        .with("verified", verified)
-        .with("recipient", recipient.folded())
-        .with("recipient_name", recipient.as_str())
-        .with("reply_to", reply_to.map_or(Cell::Null, |id| id.as_str().into()))
-        .with("late", terms.late)
-        .with("replied", Cell::Null)
-        .with("team", terms.team)
-        .with("order_key", terms.order_key)
-        .with("bytes", bytes)
-        .with("details", Cell::Null)
-        .with("state", QueueState::Ready.as_str())
-        .with("open", 1_i64)
-        .with("attempt", 0_i64)
-        .with("max_attempts", i64::from(terms.max_attempts))
-        .with("not_before", time(terms.not_before))
-        .with("token", Cell::Null)
-        .with("until", Cell::Null)
-        .with("expires_at", time(terms.expires_at))
-        .with("due", time(terms.expires_at))
-        .with("cause", "")
-        .with("offered", 0_i64)
-        .with("injected", 0_i64)
-        .with("acked", 0_i64)
-        .with("done", 0_i64)
-        .with("created_at", event.ts.0);
+    // By name, as a row keeps them.
+    let row = Row::from([
+        ("acked", 0_i64.into()),
+        ("action", action.as_str().into()),
+        ("attempt", 0_i64.into()),
+        ("bytes", bytes.into()),
+        ("cause", "".into()),
+        ("created_at", event.ts.0.into()),
+        ("details", Cell::Null),
+        ("done", 0_i64.into()),
+        ("due", time(terms.expires_at)),
+        ("expires_at", time(terms.expires_at)),
+        ("id", id.as_str().into()),
+        ("injected", 0_i64.into()),
+        ("kind", terms.message_kind.as_str().into()),
+        ("lane", i64::from(lane(terms.message_kind, terms.priority)).into()),
+        ("late", terms.late.into()),
+        ("max_attempts", i64::from(terms.max_attempts).into()),
+        ("not_before", time(terms.not_before)),
+        ("number", event.rev.into()),
+        ("offered", 0_i64.into()),
+        ("open", 1_i64.into()),
+        ("order_key", terms.order_key.into()),
+        ("recipient", recipient.folded().into()),
+        ("recipient_name", recipient.as_str().into()),
+        ("replied", Cell::Null),
+        ("reply_to", reply_to.map_or(Cell::Null, |id| id.as_str().into())),
+        ("sender", sender.as_str().into()),
+        ("sender_id", sender.folded().into()),
+        ("seq", event.lsn.into()),
+        ("state", QueueState::Ready.as_str().into()),
+        ("team", terms.team.into()),
+        ("token", Cell::Null),
+        ("topic", terms.topic.into()),
+        ("until", Cell::Null),
+        ("verified", verified.into()),
+    ]);
     let mut all = vec![
         Change::Put { table: MESSAGES, row },
         inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("sent", 1)]),

@@ -19,7 +19,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, files, janitor, owner, project, retention, roll, token};
+use crate::{Error, Place, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
 
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
@@ -116,6 +116,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let ageing = tokio::spawn(retention::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
+    let resting = tokio::spawn(quiet::run(store.clone(), stop.clone()));
     dispatch.boot().await?;
     // After boot: before, nobody would seem to have anything to do.
     let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.crew(), stop.clone()));
@@ -141,7 +142,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping, keeping, ageing] {
+    for task in [serving, serving_http, sweeping, resting, keeping, ageing] {
         ends(task).await;
     }
     remove_socket(&place);

@@ -1,7 +1,9 @@
 //! Faces: the ways in. Each finds out who calls and hands the call to [`Invoke`]; none has a rule of its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use protocol::error::Failure;
 use protocol::id::{AgentName, RunId, WorkerId};
@@ -119,6 +121,29 @@ pub fn check_key(key: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
+/// Runs a verb in the caller's own task, which nobody cuts off. A verb that panics is a failure, not the end of the task.
+///
+/// # Errors
+/// What the verb answers; `internal.bug` after a panic.
+pub(crate) async fn run_here(
+    invoke: &Arc<dyn Invoke>,
+    caller: Caller,
+    verb: &str,
+    args: Value,
+    key: Option<String>,
+) -> Result<Value, Failure> {
+    let mut call = invoke.invoke(caller, verb.to_owned(), args, key);
+    let done = std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
+        Ok(polled) => polled.map(Some),
+        Err(_) => Poll::Ready(None),
+    });
+    done.await.unwrap_or_else(|| Err(without_answer(verb)))
+}
+
+fn without_answer(verb: &str) -> Failure {
+    Failure::new("internal.bug", format!("{verb} ended without an answer"))
+}
+
 /// Runs a verb to its end even when the caller goes away meanwhile: a change that has begun is never cut off. Reads end
 /// with their caller. A verb that panics is a failure, not the end of the connection.
 ///
@@ -141,7 +166,7 @@ pub async fn run(
     };
     joined.unwrap_or_else(|error| {
         tracing::error!(verb, %error, "a verb ended without an answer");
-        Err(Failure::new("internal.bug", format!("{verb} ended without an answer")))
+        Err(without_answer(verb))
     })
 }
 
@@ -234,6 +259,16 @@ pub(crate) mod tests {
         let failure = run(&invoke, caller("anna"), "set_agent_status", json!({}), None).await.unwrap_err();
 
         assert_eq!(failure.code, "internal.bug");
+    }
+
+    #[tokio::test]
+    async fn a_verb_that_panics_in_its_callers_task_is_a_failure_too() {
+        let invoke: Arc<dyn Invoke> = Arc::new(Echo::default());
+
+        let failure = run_here(&invoke, caller("anna"), "set_agent_status", json!({}), None).await.unwrap_err();
+
+        assert_eq!(failure.code, "internal.bug");
+        assert!(run_here(&invoke, caller("anna"), "get_status", json!({}), None).await.is_ok());
     }
 
     #[test]

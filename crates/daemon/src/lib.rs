@@ -18,6 +18,7 @@ mod needs;
 mod owner;
 mod place;
 mod project;
+mod quiet;
 mod record;
 mod retention;
 mod roll;

@@ -21,11 +21,25 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
 
 /// Applies every rule of retention. One that fails is tried again the next time.
 async fn sweep(store: &Store) {
+    let mut dropped = 0;
     for rule in bus::RETENTION {
         match store.sweep(rule, store.now()).await {
-            Ok(swept) if swept.dropped > 0 => tracing::info!(rule = rule.cursor, dropped = swept.dropped, "swept"),
+            Ok(swept) if swept.dropped > 0 => {
+                dropped += swept.dropped;
+                tracing::info!(rule = rule.cursor, dropped = swept.dropped, "swept");
+            }
             Ok(_) => {}
             Err(error) => tracing::warn!(rule = rule.cursor, %error, "a sweep failed"),
         }
+    }
+    if dropped == 0 {
+        return;
+    }
+    // What was dropped lies in the logs until they are cut.
+    let store = store.clone();
+    match tokio::task::spawn_blocking(move || store.checkpoint(store::Checkpoint::Truncate)).await {
+        Ok(Ok(stats)) => tracing::debug!(?stats, "the logs are cut"),
+        Ok(Err(error)) => tracing::warn!(%error, "the logs could not be cut"),
+        Err(error) => tracing::warn!(%error, "the logs could not be cut"),
     }
 }

@@ -142,7 +142,8 @@ impl Socket {
 async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call) -> Answer {
     let key = call.key.as_deref().map(face::check_key).transpose();
     let done = match key {
-        Ok(key) => face::run(invoke, caller, &call.verb, call.args, key).await,
+        // In a task of its own, which ends by itself also when the connection is gone.
+        Ok(key) => face::run_here(invoke, caller, &call.verb, call.args, key).await,
         Err(failure) => Err(failure),
     };
     match done {

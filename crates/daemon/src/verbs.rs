@@ -52,6 +52,7 @@ struct Call<'a> {
     caller: Caller,
     verb: &'static str,
     key: Option<String>,
+    /// Of the arguments, where there is a key.
     args: Digest,
 }
 
@@ -64,7 +65,8 @@ impl Invoke for Verbs {
             let caller = stand(caller);
             let Some(name) = known(&verb) else { return Err(face::unknown_verb(&verb)) };
             self.ask_policy(&caller, name, &args)?;
-            let digest = Digest::of(args.to_string().as_bytes());
+            let args_of = |_: &String| Digest::of(args.to_string().as_bytes());
+            let digest = key.as_ref().map_or(Digest::ZERO, args_of);
             let call = Call { verbs: self, caller, verb: name, key, args: digest };
             let answer = call.run(args).await;
             self.note_call();

@@ -3,7 +3,8 @@
 //! Start with [`spawn::Spawn`], which every process of ours is started by: blocking and captured ([`spawn::Output`]), as
 //! a piped child ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] stands on it. Around them:
 //! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
-//! [`orphans`] (subreaper and sweep), [`lock`] (one owner per file) and [`journal`] (append-only lines that survive a kill).
+//! [`orphans`] (subreaper and sweep), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill) and
+//! [`memory`] (given back after a burst).
 
 pub mod clock;
 mod die;
@@ -13,6 +14,7 @@ pub mod fingerprint;
 pub mod git;
 pub mod journal;
 pub mod lock;
+pub mod memory;
 pub mod orphans;
 pub mod spawn;
 

@@ -187,6 +187,11 @@ impl Row {
         self.get_int(column).and_then(|number| u64::try_from(number).ok()).ok_or_else(wanted)
     }
 
+    /// How many columns it has.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// All columns, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Cell)> {
         self.0.iter().map(|(column, cell)| (*column, cell))
@@ -194,7 +199,12 @@ impl Row {
 }
 
 impl FromIterator<(&'static str, Cell)> for Row {
+    /// The last one counts where a column comes more than once.
     fn from_iter<I: IntoIterator<Item = (&'static str, Cell)>>(cells: I) -> Self {
+        let cells: Vec<_> = cells.into_iter().collect();
+        if cells.is_sorted_by(|(a, _), (b, _)| a < b) {
+            return Self(cells);
+        }
         cells.into_iter().fold(Self::new(), |row, (column, cell)| row.with(column, cell))
     }
 }

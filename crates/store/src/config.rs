@@ -1,31 +1,34 @@
 //! How a store is opened, and the small values that it answers with.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use protocol::event::Lsn;
 use protocol::id::Digest;
 
-use crate::{Clock, Finding};
+use crate::{Clock, Ear, Finding};
 
 /// Where a store lies and how much it may take.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The database file. It, its `-wal` and `-shm`, and a `.lock` that is never deleted lie in a folder that is made
+    /// The database file. It, its `-wal` and `-shm`, its `.redo` and `.head`, and a `.lock` that is never deleted lie in a folder that is made
     /// for the owner alone when it is missing. Must be on a local disk.
     pub path: PathBuf,
-    /// Page cache of the writer in KiB; each of the two readers takes a quarter. Default 1,024.
+    /// Page cache of the connection that writes, in KiB; each of the three that read takes an eighth. Default 2,048.
     pub cache_kib: u32,
     /// Batches that may wait for the writer; one more is answered with [`crate::Error::Busy`]. Default 1,024.
     pub queue: usize,
     /// Where the time comes from.
     pub clock: Clock,
+    /// Who hears what is done to the redo log's file; nobody but a torture does.
+    pub ear: Option<Arc<dyn Ear>>,
 }
 
 impl Config {
     /// The defaults for a path.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), cache_kib: 1024, queue: 1024, clock: Clock::system() }
+        Self { path: path.into(), cache_kib: 2048, queue: 1024, clock: Clock::system(), ear: None }
     }
 }
 

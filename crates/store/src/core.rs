@@ -79,6 +79,18 @@ impl Core {
         }
     }
 
+    /// Ends the store when an error says that nobody knows what is on the disk; gives what its caller is told.
+    pub(crate) fn judge(&self, error: Error) -> Error {
+        if let Error::Corrupt { place, what } = &error {
+            self.die(Error::Fatal(format!("{place}: {what}")));
+        } else if matches!(error, Error::Fatal(_) | Error::Closed) {
+            self.die(error);
+        } else {
+            return error;
+        }
+        self.reason()
+    }
+
     /// Why the store ended.
     pub(crate) fn reason(&self) -> Error {
         self.dead.get().cloned().unwrap_or(Error::Closed)

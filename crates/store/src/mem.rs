@@ -13,7 +13,7 @@ use crate::query::{Condition, Direction, Op};
 use crate::record::{Body, Entry, Record, Tip};
 use crate::schema::Schema;
 use crate::search::Search;
-use crate::write::{Answer, REMEMBERED_FOR, Remembered, Rules, Tx, write};
+use crate::write::{Answer, REMEMBERED_FOR, Remembered, Rules, Tx, Verdict, View, decide, perform};
 use crate::{Cell, Change, Error, Key, Query, Row, Table};
 
 /// Everything a store holds.
@@ -49,11 +49,16 @@ impl Memory {
 
     /// Writes one batch.
     pub(crate) fn commit(&mut self, rules: &Rules<'_>, now: Millis, batch: &mut Prepared) -> Answer {
-        let answer = write(&mut self.state, &mut self.tip, rules, now, batch)?;
+        let mut plan = match decide(&mut self.state, &self.tip, rules, now, batch)? {
+            Verdict::Write(plan) => plan,
+            Verdict::Answer(answer) => return answer,
+        };
+        perform(&mut self.state, batch, &plan)?;
+        self.tip = plan.tip;
         if self.state.remembered.len() > 1024 {
             self.state.remembered.retain(|_, call| now.since(call.ts) < REMEMBERED_FOR);
         }
-        answer
+        plan.committed.take().ok_or(Error::Closed)
     }
 
     pub(crate) fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
@@ -110,7 +115,7 @@ impl Memory {
 
 // === impl State ===
 
-impl Tx for State {
+impl View for State {
     fn rev(&mut self, subject: &str) -> Result<u64, Error> {
         Ok(self.revs.get(subject).copied().unwrap_or(0))
     }
@@ -134,7 +139,9 @@ impl Tx for State {
     fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error> {
         Ok(self.remembered.get(&(caller.to_owned(), key.to_owned())).cloned())
     }
+}
 
+impl Tx for State {
     fn remember(&mut self, call: &Remembered) -> Result<(), Error> {
         self.remembered.insert((call.caller.clone(), call.key.clone()), call.clone());
         Ok(())
@@ -180,26 +187,11 @@ impl Tables {
     /// Changes a row; the change has been checked.
     pub(crate) fn apply(&mut self, change: &Change) -> Result<(), Error> {
         let (table, rows) = self.0.get_mut(change.table()).ok_or_else(|| unknown(change.table()))?;
-        match change {
-            Change::Put { row, .. } => {
-                let row = whole(table, row);
-                rows.insert(table.key.iter().map(|name| row.get(name).clone()).collect(), row);
-            }
-            Change::Patch { key, set, .. } => {
-                if let Some(row) = rows.get_mut(key) {
-                    set.iter().for_each(|(column, cell)| row.set(column, cell.clone()));
-                }
-            }
-            Change::Add { key, by, .. } => {
-                let row = rows.entry(key.clone()).or_insert_with(|| only_key(table, key));
-                for (column, by) in by {
-                    let sum = row.get_int(column).unwrap_or(0).saturating_add(*by);
-                    row.set(column, sum);
-                }
-            }
-            Change::Delete { key, .. } => {
-                rows.remove(key);
-            }
+        let key = change.key(table);
+        let mut row = rows.remove(&key);
+        change.make(table, &mut row);
+        if let Some(row) = row {
+            rows.insert(key, row);
         }
         Ok(())
     }
@@ -247,16 +239,6 @@ impl Tables {
 
 fn unknown(table: &str) -> Error {
     crate::schema::wrong(table, "is not declared")
-}
-
-/// The row with every column of its table.
-fn whole(table: &Table, row: &Row) -> Row {
-    table.columns.iter().map(|column| (column.name, row.get(column.name).clone())).collect()
-}
-
-fn only_key(table: &Table, key: &[Cell]) -> Row {
-    let named: Row = table.key.iter().copied().zip(key.iter().cloned()).collect();
-    whole(table, &named)
 }
 
 fn holds(condition: &Condition, row: &Row) -> bool {

@@ -76,6 +76,12 @@ impl Prepared {
             bytes,
         })
     }
+
+    /// Forgets what only its decision needed: it may have to wait for a while.
+    pub(crate) fn lean(&mut self) {
+        (self.guards, self.expect) = (Vec::new(), Vec::new());
+        self.drafts.iter_mut().for_each(|draft| draft.event.facts = Value::Null);
+    }
 }
 
 // === impl Call ===

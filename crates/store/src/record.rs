@@ -89,7 +89,8 @@ impl Record {
         self.entry().seal(chain_id)
     }
 
-    fn entry(&self) -> Entry<'_> {
+    /// As it is stored.
+    pub(crate) fn entry(&self) -> Entry<'_> {
         Entry {
             lsn: self.lsn,
             ts: self.ts,

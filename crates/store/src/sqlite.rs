@@ -1,29 +1,45 @@
-//! The store on SQLite: one file in WAL mode, one writer thread, a few readers.
+//! The store on SQLite: a redo log in front that makes commits durable, and one file in WAL mode behind it that holds everything
+//! else. One connection writes to SQLite, a few read.
+//!
+//! ```text
+//! commit ──▶ front: decide ──▶ redo log, synced ──▶ answer        (whoever holds the front is the writer)
+//!                 ▲                 │ committed, not yet in SQLite: `pending`
+//!                 │ looks at        ▼
+//! reads ─────▶ pending, then    back: SQLite, many commits in one transaction
+//! ```
+//!
+//! A single caller is the writer itself, on its own thread; callers that meet wait in a queue, and a thread writes them group by
+//! group. Another thread brings SQLite up to date. Who asks for rows of a table that has changed brings it up to date first.
+//!
+//! Locks are taken in this order: front, back, queue or pending.
 //!
 //! SQLite must be 3.51.3 or later: earlier ones can lose commits when a checkpoint races a write. One connection that
 //! does both avoids that race as well.
 
+mod back;
 mod backup;
 mod check;
 mod file;
+mod front;
 mod note;
+mod pending;
 mod projections;
+mod queue;
 mod readers;
-mod room;
+mod redo;
 mod scan;
 mod search;
 mod sql;
 mod tx;
-mod writer;
 
 pub(crate) use self::backup::{copy_closed, restore};
 pub(crate) use self::check::file as verify_file;
 pub(crate) use self::sql::Statements;
 
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,13 +47,15 @@ use protocol::event::Lsn;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use self::back::Back;
+use self::front::Front;
 use self::note::Note;
+use self::pending::{Decided, Layer, Pending};
+use self::queue::{Queue, Waiter};
 use self::readers::Readers;
-use self::room::Room;
+use self::redo::Redo;
 use self::scan::Scanner;
 use self::tx::Session;
-pub(crate) use self::writer::Done;
-use self::writer::{Job, Waiter, Writer};
 use crate::core::{Core, lock};
 use crate::lock::Lock;
 use crate::log::{Chain, Finding, Visit};
@@ -49,23 +67,36 @@ use crate::verify::Report;
 use crate::write::Answer;
 use crate::{Cell, Checkpoint, CheckpointStats, Config, Error, Query, Row, Scan, Table};
 
-/// Most bytes of batches that wait, whatever their number (32 MiB).
-const MAX_QUEUED_BYTES: usize = 32 << 20;
-
 /// Everything of a store that lies in a file. Fields are dropped in this order: the lock last.
 pub(crate) struct Sqlite {
     scanner: Scanner,
-    jobs: SyncSender<Job>,
-    queued_bytes: Arc<AtomicUsize>,
+    inner: Arc<Inner>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    readers: Readers,
+    settler: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Lock>,
+}
+
+/// What the handles and the two threads share.
+struct Inner {
+    core: Arc<Core>,
+    readers: Readers,
+    front: Mutex<Front>,
+    back: Mutex<Back>,
+    queue: Mutex<Queue>,
+    pending: Mutex<Pending>,
+    /// Rings when something is queued.
+    work: Condvar,
+    /// Rings when something waits for SQLite.
+    rest: Condvar,
+    /// Rings when less does.
+    way: Condvar,
 }
 
 // === impl Sqlite ===
 
 impl Sqlite {
-    /// Opens or makes the file, checks what was written since the last clean head, and starts the writer.
+    /// Opens or makes the file, checks what was written since the last clean head, takes in what the redo log has, and starts
+    /// the threads.
     pub(crate) fn open(config: &Config, schema: Schema) -> Result<(Self, Arc<Core>), Error> {
         let path = config.path.as_path();
         file::make(path)?;
@@ -74,75 +105,160 @@ impl Sqlite {
         let opened = file::open_writer(path, config.cache_kib)?;
         let connection = opened.connection;
         let tip = settle(path, &connection, &schema, &opened.chain_id)?;
+        // All that the redo log has is in SQLite now, which has synced every commit so far.
+        let redo = Redo::begin(path, &opened.chain_id, config.ear.clone())?;
         let note = Note::begin(path, &tip)?;
-        let readers = Readers::open(path, (config.cache_kib / 4).max(64))?;
+        let cache_kib = (config.cache_kib / 8).max(64);
+        let readers = Readers::open(path, cache_kib)?;
         let core = Arc::new(Core::new(schema, opened.chain_id, opened.epoch, config.clock.clone(), tip));
         let scanner = Scanner::start(Arc::clone(&core), readers.separate()?, file::checked(&connection)?)?;
-        let (jobs, queue) = sync_channel(config.queue.max(1));
-        let queued_bytes = Arc::new(AtomicUsize::new(0));
-        let writer =
-            Writer::new(Arc::clone(&core), connection, note, Room::new(path), queue, Arc::clone(&queued_bytes))?;
-        let thread = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || writer.run());
-        let thread = thread.map_err(|error| Error::io("could not start the writer", error))?;
-        let writer = Mutex::new(Some(thread));
-        Ok((Self { scanner, jobs, queued_bytes, writer, readers, lock: Mutex::new(lock) }, core))
-    }
-
-    /// Queues a batch; the answer comes when its group is committed.
-    pub(crate) fn commit(&self, core: &Core, batch: Prepared) -> Result<oneshot::Receiver<Done>, Error> {
-        let (sender, receiver) = oneshot::channel();
-        self.queue(core, batch, Waiter::Task(sender))?;
-        Ok(receiver)
-    }
-
-    /// Queues a batch and waits on this thread.
-    pub(crate) fn commit_blocking(&self, core: &Core, batch: Prepared) -> Answer {
-        let (sender, receiver) = sync_channel(1);
-        self.queue(core, batch, Waiter::Thread(sender))?;
-        receiver.recv().map_or_else(|_| Err(core.reason()), |done| done.answer)
-    }
-
-    fn queue(&self, core: &Core, batch: Prepared, waiter: Waiter) -> Result<(), Error> {
-        core.alive()?;
-        let bytes = batch.bytes;
-        let waiting = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let sent = if waiting > 0 && waiting + bytes > MAX_QUEUED_BYTES {
-            Err(Error::Busy)
-        } else {
-            self.jobs.try_send(Job::Commit(Box::new(batch), waiter)).map_err(|error| match error {
-                TrySendError::Full(_) => Error::Busy,
-                TrySendError::Disconnected(_) => core.reason(),
-            })
+        let inner = Arc::new(Inner {
+            core: Arc::clone(&core),
+            front: Mutex::new(Front::new(readers.separate()?, redo, note, tip)),
+            readers,
+            back: Mutex::new(Back::new(connection, tip)?),
+            queue: Mutex::new(Queue::new(config.queue.max(1))),
+            pending: Mutex::new(Pending::after(tip.lsn)),
+            work: Condvar::new(),
+            rest: Condvar::new(),
+            way: Condvar::new(),
+        });
+        let start = |name: &str, run: fn(&Arc<Inner>)| {
+            let inner = Arc::clone(&inner);
+            let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&inner));
+            thread.map_err(|error| Error::io(format!("could not start the thread {name}"), error))
         };
-        if sent.is_err() {
-            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        }
-        sent
+        let writer = start("store-writer", Inner::run_writer)?;
+        let settler = Mutex::new(None);
+        let sqlite = Self {
+            scanner,
+            inner: Arc::clone(&inner),
+            writer: Mutex::new(Some(writer)),
+            settler,
+            lock: Mutex::new(lock),
+        };
+        *crate::core::lock(&sqlite.settler) = Some(start("store-settler", Inner::run_settler)?);
+        Ok((sqlite, core))
     }
 
-    /// Moves the WAL into the database.
-    pub(crate) fn checkpoint(&self, core: &Core, mode: Checkpoint) -> Result<CheckpointStats, Error> {
+    /// Commits a batch.
+    pub(crate) async fn commit(&self, core: &Core, batch: Prepared) -> Answer {
+        if let Some(front) = self.inner.try_front() {
+            return self.inner.commit_now(front, batch);
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.inner.queue(batch, Waiter::Task(sender))?;
+        receiver.await.unwrap_or_else(|_| Err(core.reason()))
+    }
+
+    /// Commits a batch and waits on this thread.
+    pub(crate) fn commit_blocking(&self, core: &Core, batch: Prepared) -> Answer {
+        if let Some(front) = self.inner.try_front() {
+            return self.inner.commit_now(front, batch);
+        }
         let (sender, receiver) = sync_channel(1);
-        self.jobs.send(Job::Checkpoint(mode, sender)).map_err(|_| core.reason())?;
+        self.inner.queue(batch, Waiter::Thread(sender))?;
         receiver.recv().unwrap_or_else(|_| Err(core.reason()))
     }
 
-    /// A short read.
-    pub(crate) fn read<T>(&self, core: &Core, read: impl FnOnce(&Reading<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    /// Moves everything into the database.
+    pub(crate) fn checkpoint(&self, core: &Core, mode: Checkpoint) -> Result<CheckpointStats, Error> {
         core.alive()?;
-        self.readers.with(|connection| read(&Reading(Session::new(connection, &core.schema))))
+        self.inner.checkpoint(mode)
+    }
+
+    /// The rows that answer a query.
+    pub(crate) fn rows(&self, core: &Core, query: &Query) -> Result<Vec<Row>, Error> {
+        self.inner.settle_for(query.table)?;
+        self.read(core, |session| session.read_rows(query))
+    }
+
+    /// How many rows answer a query.
+    pub(crate) fn count(&self, core: &Core, query: &Query) -> Result<u64, Error> {
+        self.inner.settle_for(query.table)?;
+        self.read(core, |session| session.read_count(query))
+    }
+
+    /// One row by its key.
+    pub(crate) fn row(&self, core: &Core, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
+        core.alive()?;
+        match self.inner.recent(|layer| layer.row(table, key).cloned()) {
+            Some(row) => Ok(row),
+            None => self.read(core, |session| session.read_row(table, key)),
+        }
+    }
+
+    /// The revision of a subject.
+    pub(crate) fn rev(&self, core: &Core, subject: &str) -> Result<u64, Error> {
+        match self.inner.recent(|layer| layer.rev(subject)) {
+            Some(rev) => Ok(rev),
+            None => self.read(core, |session| session.read_rev(subject)),
+        }
+    }
+
+    /// Where a cursor stands.
+    pub(crate) fn cursor(&self, core: &Core, name: &str) -> Result<Lsn, Error> {
+        // In this order: what is pending now may be in SQLite a moment later. It may have moved the cursor less far than it stood.
+        let recent = self.inner.recent(|layer| layer.cursor(name));
+        let stored = self.read(core, |session| session.read_cursor(name))?;
+        Ok(recent.map_or(stored, |lsn| lsn.max(stored)))
+    }
+
+    /// Shows the events after `from` up to `last`, at least: those that SQLite has, then those that it has not yet.
+    pub(crate) fn scan_short(
+        &self,
+        core: &Core,
+        from: Lsn,
+        last: Lsn,
+        bodies: bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), Error> {
+        core.alive()?;
+        let most = usize::try_from(last.saturating_sub(from)).unwrap_or(usize::MAX);
+        let recent = lock(&self.inner.pending).events(from, most, bodies);
+        let Some((recent, settled)) = recent else {
+            self.inner.settle_upto(last)?;
+            return self.read(core, |session| session.scan(from, bodies, visit));
+        };
+        let mut goes_on = true;
+        if from < settled {
+            self.read(core, |session| {
+                session.scan(from, bodies, &mut |record, body| {
+                    if record.lsn > settled {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    let flow = visit(record, body)?;
+                    goes_on = flow.is_continue();
+                    Ok(flow)
+                })
+            })?;
+        }
+        for (record, body) in recent.into_iter().take_while(|_| goes_on) {
+            if visit(record, body)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A short read of SQLite.
+    fn read<T>(&self, core: &Core, read: impl FnOnce(&Session<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        core.alive()?;
+        self.inner.readers.with(|connection| read(&Session::new(connection, &core.schema)))
     }
 
     /// A read that may take long, on a connection of its own.
     pub(crate) fn scan(&self, core: &Core, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         core.alive()?;
-        Session::new(&self.readers.separate()?, &core.schema).scan(from, bodies, visit)
+        self.inner.settle()?;
+        Session::new(&self.inner.readers.separate()?, &core.schema).scan(from, bodies, visit)
     }
 
     /// Checks the log against its chain in one state of the store; with `all`, also the file and every table.
     pub(crate) fn verify(&self, core: &Core, all: bool, chain: &mut Chain<'_>) -> Result<(Tip, u64), Error> {
         core.alive()?;
-        let connection = self.readers.separate()?;
+        self.inner.settle()?;
+        let connection = self.inner.readers.separate()?;
         connection.execute_batch("BEGIN").map_err(sql::db)?;
         let checked = check::all(&connection, &core.schema, all, chain);
         connection.execute_batch("ROLLBACK").map_err(sql::db)?;
@@ -152,36 +268,30 @@ impl Sqlite {
     /// Copies the store into a new file, in one state, while it works; the copy is checked.
     pub(crate) fn backup(&self, core: &Core, to: &Path) -> Result<Report, Error> {
         core.alive()?;
-        backup::copy(&self.readers.separate()?, &core.schema, to)
+        self.inner.settle()?;
+        backup::copy(&self.inner.readers.separate()?, &core.schema, to, &[])
     }
 
     /// Brings the index of words up to the head, as far as it gets in `limit`, and asks it.
     pub(crate) fn search(&self, core: &Core, search: &Search<'_>, limit: Duration) -> Result<Found, Error> {
         let (head, deadline) = (core.tip().lsn, Instant::now() + limit);
-        let mut indexed = self.index(core, false)?;
+        let mut indexed = self.inner.index(false)?;
         while indexed < head && Instant::now() < deadline {
-            indexed = self.index(core, false)?;
+            indexed = self.inner.index(false)?;
         }
-        let ask = || self.read(core, |reading| search::ask(reading.0.connection, search));
+        let ask = || self.read(core, |session| search::ask(session.connection, search));
         let lsns = match ask() {
             Err(Error::Corrupt { what, .. }) => {
                 tracing::warn!(what, "the index of words is damaged; it is made anew");
-                indexed = self.index(core, true)?;
+                indexed = self.inner.index(true)?;
                 while indexed < head && Instant::now() < deadline {
-                    indexed = self.index(core, false)?;
+                    indexed = self.inner.index(false)?;
                 }
                 ask()?
             }
             other => other?,
         };
         Ok(Found { lsns, is_whole: indexed >= head })
-    }
-
-    /// Has the writer index some more bodies; says how far it has come.
-    fn index(&self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
-        let (sender, receiver) = sync_channel(1);
-        self.jobs.send(Job::Index { afresh, waiter: sender }).map_err(|_| core.reason())?;
-        receiver.recv().unwrap_or_else(|_| Err(core.reason()))
     }
 
     /// How far the check behind the start has come.
@@ -194,15 +304,27 @@ impl Sqlite {
         lock(&self.lock).announce(address)
     }
 
-    /// Lets the writer finish what is queued, and joins it.
+    /// Writes what is queued, brings SQLite up to date, and ends the threads.
     pub(crate) fn close(&self) {
         self.scanner.stop();
         let Some(writer) = lock(&self.writer).take() else { return };
-        // An error here means that the writer has ended already.
-        let ended = self.jobs.send(Job::Close).is_err();
-        if writer.join().is_err() || ended {
-            tracing::debug!("the writer ended before it was closed");
+        // The settler goes last: what is queued may have to wait for it.
+        self.inner.close_queue();
+        let mut has_panicked = writer.join().is_err();
+        self.inner.close_settler();
+        if let Some(settler) = lock(&self.settler).take() {
+            has_panicked |= settler.join().is_err();
         }
+        if has_panicked {
+            tracing::error!("a thread of the store has panicked");
+        }
+        if self.inner.core.alive().is_ok()
+            && let Err(error) = self.inner.tidy(Checkpoint::Truncate)
+        {
+            tracing::warn!(%error, "the store is closed with its logs");
+        }
+        self.inner.core.die(Error::Closed);
+        self.inner.refuse_queued();
     }
 }
 
@@ -212,43 +334,159 @@ impl Drop for Sqlite {
     }
 }
 
-/// A connection that is lent for one read.
-pub(crate) struct Reading<'a>(Session<'a>);
+// === impl Inner ===
 
-// === impl Reading ===
-
-impl Reading<'_> {
-    pub(crate) fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
-        self.0.read_rows(query)
+impl Inner {
+    /// Commits a batch on this thread, whose turn it is.
+    fn commit_now(&self, mut front: MutexGuard<'_, Front>, batch: Prepared) -> Answer {
+        let began = Instant::now();
+        let answer = front.write(self, vec![batch]).pop();
+        drop(front);
+        self.learn(1, began.elapsed());
+        self.core.wake();
+        answer.unwrap_or_else(|| Err(self.core.reason()))
     }
 
-    pub(crate) fn count(&self, query: &Query) -> Result<u64, Error> {
-        self.0.read_count(query)
+    /// The front. After a panic in there nobody knows what is written.
+    fn front(&self) -> Result<MutexGuard<'_, Front>, Error> {
+        self.front.lock().map_err(|_| self.core.judge(Error::Fatal("the writer has panicked".to_owned())))
     }
 
-    pub(crate) fn row(&self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
-        self.0.read_row(table, key)
+    /// The back, likewise.
+    fn back(&self) -> Result<MutexGuard<'_, Back>, Error> {
+        self.back.lock().map_err(|_| self.core.judge(Error::Fatal("the settler has panicked".to_owned())))
     }
 
-    pub(crate) fn rev(&self, subject: &str) -> Result<u64, Error> {
-        self.0.read_rev(subject)
+    /// Shows batches that are durable.
+    fn show(&self, decided: Vec<Decided>, layer: Layer) {
+        let mut pending = lock(&self.pending);
+        let was_empty = pending.is_empty();
+        pending.add(decided, layer);
+        if (was_empty || queue::is_much(&pending)) && std::mem::take(&mut pending.is_asleep) {
+            self.rest.notify_one();
+        }
     }
 
-    pub(crate) fn cursor(&self, name: &str) -> Result<Lsn, Error> {
-        self.0.read_cursor(name)
+    /// Asks what is committed and not yet in SQLite.
+    fn recent<T>(&self, ask: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+        lock(&self.pending).find(ask)
     }
 
-    pub(crate) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
-        self.0.scan(from, bodies, visit)
+    /// Gives SQLite everything that is committed.
+    fn settle(&self) -> Result<(), Error> {
+        self.core.alive()?;
+        if lock(&self.pending).is_empty() {
+            return Ok(());
+        }
+        self.settle_with(&mut *self.back()?)
+    }
+
+    /// The same when a table is to be read that has changed.
+    fn settle_for(&self, table: &str) -> Result<(), Error> {
+        if lock(&self.pending).touches(table) { self.settle() } else { Ok(()) }
+    }
+
+    /// The same when an event is to be read.
+    fn settle_upto(&self, lsn: Lsn) -> Result<(), Error> {
+        if lock(&self.pending).has_settled(lsn) { Ok(()) } else { self.settle() }
+    }
+
+    fn settle_with(&self, back: &mut Back) -> Result<(), Error> {
+        let Some(older) = lock(&self.pending).begin() else { return Ok(()) };
+        self.way.notify_all();
+        match back.settle(&self.core, &older.decided, &older.layer) {
+            Ok(()) => {
+                lock(&self.pending).done(back.tip().lsn);
+                Ok(())
+            }
+            Err(error) => {
+                drop(older);
+                lock(&self.pending).failed();
+                // It was answered, so it can't be refused any more: on a full disk it waits, and everything else is the end.
+                let is_the_end = !matches!(error, Error::DiskFull | Error::Corrupt { .. } | Error::Fatal(_));
+                let lost = |error| Error::Fatal(format!("what is committed could not be written: {error}"));
+                Err(self.core.judge(if is_the_end { lost(error) } else { error }))
+            }
+        }
+    }
+
+    /// Moves everything into the database; then the redo log begins anew.
+    fn checkpoint(&self, mode: Checkpoint) -> Result<CheckpointStats, Error> {
+        let mut front = self.front()?;
+        self.drain(&mut front);
+        let mut back = self.back()?;
+        self.checkpoint_with(&mut front, &mut back, mode)
+    }
+
+    fn checkpoint_with(&self, front: &mut Front, back: &mut Back, mode: Checkpoint) -> Result<CheckpointStats, Error> {
+        self.core.alive()?;
+        self.settle_with(back)?;
+        let stats = back.checkpoint(mode).map_err(|error| self.core.judge(error))?;
+        tracing::trace!(?stats, "checkpoint");
+        if stats.complete {
+            let redo = front.redo();
+            let begun = if mode == Checkpoint::Truncate { redo.cut() } else { redo.restart() };
+            begun.map_err(|error| self.core.judge(error))?;
+        }
+        Ok(stats)
+    }
+
+    fn checkpoint_when_due(&self) -> Result<(), Error> {
+        let due = self.back()?.due();
+        let is_large = self.front()?.redo().is_large();
+        if let Some(mode) = due.or(is_large.then_some(Checkpoint::Passive))
+            && let Err(error) = self.checkpoint(mode)
+        {
+            tracing::warn!(%error, "a checkpoint failed; the next one tries again");
+        }
+        Ok(())
+    }
+
+    /// Has the logs give their room back to a disk that is nearly full.
+    fn make_room(&self, redo: &mut Redo) -> Result<(), Error> {
+        let mut back = self.back()?;
+        self.settle_with(&mut back)?;
+        match back.checkpoint(Checkpoint::Truncate).map_err(|error| self.core.judge(error)) {
+            Ok(stats) if stats.complete => redo.cut().map_err(|error| self.core.judge(error)),
+            // Readers are in the way, or there is no room for it: then this is all.
+            Ok(_) | Err(Error::DiskFull | Error::Database(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes the head, moves everything into the database, and gives up what is cached.
+    fn tidy(&self, mode: Checkpoint) -> Result<(), Error> {
+        let mut front = self.front()?;
+        self.drain(&mut front);
+        let mut back = self.back()?;
+        self.settle_with(&mut back)?;
+        back.note_head(&self.core).map_err(|error| self.core.judge(error))?;
+        self.checkpoint_with(&mut front, &mut back, mode)?;
+        front.shrink();
+        back.shrink();
+        self.readers.shrink();
+        Ok(())
+    }
+
+    /// Indexes some more bodies; says how far the index has come.
+    fn index(&self, afresh: bool) -> Result<Lsn, Error> {
+        self.core.alive()?;
+        let mut back = self.back()?;
+        self.settle_with(&mut back)?;
+        let indexed = back.index(&self.core, afresh);
+        // A damaged index is no damage to the record.
+        indexed.map_err(|error| if matches!(error, Error::Fatal(_)) { self.core.judge(error) } else { error })
     }
 }
 
 fn settle(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
     let settled = file::checked_head(connection, schema, chain_id).and_then(|tip| {
-        if let Some(Finding { place, what }) = note::missing(path, connection)? {
+        projections::settle(connection, schema)?;
+        let deeds = redo::read(path, chain_id)?;
+        let tip = back::replay(connection, schema, chain_id, tip, &deeds)?;
+        if let Some(Finding { place, what }) = note::missing(path, connection, &[])? {
             return Err(Error::Corrupt { place: place.to_string(), what });
         }
-        projections::settle(connection, schema)?;
         search::settle(connection, schema)?;
         Ok(tip)
     });

@@ -33,7 +33,8 @@ pub use self::sweep::{Retention, Swept};
 
 /// The event log with its projections. A cheap handle; the last one that goes closes the store.
 ///
-/// Reads see everything that was committed before they began. All methods but [`commit`](Self::commit) block for as long
+/// Reads see everything that was committed before they began. [`commit`](Self::commit) blocks for one write and one sync where
+/// nobody else commits, unless the disk is slow, and waits its turn otherwise. All other methods block for as long
 /// as SQLite takes: microseconds for [`get`](Self::get) and small [`read`](Self::read)s, long for
 /// [`verify`](Self::verify) and [`export`](Self::export), which belong on a thread of their own.
 #[derive(Clone)]
@@ -89,10 +90,7 @@ impl Store {
     pub async fn commit(&self, batch: Batch) -> Result<Committed, Error> {
         let batch = Prepared::new(batch, &self.inner.core.schema)?;
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => {
-                let answer = sqlite.commit(&self.inner.core, batch)?;
-                answer.await.map_or_else(|_| Err(self.inner.core.reason()), |done| done.answer)
-            }
+            Backend::Sqlite(sqlite) => sqlite.commit(&self.inner.core, batch).await,
             Backend::Memory(memory) => {
                 // As on disk, others get their turn between what a caller has read and what it writes: simulations meet the same races.
                 tokio::task::yield_now().await;
@@ -120,7 +118,7 @@ impl Store {
     pub fn read(&self, query: &Query) -> Result<Vec<Row>, Error> {
         self.inner.core.schema.check_query(query)?;
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.rows(query)),
+            Backend::Sqlite(sqlite) => sqlite.rows(&self.inner.core, query),
             Backend::Memory(memory) => self.inner.alive(memory)?.rows(query),
         }
     }
@@ -132,7 +130,7 @@ impl Store {
     pub fn count(&self, query: &Query) -> Result<u64, Error> {
         self.inner.core.schema.check_query(query)?;
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.count(query)),
+            Backend::Sqlite(sqlite) => sqlite.count(&self.inner.core, query),
             Backend::Memory(memory) => self.inner.alive(memory)?.count(query),
         }
     }
@@ -144,7 +142,7 @@ impl Store {
     pub fn get(&self, table: &'static str, key: &[Cell]) -> Result<Option<Row>, Error> {
         let table = self.inner.core.schema.check_key(table, key)?;
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.row(table, key)),
+            Backend::Sqlite(sqlite) => sqlite.row(&self.inner.core, table, key),
             Backend::Memory(memory) => Ok(self.inner.alive(memory)?.row(table, key)),
         }
     }
@@ -163,7 +161,7 @@ impl Store {
         if limit == 0 {
             return Ok(events);
         }
-        self.inner.scan_short(from, false, &mut |record, _| {
+        self.inner.scan_short(from, head, false, &mut |record, _| {
             if filter.wants(&record.kind, &record.subject) {
                 events.push(record.into_event(&self.inner.core.schema, None)?);
             }
@@ -179,7 +177,7 @@ impl Store {
     pub fn event(&self, lsn: Lsn) -> Result<Option<Event>, Error> {
         let mut found = None;
         let Some(before) = lsn.checked_sub(1) else { return Ok(None) };
-        self.inner.scan_short(before, true, &mut |record, body| {
+        self.inner.scan_short(before, lsn, true, &mut |record, body| {
             if record.lsn == lsn {
                 found = Some(record.into_event(&self.inner.core.schema, body)?);
             }
@@ -202,7 +200,7 @@ impl Store {
     /// [`Error::Busy`] as for [`read`](Self::read).
     pub fn cursor(&self, name: &str) -> Result<Lsn, Error> {
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.cursor(name)),
+            Backend::Sqlite(sqlite) => sqlite.cursor(&self.inner.core, name),
             Backend::Memory(memory) => Ok(self.inner.alive(memory)?.cursor(name)),
         }
     }
@@ -213,7 +211,7 @@ impl Store {
     /// [`Error::Busy`] as for [`read`](Self::read).
     pub fn rev(&self, subject: &str) -> Result<u64, Error> {
         match &self.inner.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(&self.inner.core, |reading| reading.rev(subject)),
+            Backend::Sqlite(sqlite) => sqlite.rev(&self.inner.core, subject),
             Backend::Memory(memory) => Ok(self.inner.alive(memory)?.rev(subject)),
         }
     }
@@ -352,9 +350,9 @@ impl Inner {
         answer
     }
 
-    fn scan_short(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
+    fn scan_short(&self, from: Lsn, last: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.read(&self.core, |reading| reading.scan(from, bodies, visit)),
+            Backend::Sqlite(sqlite) => sqlite.scan_short(&self.core, from, last, bodies, visit),
             Backend::Memory(memory) => self.alive(memory)?.scan(from, bodies, visit),
         }
     }

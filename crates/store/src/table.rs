@@ -143,6 +143,65 @@ impl Change {
     }
 }
 
+impl Change {
+    /// The key of the row that it changes.
+    pub(crate) fn key(&self, of: &Table) -> Key {
+        match self {
+            Self::Put { row, .. } => of.key.iter().map(|name| row.get(name).clone()).collect(),
+            Self::Patch { key, .. } | Self::Add { key, .. } | Self::Delete { key, .. } => key.clone(),
+        }
+    }
+
+    /// Whether what it makes depends on the row that is there.
+    pub(crate) fn is_relative(&self) -> bool {
+        matches!(self, Self::Patch { .. } | Self::Add { .. })
+    }
+
+    /// What it makes of no row.
+    pub(crate) fn into_row(self, of: &Table) -> Option<Row> {
+        if let Self::Put { row, .. } = self {
+            return Some(if row.len() == of.columns.len() { row } else { whole(of, &row) });
+        }
+        let mut row = None;
+        self.make(of, &mut row);
+        row
+    }
+
+    /// What it makes of a row, or of none.
+    pub(crate) fn make(&self, of: &Table, row: &mut Option<Row>) {
+        match self {
+            Self::Put { row: new, .. } => *row = Some(whole(of, new)),
+            Self::Patch { set, .. } => {
+                if let Some(row) = row {
+                    set.iter().for_each(|(column, cell)| row.set(column, cell.clone()));
+                }
+            }
+            Self::Add { key, by, .. } => {
+                let row = row.get_or_insert_with(|| only_key(of, key));
+                for (column, by) in by {
+                    let sum = row.get_int(column).unwrap_or(0).saturating_add(*by);
+                    row.set(column, sum);
+                }
+            }
+            Self::Delete { .. } => *row = None,
+        }
+    }
+}
+
+/// The row with every column of its table.
+fn whole(table: &Table, row: &Row) -> Row {
+    // Its columns have been checked: as many as there are is all of them.
+    if row.len() == table.columns.len() {
+        return row.clone();
+    }
+    table.columns.iter().map(|column| (column.name, row.get(column.name).clone())).collect()
+}
+
+fn only_key(table: &Table, key: &[Cell]) -> Row {
+    let named: Row = table.key.iter().copied().zip(key.iter().cloned()).collect();
+    whole(table, &named)
+}
+
 /// A part's tables and its pure projector. The store runs it inside the transaction that appends the event, and again
 /// over the whole log when the tables must be rebuilt, so it may use nothing but the event.
 pub trait Projection: Send + Sync {

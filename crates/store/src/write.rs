@@ -1,4 +1,5 @@
-//! The one meaning of a commit, for every backend: check, plan, apply.
+//! The one meaning of a commit, for every backend: it is decided from what can be seen, then performed. Between the two a
+//! backend may do what it must to keep its word.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +19,8 @@ pub(crate) const REMEMBERED_FOR: i64 = 24 * 60 * 60 * 1000;
 /// What one batch is answered.
 pub(crate) type Answer = Result<Committed, Error>;
 
-/// What a backend must do inside a transaction. Tables, keys and changes have been checked against the schema.
-pub(crate) trait Tx {
+/// What a decision asks. Tables, keys and queries have been checked against the schema.
+pub(crate) trait View {
     /// The revision of a subject; 0 when it doesn't exist.
     fn rev(&mut self, subject: &str) -> Result<u64, Error>;
     /// Whether there is a row with this key.
@@ -32,8 +33,10 @@ pub(crate) trait Tx {
     fn count(&mut self, query: &Query) -> Result<u64, Error>;
     /// What is remembered under a key.
     fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error>;
-    /// Remembers a call in place of what was under its key.
-    fn remember(&mut self, call: &Remembered) -> Result<(), Error>;
+}
+
+/// Where a decided batch goes.
+pub(crate) trait Tx {
     /// Appends an event.
     fn append(&mut self, entry: Entry<'_>, body: Option<&Body>) -> Result<(), Error>;
     /// Changes a row.
@@ -42,6 +45,8 @@ pub(crate) trait Tx {
     fn advance(&mut self, cursor: &str, lsn: Lsn) -> Result<(), Error>;
     /// Drops an event's body and salt.
     fn drop_body(&mut self, lsn: Lsn) -> Result<(), Error>;
+    /// Remembers a call in place of what was under its key.
+    fn remember(&mut self, call: &Remembered) -> Result<(), Error>;
 }
 
 /// A call that was made, and its answer.
@@ -64,62 +69,95 @@ pub(crate) struct Rules<'a> {
     pub(crate) epoch: u64,
 }
 
-/// What a batch will write besides its events: read-only work is done, nothing can be refused any more.
-struct Plan {
-    changes: Vec<Change>,
-    tip: Tip,
+/// What a batch will write besides its own events: nothing can be refused any more.
+pub(crate) struct Plan {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) call: Option<Remembered>,
+    /// What the caller is answered, once.
+    pub(crate) committed: Option<Committed>,
+    /// The end of the log behind it.
+    pub(crate) tip: Tip,
 }
 
-/// Writes one batch and moves the tip, or answers why not. An outer error means that the transaction itself is broken
-/// and must be rolled back; an inner one that this batch left no trace.
-pub(crate) fn write<T: Tx>(
-    tx: &mut T,
-    tip: &mut Tip,
+/// What is decided about a batch.
+pub(crate) enum Verdict {
+    /// It is to be written.
+    Write(Box<Plan>),
+    /// It is answered without a trace: refused, or made before.
+    Answer(Answer),
+}
+
+/// Decides about one batch and gives its events their places behind the tip. An error means that it could not be decided.
+pub(crate) fn decide<V: View>(
+    view: &mut V,
+    tip: &Tip,
     rules: &Rules<'_>,
     now: Millis,
     batch: &mut Prepared,
-) -> Result<Answer, Error> {
+) -> Result<Verdict, Error> {
     let now = now.max(tip.ts);
-    if let Some(answer) = check(tx, rules, now, batch)? {
-        return Ok(answer);
+    if let Some(answer) = check(view, rules, now, batch)? {
+        return Ok(Verdict::Answer(answer));
     }
-    let plan = match plan(tx, tip, rules, now, batch)? {
-        Ok(plan) => plan,
-        Err(refused) => return Ok(Err(refused)),
+    let (changes, end) = match place(view, tip, rules, now, batch)? {
+        Ok(placed) => placed,
+        Err(refused) => return Ok(Verdict::Answer(Err(refused))),
     };
-    if let Some((_, ahead)) = batch.cursors.iter().find(|(_, lsn)| *lsn > plan.tip.lsn) {
-        return Ok(Err(Error::Ahead { cursor: *ahead, head: plan.tip.lsn }));
+    if let Some((_, ahead)) = batch.cursors.iter().find(|(_, lsn)| *lsn > end.lsn) {
+        return Ok(Verdict::Answer(Err(Error::Ahead { cursor: *ahead, head: end.lsn })));
     }
-    let committed = Committed {
-        first: tip.lsn + 1,
-        last: plan.tip.lsn,
-        ts: plan.tip.ts,
-        reply: batch.reply.clone(),
-        repeated: false,
-    };
-    *tip = plan.tip;
-    apply(tx, plan, batch, &committed)?;
-    Ok(Ok(committed))
+    // What is not there yet can't be dropped; written again later, it would be.
+    batch.drop_bodies.retain(|lsn| *lsn <= end.lsn);
+    let (first, last) = (tip.lsn + 1, end.lsn);
+    let call = batch.call.as_ref().map(|Call { name, reply }| Remembered {
+        caller: name.caller.clone(),
+        key: name.key.clone(),
+        verb: name.verb.to_owned(),
+        args: name.args,
+        reply: reply.clone(),
+        first,
+        last,
+        ts: end.ts,
+    });
+    let committed = Committed { first, last, ts: end.ts, reply: std::mem::take(&mut batch.reply), repeated: false };
+    Ok(Verdict::Write(Box::new(Plan { changes, call, committed: Some(committed), tip: end })))
+}
+
+/// Writes what was decided.
+pub(crate) fn perform<T: Tx>(tx: &mut T, batch: &Prepared, plan: &Plan) -> Result<(), Error> {
+    for draft in &batch.drafts {
+        tx.append(draft.entry(), draft.body.as_ref())?;
+    }
+    for change in &plan.changes {
+        tx.apply(change)?;
+    }
+    for (cursor, lsn) in &batch.cursors {
+        tx.advance(cursor, *lsn)?;
+    }
+    for lsn in &batch.drop_bodies {
+        tx.drop_body(*lsn)?;
+    }
+    plan.call.as_ref().map_or(Ok(()), |call| tx.remember(call))
 }
 
 /// The checks in the order of their cost and their right to answer: epoch, repetition, revisions, guards.
-fn check<T: Tx>(tx: &mut T, rules: &Rules<'_>, now: Millis, batch: &Prepared) -> Result<Option<Answer>, Error> {
+fn check<V: View>(view: &mut V, rules: &Rules<'_>, now: Millis, batch: &Prepared) -> Result<Option<Answer>, Error> {
     if let Some(given) = batch.epoch.filter(|given| *given != rules.epoch) {
         return Ok(Some(Err(Error::StaleEpoch { given, current: rules.epoch })));
     }
     if let Some(call) = &batch.call
-        && let Some(answer) = repeated(tx, now, call)?
+        && let Some(answer) = repeated(view, now, call)?
     {
         return Ok(Some(answer));
     }
     for (subject, expected) in &batch.expect {
-        let found = tx.rev(subject)?;
+        let found = view.rev(subject)?;
         if found != *expected {
             return Ok(Some(Err(Error::Conflict { subject: subject.clone(), expected: *expected, found })));
         }
     }
     for guard in &batch.guards {
-        match holds(tx, rules.schema, guard) {
+        match holds(view, rules.schema, guard) {
             Ok(Ok(())) => {}
             Ok(Err(refusal)) | Err(refusal @ Error::Schema { .. }) => return Ok(Some(Err(refusal))),
             Err(broken) => return Err(broken),
@@ -128,9 +166,9 @@ fn check<T: Tx>(tx: &mut T, rules: &Rules<'_>, now: Millis, batch: &Prepared) ->
     Ok(None)
 }
 
-fn repeated<T: Tx>(tx: &mut T, now: Millis, call: &Call) -> Result<Option<Answer>, Error> {
+fn repeated<V: View>(view: &mut V, now: Millis, call: &Call) -> Result<Option<Answer>, Error> {
     let name = &call.name;
-    let before = match tx.remembered(&name.caller, &name.key) {
+    let before = match view.remembered(&name.caller, &name.key) {
         Ok(Some(before)) => before,
         Ok(None) => return Ok(None),
         Err(damaged @ Error::Corrupt { .. }) => return Ok(Some(Err(damaged))),
@@ -148,15 +186,15 @@ fn repeated<T: Tx>(tx: &mut T, now: Millis, call: &Call) -> Result<Option<Answer
 }
 
 /// Inner: whether the guard holds; outer: that it could not be checked.
-fn holds<T: Tx>(tx: &mut T, schema: &Schema, guard: &Guard) -> Result<Result<(), Error>, Error> {
+fn holds<V: View>(view: &mut V, schema: &Schema, guard: &Guard) -> Result<Result<(), Error>, Error> {
     let mut cell = |table, key: &[Cell], column: &'static str| -> Result<Option<Cell>, Error> {
         let table = schema.check_key(table, key)?;
         schema.check_column(table, column)?;
-        tx.cell(table, key, column)
+        view.cell(table, key, column)
     };
     let (held, refusal) = match guard {
-        Guard::Exists { table, key, refusal } => (tx.has(schema.check_key(table, key)?, key)?, refusal),
-        Guard::Absent { table, key, refusal } => (!tx.has(schema.check_key(table, key)?, key)?, refusal),
+        Guard::Exists { table, key, refusal } => (view.has(schema.check_key(table, key)?, key)?, refusal),
+        Guard::Absent { table, key, refusal } => (!view.has(schema.check_key(table, key)?, key)?, refusal),
         Guard::Equals { table, key, column, value, refusal } => {
             (cell(table, key, column)?.is_some_and(|found| found == *value), refusal)
         }
@@ -168,11 +206,11 @@ fn holds<T: Tx>(tx: &mut T, schema: &Schema, guard: &Guard) -> Result<Result<(),
         }
         Guard::Fewer { query, than, refusal } => {
             schema.check_query(query)?;
-            (tx.count(query)? < *than, refusal)
+            (view.count(query)? < *than, refusal)
         }
         Guard::Holds { query, rule } => {
             schema.check_query(query)?;
-            let rows = tx.rows(query)?;
+            let rows = view.rows(query)?;
             let held = catch_unwind(AssertUnwindSafe(|| (rule.0)(&rows)));
             return match held {
                 Ok(held) => Ok(held.map_err(Error::from)),
@@ -184,13 +222,13 @@ fn holds<T: Tx>(tx: &mut T, schema: &Schema, guard: &Guard) -> Result<Result<(),
 }
 
 /// Gives the events their places and computes their row changes.
-fn plan<T: Tx>(
-    tx: &mut T,
+fn place<V: View>(
+    view: &mut V,
     tip: &Tip,
     rules: &Rules<'_>,
     now: Millis,
     batch: &mut Prepared,
-) -> Result<Result<Plan, Error>, Error> {
+) -> Result<Result<(Vec<Change>, Tip), Error>, Error> {
     let mut tip = Tip { ts: now, ..*tip };
     let mut revs: HashMap<String, u64> = HashMap::new();
     let mut changes = Vec::new();
@@ -199,7 +237,7 @@ fn plan<T: Tx>(
         let subject = &draft.event.subject;
         let before = match revs.get(subject) {
             Some(rev) => *rev,
-            None => tx.rev(subject)?,
+            None => view.rev(subject)?,
         };
         if !is_alone {
             revs.insert(subject.clone(), before + 1);
@@ -211,33 +249,5 @@ fn plan<T: Tx>(
         }
         tip = Tip { lsn: draft.event.lsn, hash: draft.event.hash, ts: now };
     }
-    Ok(Ok(Plan { changes, tip }))
-}
-
-fn apply<T: Tx>(tx: &mut T, plan: Plan, batch: &Prepared, committed: &Committed) -> Result<(), Error> {
-    for draft in &batch.drafts {
-        tx.append(draft.entry(), draft.body.as_ref())?;
-    }
-    for change in &plan.changes {
-        tx.apply(change)?;
-    }
-    for (cursor, lsn) in &batch.cursors {
-        tx.advance(cursor, *lsn)?;
-    }
-    for lsn in &batch.drop_bodies {
-        tx.drop_body(*lsn)?;
-    }
-    if let Some(Call { name, reply }) = &batch.call {
-        tx.remember(&Remembered {
-            caller: name.caller.clone(),
-            key: name.key.clone(),
-            verb: name.verb.to_owned(),
-            args: name.args,
-            reply: reply.clone(),
-            first: committed.first,
-            last: committed.last,
-            ts: committed.ts,
-        })?;
-    }
-    Ok(())
+    Ok(Ok((changes, tip)))
 }

@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 /// The files of a store; what else lies there holds nothing that lasts.
-const FILES: [&str; 3] = ["store.db", "store.db-wal", "store.db.head"];
+const FILES: [&str; 4] = ["store.db", "store.db-wal", "store.db.head", "store.db.redo"];
 
 /// Bytes of a page.
 const PAGE: usize = 4096;
@@ -189,14 +189,15 @@ fn one(
     rng: &mut Rng,
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
-    // Every fourth flip goes for an event's row, every sixteenth for the note, the rest where they fall.
+    // Every fourth flip goes for an event's row, every sixteenth for the note, one in eight each for the two logs, the rest where they fall.
     let (file, at) = match rng.below(16) {
         0 => (2, rng.below(files[2].len())),
         1..5 => {
             let spot = &spots[rng.below(spots.len())];
             (0, spot.from + rng.below(spot.to - spot.from))
         }
-        5..9 => (1, rng.below(files[1].len())),
+        5..7 => (1, rng.below(files[1].len())),
+        7..9 => (3, rng.below(files[3].iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1)),
         _ => (0, rng.below(files[0].len())),
     };
     let bit = rng.below(8);

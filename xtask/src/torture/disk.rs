@@ -54,7 +54,7 @@ struct Held {
 #[derive(Debug, Default)]
 pub(super) struct Disk {
     /// In the order of [`File::ALL`].
-    files: [Held; 3],
+    files: [Held; 4],
     notes: Vec<usize>,
     point: usize,
 }
@@ -63,7 +63,7 @@ pub(super) struct Disk {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Image {
     /// In the order of [`File::ALL`].
-    files: [Vec<u8>; 3],
+    files: [Vec<u8>; 4],
     note: Option<Vec<u8>>,
 }
 
@@ -227,8 +227,8 @@ pub(super) fn sectors(op: &Op) -> usize {
 impl Image {
     /// Tells it from others.
     pub(super) fn digest(&self) -> Digest {
-        let [db, wal, journal] = &self.files;
-        Digest::of_parts(&[db, wal, journal, self.note.as_deref().unwrap_or_default()])
+        let [db, wal, journal, redo] = &self.files;
+        Digest::of_parts(&[db, wal, journal, redo, self.note.as_deref().unwrap_or_default()])
     }
 
     /// Lays the files into an empty folder; a file without content is missing.

@@ -2,7 +2,7 @@
 //!
 //! A run of the real store is recorded, write by write. After every write all legal contents of the disk are candidates:
 //! what was not synced is there, gone, torn or reordered. The controls must lose something, else the harness is blind:
-//! a store that syncs no commit (`synchronous=NORMAL`), and a disk that ignores every sync.
+//! a store that syncs no commit (SQLite alone does so with `synchronous=NORMAL`), and a disk that ignores every sync.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,9 +1,11 @@
 //! What a store does to its files and what it promises, in the order in which it happens; and faults to be played.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protocol::id::Digest;
+use store::{Ear, Heard};
 
 /// A file of the store that lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,11 +16,13 @@ pub(super) enum File {
     Wal,
     /// The rollback journal, which is there while a store is being made.
     Journal,
+    /// The store's own redo log.
+    Redo,
 }
 
 impl File {
     /// All of them.
-    pub(super) const ALL: [Self; 3] = [Self::Db, Self::Wal, Self::Journal];
+    pub(super) const ALL: [Self; 4] = [Self::Db, Self::Wal, Self::Journal, Self::Redo];
 
     /// Its name in the store's folder.
     pub(super) fn name(self) -> &'static str {
@@ -26,6 +30,7 @@ impl File {
             Self::Db => "store.db",
             Self::Wal => "store.db-wal",
             Self::Journal => "store.db-journal",
+            Self::Redo => "store.db.redo",
         }
     }
 }
@@ -166,6 +171,56 @@ pub(super) fn is_to_fail(call: Call) -> Option<bool> {
     let fault = tape.fault.filter(|fault| fault.at == number)?;
     tape.played = Some(call);
     Some(fault.is_full)
+}
+
+/// Hears what the store does to its redo log; SQLite's files have a layer of their own.
+#[derive(Debug)]
+struct RedoEar;
+
+/// The ear of every store here.
+pub(super) fn ear() -> Option<Arc<dyn Ear>> {
+    Some(Arc::new(RedoEar))
+}
+
+/// Syncs of a redo log so far.
+static SYNCS: AtomicU64 = AtomicU64::new(0);
+
+/// Syncs of redo logs since this process began.
+pub(super) fn syncs() -> u64 {
+    SYNCS.load(Ordering::Relaxed)
+}
+
+impl Ear for RedoEar {
+    fn before(&self, path: &Path, what: Heard<'_>) -> std::io::Result<()> {
+        let Some(file) = which(path) else { return Ok(()) };
+        let call = match what {
+            Heard::Open => Call::Open,
+            Heard::Write { .. } => Call::Write,
+            Heard::Resize { .. } => Call::Truncate,
+            Heard::Sync => Call::Sync,
+        };
+        match (is_to_fail(call), call) {
+            (Some(true), Call::Write) => return Err(std::io::ErrorKind::StorageFull.into()),
+            (Some(_), _) => return Err(std::io::Error::other("a fault was played")),
+            (None, _) => {}
+        }
+        if let Heard::Write { offset, data } = what {
+            record(Op::Write { file, offset: usize::try_from(offset).unwrap_or(0), data: data.to_vec() });
+        }
+        Ok(())
+    }
+
+    fn after(&self, path: &Path, what: Heard<'_>) {
+        if matches!(what, Heard::Sync) {
+            SYNCS.fetch_add(1, Ordering::Relaxed);
+        }
+        let Some(file) = which(path) else { return };
+        match what {
+            Heard::Resize { length } => record(Op::Truncate { file, size: usize::try_from(length).unwrap_or(0) }),
+            Heard::Sync => record(Op::Sync(file)),
+            Heard::Open | Heard::Write { .. } => {}
+        }
+    }
 }
 
 /// What is promised at a point of the tape.

@@ -24,7 +24,7 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     /// How many steps.
     pub(super) steps: usize,
-    /// Everything is only written, whatever it is said to be: what a store would do with `synchronous=NORMAL` for all.
+    /// Everything is only written, whatever it is said to be: what a store would do that syncs no commit.
     pub(super) is_careless: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Done {
 /// The store in a folder, with a clock that stands still.
 pub(super) fn open(folder: &Path) -> Result<Store, Error> {
     let clock: Clock = ManualClock::at(Millis(1_772_186_400_000)).clock();
-    Store::open(Config { clock, cache_kib: 256, ..Config::new(folder.join("store.db")) }, parts())
+    Store::open(Config { clock, cache_kib: 256, ear: tape::ear(), ..Config::new(folder.join("store.db")) }, parts())
 }
 
 /// The work in progress.

@@ -46,6 +46,8 @@ impl Bell {
                 if !goes_on {
                     return;
                 }
+                // A burst of commits rings once: whoever is woken takes part of the time in which they are made.
+                tokio::time::sleep(super::GATHER).await;
             }
         });
         // Our own looking opens files, which is told too.

@@ -9,8 +9,9 @@ use protocol::event::NewEvent;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
+use super::redo::Deed;
 use super::sql::db;
-use super::{check, file};
+use super::{back, check, file, redo};
 use crate::lock::Lock;
 use crate::record::Tip;
 use crate::schema::Schema;
@@ -24,8 +25,9 @@ const CACHE_KIB: u32 = 1024;
 /// between two backups.
 const EPOCHS: u64 = 1 << 20;
 
-/// Copies what a connection sees into a new file, syncs it and checks it. A copy that does not verify is not kept.
-pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path) -> Result<Report, Error> {
+/// Copies what a connection sees, with what the redo log has behind it, into a new file, syncs it and checks it. A copy that
+/// does not verify is not kept.
+pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path, deeds: &[Deed]) -> Result<Report, Error> {
     let name = to.to_str().ok_or_else(|| {
         Error::io(format!("{} is not UTF-8", to.display()), io::Error::from(io::ErrorKind::InvalidInput))
     })?;
@@ -36,7 +38,8 @@ pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path) -> Resul
     let copied = connection
         .execute("VACUUM INTO ?1", [name])
         .map_err(db)
-        .and_then(|_| file.sync_all().map_err(|error| Error::io(format!("could not sync {}", to.display()), error)))
+        .and_then(|_| take_in(to, schema, deeds))
+        .and_then(|()| file.sync_all().map_err(|error| Error::io(format!("could not sync {}", to.display()), error)))
         .and_then(|()| sync_folder(file::folder_of(to)))
         .and_then(|()| check::closed(to, schema, CACHE_KIB))
         .and_then(Report::into_clean);
@@ -46,6 +49,15 @@ pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path) -> Resul
         tracing::warn!(%error, path = %to.display(), "a copy that can't be used could not be removed");
     }
     copied
+}
+
+fn take_in(copy: &Path, schema: &Schema, deeds: &[Deed]) -> Result<(), Error> {
+    if deeds.is_empty() {
+        return Ok(());
+    }
+    let connection = Connection::open(copy).map_err(db)?;
+    let (chain_id, tip) = (file::identify(&connection, copy)?, file::head(&connection)?);
+    back::replay(&connection, schema, &chain_id, tip, deeds).map(|_| ())
 }
 
 /// See [`crate::restore`].
@@ -69,8 +81,8 @@ pub(crate) fn restore(
     let (head, epoch) = sign(&fresh, config, projections, &from, old.head)?;
     let aside = folder.join(format!("replaced-{epoch}"));
     let replaced = put_aside(path, &aside)?;
-    // From here on a crash leaves no store, or the new one; never the new file under the old write-ahead log.
-    for ending in [".head", "-wal", "-shm"] {
+    // From here on a crash leaves no store, or the new one; never the new file under the old logs.
+    for ending in [".head", "-wal", "-shm", ".redo"] {
         remove(&with(path, ending))?;
     }
     let swap = fs::rename(&fresh, path);
@@ -102,7 +114,10 @@ impl Old {
         }
         let epoch = file::meta(&connection, "epoch").ok().flatten().and_then(|text| text.parse().ok());
         let head = file::head(&connection).map_or(nothing.head, |tip| Head { lsn: tip.lsn, hash: tip.hash });
-        Self { epoch, head, ..nothing }
+        let deeds =
+            file::identify(&connection, path).and_then(|chain_id| redo::read(path, &chain_id)).unwrap_or_default();
+        let last = redo::find(&deeds, redo::last(&deeds, head.lsn));
+        Self { epoch, head: last.map_or(head, |last| Head { lsn: last.lsn, hash: last.hash }), ..nothing }
     }
 }
 
@@ -135,10 +150,8 @@ fn sign(
     let state = (store.head(), store.epoch());
     store.close();
     // Everything must be in the one file that is moved.
-    match with(fresh, "-wal").metadata() {
-        Ok(wal) if wal.len() > 0 => Err(Error::Busy),
-        Ok(_) | Err(_) => Ok(state),
-    }
+    let is_more = |ending| with(fresh, ending).metadata().is_ok_and(|file| file.len() > 0);
+    if ["-wal", ".redo"].into_iter().any(is_more) { Err(Error::Busy) } else { Ok(state) }
 }
 
 /// The folder in which a copy is made ready, on the file system of the store; what an earlier try left is removed, and
@@ -169,7 +182,7 @@ impl Drop for Beside {
     }
 }
 
-/// Copies a backup, and the write-ahead log beside it where it is a store that was never closed.
+/// Copies a backup, and the logs beside it where it is a store that was never closed.
 fn copy_in(backup: &Path, fresh: &Path) -> Result<(), Error> {
     let copy = |from: &Path, to: &Path| {
         let mut reader = File::open(from)?;
@@ -178,10 +191,12 @@ fn copy_in(backup: &Path, fresh: &Path) -> Result<(), Error> {
         writer.sync_all()
     };
     copy(backup, fresh).map_err(|error| Error::io(format!("could not copy {}", backup.display()), error))?;
-    let wal = with(backup, "-wal");
-    if wal.metadata().is_ok_and(|found| found.len() > 0) {
-        let copied = copy(&wal, &with(fresh, "-wal"));
-        copied.map_err(|error| Error::io(format!("could not copy {}", wal.display()), error))?;
+    for ending in ["-wal", ".redo"] {
+        let log = with(backup, ending);
+        if log.metadata().is_ok_and(|found| found.len() > 0) {
+            let copied = copy(&log, &with(fresh, ending));
+            copied.map_err(|error| Error::io(format!("could not copy {}", log.display()), error))?;
+        }
     }
     Ok(())
 }
@@ -192,7 +207,7 @@ fn put_aside(path: &Path, aside: &Path) -> Result<bool, Error> {
         return Ok(false);
     }
     private_folder(aside)?;
-    for ending in ["", "-wal", ".head"] {
+    for ending in ["", "-wal", ".redo", ".head"] {
         let (from, to) = (with(path, ending), aside.join(format!("store.db{ending}")));
         match fs::hard_link(&from, &to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -239,5 +254,6 @@ pub(crate) fn copy_closed(config: &Config, schema: &Schema, to: &Path) -> Result
     }
     let _lock = Lock::take(path)?;
     let connection = file::open_reader(path, CACHE_KIB).map_err(|error| file::at(path, error))?;
-    copy(&connection, schema, to)
+    let chain_id = file::identify(&connection, path)?;
+    copy(&connection, schema, to, &redo::read(path, &chain_id)?)
 }

@@ -7,7 +7,7 @@ use protocol::id::Digest;
 use rusqlite::Connection;
 
 use super::tx::Session;
-use super::{file, note, projections, search, sql};
+use super::{file, note, projections, redo, search, sql};
 use crate::lock::Lock;
 use crate::log::{Chain, Place};
 use crate::record::Tip;
@@ -37,12 +37,30 @@ pub(super) fn closed(path: &Path, schema: &Schema, cache_kib: u32) -> Result<Rep
     let mut chain = Chain::after(&chain_id, 0, Digest::ZERO);
     connection.execute_batch("BEGIN").map_err(sql::db)?;
     let (_, rows) = all(&connection, schema, true, &mut chain)?;
-    if chain.findings.is_empty()
-        && let Some(finding) = note::missing(path, &connection)?
-    {
-        chain.found(finding.place, finding.what);
+    if chain.findings.is_empty() {
+        behind(path, &connection, &chain_id, &mut chain)?;
     }
     Ok(Report::new(chain, &chain_id, rows))
+}
+
+/// Follows the chain into the redo log, and looks whether all is there that was answered.
+fn behind(path: &Path, connection: &Connection, chain_id: &str, chain: &mut Chain<'_>) -> Result<(), Error> {
+    let deeds = match redo::read(path, chain_id) {
+        Ok(deeds) => deeds,
+        Err(Error::Corrupt { what, .. }) => {
+            chain.found(Place::File, what);
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let head = chain.lsn;
+    for (record, body) in deeds.iter().flat_map(|deed| &deed.events).filter(|(record, _)| record.lsn > head) {
+        chain.follow(record, body.as_ref());
+    }
+    if let Some(finding) = note::missing(path, connection, &deeds)? {
+        chain.found(finding.place, finding.what);
+    }
+    Ok(())
 }
 
 /// The report on a file of which nothing more can be said.

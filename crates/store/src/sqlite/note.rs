@@ -1,7 +1,6 @@
-//! The note of the head, in `<db>.head`: what a later opening must find, whatever became of the write-ahead log.
+//! The note of the head, in `<db>.head`: what a later opening must find, whatever became of the logs.
 //!
-//! SQLite takes a WAL that breaks off for one that a power cut has torn, and a WAL that is gone for one that was never
-//! there. Either way commits that were answered would be missing without a word. The note says how far the log must
+//! A log that breaks off looks like one that a power cut has torn, and one that is gone like one that was never there. Either way commits that were answered would be missing without a word. The note says how far the log must
 //! reach: up to `synced` always, because it is written after the sync; up to `written` within one boot of the machine,
 //! because only the end of a boot takes the page cache along. The note itself is never synced: an old one promises less.
 
@@ -14,6 +13,7 @@ use protocol::event::Lsn;
 use protocol::id::Digest;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::redo::{self, Deed};
 use super::sql;
 use crate::lock::boot_id;
 use crate::log::{Finding, Place};
@@ -79,8 +79,9 @@ impl Note {
     }
 }
 
-/// What the log lacks of what the note beside it says; nothing without a note that can be read.
-pub(super) fn missing(database: &Path, connection: &Connection) -> Result<Option<Finding>, Error> {
+/// What the log, with what the redo log holds behind it, lacks of what the note beside it says; nothing without a note that
+/// can be read.
+pub(super) fn missing(database: &Path, connection: &Connection, deeds: &[Deed]) -> Result<Option<Finding>, Error> {
     let Some(saying) = read(database) else { return Ok(None) };
     let is_this_boot = !saying.boot.is_empty() && saying.boot == boot_id();
     let marks = [Some(saying.synced), is_this_boot.then_some(saying.written)];
@@ -88,12 +89,13 @@ pub(super) fn missing(database: &Path, connection: &Connection) -> Result<Option
         let found = connection
             .query_row("SELECT hash FROM events WHERE lsn = ?1", sql::at(mark.lsn), |row| sql::digest(row, 0))
             .optional()
-            .map_err(sql::db)?;
+            .map_err(sql::db)?
+            .or_else(|| redo::find(deeds, mark.lsn).map(|record| record.hash));
         match found {
             Some(hash) if hash == mark.hash => {}
             Some(_) => return Ok(Some(finding(mark.lsn, "it is not the event that was committed there"))),
             None => {
-                let end = super::file::head(connection)?.lsn;
+                let end = redo::last(deeds, super::file::head(connection)?.lsn);
                 let what = format!("it is missing; the log was committed up to event {}", mark.lsn);
                 return Ok(Some(finding(end + 1, what)));
             }

@@ -43,6 +43,11 @@ impl Readers {
         lent.connection.as_ref().map_or(Err(Error::Busy), read)
     }
 
+    /// Has the connections that are idle give up what they cache.
+    pub(super) fn shrink(&self) {
+        lock(&self.idle).iter().for_each(super::back::shrink);
+    }
+
     /// A connection of its own, for a read that takes long.
     pub(super) fn separate(&self) -> Result<Connection, Error> {
         file::open_reader(&self.path, self.cache_kib)

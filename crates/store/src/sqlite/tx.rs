@@ -1,7 +1,5 @@
-//! The writer's transaction on SQLite, and the reads that it shares with the readers.
+//! What is read from SQLite, and the transaction that writes to it.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use protocol::event::Lsn;
@@ -15,30 +13,17 @@ use crate::schema::Schema;
 use crate::write::{Remembered, Tx};
 use crate::{Cell, Change, Error, Query, Row, Table};
 
-/// One connection; the writer's when it is used as a [`Tx`].
+/// One connection; the one that writes when it is used as a [`Tx`].
 pub(super) struct Session<'a> {
     pub(super) connection: &'a Connection,
     pub(super) schema: &'a Schema,
-    revs: Option<&'a RefCell<Revs>>,
 }
-
-/// Revisions of the subjects that were written last, which only the writer can know without asking.
-#[derive(Default)]
-pub(super) struct Revs(HashMap<String, u64>);
-
-/// Most subjects that are known; beyond that all are forgotten.
-const MAX_REVS: usize = 2048;
 
 // === impl Session ===
 
 impl<'a> Session<'a> {
     pub(super) fn new(connection: &'a Connection, schema: &'a Schema) -> Self {
-        Self { connection, schema, revs: None }
-    }
-
-    /// The writer's own, which knows revisions; whoever rolls back must forget them.
-    pub(super) fn knowing(connection: &'a Connection, schema: &'a Schema, revs: &'a RefCell<Revs>) -> Self {
-        Self { connection, schema, revs: Some(revs) }
+        Self { connection, schema }
     }
 
     pub(super) fn read_rev(&self, subject: &str) -> Result<u64, Error> {
@@ -54,7 +39,12 @@ impl<'a> Session<'a> {
         statement.query_row(params_from_iter(key), |row| statements.row(row)).optional().map_err(db)
     }
 
-    fn read_cell(&self, table: &Table, key: &[Cell], column: &str) -> Result<Option<Cell>, Error> {
+    pub(super) fn has_row(&self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
+        let mut statement = self.connection.prepare_cached(&self.schema.statements(table)?.has).map_err(db)?;
+        statement.exists(params_from_iter(key)).map_err(db)
+    }
+
+    pub(super) fn read_cell(&self, table: &Table, key: &[Cell], column: &str) -> Result<Option<Cell>, Error> {
         let statements = self.schema.statements(table)?;
         let sql = format!("SELECT \"{column}\" FROM \"{}\" WHERE {}", table.name, statements.key_is);
         let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
@@ -134,7 +124,16 @@ impl<'a> Session<'a> {
 
     fn put(&self, table: &Table, row: &Row) -> Result<(), Error> {
         let statements = self.schema.statements(table)?;
+        // Both are sorted by name, and the row's columns have been checked.
+        if row.len() == statements.names.len() {
+            return self.run(&statements.put, params_from_iter(row.iter().map(|(_, cell)| cell)));
+        }
         self.run(&statements.put, params_from_iter(statements.names.iter().map(|name| row.get(name))))
+    }
+
+    /// Leaves a row as it is to be.
+    pub(super) fn leave(&self, table: &Table, key: &[Cell], row: Option<&Row>) -> Result<(), Error> {
+        row.map_or_else(|| self.delete(table, key), |row| self.put(table, row))
     }
 
     fn patch(&self, table: &Table, key: &[Cell], set: &[(&'static str, Cell)]) -> Result<(), Error> {
@@ -161,53 +160,7 @@ impl<'a> Session<'a> {
     }
 }
 
-// === impl Revs ===
-
-impl Revs {
-    fn know(&mut self, subject: &str, rev: u64) {
-        if let Some(known) = self.0.get_mut(subject) {
-            *known = rev;
-            return;
-        }
-        if self.0.len() >= MAX_REVS {
-            self.0.clear();
-        }
-        self.0.insert(subject.to_owned(), rev);
-    }
-
-    /// For a rolled back transaction: what it wrote never was.
-    pub(super) fn forget(&mut self) {
-        self.0.clear();
-    }
-}
-
 impl Tx for Session<'_> {
-    fn rev(&mut self, subject: &str) -> Result<u64, Error> {
-        let known = self.revs.and_then(|revs| revs.borrow().0.get(subject).copied());
-        known.map_or_else(|| self.read_rev(subject), Ok)
-    }
-
-    fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
-        let mut statement = self.connection.prepare_cached(&self.schema.statements(table)?.has).map_err(db)?;
-        statement.exists(params_from_iter(key)).map_err(db)
-    }
-
-    fn cell(&mut self, table: &'static Table, key: &[Cell], column: &'static str) -> Result<Option<Cell>, Error> {
-        self.read_cell(table, key, column)
-    }
-
-    fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error> {
-        self.read_rows(query)
-    }
-
-    fn count(&mut self, query: &Query) -> Result<u64, Error> {
-        self.read_count(query)
-    }
-
-    fn remembered(&mut self, caller: &str, key: &str) -> Result<Option<Remembered>, Error> {
-        self.read_remembered(caller, key)
-    }
-
     fn remember(&mut self, call: &Remembered) -> Result<(), Error> {
         let sql = "INSERT OR REPLACE INTO idempotency (caller, key, verb, args, reply, first, last, ts, sum)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -223,9 +176,6 @@ impl Tx for Session<'_> {
         self.run(sql, params![at, ts.0, kind, v, subject, number, actor, facts, body_hash.0, prev_hash.0, hash.0])?;
         if let Some(Body { salt, text }) = body {
             self.run("INSERT INTO bodies (lsn, salt, text) VALUES (?1, ?2, ?3)", params![at, salt, text])?;
-        }
-        if let Some(revs) = self.revs {
-            revs.borrow_mut().know(subject, rev);
         }
         Ok(())
     }

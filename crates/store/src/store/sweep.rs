@@ -67,7 +67,7 @@ impl Store {
     fn due(&self, rule: &Retention, now: Millis, from: Lsn) -> Result<Due, Error> {
         let (mut due, mut settling) = (Due { upto: from, bodies: Vec::new(), is_last: true }, Vec::new());
         let mut looked = 0;
-        self.inner.scan_short(from, false, &mut |record, _| {
+        self.inner.scan_short(from, self.head().lsn, false, &mut |record, _| {
             if now.since(record.ts) < rule.keep_for {
                 return Ok(ControlFlow::Break(()));
             }

@@ -121,6 +121,18 @@ impl Fixture {
         Ok(Self { store: Store::open(config, projections)?, clock: self.clock, folder: self.folder })
     }
 
+    /// The store as a kill at this moment would leave it, opened in another folder.
+    pub(crate) fn killed(self) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state/store.db");
+        std::fs::create_dir(path.parent().unwrap()).unwrap();
+        for ending in ["", "-wal", ".redo", ".head"] {
+            std::fs::copy(format!("{}{ending}", self.path().display()), format!("{}{ending}", path.display())).unwrap();
+        }
+        let config = Config { clock: self.clock.clock(), ..Config::new(path) };
+        Self { store: Store::open(config, projections()).unwrap(), clock: self.clock.clone(), folder: Some(folder) }
+    }
+
     pub(crate) fn commit(&self, batch: Batch) -> Result<Committed, Error> {
         self.store.commit_blocking(batch)
     }

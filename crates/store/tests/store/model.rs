@@ -75,6 +75,8 @@ enum Step {
     Commit(Box<Batch>),
     Wait(i64),
     Reopen,
+    Kill,
+    Look,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -82,6 +84,8 @@ fn step() -> impl Strategy<Value = Step> {
         20 => batch().prop_map(|batch| Step::Commit(Box::new(batch))),
         2 => prop::sample::select(vec![1_i64, 1_000, 13 * 60 * 60 * 1000]).prop_map(Step::Wait),
         1 => Just(Step::Reopen),
+        1 => Just(Step::Kill),
+        4 => Just(Step::Look),
     ]
 }
 
@@ -139,6 +143,27 @@ fn compare(disk: &Fixture, memory: &Fixture, queries: &[Query]) {
     }
 }
 
+/// What can be answered without SQLite, while some of it is not there yet.
+fn look(disk: &Fixture, memory: &Fixture) {
+    for owner in OWNERS {
+        assert_eq!(
+            disk.store.get("owners", &[owner.into()]).unwrap(),
+            memory.store.get("owners", &[owner.into()]).unwrap()
+        );
+        for lsn in 1..12 {
+            let key = [owner.into(), Cell::Int(lsn)];
+            assert_eq!(disk.store.get("notes", &key).unwrap(), memory.store.get("notes", &key).unwrap());
+        }
+        let subject = format!("owner/{owner}");
+        assert_eq!(disk.store.rev(&subject).unwrap(), memory.store.rev(&subject).unwrap());
+    }
+    assert_eq!(disk.store.cursor("search").unwrap(), memory.store.cursor("search").unwrap());
+    assert_eq!(
+        disk.store.event(1).unwrap().map(|event| event.body),
+        memory.store.event(1).unwrap().map(|event| event.body)
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -167,6 +192,8 @@ proptest! {
                     memory.clock.advance(span);
                 }
                 Step::Reopen => disk = disk.reopen(projections()).unwrap(),
+                Step::Kill => disk = disk.killed(),
+                Step::Look => look(&disk, &memory),
             }
         }
         compare(&disk, &memory, &queries);

@@ -38,6 +38,11 @@ fn asker(name: &str) -> Asker {
     Asker { limits: Limits { messages: 1 << 40, bytes: 1 << 40 }, ..Asker::named(name) }
 }
 
+/// An id as a daemon makes them: those of neighbours lie anywhere.
+fn id(number: u64) -> MessageId {
+    MessageId::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
 fn failed(error: bus::Error) -> anyhow::Error {
     let failure = protocol::error::Failure::from(error);
     anyhow::anyhow!("{}: {}", failure.code, failure.what)
@@ -51,7 +56,11 @@ fn body() -> String {
 
 impl Bus {
     fn new(folder: &Path, agents: &[&str]) -> anyhow::Result<Self> {
-        let store = Store::open(Config::new(folder.join("store.db")), bus::projections())?;
+        Self::with(Config::new(folder.join("store.db")), agents)
+    }
+
+    fn with(config: Config, agents: &[&str]) -> anyhow::Result<Self> {
+        let store = Store::open(config, bus::projections())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         for name in agents {
             let request = serde_json::from_value(json!({ "name": name }))?;
@@ -63,7 +72,7 @@ impl Bus {
     fn send(&self, recipient: &str, number: u64) -> anyhow::Result<f64> {
         let request = serde_json::from_value(json!({ "recipient": recipient, "payload": body() }))?;
         let (store, sender) = (&self.store, asker("ada"));
-        let sent = async { bus::send_message(store, &sender, request, MessageId::from_bits(number)).await };
+        let sent = async { bus::send_message(store, &sender, request, id(number)).await };
         seconds(|| self.runtime.block_on(sent).map_err(failed)).map(|(_, took)| took)
     }
 
@@ -79,7 +88,7 @@ impl Bus {
                         let recipient = &recipients[(sender + number) % recipients.len()];
                         let args = json!({ "recipient": recipient, "payload": body() });
                         let request = serde_json::from_value(args).context("a request")?;
-                        let id = MessageId::from_bits(first + (sender * each + number) as u64);
+                        let id = id(first + (sender * each + number) as u64);
                         bus::send_message(&store, &by, request, id).await.map_err(failed)?;
                     }
                     anyhow::Ok(())
@@ -183,7 +192,8 @@ fn fsyncs() -> anyhow::Result<f64> {
     let folder = tempfile::TempDir::new_in(disk::home()?)?;
     // Files are listened to that are opened behind the first count.
     crate::torture::count_syncs()?;
-    let bus = Bus::new(folder.path(), &["ada", "ben"])?;
+    let config = Config { ear: crate::torture::ear(), ..Config::new(folder.path().join("store.db")) };
+    let bus = Bus::with(config, &["ada", "ben"])?;
     let recipients = Arc::new(vec!["ada".to_owned(), "ben".to_owned()]);
     let before = crate::torture::count_syncs()?;
     bus.send_many(&recipients, 200, 1)?;

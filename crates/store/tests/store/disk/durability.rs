@@ -1,8 +1,10 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
-use store::{Batch, Checkpoint, Config, Error, Guard, Query, Store};
+use store::{Batch, Checkpoint, Config, Durability, Ear, Error, Guard, Heard, Query, Store};
 
-use crate::board::{Fixture, post, projections};
+use crate::board::{Fixture, call, post, projections};
 
 /// A guard that holds the writer until somebody else comes to the barrier, twice.
 fn waits_for(barrier: &Arc<Barrier>) -> Guard {
@@ -46,6 +48,107 @@ fn what_queues_up_behind_a_commit_shares_the_next_one_and_keeps_its_order() {
     assert_eq!(lsns, (2..=51).collect::<Vec<u64>>());
     let times: Vec<_> = it.store.events(1, &store::Filter::all(), 50).unwrap().iter().map(|event| event.ts).collect();
     assert!(times.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+/// Counts the syncs of the redo log.
+#[derive(Debug, Default)]
+struct Syncs(AtomicU64);
+
+impl Ear for Syncs {
+    fn before(&self, _: &Path, _: Heard<'_>) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn after(&self, _: &Path, what: Heard<'_>) {
+        self.0.fetch_add(u64::from(matches!(what, Heard::Sync)), Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn one_synced_batch_makes_its_whole_group_synced_and_no_other() {
+    use Durability::{Synced, Written};
+    let folder = tempfile::tempdir().unwrap();
+    let syncs = Arc::new(Syncs::default());
+    let ear: Arc<dyn Ear> = syncs.clone();
+    let config = Config { ear: Some(ear), ..Config::new(folder.path().join("store.db")) };
+    let store = Store::open(config, projections()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let groups: [(&[Durability], u64); 4] =
+        [(&[Written], 0), (&[Synced], 1), (&[Written, Written], 0), (&[Written, Synced, Written, Synced], 1)];
+    for (durabilities, wanted) in groups {
+        let barrier = Arc::new(Barrier::new(2));
+        let (held, guard) = (store.clone(), waits_for(&barrier));
+        let first = std::thread::spawn(move || held.commit_blocking(Batch::written().guard(guard).event(post("a", 0))));
+        barrier.wait();
+        let before = syncs.0.load(Ordering::SeqCst);
+
+        runtime.block_on(async {
+            let commit = |durability: &Durability| {
+                let mut commit = Box::pin(store.commit(Batch::new(*durability).event(post("a", 1))));
+                let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                assert!(Future::poll(commit.as_mut(), &mut context).is_pending());
+                commit
+            };
+            let commits: Vec<_> = durabilities.iter().map(commit).collect();
+            barrier.wait();
+            for commit in commits {
+                commit.await.unwrap();
+            }
+        });
+
+        first.join().unwrap().unwrap();
+        assert_eq!(syncs.0.load(Ordering::SeqCst) - before, wanted, "{durabilities:?}");
+    }
+}
+
+/// A redo log whose syncs fail from some moment on.
+#[derive(Debug, Default)]
+struct Broken(AtomicBool);
+
+impl Ear for Broken {
+    fn before(&self, _: &Path, what: Heard<'_>) -> std::io::Result<()> {
+        if self.0.load(Ordering::SeqCst) && matches!(what, Heard::Sync) {
+            return Err(std::io::Error::other("the disk is broken"));
+        }
+        Ok(())
+    }
+
+    fn after(&self, _: &Path, _: Heard<'_>) {}
+}
+
+#[test]
+fn nobody_is_answered_because_of_what_did_not_get_to_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = Arc::new(Broken::default());
+    let ear: Arc<dyn Ear> = broken.clone();
+    let store =
+        Store::open(Config { ear: Some(ear), ..Config::new(folder.path().join("store.db")) }, projections()).unwrap();
+    let barrier = Arc::new(Barrier::new(2));
+    let (held, guard) = (store.clone(), waits_for(&barrier));
+    let first = std::thread::spawn(move || held.commit_blocking(Batch::written().guard(guard).event(post("a", 0))));
+    barrier.wait();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+
+    let codes: Vec<_> = runtime.block_on(async {
+        // The second is a repetition of the first and would be answered with its answer.
+        let batch = || Batch::synced().event(post("a", 1)).idempotent(call("k", "a"));
+        let mut commits = [Box::pin(store.commit(batch())), Box::pin(store.commit(batch()))];
+        for commit in &mut commits {
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(Future::poll(commit.as_mut(), &mut context).is_pending());
+        }
+        broken.0.store(true, Ordering::SeqCst);
+        barrier.wait();
+        let mut codes = Vec::new();
+        for commit in commits {
+            codes.push(commit.await.unwrap_err().failure().code);
+        }
+        codes
+    });
+
+    first.join().unwrap().unwrap();
+    assert_eq!(codes, ["store.fatal", "store.fatal"]);
+    assert_eq!(store.commit_blocking(Batch::written().event(post("a", 2))).unwrap_err().failure().code, "store.fatal");
 }
 
 #[test]
@@ -115,35 +218,39 @@ fn a_checkpoint_moves_everything_and_cuts_the_wal() {
     for number in 0..20 {
         it.commit(Batch::written().event(post("a", number).with_body("x".repeat(5000)))).unwrap();
     }
+    assert_eq!(it.store.count(&Query::table("notes")).unwrap(), 20, "who reads has everything moved into the WAL");
     assert!(wal.metadata().unwrap().len() > 100_000);
+    let redo = it.path().with_file_name("store.db.redo");
+    assert!(redo.metadata().unwrap().len() > 100_000);
 
     let stats = it.store.checkpoint(Checkpoint::Truncate).unwrap();
 
     assert!(stats.complete);
-    assert_eq!(wal.metadata().unwrap().len(), 0);
+    assert_eq!((wal.metadata().unwrap().len(), redo.metadata().unwrap().len()), (0, 0));
     assert_eq!(it.store.count(&Query::table("notes")).unwrap(), 20);
 }
 
 #[test]
-fn the_wal_stays_small_under_steady_traffic() {
+fn the_logs_stay_small_under_steady_traffic() {
     let it = Fixture::sqlite();
-    for number in 0..600 {
+    for number in 0..1_500 {
         it.commit(Batch::written().event(post("a", number).with_body("x".repeat(20_000)))).unwrap();
     }
 
-    let wal = it.path().with_file_name("store.db-wal").metadata().unwrap().len();
+    let length = |name| it.path().with_file_name(name).metadata().unwrap().len();
+    let (wal, redo) = (length("store.db-wal"), length("store.db.redo"));
 
-    assert!(wal < 12 << 20, "{wal} bytes");
+    assert!(wal < 24 << 20 && redo < 24 << 20, "{wal} and {redo} bytes");
 }
 
 #[test]
 fn a_closed_store_has_everything_in_one_file() {
     let it = Fixture::sqlite();
     it.commit(Batch::written().event(post("a", 1))).unwrap();
-    let wal = it.path().with_file_name("store.db-wal");
+    let logs = ["store.db-wal", "store.db.redo"].map(|name| it.path().with_file_name(name));
 
     let Fixture { store, folder: _folder, .. } = it;
     store.close();
 
-    assert_eq!(wal.metadata().map_or(0, |metadata| metadata.len()), 0);
+    assert!(logs.iter().all(|log| log.metadata().map_or(0, |metadata| metadata.len()) == 0));
 }

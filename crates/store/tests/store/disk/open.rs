@@ -1,11 +1,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use store::{Batch, Config, Error, Filter, Scan, Scope, Store};
 
-use crate::board::{Fixture, add_owner, call, post, projections};
+use crate::board::{Fixture, add_owner, call, post, projections, take};
 
 fn open(path: &Path) -> Result<Store, Error> {
     Store::open(Config::new(path), projections())
@@ -16,7 +16,7 @@ fn tamper(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
-fn filled(events: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+fn filled(events: usize) -> (tempfile::TempDir, PathBuf) {
     let it = Fixture::sqlite();
     for weight in 0..events {
         it.commit(Batch::written().event(post("ann", weight as i64).with_body("text"))).unwrap();
@@ -213,65 +213,152 @@ fn a_dropped_body_leaves_no_trace_in_the_file() {
 
     assert!(!holds(&it.path()));
     assert!(!holds(&it.path().with_file_name("store.db-wal")));
+    assert!(!holds(&it.path().with_file_name("store.db.redo")));
+}
+
+/// The files of a store that works, as a kill would leave them, without the owner.
+fn as_killed(it: &Fixture) -> PathBuf {
+    let copy = it.path().with_file_name("copy.db");
+    for ending in ["", "-wal", ".redo", ".head"] {
+        fs::copy(format!("{}{ending}", it.path().display()), format!("{}{ending}", copy.display())).unwrap();
+    }
+    copy
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    PathBuf::from(format!("{}{ending}", path.display()))
 }
 
 #[test]
-fn the_log_grows_in_steps_and_the_room_behind_it_means_nothing() {
+fn the_redo_log_grows_in_steps_and_the_room_behind_it_means_nothing() {
     let it = Fixture::sqlite();
-    let wal = it.path().with_file_name("store.db-wal");
+    let redo = beside(&it.path(), ".redo");
     let mut lengths = std::collections::BTreeSet::new();
     for weight in 0..60 {
         it.commit(Batch::synced().event(post("ann", weight).with_body("x".repeat(2_000)))).unwrap();
-        lengths.insert(wal.metadata().unwrap().len());
+        lengths.insert(redo.metadata().unwrap().len());
     }
     assert!(lengths.len() < 10, "{lengths:?}");
-    assert!(fs::read(&wal).unwrap().ends_with(&[0; 4_096]));
-    // As after a kill: the files as they lie, without the owner.
-    let copy = it.path().with_file_name("copy.db");
-    for ending in ["", "-wal", ".head"] {
-        fs::copy(format!("{}{ending}", it.path().display()), format!("{}{ending}", copy.display())).unwrap();
-    }
+    assert!(fs::read(&redo).unwrap().ends_with(&[0; 4_096]));
 
-    let store = open(&copy).unwrap();
+    let store = open(&as_killed(&it)).unwrap();
 
     assert_eq!(store.head().lsn, 60);
     assert!(store.verify(store::Scope::All).unwrap().is_clean());
 }
 
-#[test]
-fn a_write_ahead_log_that_is_gone_or_damaged_is_missed() {
-    let cut = |wal: &Path| fs::OpenOptions::new().write(true).open(wal).unwrap().set_len(5_000).unwrap();
-    let flip = |wal: &Path| {
-        let mut bytes = fs::read(wal).unwrap();
-        // Behind the log lies room that is not used yet.
-        let at = bytes.iter().rposition(|byte| *byte != 0).unwrap() / 2;
-        bytes[at] ^= 1;
-        fs::write(wal, bytes).unwrap();
-    };
-    let remove = |wal: &Path| fs::remove_file(wal).unwrap();
-    let damages: [&dyn Fn(&Path); 3] = [&cut, &flip, &remove];
-    for damage in damages {
-        for batch in [Batch::synced, Batch::written] {
-            let it = Fixture::sqlite();
-            it.commit(Batch::synced().event(post("ann", 0))).unwrap();
-            it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
-            for weight in 1..6 {
-                it.commit(batch().event(post("ann", weight))).unwrap();
-            }
-            // As after a kill: the files as they lie, without the owner.
-            let copy = it.path().with_file_name("copy.db");
-            for ending in ["", "-wal", ".head"] {
-                fs::copy(format!("{}{ending}", it.path().display()), format!("{}{ending}", copy.display())).unwrap();
-            }
-            damage(&copy.with_file_name("copy.db-wal"));
-
-            let Err(Error::Corrupt { place, what }) = open(&copy) else { panic!("it opened") };
-            let report = store::verify_file(&Config::new(&copy), projections()).unwrap();
-
-            assert!(place.starts_with("event ") && what.contains("committed up to event 6"), "{place}: {what}");
-            assert_eq!(report.first().unwrap().place.to_string(), place);
+/// A store with an event that is in the database and five that are in the logs only, the first two of these in both.
+fn with_logs(batch: fn() -> Batch) -> Fixture {
+    let it = Fixture::sqlite();
+    it.commit(Batch::synced().event(post("ann", 0)).advance("search", 1)).unwrap();
+    it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+    for weight in 1..6 {
+        it.commit(batch().event(post("ann", weight).with_body(format!("text {weight}")))).unwrap();
+        if weight == 2 {
+            assert_eq!(it.store.count(&store::Query::table("notes")).unwrap(), 3);
         }
     }
+    it
+}
+
+fn cut(log: &Path) {
+    fs::OpenOptions::new().write(true).open(log).unwrap().set_len(500).unwrap();
+}
+
+fn flip(log: &Path) {
+    let mut bytes = fs::read(log).unwrap();
+    // Behind the log lies room that is not used yet.
+    let at = bytes.iter().rposition(|byte| *byte != 0).unwrap() / 2;
+    bytes[at] ^= 1;
+    fs::write(log, bytes).unwrap();
+}
+
+fn remove(log: &Path) {
+    fs::remove_file(log).unwrap();
+}
+
+#[test]
+fn what_the_redo_log_has_is_taken_in_whatever_became_of_the_write_ahead_log() {
+    for damage in [None, Some(cut as fn(&Path)), Some(flip), Some(remove)] {
+        let it = with_logs(Batch::synced);
+        it.commit(Batch::synced().event(take("ann", 1)).drop_body(2).advance("search", 6).idempotent(call("k", "a")))
+            .unwrap();
+        let copy = as_killed(&it);
+        if let Some(damage) = damage {
+            damage(&beside(&copy, "-wal"));
+        }
+        let closed = store::verify_file(&Config::new(&copy), projections()).unwrap();
+        assert_eq!((closed.first(), closed.events()), (None, 7));
+
+        let store = Store::open(Config { clock: it.clock.clock(), ..Config::new(&copy) }, projections()).unwrap();
+
+        assert_eq!((store.head(), store.cursor("search").unwrap()), (it.store.head(), 6));
+        assert_eq!((store.body(2).unwrap(), store.body(3).unwrap().as_deref()), (None, Some("text 2")));
+        assert!(
+            store.commit_blocking(Batch::synced().event(post("x", 1)).idempotent(call("k", "a"))).unwrap().repeated
+        );
+        let read = |store: &Store| store.read(&store::Query::table("notes")).unwrap();
+        assert_eq!(read(&store), read(&it.store));
+        assert!(store.verify(Scope::All).unwrap().is_clean());
+    }
+}
+
+#[test]
+fn a_backup_of_a_killed_store_has_what_only_its_redo_log_has() {
+    let it = with_logs(Batch::synced);
+    let copy = as_killed(&it);
+    let backup = copy.with_file_name("backup.db");
+
+    let report = store::backup_file(&Config::new(&copy), projections(), &backup).unwrap();
+
+    assert_eq!(report.head, it.store.head());
+    assert_eq!(open(&backup).unwrap().head(), it.store.head());
+    assert_eq!(open(&copy).unwrap().head(), it.store.head(), "the store itself is as it was");
+}
+
+#[test]
+fn logs_that_are_gone_or_damaged_are_missed() {
+    for damage in [cut as fn(&Path), flip, remove] {
+        for batch in [Batch::synced, Batch::written] {
+            let it = with_logs(batch);
+            let copy = as_killed(&it);
+            remove(&beside(&copy, "-wal"));
+            damage(&beside(&copy, ".redo"));
+
+            let Err(Error::Corrupt { place, what }) = open(&copy) else { panic!("it opened") };
+
+            assert!(place.starts_with("event ") && what.contains("committed up to event 6"), "{place}: {what}");
+        }
+    }
+}
+
+#[test]
+fn a_check_of_closed_files_says_what_their_opening_says() {
+    for damage in [cut as fn(&Path), flip, remove] {
+        let it = with_logs(Batch::synced);
+        let copy = as_killed(&it);
+        remove(&beside(&copy, "-wal"));
+        damage(&beside(&copy, ".redo"));
+
+        let report = store::verify_file(&Config::new(&copy), projections()).unwrap();
+        let Err(Error::Corrupt { place, .. }) = open(&copy) else { panic!("it opened") };
+
+        assert_eq!(report.first().unwrap().place.to_string(), place);
+    }
+}
+
+#[test]
+fn a_redo_log_of_another_store_means_nothing() {
+    let (it, other) = (with_logs(Batch::synced), with_logs(Batch::synced));
+    let copy = as_killed(&it);
+    fs::copy(beside(&other.path(), ".redo"), beside(&copy, ".redo")).unwrap();
+    remove(&beside(&copy, "-wal"));
+    remove(&beside(&copy, ".head"));
+
+    let store = open(&copy).unwrap();
+
+    assert_eq!(store.head().lsn, 1);
+    assert!(store.verify(Scope::All).unwrap().is_clean());
 }
 
 #[test]

@@ -1,0 +1,35 @@
+//! What is better done when nothing is written: the memory that a burst has taken goes back to the system.
+
+use std::time::Duration;
+
+use store::Store;
+use tokio_util::sync::CancellationToken;
+
+/// How long nothing must have been written.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Waits for bursts and their ends until the daemon ends.
+pub(crate) async fn run(store: Store, stop: CancellationToken) {
+    let mut watch = store.watch();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = watch.changed() => if changed.is_err() { return },
+        }
+        loop {
+            watch.mark_unchanged();
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(QUIET) => {}
+            }
+            match watch.has_changed() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(_) => return,
+            }
+        }
+        if let Err(error) = tokio::task::spawn_blocking(process::memory::give_back).await {
+            tracing::debug!(%error, "memory could not be given back");
+        }
+    }
+}

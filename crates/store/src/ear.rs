@@ -1,0 +1,37 @@
+//! A listener to the redo log's file, for those who play a disk that fails or loses power.
+
+use std::io;
+use std::path::Path;
+
+/// What is done to the file.
+#[derive(Debug, Clone, Copy)]
+pub enum Heard<'a> {
+    /// It is opened.
+    Open,
+    /// Bytes are written.
+    Write {
+        /// From which byte on.
+        offset: u64,
+        /// Which.
+        data: &'a [u8],
+    },
+    /// It is cut, or grows by zeros.
+    Resize {
+        /// To how many bytes.
+        length: u64,
+    },
+    /// What was written before is put on the disk.
+    Sync,
+}
+
+/// Hears of everything that is done to the redo log's file. SQLite's own files have SQLite's file layer for that.
+pub trait Ear: std::fmt::Debug + Send + Sync {
+    /// Before it is done.
+    ///
+    /// # Errors
+    /// Makes it fail with this error instead.
+    fn before(&self, path: &Path, what: Heard<'_>) -> io::Result<()>;
+
+    /// After it was done.
+    fn after(&self, path: &Path, what: Heard<'_>);
+}

@@ -1,0 +1,292 @@
+//! The back of the store: the only connection that writes to SQLite. Nothing here is waited for by a commit. Each of its
+//! transactions is synced all the same: with `synchronous=NORMAL` the simulated power cut has left files that SQLite can't open.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protocol::event::Lsn;
+use rusqlite::Connection;
+
+use super::pending::{Decided, Layer};
+use super::redo::Deed;
+use super::sql::db;
+use super::tx::Session;
+use super::{file, search};
+use crate::core::Core;
+use crate::log::Chain;
+use crate::record::Tip;
+use crate::schema::Schema;
+use crate::write::{REMEMBERED_FOR, Tx as _, perform};
+use crate::{Checkpoint, CheckpointStats, Error};
+
+/// Pages in the WAL at which it is moved into the database while there is traffic (8 MiB).
+const MOVE_AT: u64 = 2_000;
+
+/// Pages in the WAL at which it is also cut, whatever that costs (64 MiB): readers have held it for too long.
+const CUT_AT: u64 = 16_000;
+
+/// Events after which the head is noted as checked: the most that a start has to check again.
+const CHECK_EVERY: u64 = 1_024;
+
+/// Forgotten calls that are purged at once.
+const PURGE: i64 = 1_000;
+
+/// See the module.
+pub(super) struct Back {
+    connection: Connection,
+    /// The last event that is in SQLite.
+    tip: Tip,
+    /// The last head that was noted as checked.
+    checked: Lsn,
+    /// Pages in the WAL, as its hook reports them.
+    wal: Arc<AtomicU64>,
+    /// Pages in the WAL at which the next checkpoint is due.
+    due: u64,
+}
+
+// === impl Back ===
+
+impl Back {
+    /// Takes the connection over from the opening, which has synced whatever it wrote.
+    pub(super) fn new(mut connection: Connection, tip: Tip) -> Result<Self, Error> {
+        connection.pragma_update(None, "synchronous", "full").map_err(db)?;
+        let wal = Arc::new(AtomicU64::new(0));
+        let pages = Arc::clone(&wal);
+        let hook = move |_: &mut rusqlite::hooks::Wal, count: i32| {
+            pages.store(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(hook)).map_err(db)?;
+        let (checked, _) = file::checked(&connection)?;
+        Ok(Self { connection, tip, checked, wal, due: MOVE_AT })
+    }
+
+    /// The last event that is in SQLite.
+    pub(super) fn tip(&self) -> Tip {
+        self.tip
+    }
+
+    /// Writes batches in one transaction, and each row that they changed once, as it is in the end.
+    pub(super) fn settle(&mut self, core: &Core, decided: &[Decided], rows: &Layer) -> Result<(), Error> {
+        let tip = decided.last().map_or(self.tip, |last| last.plan.tip);
+        let check = tip.lsn >= self.checked + CHECK_EVERY;
+        self.transact(|connection| {
+            let mut session = Session::new(connection, &core.schema);
+            decided.iter().try_for_each(|one| perform(&mut session, &one.batch, &one.plan))?;
+            rows.images().try_for_each(|(table, key, image)| match &image.change {
+                Some(change) => session.apply(change),
+                None => session.leave(core.schema.table(table)?, key, image.row.as_ref()),
+            })?;
+            if check { note_checked(connection, core, &tip) } else { Ok(()) }
+        })?;
+        if check {
+            self.checked = tip.lsn;
+        }
+        self.tip = tip;
+        Ok(())
+    }
+
+    fn transact<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        execute(&self.connection, "BEGIN IMMEDIATE")?;
+        let done = work(&self.connection).and_then(|done| execute(&self.connection, "COMMIT").map(|()| done));
+        if done.is_err()
+            && !self.connection.is_autocommit()
+            && let Err(error) = execute(&self.connection, "ROLLBACK")
+        {
+            return Err(Error::Fatal(format!("could not roll back: {error}")));
+        }
+        done
+    }
+
+    /// Notes the head as checked, so that a start needn't check what this process has computed.
+    pub(super) fn note_head(&mut self, core: &Core) -> Result<(), Error> {
+        if self.checked < self.tip.lsn {
+            let tip = self.tip;
+            self.transact(|connection| note_checked(connection, core, &tip))?;
+            self.checked = tip.lsn;
+        }
+        Ok(())
+    }
+
+    /// Gives up what is cached: nothing happens, so nobody waits for it to be read again.
+    pub(super) fn shrink(&self) {
+        shrink(&self.connection);
+    }
+
+    /// Which checkpoint is due, if one is.
+    pub(super) fn due(&self) -> Option<Checkpoint> {
+        let pages = self.wal.load(Ordering::Relaxed);
+        let mode = if pages >= CUT_AT { Checkpoint::Truncate } else { Checkpoint::Passive };
+        (pages >= self.due).then_some(mode)
+    }
+
+    /// Moves the WAL into the database. When it is complete, the database is synced up to what SQLite has.
+    pub(super) fn checkpoint(&mut self, mode: Checkpoint) -> Result<CheckpointStats, Error> {
+        let sql = match mode {
+            Checkpoint::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
+            Checkpoint::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+        };
+        let count = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(|count| u64::try_from(count).unwrap_or(0));
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(CheckpointStats { complete: row.get::<_, i64>(0)? == 0, pages: count(row, 1)?, moved: count(row, 2)? })
+        };
+        let mut stats = self.connection.query_row(sql, [], read).map_err(db)?;
+        stats.complete &= stats.pages == stats.moved;
+        if mode == Checkpoint::Truncate && stats.complete {
+            self.wal.store(0, Ordering::Relaxed);
+        }
+        self.due = if stats.complete { MOVE_AT } else { stats.pages + MOVE_AT };
+        Ok(stats)
+    }
+
+    /// One step of the index of words, in a transaction of its own; `afresh` makes the index anew. Says how far it has come.
+    pub(super) fn index(&mut self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
+        let done = self.step(core, afresh);
+        match done {
+            Err(Error::Corrupt { what, .. }) if !afresh => {
+                tracing::warn!(what, "the index of words is damaged; it is made anew");
+                self.step(core, true)
+            }
+            done => done,
+        }
+    }
+
+    fn step(&self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
+        self.transact(|connection| {
+            if afresh {
+                search::discard(connection)?;
+            }
+            search::step(&mut Session::new(connection, &core.schema))
+        })
+    }
+
+    /// Whether there is an index that lacks something; one that can't be asked lacks nothing that can be done now.
+    pub(super) fn lags(&self, core: &Core) -> bool {
+        let session = Session::new(&self.connection, &core.schema);
+        search::reached(&session).is_ok_and(|reached| reached.is_some_and(|reached| reached < self.tip.lsn))
+    }
+}
+
+/// Has a connection give up what it caches: pages, and statements that are quickly prepared again.
+pub(super) fn shrink(connection: &Connection) {
+    connection.flush_prepared_statement_cache();
+    if let Err(error) = connection.execute_batch("PRAGMA shrink_memory") {
+        tracing::debug!(%error, "a cache could not be emptied");
+    }
+}
+
+fn execute(connection: &Connection, sql: &str) -> Result<(), Error> {
+    connection.prepare_cached(sql).map_err(db)?.execute([]).map_err(db)?;
+    Ok(())
+}
+
+/// Notes a head, and forgets old calls.
+fn note_checked(connection: &Connection, core: &Core, tip: &Tip) -> Result<(), Error> {
+    file::set_checked(connection, tip)?;
+    let before = core.now().0 - REMEMBERED_FOR;
+    let sql = "DELETE FROM idempotency WHERE (caller, key) IN
+               (SELECT caller, key FROM idempotency WHERE ts <= ?1 ORDER BY ts LIMIT ?2)";
+    connection.prepare_cached(sql).map_err(db)?.execute([before, PURGE]).map_err(db)?;
+    Ok(())
+}
+
+/// Writes what the redo log has and SQLite lacks, in one transaction; gives the new end.
+pub(super) fn replay(
+    connection: &Connection,
+    schema: &Schema,
+    chain_id: &str,
+    tip: Tip,
+    deeds: &[Deed],
+) -> Result<Tip, Error> {
+    // They were settled in this order, each as a whole: the last one that is there says that those before it are.
+    let is_there = |deed: &Deed| deed.events.last().is_some_and(|(record, _)| record.lsn <= tip.lsn);
+    let deeds = &deeds[deeds.iter().rposition(is_there).map_or(0, |last| last + 1)..];
+    if deeds.is_empty() {
+        return Ok(tip);
+    }
+    execute(connection, "BEGIN IMMEDIATE")?;
+    let done = redo(connection, schema, chain_id, tip, deeds);
+    execute(connection, if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    done
+}
+
+fn redo(connection: &Connection, schema: &Schema, chain_id: &str, mut tip: Tip, deeds: &[Deed]) -> Result<Tip, Error> {
+    let mut session = Session::new(connection, schema);
+    let mut chain = Chain::after(chain_id, tip.lsn, tip.hash);
+    for deed in deeds {
+        for (record, body) in &deed.events {
+            chain.follow(record, body.as_ref());
+            if let Some(finding) = chain.findings.first() {
+                return Err(Error::Corrupt { place: finding.place.to_string(), what: finding.what.clone() });
+            }
+            session.append(record.entry(), body.as_ref())?;
+            let event = record.clone().into_event(schema, None)?;
+            for change in schema.project(&event)? {
+                session.apply(&change)?;
+            }
+            tip = Tip { lsn: record.lsn, hash: record.hash, ts: record.ts };
+        }
+        deed.cursors.iter().try_for_each(|(name, lsn)| session.advance(name, *lsn))?;
+        deed.drop_bodies.iter().try_for_each(|lsn| session.drop_body(*lsn))?;
+        deed.call.iter().try_for_each(|call| session.remember(call))?;
+    }
+    Ok(tip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use crate::schema::Schema;
+
+    fn back(folder: &std::path::Path) -> (Back, Core) {
+        let path = folder.join("store.db");
+        file::make(&path).unwrap();
+        let opened = file::open_writer(&path, 256).unwrap();
+        let schema = Schema::new(Vec::new()).unwrap();
+        let core = Core::new(schema, opened.chain_id, opened.epoch, Clock::system(), Tip::START);
+        (Back::new(opened.connection, Tip::START).unwrap(), core)
+    }
+
+    #[test]
+    fn the_settings_that_everything_relies_on_are_in_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = file::make(&folder.path().join("store.db"))
+            .and_then(|()| file::open_writer(&folder.path().join("store.db"), 256))
+            .unwrap();
+        let number = |connection: &Connection, name: &str| -> i64 {
+            connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+        };
+        assert_eq!(number(&opened.connection, "synchronous"), 2, "what the opening writes is synced");
+        let back = Back::new(opened.connection, Tip::START).unwrap();
+        let reader = file::open_reader(&folder.path().join("store.db"), 64).unwrap();
+
+        // 2 is FULL.
+        assert_eq!(number(&back.connection, "synchronous"), 2);
+        assert_eq!(number(&back.connection, "wal_autocheckpoint"), 0);
+        assert_eq!(number(&back.connection, "secure_delete"), 1);
+        assert_eq!(number(&back.connection, "fullfsync"), 1);
+        assert_eq!(number(&reader, "query_only"), 1);
+        assert!(reader.execute("DELETE FROM meta", []).is_err());
+        for connection in [&back.connection, &reader] {
+            let mapped: Option<i64> = connection.pragma_query_value(None, "mmap_size", |row| row.get(0)).ok();
+            assert_eq!(mapped.unwrap_or(0), 0);
+            assert_eq!(number(connection, "cell_size_check"), 1);
+        }
+        assert!(rusqlite::version_number() >= 3_051_003, "earlier ones can lose commits at a checkpoint");
+    }
+
+    #[test]
+    fn old_calls_are_purged_when_the_head_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut back, core) = back(folder.path());
+        let old = "INSERT INTO idempotency VALUES ('c', 'k', 'v', x'00', '', 1, 1, 5, 0)";
+        back.connection.execute(old, []).unwrap();
+        back.tip.lsn = 1;
+
+        back.note_head(&core).unwrap();
+
+        let left: i64 = back.connection.query_row("SELECT count(*) FROM idempotency", [], |row| row.get(0)).unwrap();
+        assert_eq!((left, back.checked), (0, 1));
+    }
+}

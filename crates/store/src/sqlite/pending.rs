@@ -1,0 +1,257 @@
+//! What is committed and not yet in SQLite: the batches in order, and what they make of the rows, for those who look.
+//!
+//! Two layers, so that commits go on while the older one is being written: the newer one is looked at first.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use protocol::event::Lsn;
+
+use crate::prepared::{Draft, Prepared};
+use crate::record::{Body, Record};
+use crate::schema::Schema;
+use crate::write::{Plan, Remembered};
+use crate::{Cell, Change, Error, Key, Row, Table};
+
+/// A batch that was decided.
+pub(super) struct Decided {
+    pub(super) batch: Prepared,
+    pub(super) plan: Box<Plan>,
+}
+
+/// What some batches make of what they touch.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layer {
+    tables: Images,
+    revs: HashMap<String, u64>,
+    calls: HashMap<(String, String), Remembered>,
+    cursors: HashMap<String, Lsn>,
+    drops_bodies: bool,
+}
+
+/// A row as batches leave it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Image {
+    /// Nothing where it was removed.
+    pub(super) row: Option<Row>,
+    /// The one change that made it of the row in SQLite: cheaper there than the whole row.
+    pub(super) change: Option<Change>,
+}
+
+/// Rows by table and key.
+pub(super) type Images = BTreeMap<&'static str, HashMap<Key, Image>>;
+
+// === impl Layer ===
+
+impl Layer {
+    /// The row, if it was touched: what it is now.
+    pub(super) fn row(&self, table: &Table, key: &[Cell]) -> Option<&Option<Row>> {
+        self.tables.get(table.name)?.get(key).map(|image| &image.row)
+    }
+
+    /// Puts newer images over these.
+    fn see(&mut self, images: Images) {
+        for (table, rows) in images {
+            let known = self.tables.entry(table).or_default();
+            for (key, image) in rows {
+                match known.entry(key) {
+                    Entry::Vacant(place) => drop(place.insert(image)),
+                    Entry::Occupied(mut place) => *place.get_mut() = Image { change: None, ..image },
+                }
+            }
+        }
+    }
+
+    /// All rows that were touched, table by table and by key.
+    pub(super) fn images(&self) -> impl Iterator<Item = (&'static str, &Key, &Image)> {
+        self.tables.iter().flat_map(|(table, rows)| {
+            let mut rows: Vec<_> = rows.iter().collect();
+            rows.sort_unstable_by_key(|(key, _)| *key);
+            rows.into_iter().map(|(key, image)| (*table, key, image))
+        })
+    }
+
+    /// Whether a row of the table was touched.
+    pub(super) fn touches(&self, table: &str) -> bool {
+        self.tables.contains_key(table)
+    }
+
+    pub(super) fn rev(&self, subject: &str) -> Option<u64> {
+        self.revs.get(subject).copied()
+    }
+
+    pub(super) fn call(&self, caller: &str, key: &str) -> Option<&Remembered> {
+        if self.calls.is_empty() {
+            return None;
+        }
+        self.calls.get(&(caller.to_owned(), key.to_owned()))
+    }
+
+    pub(super) fn cursor(&self, name: &str) -> Option<Lsn> {
+        self.cursors.get(name).copied()
+    }
+
+    /// Takes in what a batch makes.
+    pub(super) fn take(&mut self, decided: &Decided, images: Images) {
+        self.see(images);
+        for draft in &decided.batch.drafts {
+            self.revs.insert(draft.event.subject.clone(), draft.event.rev);
+        }
+        self.drops_bodies |= !decided.batch.drop_bodies.is_empty();
+        for (name, lsn) in &decided.batch.cursors {
+            let at = self.cursors.entry(name.clone()).or_default();
+            *at = (*at).max(*lsn);
+        }
+        if let Some(call) = &decided.plan.call {
+            self.calls.insert((call.caller.clone(), call.key.clone()), call.clone());
+        }
+    }
+
+    /// Puts a newer layer over this one.
+    fn cover(&mut self, newer: Self) {
+        self.see(newer.tables);
+        self.revs.extend(newer.revs);
+        self.calls.extend(newer.calls);
+        self.drops_bodies |= newer.drops_bodies;
+        for (name, lsn) in newer.cursors {
+            let at = self.cursors.entry(name).or_default();
+            *at = (*at).max(lsn);
+        }
+    }
+}
+
+/// An event, with its body if that is wanted.
+type Logged = (Record, Option<Body>);
+
+/// Batches that are being written to SQLite, and what they make.
+pub(super) struct Older {
+    pub(super) decided: Vec<Decided>,
+    pub(super) layer: Layer,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Pending {
+    newer: Layer,
+    /// What is being written to SQLite right now.
+    older: Option<Arc<Older>>,
+    queue: Vec<Decided>,
+    bytes: usize,
+    /// The last event that is in SQLite.
+    settled: Lsn,
+    /// Whether the settler sleeps until there is something.
+    pub(super) is_asleep: bool,
+    /// How often something came in: who sees the same number again knows that nothing did.
+    pub(super) count: u64,
+    pub(super) is_closing: bool,
+}
+
+// === impl Pending ===
+
+impl Pending {
+    pub(super) fn after(settled: Lsn) -> Self {
+        Self { settled, ..Self::default() }
+    }
+
+    /// Asks the newest layer that knows.
+    pub(super) fn find<'a, T>(&'a self, ask: impl Fn(&'a Layer) -> Option<T>) -> Option<T> {
+        ask(&self.newer).or_else(|| self.older.as_deref().and_then(|older| ask(&older.layer)))
+    }
+
+    pub(super) fn touches(&self, table: &str) -> bool {
+        self.newer.touches(table) || self.older.as_deref().is_some_and(|older| older.layer.touches(table))
+    }
+
+    /// Whether SQLite has everything up to an event as it is now.
+    pub(super) fn has_settled(&self, lsn: Lsn) -> bool {
+        lsn <= self.settled && self.find(|layer| layer.drops_bodies.then_some(())).is_none()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.older.is_none()
+    }
+
+    /// Batches that wait, and their bytes.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.queue.len(), self.bytes)
+    }
+
+    /// Takes in batches that are committed, with what they make.
+    pub(super) fn add(&mut self, decided: Vec<Decided>, layer: Layer) {
+        self.newer.cover(layer);
+        self.bytes += decided.iter().map(|one| one.batch.bytes).sum::<usize>();
+        self.queue.extend(decided);
+        self.count += 1;
+    }
+
+    /// The events after one that SQLite may lack, at most so many, with the last one that it has; nothing when some body is
+    /// about to go.
+    pub(super) fn events(&self, from: Lsn, most: usize, bodies: bool) -> Option<(Vec<Logged>, Lsn)> {
+        if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
+            return None;
+        }
+        let from = from.max(self.settled);
+        let older = self.older.iter().flat_map(|older| &older.decided);
+        let drafts = older.chain(&self.queue).flat_map(|one| &one.batch.drafts);
+        let events = drafts.filter(|draft| draft.event.lsn > from).take(most);
+        let body = |draft: &Draft| draft.body.as_ref().filter(|_| bodies).cloned();
+        Some((events.map(|draft| (draft.entry().to_record(), body(draft))).collect(), self.settled))
+    }
+
+    /// Gives what is to be written to SQLite; it stays visible meanwhile. Nothing when there is nothing.
+    pub(super) fn begin(&mut self) -> Option<Arc<Older>> {
+        if self.queue.is_empty() || self.older.is_some() {
+            return None;
+        }
+        self.bytes = 0;
+        let (decided, layer) = (std::mem::take(&mut self.queue), std::mem::take(&mut self.newer));
+        let older = Arc::new(Older { decided, layer });
+        self.older = Some(Arc::clone(&older));
+        Some(older)
+    }
+
+    /// It is written.
+    pub(super) fn done(&mut self, upto: Lsn) {
+        self.older = None;
+        self.settled = self.settled.max(upto);
+    }
+
+    /// It could not be written, and waits again before what came in meanwhile. Nobody else may hold it any more.
+    pub(super) fn failed(&mut self) {
+        let Some(Older { decided, mut layer }) = self.older.take().and_then(Arc::into_inner) else { return };
+        layer.cover(std::mem::take(&mut self.newer));
+        self.newer = layer;
+        self.bytes += decided.iter().map(|one| one.batch.bytes).sum::<usize>();
+        self.queue.splice(0..0, decided);
+    }
+}
+
+/// What changes make of rows, one after the other; `now` gives a row as it is before them.
+pub(super) fn images(
+    changes: Vec<Change>,
+    schema: &Schema,
+    mut now: impl FnMut(&'static Table, &[Cell]) -> Result<Option<Row>, Error>,
+) -> Result<Images, Error> {
+    let mut images = Images::new();
+    for change in changes {
+        let table = schema.table(change.table())?;
+        let rows = images.entry(table.name).or_default();
+        match rows.entry(change.key(table)) {
+            Entry::Occupied(mut image) => {
+                let image = image.get_mut();
+                change.make(table, &mut image.row);
+                image.change = None;
+            }
+            Entry::Vacant(place) if change.is_relative() => {
+                let mut row = now(table, place.key())?;
+                change.make(table, &mut row);
+                place.insert(Image { row, change: Some(change) });
+            }
+            Entry::Vacant(place) => {
+                place.insert(Image { row: change.into_row(table), change: None });
+            }
+        }
+    }
+    Ok(images)
+}

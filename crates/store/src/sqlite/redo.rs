@@ -1,0 +1,231 @@
+//! The redo log, in `<db>.redo`: what was answered and is not yet safe in the database.
+//!
+//! A commit is one frame in this file, with one sync where the batch asks for it. The rows follow in SQLite, many commits in
+//! one transaction. An opening writes anew what SQLite lacks. Once SQLite has everything and has synced
+//! it, the file begins anew in place: it has its length by then, and a write in place is the least that a disk can be asked for.
+//!
+//! ```text
+//! frame = magic (4) | length (4) | generation (8) | number (8) | sum of the frame before (8) | payload | sum (8)
+//! ```
+//!
+//! All numbers are little-endian. A sum is the beginning of a SHA-256 over the chain's id and everything before it in the
+//! frame. A frame counts when its sum is right and it continues the one before: a torn one ends the log, and what
+//! was there before the file began anew never continues it, because a generation is random.
+
+mod frame;
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use protocol::event::Lsn;
+
+pub(super) use self::frame::{Deed, Pieces};
+use crate::Error;
+use crate::ear::{Ear, Heard};
+use crate::prepared::Prepared;
+use crate::record::Record;
+use crate::write::Plan;
+
+/// Bytes of zeros that are put behind the end at once: a file that grows costs a second trip to the disk, for its size.
+const STEP: u64 = 512 << 10;
+
+/// Bytes that a group of commits may need before there is time to make room again.
+const MARGIN: u64 = 64 << 10;
+
+/// Bytes at which everything is moved into the database, so that the file can begin anew (8 MiB): an opening after a kill reads all of it.
+const LARGE: u64 = 8 << 20;
+
+/// Most bytes of a frame: its length has four.
+const MAX_FRAME: usize = 1 << 30;
+
+/// Bytes that SQLite may need for one batch besides its texts: the pages of every tree that it touches.
+const PAGES: u64 = 64 << 10;
+
+/// The open file.
+pub(super) struct Redo {
+    path: PathBuf,
+    file: File,
+    ear: Option<Arc<dyn Ear>>,
+    pieces: Pieces,
+    /// Where the next frame goes.
+    end: u64,
+    /// How long the file is known to be.
+    length: u64,
+    buffer: Vec<u8>,
+}
+
+// === impl Redo ===
+
+impl Redo {
+    /// Opens the file or makes it. What is in it must have been taken into the database before.
+    pub(super) fn begin(database: &Path, chain_id: &str, ear: Option<Arc<dyn Ear>>) -> Result<Self, Error> {
+        let path = path_of(database);
+        let failed = |error| Error::io(format!("could not open {}", path.display()), error);
+        if let Some(ear) = &ear {
+            ear.before(&path, Heard::Open).map_err(failed)?;
+        }
+        let mut open = OpenOptions::new();
+        open.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = open.open(&path).map_err(failed)?;
+        // Its name must be on the disk before anything in it is relied on.
+        File::open(super::file::folder_of(&path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let pieces = Pieces::begin(chain_id)?;
+        let mut redo = Self { path: path.clone(), file, ear, pieces, end: 0, length, buffer: Vec::new() };
+        redo.cut()?;
+        Ok(redo)
+    }
+
+    /// Writes decided batches as one frame. After an error nothing of it counts, unless that is [`Error::Fatal`].
+    pub(super) fn append<'a>(&mut self, group: impl Iterator<Item = (&'a Prepared, &'a Plan)>) -> Result<(), Error> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.pieces.frame(&mut buffer, group);
+        let done = if buffer.len() > MAX_FRAME {
+            let what = "what is committed at once".to_owned();
+            Err(Error::TooLarge { what, size: buffer.len(), limit: MAX_FRAME })
+        } else {
+            self.write(&buffer)
+        };
+        if done.is_ok() {
+            self.end += buffer.len() as u64;
+            self.length = self.length.max(self.end);
+            self.pieces.next(&buffer);
+        }
+        buffer.clear();
+        // One large batch must not keep its memory for good.
+        buffer.shrink_to(STEP as usize);
+        self.buffer = buffer;
+        done
+    }
+
+    fn write(&self, data: &[u8]) -> Result<(), Error> {
+        let what = Heard::Write { offset: self.end, data };
+        self.heard(what, || self.file.write_all_at(data, self.end))
+    }
+
+    /// Puts everything that was written on the disk.
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        self.heard(Heard::Sync, || sync(&self.file))
+    }
+
+    /// Whether so much lies in it that it should begin anew.
+    pub(super) fn is_large(&self) -> bool {
+        self.end >= LARGE
+    }
+
+    /// Begins anew: everything in it is safe in the database.
+    pub(super) fn restart(&mut self) -> Result<(), Error> {
+        self.pieces.restart()?;
+        self.end = 0;
+        Ok(())
+    }
+
+    /// Begins anew without a trace of what was in it.
+    pub(super) fn cut(&mut self) -> Result<(), Error> {
+        self.restart()?;
+        if self.length > 0 {
+            self.heard(Heard::Resize { length: 0 }, || self.file.set_len(0))?;
+            self.length = 0;
+        }
+        Ok(())
+    }
+
+    /// Gives up what is kept for the next frame.
+    pub(super) fn shrink(&mut self) {
+        self.buffer = Vec::new();
+    }
+
+    /// Makes room behind the end. Without it the log works, only slower: trouble with the disk is met by the next commit.
+    pub(super) fn make_room(&mut self, batches: usize, bytes: usize) {
+        let is_enough = self.end == 0 || self.end + MARGIN <= self.length;
+        if is_enough || self.free() < 4 * STEP + needed(batches, bytes) {
+            return;
+        }
+        let length = self.length + STEP;
+        let grown = self.heard(Heard::Resize { length }, || {
+            let zeros = vec![0; STEP as usize];
+            self.file.write_all_at(&zeros, self.length)
+        });
+        match grown {
+            Ok(()) => self.length = length,
+            Err(error) => tracing::debug!(%error, "no room was made for the redo log"),
+        }
+    }
+
+    /// Whether the disk has room for so many batches of so many bytes, here and in the database.
+    pub(super) fn has_room(&self, batches: usize, bytes: usize) -> bool {
+        self.free() >= needed(batches, bytes)
+    }
+
+    /// Bytes that the disk has left.
+    fn free(&self) -> u64 {
+        rustix::fs::fstatvfs(&self.file).map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    fn heard(&self, what: Heard<'_>, work: impl FnOnce() -> std::io::Result<()>) -> Result<(), Error> {
+        let before = self.ear.as_ref().map_or(Ok(()), |ear| ear.before(&self.path, what));
+        before.and_then(|()| work()).map_err(|error| translate(&error))?;
+        if let Some(ear) = &self.ear {
+            ear.after(&self.path, what);
+        }
+        Ok(())
+    }
+}
+
+fn needed(batches: usize, bytes: usize) -> u64 {
+    (batches as u64).saturating_mul(PAGES).saturating_add(4 * bytes as u64)
+}
+
+/// A full disk refuses; on a broken one nobody knows what is there.
+fn translate(error: &std::io::Error) -> Error {
+    if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        return Error::DiskFull;
+    }
+    Error::Fatal(format!("the redo log: {error}"))
+}
+
+#[cfg(target_vendor = "apple")]
+fn sync(file: &File) -> std::io::Result<()> {
+    // Flushes the drive too.
+    file.sync_all()
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn sync(file: &File) -> std::io::Result<()> {
+    file.sync_data()
+}
+
+/// `<db>.redo`.
+pub(super) fn path_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(".redo");
+    PathBuf::from(name)
+}
+
+/// What was written since the file began anew, batch by batch.
+pub(super) fn read(database: &Path, chain_id: &str) -> Result<Vec<Deed>, Error> {
+    let path = path_of(database);
+    let mut bytes = Vec::new();
+    match File::open(&path) {
+        Ok(mut file) => {
+            let read = file.read_to_end(&mut bytes);
+            read.map_err(|error| Error::io(format!("could not read {}", path.display()), error))?;
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(Error::io(format!("could not open {}", path.display()), error)),
+    }
+    frame::deeds(&bytes, chain_id).map_err(|what| Error::Corrupt { place: path.display().to_string(), what })
+}
+
+/// An event that is in it.
+pub(super) fn find(deeds: &[Deed], lsn: Lsn) -> Option<&Record> {
+    deeds.iter().flat_map(|deed| &deed.events).map(|(record, _)| record).find(|record| record.lsn == lsn)
+}
+
+/// The last event that is in it, or a head behind all of them.
+pub(super) fn last(deeds: &[Deed], head: Lsn) -> Lsn {
+    deeds.iter().flat_map(|deed| &deed.events).map(|(record, _)| record.lsn).fold(head, Lsn::max)
+}
