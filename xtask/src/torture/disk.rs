@@ -3,6 +3,10 @@
 //! What was synced is there. Of what was written since, every sector of 512 bytes holds what it held at some moment
 //! since the last sync of its file, whatever the other sectors hold: writes are dropped, torn and reordered. The size of
 //! a file is such a value, too.
+//!
+//! A cut of a file, or its deletion, is no write of nothing: a file system takes it as a whole, in the order in which cuts
+//! came, and what is written later gets other room on the disk. So a sector that was cut off holds what was there before,
+//! with all of the file, or only what came after, never some of both.
 
 use std::fs;
 use std::path::Path;
@@ -78,7 +82,7 @@ impl Disk {
             Some(Op::Sync(file)) if obeys_sync => {
                 let all = |_: usize| usize::MAX;
                 let held = self.held_mut(*file);
-                held.synced = held.image(ops, &all, usize::MAX);
+                held.synced = held.image(ops, &all, usize::MAX, usize::MAX);
                 held.since.clear();
             }
             Some(Op::Note(_)) => self.notes.push(at),
@@ -107,24 +111,31 @@ impl Disk {
         let held = &self.files[file as usize];
         let last = self.files.iter().filter_map(|held| held.since.last()).max().copied().unwrap_or(0);
         let is_of = |at: usize| held.since.binary_search(&at).is_ok();
+        let whole = |_: usize| usize::MAX;
         match cut {
-            Cut::Nothing => held.image(ops, &|_| usize::MAX, usize::MAX),
+            Cut::Nothing => held.image(ops, &whole, usize::MAX, usize::MAX),
             Cut::Everything => held.synced.clone(),
             Cut::Torn { sector, has_front } if is_of(last) => {
                 let first = ops.get(last).and_then(range).map_or(0, |(from, _)| from / SECTOR);
                 let is_there = |at: usize| (at >= first) && ((at - first < sector) == has_front);
-                held.image(ops, &|at| if is_there(at) { usize::MAX } else { last }, usize::MAX)
+                held.image(ops, &|at| if is_there(at) { usize::MAX } else { last }, usize::MAX, usize::MAX)
             }
-            Cut::Torn { .. } => held.image(ops, &|_| usize::MAX, usize::MAX),
+            Cut::Torn { .. } => held.image(ops, &whole, usize::MAX, usize::MAX),
             Cut::Without(at) => {
                 let touched = ops.get(at).filter(|_| is_of(at)).and_then(range);
-                let is_touched = |sector: usize| touches(touched, sector);
-                held.image(ops, &|sector| if is_touched(sector) { at } else { usize::MAX }, usize::MAX)
+                let is_cut = touched.is_some() && matches!(ops.get(at), Some(Op::Truncate { .. }));
+                let cuts_until = if is_cut { at } else { usize::MAX };
+                held.image(
+                    ops,
+                    &|sector| if touches(touched, sector) { at } else { usize::MAX },
+                    usize::MAX,
+                    cuts_until,
+                )
             }
             Cut::Only(at) => {
                 let touched = ops.get(at).filter(|_| is_of(at)).and_then(range);
-                let until = |sector| if touches(touched, sector) { at + 1 } else { 0 };
-                held.image(ops, &until, if is_of(at) { at + 1 } else { 0 })
+                let until = if is_of(at) { at + 1 } else { 0 };
+                held.image(ops, &|sector| if touches(touched, sector) { until } else { 0 }, until, until)
             }
             Cut::Shuffled(seed) => held.shuffled(ops, seed ^ file as u64, 1),
             Cut::Blocks(seed) => held.shuffled(ops, seed ^ file as u64, BLOCK / SECTOR),
@@ -152,8 +163,19 @@ impl Disk {
 // === impl Held ===
 
 impl Held {
-    /// The contents when each sector holds what it held before the operation that `until` gives for it.
-    fn image(&self, ops: &[Op], until: &dyn Fn(usize) -> usize, size_until: usize) -> Vec<u8> {
+    /// The contents when each sector holds what it held before the operation that `until` gives for it, the size is what
+    /// it was before `size_until`, and the cuts before `cuts_until` have happened.
+    fn image(&self, ops: &[Op], until: &dyn Fn(usize) -> usize, size_until: usize, cuts_until: usize) -> Vec<u8> {
+        let cuts = self.cuts(ops);
+        // Between the last cut that has happened and the first that has not, of those that took the sector along.
+        let legal = |sector: usize, wanted: usize| {
+            let took = || cuts.iter().filter(|(_, size)| *size <= sector.saturating_mul(SECTOR));
+            let first = took().map(|(at, _)| at + 1).filter(|at| *at <= cuts_until).max().unwrap_or(0);
+            let end = took().map(|(at, _)| *at).find(|at| *at >= cuts_until).unwrap_or(usize::MAX);
+            wanted.min(end).max(first)
+        };
+        let until = |sector: usize| legal(sector, until(sector));
+        let size_until = legal(usize::MAX, size_until);
         let mut bytes = self.synced.clone();
         let mut size = bytes.len();
         for at in &self.since {
@@ -174,6 +196,25 @@ impl Held {
         bytes
     }
 
+    /// When it was cut since the last sync, and to how many bytes.
+    fn cuts(&self, ops: &[Op]) -> Vec<(usize, usize)> {
+        let mut size = self.synced.len();
+        let mut cuts = Vec::new();
+        for at in &self.since {
+            match ops.get(*at) {
+                Some(Op::Write { offset, data, .. }) => size = size.max(offset + data.len()),
+                Some(Op::Truncate { size: to, .. }) => {
+                    if *to < size {
+                        cuts.push((*at, *to));
+                    }
+                    size = *to;
+                }
+                Some(Op::Sync(_) | Op::Note(_) | Op::Opened(_) | Op::Acked(_)) | None => {}
+            }
+        }
+        cuts
+    }
+
     /// Every run of `run` sectors holds what it held at a moment of its own.
     fn shuffled(&self, ops: &[Op], seed: u64, run: usize) -> Vec<u8> {
         let moment = |number: u64| {
@@ -181,7 +222,7 @@ impl Held {
                 Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
             chosen.checked_sub(1).and_then(|at| self.since.get(at)).map_or(0, |at| at + 1)
         };
-        self.image(ops, &|sector| moment((sector / run) as u64), moment(u64::MAX))
+        self.image(ops, &|sector| moment((sector / run) as u64), moment(u64::MAX), moment(u64::MAX - 1))
     }
 }
 
@@ -281,6 +322,35 @@ mod tests {
 
         assert_eq!(image(true), [vec![2; 512], vec![1; 512]].concat());
         assert_eq!(image(false), [vec![1; 512], vec![2; 512]].concat());
+    }
+
+    #[test]
+    fn a_file_is_cut_as_a_whole() {
+        let cut = |size| Op::Truncate { file: File::Db, size };
+        let ops = [write(0, 1, 2048), Op::Sync(File::Db), cut(0), write(0, 2, 1024)];
+        let image = |cut| disk(&ops).image(&ops, cut).files[0].clone();
+        let mut seen = std::collections::BTreeSet::new();
+
+        for seed in 0..200 {
+            seen.insert(image(Cut::Shuffled(seed)));
+        }
+
+        let new = |sectors: [u8; 2]| sectors.map(|byte| vec![byte; 512]).concat();
+        let legal = [vec![1; 2048], vec![], new([0, 0]), new([0, 2]), new([2, 0]), new([2, 2])];
+        assert_eq!(seen, legal.into_iter().collect());
+        assert_eq!(image(Cut::Without(2)), vec![1; 2048]);
+        assert_eq!(image(Cut::Only(2)), Vec::<u8>::new());
+        assert_eq!(image(Cut::Only(3)), vec![2; 1024]);
+    }
+
+    #[test]
+    fn what_stays_of_a_file_that_is_cut_may_be_older_or_newer() {
+        let cut = |size| Op::Truncate { file: File::Db, size };
+        let ops = [write(0, 1, 2048), Op::Sync(File::Db), cut(1024), write(0, 2, 512)];
+        let image = |cut| disk(&ops).image(&ops, cut).files[0].clone();
+
+        assert_eq!(image(Cut::Without(2)), [vec![2; 512], vec![1; 1536]].concat());
+        assert_eq!(image(Cut::Without(3)), vec![1; 1024]);
     }
 
     #[test]
