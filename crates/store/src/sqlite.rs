@@ -5,7 +5,7 @@
 //! commit ──▶ front: decide ──▶ redo log, synced ──▶ answer        (whoever holds the front is the writer)
 //!                 ▲                 │ committed, not yet in SQLite: `pending`
 //!                 │ looks at        ▼
-//! reads ─────▶ pending, then    back: SQLite, many commits in one transaction
+//! reads ─────▶ pending, then    back: SQLite, many commits in one transaction, synced by checkpoints only
 //! ```
 //!
 //! A single caller is the writer itself, on its own thread; callers that meet wait in a queue, and a thread writes them group by

@@ -95,6 +95,7 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
             "sent": verdict.sent, "acked": verdict.acked, "retried": verdict.retried, "redelivered": verdict.redelivered,
             "leases": verdict.leases, "events": verdict.events,
             "lost": 0, "doubled": 0, "out_of_order": 0, "phantoms": 0,
+            "cold_ms": cold.as_millis(), "restart_p99_ms": p99.as_millis(),
             "restart_p99_over_cold": (p99.as_secs_f64() / cold.as_secs_f64() * 100.0).round() / 100.0,
         })
     );

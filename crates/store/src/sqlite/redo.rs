@@ -1,7 +1,7 @@
 //! The redo log, in `<db>.redo`: what was answered and is not yet safe in the database.
 //!
 //! A commit is one frame in this file, with one sync where the batch asks for it. The rows follow in SQLite, many commits in
-//! one transaction. An opening writes anew what SQLite lacks. Once SQLite has everything and has synced
+//! one transaction that syncs nothing. An opening writes anew what SQLite lacks. Once SQLite has everything and has synced
 //! it, the file begins anew in place: it has its length by then, and a write in place is the least that a disk can be asked for.
 //!
 //! ```text
@@ -35,7 +35,8 @@ const STEP: u64 = 512 << 10;
 /// Bytes that a group of commits may need before there is time to make room again.
 const MARGIN: u64 = 64 << 10;
 
-/// Bytes at which everything is moved into the database, so that the file can begin anew (8 MiB): an opening after a kill reads all of it.
+/// Bytes at which everything is moved into the database, so that the file can begin anew (8 MiB): an opening after a kill
+/// reads all of it.
 const LARGE: u64 = 8 << 20;
 
 /// Most bytes of a frame: its length has four.
