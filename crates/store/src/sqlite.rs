@@ -108,7 +108,7 @@ impl Sqlite {
         // All that the redo log has is in SQLite now, which has synced every commit so far.
         let redo = Redo::begin(path, &opened.chain_id, config.ear.clone())?;
         let note = Note::begin(path, &tip)?;
-        let cache_kib = (config.cache_kib / 8).max(64);
+        let cache_kib = (config.cache_kib / 32).max(64);
         let readers = Readers::open(path, cache_kib)?;
         let core = Arc::new(Core::new(schema, opened.chain_id, opened.epoch, config.clock.clone(), tip));
         let scanner = Scanner::start(Arc::clone(&core), readers.separate()?, file::checked(&connection)?)?;
@@ -182,10 +182,7 @@ impl Sqlite {
     /// One row by its key.
     pub(crate) fn row(&self, core: &Core, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
         core.alive()?;
-        match self.inner.recent(|layer| layer.row(table, key).cloned()) {
-            Some(row) => Ok(row),
-            None => self.read(core, |session| session.read_row(table, key)),
-        }
+        self.inner.look(table, key, Row::clone, |key| self.read(core, |session| session.read_row(table, key)))
     }
 
     /// The revision of a subject.
@@ -372,6 +369,27 @@ impl Inner {
         lock(&self.pending).find(ask)
     }
 
+    /// Something about a row, if there is one: of what is pending or known, else of SQLite, which `read` asks.
+    fn look<T>(
+        &self,
+        table: &'static Table,
+        key: &[Cell],
+        look: impl Fn(&Row) -> T,
+        read: impl FnOnce(&[Cell]) -> Result<Option<Row>, Error>,
+    ) -> Result<Option<T>, Error> {
+        let count = {
+            let pending = lock(&self.pending);
+            if let Some(row) = pending.row(table, key) {
+                return Ok(row.map(look));
+            }
+            pending.count
+        };
+        let Some(row) = read(key)? else { return Ok(None) };
+        let found = look(&row);
+        lock(&self.pending).saw(count, table.name, key, row);
+        Ok(Some(found))
+    }
+
     /// Gives SQLite everything that is committed.
     fn settle(&self) -> Result<(), Error> {
         self.core.alive()?;
@@ -464,6 +482,7 @@ impl Inner {
         self.checkpoint_with(&mut front, &mut back, mode)?;
         front.shrink();
         back.shrink();
+        lock(&self.pending).shrink();
         self.readers.shrink();
         Ok(())
     }

@@ -56,6 +56,7 @@ impl Front {
     /// Gives up what is cached.
     pub(super) fn shrink(&mut self) {
         super::back::shrink(&self.base);
+        self.revs = HashMap::new();
         self.redo.shrink();
     }
 
@@ -87,7 +88,7 @@ impl Front {
                 Verdict::Answer(answer) => Ok(Err(answer)),
                 Verdict::Write(mut plan) => {
                     let changes = std::mem::take(&mut plan.changes);
-                    let images = images(changes, &inner.core.schema, |table, key| sight.row(table, key))?;
+                    let images = images(changes, &inner.core.schema, |table, key| sight.look(table, key, Row::clone))?;
                     batch.lean();
                     Ok(Ok((plan, images)))
                 }
@@ -193,10 +194,11 @@ impl Sight<'_> {
         ask(self.layer).or_else(|| lock(&self.inner.pending).find(ask))
     }
 
-    fn row(&self, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
-        match self.recent(|layer| layer.row(table, key).cloned()) {
-            Some(row) => Ok(row),
-            None => self.base.read_row(table, key),
+    /// Something about a row, if there is one.
+    fn look<T>(&self, table: &'static Table, key: &[Cell], look: impl Fn(&Row) -> T) -> Result<Option<T>, Error> {
+        match self.layer.row(table, key) {
+            Some(row) => Ok(row.as_ref().map(look)),
+            None => self.inner.look(table, key, look, |key| self.base.read_row(table, key)),
         }
     }
 
@@ -220,18 +222,11 @@ impl View for Sight<'_> {
     }
 
     fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
-        match self.recent(|layer| layer.row(table, key).map(Option::is_some)) {
-            Some(has) => Ok(has),
-            None => self.base.has_row(table, key),
-        }
+        Ok(self.look(table, key, |_| ())?.is_some())
     }
 
     fn cell(&mut self, table: &'static Table, key: &[Cell], column: &'static str) -> Result<Option<Cell>, Error> {
-        let known = |row: &Option<Row>| row.as_ref().map(|row| row.get(column).clone());
-        match self.recent(|layer| layer.row(table, key).map(known)) {
-            Some(cell) => Ok(cell),
-            None => self.base.read_cell(table, key, column),
-        }
+        self.look(table, key, |row| row.get(column).clone())
     }
 
     fn rows(&mut self, query: &Query) -> Result<Vec<Row>, Error> {

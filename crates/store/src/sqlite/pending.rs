@@ -14,6 +14,9 @@ use crate::schema::Schema;
 use crate::write::{Plan, Remembered};
 use crate::{Cell, Change, Error, Key, Row, Table};
 
+/// Most rows that are remembered; beyond that all are forgotten.
+const MAX_ROWS: usize = 1024;
+
 /// A batch that was decided.
 pub(super) struct Decided {
     pub(super) batch: Prepared,
@@ -70,6 +73,11 @@ impl Layer {
             rows.sort_unstable_by_key(|(key, _)| *key);
             rows.into_iter().map(|(key, image)| (*table, key, image))
         })
+    }
+
+    /// The keys of all rows that were touched.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Key)> {
+        self.tables.iter().flat_map(|(table, rows)| rows.keys().map(|key| (*table, key)))
     }
 
     /// Whether a row of the table was touched.
@@ -130,9 +138,17 @@ pub(super) struct Older {
     pub(super) layer: Layer,
 }
 
+/// Rows that were read from SQLite and have not changed since: it would read their pages anew after each of its transactions.
+#[derive(Default)]
+struct Seen {
+    rows: HashMap<&'static str, HashMap<Key, Row>>,
+    count: usize,
+}
+
 /// See the module.
 #[derive(Default)]
 pub(super) struct Pending {
+    seen: Seen,
     newer: Layer,
     /// What is being written to SQLite right now.
     older: Option<Arc<Older>>,
@@ -147,6 +163,26 @@ pub(super) struct Pending {
     pub(super) is_closing: bool,
 }
 
+// === impl Seen ===
+
+impl Seen {
+    fn find(&self, table: &str, key: &[Cell]) -> Option<&Row> {
+        self.rows.get(table)?.get(key)
+    }
+
+    fn keep(&mut self, table: &'static str, key: &[Cell], row: Row) {
+        if self.count >= MAX_ROWS {
+            *self = Self::default();
+        }
+        self.count += usize::from(self.rows.entry(table).or_default().insert(key.to_vec(), row).is_none());
+    }
+
+    fn forget(&mut self, table: &str, key: &[Cell]) {
+        let gone = self.rows.get_mut(table).and_then(|rows| rows.remove(key));
+        self.count -= usize::from(gone.is_some());
+    }
+}
+
 // === impl Pending ===
 
 impl Pending {
@@ -157,6 +193,24 @@ impl Pending {
     /// Asks the newest layer that knows.
     pub(super) fn find<'a, T>(&'a self, ask: impl Fn(&'a Layer) -> Option<T>) -> Option<T> {
         ask(&self.newer).or_else(|| self.older.as_deref().and_then(|older| ask(&older.layer)))
+    }
+
+    /// A row, if that is known: what it is now.
+    pub(super) fn row(&self, table: &Table, key: &[Cell]) -> Option<Option<&Row>> {
+        self.find(|layer| layer.row(table, key).map(Option::as_ref))
+            .or_else(|| self.seen.find(table.name, key).map(Some))
+    }
+
+    /// Takes note of a row that was read when `count` was what it is now.
+    pub(super) fn saw(&mut self, count: u64, table: &'static str, key: &[Cell], row: Row) {
+        if self.count == count {
+            self.seen.keep(table, key, row);
+        }
+    }
+
+    /// Forgets the rows that were read.
+    pub(super) fn shrink(&mut self) {
+        self.seen = Seen::default();
     }
 
     pub(super) fn touches(&self, table: &str) -> bool {
@@ -179,6 +233,7 @@ impl Pending {
 
     /// Takes in batches that are committed, with what they make.
     pub(super) fn add(&mut self, decided: Vec<Decided>, layer: Layer) {
+        layer.keys().for_each(|(table, key)| self.seen.forget(table, key));
         self.newer.cover(layer);
         self.bytes += decided.iter().map(|one| one.batch.bytes).sum::<usize>();
         self.queue.extend(decided);
@@ -254,4 +309,63 @@ pub(super) fn images(
         }
     }
     Ok(images)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Column;
+
+    static TABLE: Table =
+        Table { name: "agents", columns: &[Column::text("name")], key: &["name"], indexes: &[], sparse: &[] };
+
+    fn row(name: &str) -> Row {
+        Row::from_iter([("name", Cell::from(name))])
+    }
+
+    fn layer(name: &str) -> Layer {
+        let image = Image { row: Some(row("changed")), change: None };
+        let mut layer = Layer::default();
+        layer.see(Images::from([(TABLE.name, HashMap::from([(vec![Cell::from(name)], image)]))]));
+        layer
+    }
+
+    #[test]
+    fn a_row_that_was_read_is_known_until_a_commit_touches_it() {
+        let mut pending = Pending::default();
+        let key = [Cell::from("ann")];
+        pending.saw(0, TABLE.name, &key, row("ann"));
+        assert_eq!(pending.row(&TABLE, &key), Some(Some(&row("ann"))));
+
+        pending.add(Vec::new(), layer("bob"));
+        assert_eq!(pending.row(&TABLE, &key), Some(Some(&row("ann"))));
+
+        pending.add(Vec::new(), layer("ann"));
+        pending.newer = Layer::default();
+        assert_eq!(pending.row(&TABLE, &key), None);
+    }
+
+    #[test]
+    fn a_row_that_was_read_before_a_commit_is_not_taken_for_what_it_is_after_it() {
+        let mut pending = Pending::default();
+        let key = [Cell::from("ann")];
+        let count = pending.count;
+        pending.add(Vec::new(), layer("ann"));
+        pending.newer = Layer::default();
+
+        pending.saw(count, TABLE.name, &key, row("ann"));
+
+        assert_eq!(pending.row(&TABLE, &key), None);
+    }
+
+    #[test]
+    fn what_was_read_is_bounded() {
+        let mut pending = Pending::default();
+        for number in 0..10 * MAX_ROWS {
+            pending.saw(0, TABLE.name, &[Cell::from(number as i64)], row("ann"));
+        }
+
+        assert!(pending.seen.count <= MAX_ROWS);
+        assert_eq!(pending.seen.count, pending.seen.rows[TABLE.name].len());
+    }
 }

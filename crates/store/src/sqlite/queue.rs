@@ -22,7 +22,7 @@ const MAX_GROUP: usize = 512;
 const MAX_BYTES: usize = 32 << 20;
 
 /// Batches and bytes that may wait for SQLite; beyond that commits wait until some are written.
-const MOST: (usize, usize) = (1_024, 1 << 20);
+const MOST: (usize, usize) = (4_096, 4 << 20);
 
 /// How long a commit may take on the thread of its caller, which may be one of a runtime; when it takes longer, the next ones queue.
 const SLOW: Duration = Duration::from_millis(20);

@@ -124,7 +124,6 @@ pub(crate) struct Statements {
     /// The test for a key, whose cells are the first parameters.
     pub(super) key_is: String,
     pub(super) get: String,
-    pub(super) has: String,
     pub(super) put: String,
     pub(super) delete: String,
     /// Changes of some columns, as they were first asked for; there are as many as projectors know.
@@ -159,7 +158,6 @@ impl Statements {
         let places = (1..=names.len()).map(|at| format!("?{at}")).collect::<Vec<_>>().join(", ");
         Self {
             get: format!("SELECT {columns} FROM \"{name}\" WHERE {key_is}"),
-            has: format!("SELECT 1 FROM \"{name}\" WHERE {key_is}"),
             put: format!("INSERT OR REPLACE INTO \"{name}\" ({columns}) VALUES ({places})"),
             delete: format!("DELETE FROM \"{name}\" WHERE {key_is}"),
             names,

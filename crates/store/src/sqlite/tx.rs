@@ -39,18 +39,6 @@ impl<'a> Session<'a> {
         statement.query_row(params_from_iter(key), |row| statements.row(row)).optional().map_err(db)
     }
 
-    pub(super) fn has_row(&self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
-        let mut statement = self.connection.prepare_cached(&self.schema.statements(table)?.has).map_err(db)?;
-        statement.exists(params_from_iter(key)).map_err(db)
-    }
-
-    pub(super) fn read_cell(&self, table: &Table, key: &[Cell], column: &str) -> Result<Option<Cell>, Error> {
-        let statements = self.schema.statements(table)?;
-        let sql = format!("SELECT \"{column}\" FROM \"{}\" WHERE {}", table.name, statements.key_is);
-        let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
-        statement.query_row(params_from_iter(key), |row| sql::cell(row.get_ref(0)?, 0)).optional().map_err(db)
-    }
-
     pub(super) fn read_rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
         let table = self.schema.table(query.table)?;
         let statements = self.schema.statements(table)?;
