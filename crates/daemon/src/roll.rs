@@ -14,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 /// How often it is looked at: as often as the protocol's terminals give a sign of life.
 const LOOK: Duration = Duration::from_secs(60);
 
+/// How often it is looked whether the time of day has jumped.
+const TICK: Duration = Duration::from_secs(1);
+
 /// Looks at the start, when the crew changes and from time to time, until the daemon ends.
 pub(crate) async fn keep(
     store: Store,
@@ -22,13 +25,20 @@ pub(crate) async fn keep(
     stop: CancellationToken,
 ) {
     let mut look = tokio::time::interval(LOOK);
-    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut tick = tokio::time::interval(TICK);
+    for interval in [&mut look, &mut tick] {
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    }
     loop {
         tokio::select! {
             biased;
             // Runs that end with the daemon keep their workers.
             () = stop.cancelled() => return,
             _ = look.tick() => call(&store, &leases).await,
+            _ = tick.tick() => {
+                follow_time(&leases).await;
+                continue;
+            }
             changed = crew.changed() => if changed.is_err() { return },
         }
         match bus::dismiss_workers(&store, |agent| crew.borrow().has(&agent.name)).await {
@@ -36,6 +46,14 @@ pub(crate) async fn keep(
             Ok(workers) => tracing::info!(workers, "done"),
             Err(error) => tracing::warn!(%error, "workers that are done could not be taken off the roll"),
         }
+    }
+}
+
+async fn follow_time(leases: &LeaseBook) {
+    match leases.follow_time().await {
+        Ok(false) => {}
+        Ok(true) => tracing::warn!("the time of day has jumped; leases keep the time that they have left"),
+        Err(error) => tracing::warn!(%error, "a jump of the time of day could not be noted down"),
     }
 }
 

@@ -142,7 +142,7 @@ pub enum LeaseEvent {
         #[serde(default, skip_serializing_if = "is_zero")]
         parts: u32,
     },
-    /// A daemon took the leases over from an earlier one; their clock goes on from here.
+    /// A daemon took the leases over from an earlier one, or the time of day has jumped; their clock goes on from here.
     LeasesResumed {
         /// The leases' clock.
         at: u64,

@@ -1,31 +1,40 @@
 //! The one place of the store that reads the time, and a clock for tests and simulation.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use protocol::time::Millis;
 
-/// Where the store takes the time from. The store itself makes it monotone ([`crate::Store::now`]).
+use crate::core::lock;
+
+/// What a clock shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The time of day, which may jump.
+    pub wall: Millis,
+    /// Milliseconds since some point, which run on whatever happens to the time of day; they may stand still while the machine
+    /// sleeps.
+    pub steady: i64,
+}
+
+/// Where the store takes the time from. The store itself makes it monotone, and lets it go on where the time of day has
+/// jumped back ([`crate::Store::now`]).
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Millis + Send + Sync>);
+pub struct Clock(Arc<dyn Fn() -> Moment + Send + Sync>);
 
 impl Clock {
-    /// The system's wall clock.
+    /// The system's clocks.
     #[must_use]
     pub fn system() -> Self {
-        Self(Arc::new(wall_clock))
-    }
-
-    /// Any source of time.
-    #[must_use]
-    pub fn from_fn(now: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
+        let start = Instant::now();
+        let steady = move || i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Self(Arc::new(move || Moment { wall: wall_clock(), steady: steady() }))
     }
 
     /// Reads it.
     #[must_use]
-    pub fn now(&self) -> Millis {
+    pub fn read(&self) -> Moment {
         (self.0)()
     }
 }
@@ -38,31 +47,39 @@ impl Default for Clock {
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Clock").field(&self.now()).finish()
+        f.debug_tuple("Clock").field(&self.read()).finish()
     }
 }
 
 /// A clock that stands still until it is told otherwise.
-#[derive(Debug, Clone, Default)]
-pub struct ManualClock(Arc<AtomicI64>);
+#[derive(Debug, Clone)]
+pub struct ManualClock(Arc<Mutex<Moment>>);
 
 impl ManualClock {
     /// Starts at a point.
     #[must_use]
     pub fn at(start: Millis) -> Self {
-        Self(Arc::new(AtomicI64::new(start.0)))
+        Self(Arc::new(Mutex::new(Moment { wall: start, steady: 0 })))
     }
 
-    /// Moves by a span in milliseconds; a negative one moves it back.
+    /// Lets a span of milliseconds pass; a negative one only puts the time of day back.
     pub fn advance(&self, span: i64) {
-        self.0.fetch_add(span, Ordering::SeqCst);
+        let mut moment = lock(&self.0);
+        moment.wall = moment.wall.plus(span);
+        moment.steady += span.max(0);
     }
 
     /// The clock to give to a store; both go together.
     #[must_use]
     pub fn clock(&self) -> Clock {
         let shared = Arc::clone(&self.0);
-        Clock::from_fn(move || Millis(shared.load(Ordering::SeqCst)))
+        Clock(Arc::new(move || *lock(&shared)))
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::at(Millis(0))
     }
 }
 

@@ -1,6 +1,5 @@
 //! What the handle, the writer and the readers of one store share.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use protocol::event::Lsn;
@@ -18,7 +17,8 @@ pub(crate) struct Core {
     pub(crate) chain_id: String,
     pub(crate) epoch: u64,
     clock: Clock,
-    latest: AtomicI64,
+    /// The time that was last given, and what the steady clock showed then.
+    latest: Mutex<(Millis, i64)>,
     tip: Mutex<Tip>,
     woken: watch::Sender<Lsn>,
     dead: OnceLock<Error>,
@@ -32,8 +32,8 @@ impl Core {
             schema,
             chain_id,
             epoch,
+            latest: Mutex::new((tip.ts, clock.read().steady)),
             clock,
-            latest: AtomicI64::new(tip.ts.0),
             tip: Mutex::new(tip),
             woken: watch::Sender::new(tip.lsn),
             dead: OnceLock::new(),
@@ -45,10 +45,15 @@ impl Core {
         Rules { schema: &self.schema, chain_id: &self.chain_id, epoch: self.epoch }
     }
 
-    /// The clock, which never goes back.
+    /// The time, which never goes back: where the time of day does, or was ahead when the log was written, it goes on from there
+    /// as fast as time does.
     pub(crate) fn now(&self) -> Millis {
-        let now = self.clock.now().0;
-        Millis(self.latest.fetch_max(now, Ordering::SeqCst).max(now))
+        let moment = self.clock.read();
+        let mut latest = lock(&self.latest);
+        let (at, steady) = *latest;
+        let now = moment.wall.max(at.plus(moment.steady.saturating_sub(steady).max(0)));
+        *latest = (now, moment.steady.max(steady));
+        now
     }
 
     /// The end of what is committed.

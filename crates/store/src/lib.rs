@@ -30,7 +30,7 @@ mod write;
 
 pub use batch::{Batch, Committed, Durability, Idempotency};
 pub use cell::{Cell, Key, Row};
-pub use clock::{Clock, ManualClock};
+pub use clock::{Clock, ManualClock, Moment};
 pub use config::{Checkpoint, CheckpointStats, Config, Head, Scan};
 pub use ear::{Ear, Heard};
 pub use error::Error;

@@ -1,5 +1,7 @@
-//! `cargo xtask torture machine`: a real daemon on a disk that gets full, and one with few file descriptors. What it had answered is there, what it can't keep is
-//! refused, and it goes on when there is room again.
+//! `cargo xtask torture machine`: a real daemon on a disk that gets full, one with few file descriptors, and one whose time of day
+//! jumps. What it had answered is there, what it can't keep is refused, and it goes on when there is room again.
+
+mod clock;
 
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixStream;
@@ -51,7 +53,8 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         Err(error) => json!(format!("skipped: no small disk can be mounted here: {error:#}")),
     };
     let narrow = few_descriptors(&binary)?;
-    println!("{}", json!({ "full_disk": full, "few_descriptors": narrow }));
+    let jumps = clock::run(&binary, &root.join("target/peers"))?;
+    println!("{}", json!({ "full_disk": full, "few_descriptors": narrow, "clock_jumps": jumps }));
     Ok(())
 }
 

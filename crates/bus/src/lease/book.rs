@@ -1,5 +1,7 @@
 //! The book of leases over a store: every decision about who holds what goes through it.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use pipeline::lease::{Book, Claim};
 use protocol::event::{Event, Lsn, NewEvent};
 use protocol::id::AgentName;
@@ -17,6 +19,8 @@ use crate::leases::{CLOCK, LEASES, PARTS};
 const SWEEP: usize = 512;
 /// Events that are read at a time when the book is behind.
 const PAGE: usize = 1_000;
+/// By how much the store's time may run away from the leases' clock before that counts as a jump, in milliseconds.
+const JUMP_MS: i64 = 1_000;
 /// How often a decision that meets another one is made again.
 pub(super) const ATTEMPTS: u32 = 16;
 
@@ -27,6 +31,8 @@ pub(super) const ATTEMPTS: u32 = 16;
 pub struct LeaseBook {
     pub(super) store: Store,
     clock: LeaseClock,
+    /// By how much the store's time was ahead of the leases' clock when both were last noted in the log.
+    ahead: AtomicI64,
     // Held across the commit of what was decided: a decision beside it could only end in a conflict.
     folded: Mutex<Folded>,
 }
@@ -53,7 +59,8 @@ impl LeaseBook {
     pub async fn open(store: Store, uptime: Uptime) -> Result<Self, Error> {
         let folded = Folded { book: stored(&store)?, lsn: store.head().lsn, rev: store.rev(SUBJECT)?, left: 0 };
         let clock = LeaseClock::resume(uptime, stood_at(&store)?);
-        let this = Self { store, clock, folded: Mutex::new(folded) };
+        let this = Self { store, clock, ahead: AtomicI64::new(0), folded: Mutex::new(folded) };
+        this.ahead.store(this.ahead(), Ordering::Relaxed);
         let mut folded = this.lock().await?;
         if !folded.book.is_empty() {
             let resumed = LeaseEvent::LeasesResumed { at: this.now() };
@@ -61,6 +68,29 @@ impl LeaseBook {
         }
         drop(folded);
         Ok(this)
+    }
+
+    /// Notes down where the leases' clock stands when the store's time has jumped: the next daemon, which knows the times of events
+    /// only, would take that for time that has passed. To be called every second or so. Says whether there was a jump.
+    ///
+    /// # Errors
+    /// When the store can't be read or written.
+    pub async fn follow_time(&self) -> Result<bool, Error> {
+        let ahead = self.ahead();
+        if ahead.abs_diff(self.ahead.load(Ordering::Relaxed)) <= JUMP_MS.unsigned_abs() {
+            return Ok(false);
+        }
+        let mut folded = self.lock().await?;
+        if !folded.book.is_empty() {
+            let resumed = LeaseEvent::LeasesResumed { at: self.now() };
+            self.commit(&mut folded, Batch::new(Durability::Synced), "daemon", &[resumed]).await?;
+        }
+        self.ahead.store(ahead, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    fn ahead(&self) -> i64 {
+        self.store.now().0.saturating_sub(i64::try_from(self.now()).unwrap_or(i64::MAX))
     }
 
     /// Ends the leases whose time is up or whose holder has left; says how many.

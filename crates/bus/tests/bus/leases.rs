@@ -245,6 +245,24 @@ async fn time_without_a_daemon_does_not_count_however_often_it_restarts() {
 }
 
 #[tokio::test]
+async fn a_jump_of_the_wall_clock_is_not_taken_for_time_that_passed_after_a_restart_either() {
+    let world = World::disk().await;
+    world.reserve("ada", src()).await.unwrap();
+    world.pass(1_000);
+    assert!(!world.book.follow_time().await.unwrap(), "nothing has jumped");
+    world.wall.advance(3 * DAY);
+
+    assert!(world.book.follow_time().await.unwrap());
+    assert!(!world.book.follow_time().await.unwrap(), "once");
+    world.pass(2_000);
+    world.leave("carl").await;
+    let world = world.restart(-3 * DAY).await;
+
+    assert_eq!(world.live().await[0].left_ms, HOUR - 3_000);
+    assert_eq!(code(world.reserve("ben", src()).await), "lease.conflict");
+}
+
+#[tokio::test]
 async fn after_a_restart_no_lease_lasts_longer_than_it_was_granted_for() {
     let world = World::disk().await;
     world.reserve("ada", src()).await.unwrap();
@@ -254,7 +272,7 @@ async fn after_a_restart_no_lease_lasts_longer_than_it_was_granted_for() {
 
     let world = world.restart(-DAY).await;
 
-    assert_eq!(world.live().await[0].left_ms, HOUR);
+    assert_eq!(world.live().await[0].left_ms, HOUR - 1_000, "what passed before the time of day was put back");
     world.pass(HOUR);
     world.reserve("ben", src()).await.unwrap();
 }

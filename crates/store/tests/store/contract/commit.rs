@@ -238,7 +238,20 @@ fn many_callers_at_once_lose_nothing_and_share_one_order(it: &Fixture) {
     assert!(it.store.verify(store::Scope::All).unwrap().is_clean());
 }
 
+fn time_goes_on_where_the_time_of_day_has_jumped_back(it: &Fixture) {
+    it.clock.advance(1_000_000);
+    let before = it.commit(Batch::synced().event(add_owner("ann"))).unwrap().ts;
+    it.clock.advance(-500_000);
+    assert_eq!(it.store.now(), before);
+
+    it.clock.advance(300);
+    let after = it.commit(Batch::synced().event(add_owner("bob"))).unwrap().ts;
+
+    assert_eq!(after.since(before), 300);
+}
+
 on_every_backend!(
+    time_goes_on_where_the_time_of_day_has_jumped_back,
     numbers_events_densely_and_counts_revisions_per_subject,
     applies_puts_patches_sums_and_deletes,
     sums_make_missing_rows_and_saturate,

@@ -389,3 +389,16 @@ fn a_store_that_is_refused_is_still_checked_and_the_event_named() {
     assert_eq!(report.first().unwrap().place.to_string(), "event 4 (note_posted of owner/ann)");
     assert_eq!(report.events(), 5);
 }
+
+#[test]
+fn time_goes_on_from_the_end_of_the_log_where_the_time_of_day_is_behind_it() {
+    let it = Fixture::sqlite();
+    it.clock.advance(1_000_000);
+    let end = it.commit(Batch::synced().event(add_owner("ann"))).unwrap().ts;
+    it.clock.advance(-900_000);
+    let it = it.reopen(projections()).unwrap();
+
+    it.clock.advance(250);
+
+    assert_eq!(it.store.now().since(end), 250);
+}

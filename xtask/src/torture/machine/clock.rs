@@ -1,0 +1,155 @@
+//! A daemon whose time of day is put forward and back while it works, and which is killed and started again with it behind its
+//! record.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::{Client, Place, ask};
+use crate::command::command;
+
+/// What puts a program's time of day off, from Debian's `libfaketime`; the steady clock it leaves alone.
+const LIBRARY: &str = "libfaketime.so.1";
+
+/// Jumps in seconds against the true time, one after the other.
+const JUMPS: [i64; 3] = [86_400, -86_400, 0];
+
+/// How long deliveries are held, in milliseconds.
+const HELD_MS: i64 = 300;
+
+/// How soon what was held must come again: a second after the end of its time, and some for a slow machine.
+const SOON_MS: u64 = 10_000;
+
+/// How long a lease is granted, in milliseconds.
+const LEASE_MS: u64 = 3_600_000;
+
+/// Most milliseconds that the whole may take; a lease has at least the rest left.
+const SPENT_MS: u64 = 120_000;
+
+/// Jumps, or says why it can't be tried here.
+///
+/// # Errors
+/// When a promise is broken.
+pub(super) fn run(binary: &Path, peers: &Path) -> anyhow::Result<Value> {
+    let Some(library) = install(&peers.join("faketime")) else {
+        return Ok(json!("skipped: libfaketime is not there and can't be fetched"));
+    };
+    let place = Place::new(binary)?;
+    let offset = place.repo().join(".git/offset");
+    let place = place
+        .with("LD_PRELOAD", &library)
+        .with("FAKETIME_TIMESTAMP_FILE", &offset)
+        .with("FAKETIME_NO_CACHE", Path::new("1"))
+        .with("FAKETIME_DONT_FAKE_MONOTONIC", Path::new("1"));
+    let jump = |seconds: i64| std::fs::write(&offset, format!("{seconds:+}\n"));
+    jump(0)?;
+    let (daemon, _) = place.start()?;
+    let (mut ada, mut ben) = (place.connect("ada")?, place.connect("ben")?);
+    for (client, name) in [(&mut ada, "ada"), (&mut ben, "ben")] {
+        ask(client, "register_agent", json!({ "name": name }))?;
+    }
+    ask(&mut ada, "reserve_files", json!({ "globs": ["src/a.rs"], "ttl_seconds": LEASE_MS / 1000 }))?;
+    let start = at(&mut ada)?;
+    send(&mut ada, 0)?;
+    ensure!(receive(&mut ben)?.0 == message(0), "the first message was not delivered");
+
+    let mut last = start;
+    for (number, seconds) in JUMPS.into_iter().enumerate() {
+        jump(seconds)?;
+        let now = at(&mut ada)?;
+        ensure!(now >= last, "the time went back from {last} to {now}");
+        ensure!(number > 0 || now - start > 80_000_000, "blind: the time of day has not jumped for the daemon");
+        still_held(&mut ada, &mut ben)?;
+        send(&mut ada, number + 1)?;
+        take_again(&mut ben, number)?;
+        last = at(&mut ada)?;
+        ensure!(last >= now + HELD_MS, "the time stands still at {last}");
+    }
+
+    daemon.kill()?;
+    let (_daemon, _) = place.start()?;
+    let (mut ada, mut ben) = (place.connect("ada")?, place.connect("ben")?);
+    still_held(&mut ada, &mut ben)?;
+    send(&mut ada, JUMPS.len() + 1)?;
+    take_again(&mut ben, JUMPS.len())?;
+    let now = at(&mut ada)?;
+    ensure!(now >= last + HELD_MS, "after a restart the time went from {last} to {now}");
+    ensure!(ask(&mut ada, "verify_log", json!({}))?["is_intact"] == true, "the record is damaged");
+    Ok(json!({ "jumps_s": JUMPS, "sent": JUMPS.len() + 2, "delivered_again": JUMPS.len() + 1, "leases_lost": 0 }))
+}
+
+/// A message that was held when the time jumped comes again, and is acknowledged; then the next one, which is held from here on.
+fn take_again(ben: &mut Client, number: usize) -> anyhow::Result<()> {
+    let (id, token) = receive(ben)?;
+    ensure!(id == message(number), "{id} came instead of {}", message(number));
+    ask(ben, "ack_message", json!({ "id": id, "lease_token": token }))?;
+    let (id, _) = receive(ben)?;
+    ensure!(id == message(number + 1), "{id} came instead of {}", message(number + 1));
+    Ok(())
+}
+
+/// The lease is there with its time, and keeps others out.
+fn still_held(ada: &mut Client, ben: &mut Client) -> anyhow::Result<()> {
+    let leases = ask(ada, "list_leases", json!({}))?;
+    let left = leases["leases"][0]["left_ms"].as_u64().context("the lease is gone")?;
+    ensure!((LEASE_MS - SPENT_MS..=LEASE_MS).contains(&left), "the lease has {left} ms left");
+    let other = ben.call("reserve_files", json!({ "globs": ["src/*.rs"] }), None)?;
+    let code = other.err().map(|failure| failure.code);
+    ensure!(code.as_deref() == Some("lease.conflict"), "another one's reservation was answered with {code:?}");
+    Ok(())
+}
+
+fn message(number: usize) -> String {
+    format!("msg_{number}")
+}
+
+fn send(client: &mut Client, number: usize) -> anyhow::Result<()> {
+    let args = json!({ "id": message(number), "recipient": "ben", "payload": "x", "action": "status_update" });
+    ask(client, "send_message", args).map(drop)
+}
+
+/// What is delivered next, with its token; whatever the time of day says, it comes soon.
+fn receive(client: &mut Client) -> anyhow::Result<(String, u64)> {
+    let reply = ask(client, "receive_messages", json!({ "lease_ms": HELD_MS, "wait_ms": SOON_MS }))?;
+    let message = &reply["messages"][0];
+    let id = message["id"].as_str().with_context(|| format!("nothing was delivered within {SOON_MS} ms"))?;
+    Ok((id.to_owned(), message["lease_token"].as_u64().context("no token")?))
+}
+
+/// The daemon's time in milliseconds.
+fn at(client: &mut Client) -> anyhow::Result<i64> {
+    let reply = ask(client, "list_messages", json!({ "agent": "ben", "limit": 1 }))?;
+    reply["at"].as_i64().context("no time")
+}
+
+/// The library of this machine, or of the package, which is fetched once and unpacked beside other tools.
+fn install(folder: &Path) -> Option<PathBuf> {
+    let known = || [Path::new("/usr/lib"), folder].into_iter().find_map(|root| find(root, 0));
+    if let Some(library) = known() {
+        return Some(library);
+    }
+    std::fs::create_dir_all(folder).ok()?;
+    let quietly = |program: &str, args: &[&str]| {
+        let done = command(program, folder).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        done.is_ok_and(|status| status.success())
+    };
+    let _is_fetched =
+        quietly("apt-get", &["download", "libfaketime"]) && quietly("sh", &["-c", "dpkg -x libfaketime_*.deb ."]);
+    known()
+}
+
+/// The library in a folder named `faketime`, a few levels down.
+fn find(folder: &Path, depth: usize) -> Option<PathBuf> {
+    let here = folder.join("faketime").join(LIBRARY);
+    if here.is_file() {
+        return Some(here);
+    }
+    let entries = std::fs::read_dir(folder).ok().filter(|_| depth < 4)?;
+    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let likely = |name: &str| depth > 0 || name.contains('-') || name == "usr";
+    folders
+        .filter(|entry| likely(&entry.file_name().to_string_lossy()))
+        .find_map(|entry| find(&entry.path(), depth + 1))
+}
