@@ -33,7 +33,12 @@ enum Chore {
     Torture(torture::Torture),
 }
 
+/// That of the binary, because some measurements run its parts in here.
+#[global_allocator]
+static ALLOCATOR: process::memory::Allocator = process::memory::Allocator;
+
 fn main() -> ExitCode {
+    process::memory::settle_in();
     let done = match Args::parse().chore {
         Chore::Layers => layers::run(&root()),
         Chore::Schemas(args) => schemas::run(&root(), &args),

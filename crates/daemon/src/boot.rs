@@ -21,6 +21,9 @@ use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
 use crate::{Error, Place, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
 
+/// Threads that run tasks.
+pub(crate) const WORKERS: usize = 2;
+
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
 
@@ -56,8 +59,12 @@ impl Default for Options {
 /// `daemon.running` when there is one already; whatever keeps it from starting.
 pub fn serve(place: Place, options: Options) -> Result<(), Error> {
     log();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(32)
+        .on_thread_park(process::memory::before_rest)
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(io(&place.root))?;
     let ended = runtime.block_on(run(place.clone(), options));
     runtime.shutdown_timeout(Duration::from_secs(2));

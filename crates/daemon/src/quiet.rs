@@ -5,8 +5,13 @@ use std::time::Duration;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 
+use crate::boot::WORKERS;
+
 /// How long nothing must have been written.
 const QUIET: Duration = Duration::from_secs(1);
+
+/// How long a thread is kept busy, so that the next one wakes up, too.
+const TURN: Duration = Duration::from_millis(1);
 
 /// Waits for bursts and their ends until the daemon ends.
 pub(crate) async fn run(store: Store, stop: CancellationToken) {
@@ -30,6 +35,10 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
         }
         if let Err(error) = tokio::task::spawn_blocking(process::memory::give_back).await {
             tracing::debug!(%error, "memory could not be given back");
+        }
+        // Each thread that runs tasks is to come by: one that does nothing would not wake up for it.
+        for _ in 0..WORKERS {
+            tokio::spawn(async { std::thread::sleep(TURN) });
         }
     }
 }
