@@ -6,6 +6,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
+use super::remote::AGENTS;
 use super::{BODY, seconds};
 use crate::bench::daemon::Client;
 use crate::command::command;
@@ -16,7 +17,7 @@ pub(super) fn sends(repo: &Path, name: &str, count: usize) -> anyhow::Result<Vec
     let body = "x".repeat(BODY);
     (0..count)
         .map(|number| {
-            let args = json!({ "recipient": format!("agent-{}", number % 16), "payload": body });
+            let args = json!({ "recipient": format!("agent-{}", number % AGENTS), "payload": body });
             let (reply, took) = seconds(|| client.call("send_message", args, None))?;
             match reply {
                 Ok(_) => Ok(took),

@@ -14,7 +14,7 @@ use super::{BODY, MANY, quantile, rate, seconds};
 const APPENDS: usize = 300;
 
 /// Appends of each of many writers.
-const EACH: usize = 40;
+const EACH: usize = 200;
 
 /// A folder on a real disk: the temporary one may lie in memory.
 pub(super) fn home() -> anyhow::Result<PathBuf> {

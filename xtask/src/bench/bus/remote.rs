@@ -14,9 +14,9 @@ use super::{MANY, jetstream, postgres, quantile, rate, rounded};
 use crate::bench::daemon::{Daemon, Place};
 
 /// Agents that receive, and sends for each figure.
-const AGENTS: usize = 16;
+pub(super) const AGENTS: usize = 64;
 const ONE: usize = 300;
-const EACH: usize = 25;
+const EACH: usize = 100;
 const PROCESSES: usize = 8;
 const BY_PROCESS: usize = 150;
 const WAKES: usize = 200;
