@@ -35,10 +35,9 @@ enum Chore {
 
 /// That of the binary, because some measurements run its parts in here.
 #[global_allocator]
-static ALLOCATOR: process::memory::Allocator = process::memory::Allocator;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    process::memory::settle_in();
     let done = match Args::parse().chore {
         Chore::Layers => layers::run(&root()),
         Chore::Schemas(args) => schemas::run(&root(), &args),
