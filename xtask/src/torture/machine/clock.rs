@@ -126,7 +126,7 @@ fn at(client: &mut Client) -> anyhow::Result<i64> {
 
 /// The library of this machine, or of the package, which is fetched once and unpacked beside other tools.
 fn install(folder: &Path) -> Option<PathBuf> {
-    let known = || [Path::new("/usr/lib"), folder].into_iter().find_map(|root| find(root, 0));
+    let known = || [Path::new("/"), folder].into_iter().find_map(find);
     if let Some(library) = known() {
         return Some(library);
     }
@@ -140,16 +140,8 @@ fn install(folder: &Path) -> Option<PathBuf> {
     known()
 }
 
-/// The library in a folder named `faketime`, a few levels down.
-fn find(folder: &Path, depth: usize) -> Option<PathBuf> {
-    let here = folder.join("faketime").join(LIBRARY);
-    if here.is_file() {
-        return Some(here);
-    }
-    let entries = std::fs::read_dir(folder).ok().filter(|_| depth < 4)?;
-    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let likely = |name: &str| depth > 0 || name.contains('-') || name == "usr";
-    folders
-        .filter(|entry| likely(&entry.file_name().to_string_lossy()))
-        .find_map(|entry| find(&entry.path(), depth + 1))
+/// The library below a root, in the folder of whatever architecture.
+fn find(root: &Path) -> Option<PathBuf> {
+    let folders = std::fs::read_dir(root.join("usr/lib")).ok()?;
+    folders.flatten().map(|folder| folder.path().join("faketime").join(LIBRARY)).find(|library| library.is_file())
 }
