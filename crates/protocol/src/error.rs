@@ -180,14 +180,17 @@ pub fn near(code: &str) -> Vec<&'static str> {
     near_matches(code, TABLE.iter().map(|row| row.code))
 }
 
-/// The candidates nearest to a misspelt word, at most three, best first.
+/// The candidates nearest to a misspelt word, at most three, best first: similar ones, and in words of three letters and more
+/// those with one letter wrong, missing or too many, or two that changed places.
 pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let folded = crate::id::fold(word);
-    let mut scored: Vec<_> = candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&folded, &crate::id::fold(candidate)), candidate))
-        .filter(|(score, _)| *score > 0.75)
-        .collect();
+    let is_slip = |other: &str| folded.chars().count() > 2 && strsim::osa_distance(&folded, other) <= 1;
+    let score = |candidate: &'a str| {
+        let other = crate::id::fold(candidate);
+        let score = strsim::jaro_winkler(&folded, &other);
+        (score > 0.75 || is_slip(&other)).then_some((score, candidate))
+    };
+    let mut scored: Vec<_> = candidates.into_iter().filter_map(score).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
 }
@@ -254,6 +257,17 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_of_one_letter_is_near_in_short_words_too() {
+        let team = ["ada", "ben", "reviewer"];
+
+        assert_eq!(near_matches("bne", team), ["ben"]);
+        assert_eq!(near_matches("Bean", team), ["ben"]);
+        assert_eq!(near_matches("reviwer", team), ["reviewer"]);
+        assert!(near_matches("zoe", team).is_empty());
+        assert!(near_matches("b", ["a", "c"]).is_empty(), "every letter would be near every other one");
+    }
 
     #[test]
     fn codes_are_sorted_unique_and_of_one_form() {
