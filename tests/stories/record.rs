@@ -34,7 +34,8 @@ fn a_backup_is_made_while_the_daemon_works_and_put_back_when_it_does_not() {
 
     let made = sandbox.switchboard(&["backup", &file, "--json"]).ends_with(0).json();
     assert!(made["events"].as_u64().unwrap() >= 2, "{made}");
-    assert_eq!(sandbox.switchboard(&["backup", &file, "--json"]).ends_with(1).failure()["code"], "io.denied");
+    let again = sandbox.switchboard(&["backup", &file, "--json"]).ends_with(1).failure();
+    assert_eq!((&again["code"], &again["hint"]), (&"io.denied".into(), &"name a file that is not there yet".into()));
     assert_eq!(
         sandbox.switchboard(&["backup", "x", "--no-daemon", "--json"]).ends_with(1).failure()["code"],
         "store.locked"

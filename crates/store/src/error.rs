@@ -191,6 +191,9 @@ impl Error {
             ),
             Self::Newer { .. } => ("daemon.other-version", "use the version that wrote it, or a newer one"),
             Self::DiskFull => ("io.disk-full", "free some space and try again"),
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::AlreadyExists => {
+                ("io.denied", "name a file that is not there yet")
+            }
             Self::Io { .. } => ("io.denied", "check that the folder belongs to you and may be written"),
             Self::Fatal(_) | Self::Closed => ("store.fatal", "run `switchboard restart`"),
         }
