@@ -1,8 +1,8 @@
 //! Any message with any envelope: nothing is believed that the key has not signed, and what it has signed is.
 #![no_main]
 
-use bus::auth::{Envelope, Fields, Key, Keys, sign, verify};
-use protocol::time::Millis;
+use switchboard_bus::auth::{Envelope, Fields, Key, Keys, sign, verify};
+use switchboard_protocol::time::Millis;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let key = Key::new("key_fuzz", "k".repeat(64), Millis(0)).expect("long enough");

@@ -13,6 +13,6 @@ fuzz_target!(|parts: (Vec<u8>, Vec<u8>, Vec<u8>)| {
     let request = serde_json::json!({ "root": folder, "base": "none", "baseline": "baseline.json" });
     let mut answers = Vec::new();
     let line = request.to_string();
-    checks::serve(line.as_bytes(), &mut answers, &checks::Limits::default()).expect("memory can be written");
+    switchboard_checks::serve(line.as_bytes(), &mut answers, &switchboard_checks::Limits::default()).expect("memory can be written");
     assert!(answers.ends_with(b"\n"));
 });

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &[u8]| {
     let text = String::from_utf8_lossy(text);
-    let (findings, _totals) = checks::read_output(&text);
+    let (findings, _totals) = switchboard_checks::read_output(&text);
     assert!(findings.len() <= 200);
     assert!(findings.iter().all(|finding| finding.message.chars().count() <= 500));
 });

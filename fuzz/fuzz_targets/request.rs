@@ -9,5 +9,5 @@ fuzz_target!(|line: &[u8]| {
         return;
     }
     let mut answers = Vec::new();
-    checks::serve(line, &mut answers, &checks::Limits::default()).expect("memory can be written");
+    switchboard_checks::serve(line, &mut answers, &switchboard_checks::Limits::default()).expect("memory can be written");
 });

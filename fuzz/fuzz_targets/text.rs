@@ -14,7 +14,7 @@ const PATHS: [&str; 29] = [
 fuzz_target!(|input: &[u8]| {
     let [path, cut, text @ ..] = input else { return };
     let before = &text[..usize::from(*cut).min(text.len())];
-    let findings = checks::look_at(PATHS[usize::from(*path) % PATHS.len()], text, Some(before));
+    let findings = switchboard_checks::look_at(PATHS[usize::from(*path) % PATHS.len()], text, Some(before));
     let lines = text.iter().filter(|byte| **byte == b'\n').count() + 1;
     assert!(findings.iter().all(|finding| finding.span.end_line as usize <= lines));
 });

@@ -14,7 +14,7 @@ fn bare_path(sandbox: &mut Sandbox) {
     let folder = sandbox.folder().join("bin");
     std::fs::create_dir_all(&folder).unwrap();
     for program in ["git", "sh"] {
-        let found = process::spawn::which(program).unwrap();
+        let found = switchboard_process::spawn::which(program).unwrap();
         std::os::unix::fs::symlink(found, folder.join(program)).unwrap();
     }
     let folder = folder.display().to_string();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use process::spawn::Spawn;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
+use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Done, Sandbox, within};
 

@@ -16,7 +16,7 @@ fn asked(sandbox: &Sandbox) -> (std::thread::JoinHandle<i32>, Value) {
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     let started = sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0);
     assert!(started.out.contains("SCRIPT"), "{}", started.out);
-    let spawn = process::spawn::Spawn::new([super::sandbox::BINARY, "run", &plan, "--yes"]);
+    let spawn = switchboard_process::spawn::Spawn::new([super::sandbox::BINARY, "run", &plan, "--yes"]);
     let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(60));
     let run = std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1));
     let mut need = Value::Null;

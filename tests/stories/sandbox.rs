@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use process::env::Env;
-use process::spawn::{Exit, Spawn};
 use serde_json::{Value, json};
+use switchboard_process::env::Env;
+use switchboard_process::spawn::{Exit, Spawn};
 use tempfile::TempDir;
 
 /// The binary under test.
@@ -253,7 +253,7 @@ pub(super) fn processes_naming(words: &str) -> Vec<u32> {
 
 /// Whether something comes true within a time; looks every few milliseconds.
 pub(super) fn within(limit: Duration, mut is_true: impl FnMut() -> bool) -> bool {
-    let deadline = process::clock::Deadline::after(limit);
+    let deadline = switchboard_process::clock::Deadline::after(limit);
     while !is_true() {
         if deadline.has_passed() {
             return false;

@@ -7,9 +7,9 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use process::env::{Env, var};
-use process::spawn::{Spawn, which};
 use serde_json::{Value, json};
+use switchboard_process::env::{Env, var};
+use switchboard_process::spawn::{Spawn, which};
 
 use super::sandbox::Sandbox;
 

@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 
 /// The crate's name in the table: without the prefix under which it would be published.
 fn crate_name(package: &str) -> &str {
-    if package == "switchboard" { "cli" } else { package.strip_prefix("switchboard-").unwrap_or(package) }
+    package.strip_prefix("switchboard-").unwrap_or(package)
 }
 
 fn of_dependencies(metadata: &Metadata) -> Vec<String> {

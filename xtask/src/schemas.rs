@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use protocol::verb::table;
+use switchboard_protocol::verb::table;
 
 const FILE: &str = "crates/protocol/schemas/verbs.json";
 

@@ -64,7 +64,7 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
 }
 
 /// The ear of redo logs whose syncs [`count_syncs`] counts.
-pub(crate) fn ear() -> Option<std::sync::Arc<dyn store::Ear>> {
+pub(crate) fn ear() -> Option<std::sync::Arc<dyn switchboard_store::Ear>> {
     tape::ear()
 }
 

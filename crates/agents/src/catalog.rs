@@ -1,6 +1,6 @@
 //! The agents that are known by name: how each is started, what it costs, and which variables it may inherit.
 
-use protocol::frame::DriverSpec;
+use switchboard_protocol::frame::DriverSpec;
 
 /// The name of the scripted agent.
 pub const SCRIPTED: &str = "scripted";
@@ -119,7 +119,7 @@ impl Known {
     /// Is its program on `PATH`?
     #[must_use]
     pub fn is_installed(&self) -> bool {
-        self.argv.first().is_some_and(|program| process::spawn::which(program).is_some())
+        self.argv.first().is_some_and(|program| switchboard_process::spawn::which(program).is_some())
     }
 }
 
@@ -132,7 +132,7 @@ pub fn find(name: &str) -> Option<&'static Known> {
 /// The agents whose names are nearest to a misspelt one, at most three, best first.
 #[must_use]
 pub fn near(name: &str) -> Vec<&'static str> {
-    protocol::error::near_matches(name, ALL.iter().map(|known| known.name).chain([SCRIPTED]))
+    switchboard_protocol::error::near_matches(name, ALL.iter().map(|known| known.name).chain([SCRIPTED]))
 }
 
 /// How to drive the scripted agent: our own binary plays the script.

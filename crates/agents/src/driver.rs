@@ -13,10 +13,10 @@ pub use exec::Exec;
 pub use lines::{Lines, MAX_LINE_BYTES};
 pub use pipe::Stream;
 
-use process::env::Env;
-use process::fingerprint::Fingerprint;
-use process::spawn::Terminated;
-use protocol::frame::{McpCommand, PermissionOption};
+use switchboard_process::env::Env;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::spawn::Terminated;
+use switchboard_protocol::frame::{McpCommand, PermissionOption};
 
 use crate::Result;
 
@@ -78,7 +78,7 @@ pub enum AgentEvent {
     },
     /// The turn is over.
     TurnEnded {
-        /// As in [`protocol::frame::WorkerEvent::TurnEnded`].
+        /// As in [`switchboard_protocol::frame::WorkerEvent::TurnEnded`].
         stop: String,
         /// End of what it said, at most 2 KiB.
         text: String,

@@ -1,13 +1,13 @@
 //! Everything that can go wrong here, each with its code of the table.
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// A failure of a driver, the shim or the scripted agent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A spawn or a file of ours failed.
     #[error(transparent)]
-    Process(#[from] process::Error),
+    Process(#[from] switchboard_process::Error),
     /// The agent can't be driven.
     #[error("{what}")]
     Agent {

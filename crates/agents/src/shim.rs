@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use process::lock::Lock;
-use process::{journal, orphans};
-use protocol::frame::{DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerSpec};
+use switchboard_process::lock::Lock;
+use switchboard_process::{journal, orphans};
+use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerSpec};
 
 pub use identity::Identity;
 
@@ -99,7 +99,7 @@ fn work(spec: WorkerSpec) -> Result<()> {
     let spool = Spool::open(&folder, identity.epoch, spec.limits.spool_bytes)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Error::io("start the runtime"))?;
-    let linger = process::env::var("SWITCHBOARD_LINGER_MS").and_then(|ms| ms.parse().ok());
+    let linger = switchboard_process::env::var("SWITCHBOARD_LINGER_MS").and_then(|ms| ms.parse().ok());
     let linger = linger.map_or(LINGER, Duration::from_millis);
     runtime.block_on(async {
         let (link, orders) = link::start(&folder, &spec, &recorder)?;

@@ -1,13 +1,13 @@
 //! `ack_message`, `nak_message`, `extend_message`: what a receiver says about a message. `cancel_message` and `revive_message`: what its sender and a person say.
 
-use pipeline::delivery::{Ack, DEFAULT_LEASE_MS, Turn};
-use protocol::error::Failure;
-use protocol::message::{DeliveryState, MessageEvent, QueueState};
-use protocol::verb::bus::{AckMessageReply, AckMessageRequest};
-use protocol::verb::queue::{
+use switchboard_pipeline::delivery::{Ack, DEFAULT_LEASE_MS, Turn};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::message::{DeliveryState, MessageEvent, QueueState};
+use switchboard_protocol::verb::bus::{AckMessageReply, AckMessageRequest};
+use switchboard_protocol::verb::queue::{
     CancelMessageRequest, ExtendMessageRequest, NakMessageRequest, QueueReply, ReviveMessageRequest,
 };
-use store::Store;
+use switchboard_store::Store;
 
 use crate::error::refuse;
 use crate::queue::{Entry, change};

@@ -1,8 +1,8 @@
 //! Who is meant by a name, and whether a caller still is who it was.
 
-use protocol::error::Failure;
-use protocol::id::AgentName;
-use store::Store;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
+use switchboard_store::Store;
 
 use crate::agents::AGENTS;
 use crate::error::refuse;

@@ -1,9 +1,9 @@
 //! The projection of the roster: who is there.
 
-use protocol::agent::{AgentEvent, Registered};
-use protocol::event::Event;
-use protocol::id::{AgentName, fold};
-use store::{Cell, Change, Projection, Table};
+use switchboard_protocol::agent::{AgentEvent, Registered};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::id::{AgentName, fold};
+use switchboard_store::{Cell, Change, Projection, Table};
 
 use crate::mail::{int, text};
 

@@ -1,11 +1,11 @@
 //! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own look is evidence.
 
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{Action, DeliveryState, LANES, Message, MessageEvent};
-use protocol::verb::bus::{CheckInboxReply, CheckInboxRequest, MailBox};
-use store::{Batch, Durability, Query, Row, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{Action, DeliveryState, LANES, Message, MessageEvent};
+use switchboard_protocol::verb::bus::{CheckInboxReply, CheckInboxRequest, MailBox};
+use switchboard_store::{Batch, Durability, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::mail::MESSAGES;

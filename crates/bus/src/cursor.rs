@@ -1,8 +1,8 @@
 //! Cursors of the log. The hash in one tells a place of this record from the same place of another, and of a record that was put back to an earlier state.
 
-use protocol::error::Failure;
-use protocol::event::Lsn;
-use store::Store;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::Lsn;
+use switchboard_store::Store;
 
 use crate::Error;
 use crate::error::refuse;

@@ -1,15 +1,15 @@
 //! Messages that came to nothing wait for a person, who puts them back or lets them go. What nobody has seen for too long, or is addressed to somebody who
 //! has left, becomes one of them.
 
-use pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn, UNSEEN_MS, abandoned};
-use protocol::agent::{Agent, AgentKind};
-use protocol::error::Failure;
-use protocol::event::{Event, NewEvent};
-use protocol::id::{Digest, MessageId, NeedId};
-use protocol::message::{Message, MessageEvent, QueueState};
-use protocol::time::Millis;
-use protocol::verb::queue::ReviveMessageRequest;
-use store::{Batch, Cell, Change, Durability, Guard, Projection, Query, Row, Store, Table};
+use switchboard_pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn, UNSEEN_MS, abandoned};
+use switchboard_protocol::agent::{Agent, AgentKind};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Event, NewEvent};
+use switchboard_protocol::id::{Digest, MessageId, NeedId};
+use switchboard_protocol::message::{Message, MessageEvent, QueueState};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::queue::ReviveMessageRequest;
+use switchboard_store::{Batch, Cell, Change, Durability, Guard, Projection, Query, Row, Store, Table};
 
 use crate::check_inbox::inbox;
 use crate::error::refuse;

@@ -1,10 +1,10 @@
 //! For whoever puts mail before an agent: what waits, and the evidence that it was seen.
 
-use pipeline::delivery::choose;
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{Message, MessageEvent};
-use store::Store;
+use switchboard_pipeline::delivery::choose;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{Message, MessageEvent};
+use switchboard_store::Store;
 
 use crate::Error;
 use crate::check_inbox::{inbox, injections};

@@ -1,7 +1,7 @@
 //! Terminals whose process has ended and workers that have nothing more to do leave the team.
 
-use protocol::agent::{Agent, Process};
-use store::{Batch, Durability, Query, Store};
+use switchboard_protocol::agent::{Agent, Process};
+use switchboard_store::{Batch, Durability, Query, Store};
 
 use crate::agents::AGENTS;
 use crate::register_agent::{departure, subject};
@@ -45,7 +45,7 @@ async fn dismiss(
         let event = departure(&name, why, "daemon")?;
         match store.commit(Batch::new(Durability::Written).event(event).expect(subject(&name), rev)).await {
             Ok(_) => count += 1,
-            Err(store::Error::Conflict { .. }) => {}
+            Err(switchboard_store::Error::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }

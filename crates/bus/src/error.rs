@@ -1,6 +1,6 @@
 //! Why the bus refuses.
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// A refusal, or a failure of the store.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum Error {
     Refused(Failure),
     /// The store could not answer.
     #[error(transparent)]
-    Store(store::Error),
+    Store(switchboard_store::Error),
     /// A row of the projection does not hold what the projector writes.
     #[error("the projection holds {what} that can't be read: {text:?}")]
     BadRow {
@@ -25,9 +25,13 @@ pub enum Error {
 }
 
 /// What a guard of ours refuses is a refusal like any other.
-impl From<store::Error> for Error {
-    fn from(error: store::Error) -> Self {
-        if let store::Error::Refused(failure) = error { Self::Refused(*failure) } else { Self::Store(error) }
+impl From<switchboard_store::Error> for Error {
+    fn from(error: switchboard_store::Error) -> Self {
+        if let switchboard_store::Error::Refused(failure) = error {
+            Self::Refused(*failure)
+        } else {
+            Self::Store(error)
+        }
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::event::{Event, Lsn};
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{MessageEvent, QueueState};
-use protocol::verb::queue::{InboxEvent, ReadInboxEventsReply, ReadInboxEventsRequest};
-use store::{Filter, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{MessageEvent, QueueState};
+use switchboard_protocol::verb::queue::{InboxEvent, ReadInboxEventsReply, ReadInboxEventsRequest};
+use switchboard_store::{Filter, Store};
 
 use crate::cursor::{cursor, place};
 use crate::error::refuse;

@@ -7,10 +7,10 @@ mod release;
 mod renew;
 mod reserve;
 
-use pipeline::lease::{MAX_SPAN, MIN_SPAN};
-use protocol::error::Failure;
-use protocol::verb::lease::{ListLeasesReply, ListLeasesRequest};
-use store::{Batch, Durability};
+use switchboard_pipeline::lease::{MAX_SPAN, MIN_SPAN};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::lease::{ListLeasesReply, ListLeasesRequest};
+use switchboard_store::{Batch, Durability};
 
 pub use book::LeaseBook;
 pub use clock::Uptime;

@@ -1,8 +1,8 @@
 //! The projection of leases: what a new daemon's book begins with.
 
-use protocol::event::Event;
-use protocol::lease::{LeaseEvent, Resource};
-use store::{Cell, Change, Column, Projection, Row, Table};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::lease::{LeaseEvent, Resource};
+use switchboard_store::{Cell, Change, Column, Projection, Row, Table};
 
 /// One row a lease that is not over, keyed by its id.
 pub(crate) const LEASES: &str = "leases";

@@ -2,7 +2,7 @@
 //!
 //! Each verb is a file: it looks at the projections, asks a pure rule of `pipeline`, makes events with the guards that the writer checks, and commits them
 //! once. [`Agents`], [`Teams`], [`Leases`] and [`Mail`] are the projections: the roster, who is in which team, who holds what; and where every
-//! message stands in its recipient's queue ([`pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`,
+//! message stands in its recipient's queue ([`switchboard_pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`,
 //! never back; only evidence moves it to `injected`). [`LeaseBook`] decides who may hold what.
 
 mod ack_message;
@@ -67,9 +67,9 @@ pub use teams::Teams;
 
 use std::path::PathBuf;
 
-use protocol::id::AgentName;
-use protocol::message::{INBOX_BYTES, INBOX_LIMIT};
-use store::{Idempotency, Projection};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::message::{INBOX_BYTES, INBOX_LIMIT};
+use switchboard_store::{Idempotency, Projection};
 
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]

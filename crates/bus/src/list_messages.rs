@@ -1,7 +1,7 @@
 //! `list_messages`: who wrote to whom, and how far it has come.
 
-use protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};
-use store::{Filter, Query, Row, Store};
+use switchboard_protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};
+use switchboard_store::{Filter, Query, Row, Store};
 
 use crate::Error;
 use crate::dead_letters::dead;

@@ -1,10 +1,10 @@
 //! The projection of mail: where every message stands, how far it has come, and what lies in each inbox.
 
-use protocol::event::Event;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{MessageEvent, QueueState, lane};
-use protocol::time::Millis;
-use store::{Cell, Change, Column, Projection, Row, Table, Ty};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{MessageEvent, QueueState, lane};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
 /// What lies unacknowledged in an inbox, and what came and was acknowledged in all; keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";

@@ -1,12 +1,12 @@
 //! How a row of the projection becomes a message, and an item of its queue.
 
-use pipeline::delivery::{DEFAULT_ATTEMPTS, Item, Lease};
-use protocol::error::Failure;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
-use protocol::time::Millis;
 use serde::Deserialize;
-use store::{Row, Store};
+use switchboard_pipeline::delivery::{DEFAULT_ATTEMPTS, Item, Lease};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Row, Store};
 
 use crate::Error;
 use crate::error::refuse;

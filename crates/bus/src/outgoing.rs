@@ -1,17 +1,17 @@
 //! A message on its way into the store: its events, and what must hold for them.
 
-use pipeline::delivery::MAX_ATTEMPTS;
-use pipeline::dispatch_terms::{self, About};
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{
+use switchboard_pipeline::delivery::MAX_ATTEMPTS;
+use switchboard_pipeline::dispatch_terms::{self, About};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{
     Action, CONTROL_RESERVE, MAX_METADATA_BYTES, MAX_PAYLOAD_BYTES, MessageEvent, MessageKind, Priority, QueueState,
     Terms,
 };
-use protocol::time::Millis;
-use protocol::verb::bus::{Metadata, SendOptions};
-use store::{Batch, Guard, Query, Row, Store};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::bus::{Metadata, SendOptions};
+use switchboard_store::{Batch, Guard, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::leases::LEASES;
@@ -183,7 +183,8 @@ impl Letter<'_> {
         if is_request {
             let fact = MessageEvent::RequestReplied { id: asked.clone(), reply: id.clone() };
             let refusal = Failure::new("bus.already-replied", format!("{asked} was answered before"));
-            let unanswered = Guard::equals(MESSAGES, [asked.as_str().into()], "replied", store::Cell::Null, refusal);
+            let unanswered =
+                Guard::equals(MESSAGES, [asked.as_str().into()], "replied", switchboard_store::Cell::Null, refusal);
             more = more.event(entry.event(&fact, asker.name.as_str())?).guard(unanswered);
         }
         if self.action == Action::SubmitResult && !entry.is_done {
@@ -232,7 +233,7 @@ fn room(asker: &Asker, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
 /// The recipient has not left.
 fn open(recipient: &AgentName) -> Guard {
     let (key, refusal) = (vec![recipient.folded().into()], crate::addressee::closed(recipient));
-    let here = vec![store::Cell::Null, 0_i64.into()];
+    let here = vec![switchboard_store::Cell::Null, 0_i64.into()];
     Guard::OneOf { table: crate::agents::AGENTS, key, column: "gone", values: here, refusal }
 }
 

@@ -1,13 +1,13 @@
 //! What happens to one message of a queue: read it, ask the pure rule, write what it says under guards, and look again when somebody was faster.
 
-use pipeline::delivery::{Item, Turn};
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{MessageEvent, QueueState};
-use protocol::time::Millis;
 use serde::{Serialize, de::DeserializeOwned};
-use store::{Batch, Durability, Guard, Query, Row, Store};
+use switchboard_pipeline::delivery::{Item, Turn};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{MessageEvent, QueueState};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Batch, Durability, Guard, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::mail::MESSAGES;
@@ -65,7 +65,7 @@ impl Entry {
     /// The message is still as it was when it was read.
     pub(crate) fn unchanged(&self) -> [Guard; 2] {
         let key = || [self.id.as_str().into()];
-        let token = self.item.lease.map_or(store::Cell::Null, |lease| lease.token.into());
+        let token = self.item.lease.map_or(switchboard_store::Cell::Null, |lease| lease.token.into());
         [
             Guard::equals(MESSAGES, key(), "state", self.item.state.as_str(), raced()),
             Guard::equals(MESSAGES, key(), "token", token, raced()),
@@ -109,8 +109,8 @@ pub(crate) fn raced() -> Failure {
 }
 
 /// Whether a commit was refused because of a race.
-pub(crate) fn is_race(error: &store::Error) -> bool {
-    matches!(error, store::Error::Refused(failure) if failure.what == RACED)
+pub(crate) fn is_race(error: &switchboard_store::Error) -> bool {
+    matches!(error, switchboard_store::Error::Refused(failure) if failure.what == RACED)
 }
 
 /// Reads a message, decides, and writes; again from the start when the message has changed in between. A decision of nothing writes nothing. A call that was

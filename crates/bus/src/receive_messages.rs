@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use pipeline::delivery::{DEFAULT_LEASE_MS, MAX_LEASE_MS, choose};
-use protocol::event::Lsn;
-use protocol::message::{Message, MessageEvent, QueueState};
-use protocol::time::Millis;
-use protocol::verb::queue::{ReceiveMessagesReply, ReceiveMessagesRequest};
-use store::{Batch, Durability, Query, Row, Store};
+use switchboard_pipeline::delivery::{DEFAULT_LEASE_MS, MAX_LEASE_MS, choose};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::message::{Message, MessageEvent, QueueState};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::queue::{ReceiveMessagesReply, ReceiveMessagesRequest};
+use switchboard_store::{Batch, Durability, Query, Row, Store};
 
 use crate::mail::MESSAGES;
 use crate::message::{item, of_row};
@@ -100,7 +100,7 @@ fn delivered(store: &Store, row: &Row, token: u64, until: Millis) -> Result<Mess
     let mut message = of_row(store, row)?;
     message.attempt += 1;
     message.queue = QueueState::Leased;
-    message.state = message.state.max(protocol::message::DeliveryState::Injected);
+    message.state = message.state.max(switchboard_protocol::message::DeliveryState::Injected);
     message.lease_token = Some(token);
     message.lease_until = Some(until);
     Ok(message)

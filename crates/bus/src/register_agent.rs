@@ -1,14 +1,14 @@
 //! `register_agent` and its forms for terminals and chats: join the team, or change the entry.
 
-use protocol::agent::{Agent, AgentEvent, AgentKind, Process, Registered};
-use protocol::error::Failure;
-use protocol::event::{MAX_FACTS_BYTES, NewEvent};
-use protocol::id::AgentName;
-use protocol::verb::agent::{
+use serde_json::json;
+use switchboard_protocol::agent::{Agent, AgentEvent, AgentKind, Process, Registered};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{MAX_FACTS_BYTES, NewEvent};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::verb::agent::{
     RegisterAgentReply, RegisterAgentRequest, RegisterChatAgentRequest, RegisterTerminalRequest,
 };
-use serde_json::json;
-use store::{Batch, Durability, Store};
+use switchboard_store::{Batch, Durability, Store};
 
 use crate::error::refuse;
 use crate::{Asker, Error, roster};
@@ -160,7 +160,7 @@ async fn register(
                 let epoch = committed.reply["epoch"].as_u64().unwrap_or(epoch);
                 return Ok(RegisterAgentReply { agent: present(store, &said.name)?, epoch });
             }
-            Err(store::Error::Conflict { .. }) if attempt < ATTEMPTS => {}
+            Err(switchboard_store::Error::Conflict { .. }) if attempt < ATTEMPTS => {}
             Err(error) => return Err(error.into()),
         }
     }

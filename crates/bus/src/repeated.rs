@@ -1,7 +1,7 @@
 //! Calls that were made before.
 
-use protocol::error::Failure;
-use store::{Batch, Committed, Durability, Guard, Idempotency, Query, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_store::{Batch, Committed, Durability, Guard, Idempotency, Query, Store};
 
 use crate::Error;
 use crate::agents::AGENTS;

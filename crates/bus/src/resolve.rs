@@ -1,9 +1,9 @@
 //! Names as people and agents say them, and whom they mean.
 
-use protocol::agent::{Agent, AgentKind};
-use protocol::error::{Failure, near_matches};
-use protocol::id::{AgentName, fold};
-use store::{Query, Store};
+use switchboard_protocol::agent::{Agent, AgentKind};
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::id::{AgentName, fold};
+use switchboard_store::{Query, Store};
 
 use crate::agents::AGENTS;
 use crate::error::refuse;

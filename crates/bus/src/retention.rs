@@ -1,8 +1,8 @@
 //! How long the text of a message is kept once nobody waits for it: the chain keeps that it was sent, to whom, and its hash.
 
-use protocol::event::{Event, Lsn};
-use protocol::message::{MessageEvent, QueueState};
-use store::{Retention, Store};
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::message::{MessageEvent, QueueState};
+use switchboard_store::{Retention, Store};
 
 use crate::mail::MESSAGES;
 
@@ -18,11 +18,11 @@ pub const RETENTION: &[Retention] = &[
     Retention { cursor: "retention/dead", kinds: &["message_ended"], keep_for: 7 * 24 * HOUR, settles: of_dead },
 ];
 
-fn of_ended(store: &Store, event: &Event) -> Result<Vec<Lsn>, store::Error> {
+fn of_ended(store: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {
     if is_dead(event) { Ok(Vec::new()) } else { texts(store, event) }
 }
 
-fn of_dead(store: &Store, event: &Event) -> Result<Vec<Lsn>, store::Error> {
+fn of_dead(store: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {
     if is_dead(event) { texts(store, event) } else { Ok(Vec::new()) }
 }
 
@@ -31,7 +31,7 @@ fn is_dead(event: &Event) -> bool {
 }
 
 /// The events that carry the payload and the details of the message which has come to an end, unless it was put back since.
-fn texts(store: &Store, event: &Event) -> Result<Vec<Lsn>, store::Error> {
+fn texts(store: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {
     let id = match event.fact() {
         Some(MessageEvent::MessageAcked { id, .. } | MessageEvent::MessageEnded { id, .. }) => id,
         _ => return Ok(Vec::new()),

@@ -1,9 +1,9 @@
 //! `get_team_roster`, and how rows become agents.
 
-use protocol::agent::{Agent, AgentKind, Process};
-use protocol::id::AgentName;
-use protocol::time::Millis;
-use store::{Query, Row, Store};
+use switchboard_protocol::agent::{Agent, AgentKind, Process};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Query, Row, Store};
 
 use crate::Error;
 use crate::agents::AGENTS;

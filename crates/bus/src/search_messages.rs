@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use protocol::id::AgentName;
-use protocol::message::Message;
-use protocol::verb::search::{MessageHit, SearchMessagesReply, SearchMessagesRequest};
-use store::{Store, Words};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::message::Message;
+use switchboard_protocol::verb::search::{MessageHit, SearchMessagesReply, SearchMessagesRequest};
+use switchboard_store::{Store, Words};
 
 use crate::Error;
 use crate::mail::MESSAGES;

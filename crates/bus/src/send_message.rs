@@ -1,11 +1,11 @@
 //! `send_message` and `send_team_message`: durable when they return.
 
-use protocol::error::Failure;
-use protocol::id::{AgentName, Digest, MessageId};
-use protocol::message::DeliveryState;
-use protocol::verb::bus::{SendMessageReply, SendMessageRequest};
-use protocol::verb::queue::{SendTeamMessageReply, SendTeamMessageRequest, SentCopy};
-use store::{Batch, Durability, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, Digest, MessageId};
+use switchboard_protocol::message::DeliveryState;
+use switchboard_protocol::verb::bus::{SendMessageReply, SendMessageRequest};
+use switchboard_protocol::verb::queue::{SendTeamMessageReply, SendTeamMessageRequest, SentCopy};
+use switchboard_store::{Batch, Durability, Store};
 
 use crate::error::refuse;
 use crate::outgoing::Letter;
@@ -48,7 +48,7 @@ async fn send_one(
     asker: &Asker,
     request: &SendMessageRequest,
     fresh: MessageId,
-    key: Option<store::Idempotency>,
+    key: Option<switchboard_store::Idempotency>,
 ) -> Result<SendMessageReply, Error> {
     let letter = Letter {
         payload: &request.payload,
@@ -92,10 +92,10 @@ async fn send_one(
 }
 
 /// A message that names itself is its own idempotency key.
-fn own_key(asker: &Asker, request: &SendMessageRequest) -> Option<store::Idempotency> {
+fn own_key(asker: &Asker, request: &SendMessageRequest) -> Option<switchboard_store::Idempotency> {
     let id = request.id.as_ref()?;
     let args = serde_json::to_vec(request).ok()?;
-    Some(store::Idempotency {
+    Some(switchboard_store::Idempotency {
         key: format!("message/{id}"),
         caller: asker.name.folded(),
         verb: "send_message",

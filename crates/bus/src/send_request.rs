@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::event::Lsn;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::MessageKind;
-use protocol::verb::bus::{SendMessageRequest, SendOptions};
-use protocol::verb::queue::{SendRequestReply, SendRequestRequest};
-use store::{Row, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::MessageKind;
+use switchboard_protocol::verb::bus::{SendMessageRequest, SendOptions};
+use switchboard_protocol::verb::queue::{SendRequestReply, SendRequestRequest};
+use switchboard_store::{Row, Store};
 
 use crate::agents::AGENTS;
 use crate::check_inbox::injections;
@@ -69,9 +69,9 @@ pub async fn send_request(
 
 async fn answered(store: &Store, asker: &Asker, asked: &Row) -> Result<SendRequestReply, Error> {
     let reply = of_row(store, &row(store, &id(asked, "replied")?)?)?;
-    if reply.state < protocol::message::DeliveryState::Injected {
+    if reply.state < switchboard_protocol::message::DeliveryState::Injected {
         let seen = injections(std::slice::from_ref(&reply.id), &reply.recipient, "send_request", asker.name.as_str())?;
-        store.commit(store::Batch { events: seen, ..store::Batch::written() }).await?;
+        store.commit(switchboard_store::Batch { events: seen, ..switchboard_store::Batch::written() }).await?;
     }
     Ok(SendRequestReply { id: id(asked, "id")?, reply })
 }

@@ -1,10 +1,10 @@
 //! `set_agent_status`: one word and a sentence.
 
-use protocol::agent::AgentEvent;
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::verb::agent::{SetAgentStatusReply, SetAgentStatusRequest};
-use store::{Batch, Durability, Store};
+use switchboard_protocol::agent::AgentEvent;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::verb::agent::{SetAgentStatusReply, SetAgentStatusRequest};
+use switchboard_store::{Batch, Durability, Store};
 
 use crate::error::refuse;
 use crate::{Asker, Error, resolve, roster};

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use protocol::agent::Agent;
-use protocol::error::{Failure, near_matches};
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, fold};
-use protocol::team::{MAX_MEMBERS, MAX_TEAMS, Team, TeamEvent, TeamName};
-use protocol::time::Millis;
-use protocol::verb::team::{RemoveTeamReply, RemoveTeamRequest, SetTeamReply, SetTeamRequest};
-use store::{Batch, Durability, Guard, Query, Row, Store};
+use switchboard_protocol::agent::Agent;
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, fold};
+use switchboard_protocol::team::{MAX_MEMBERS, MAX_TEAMS, Team, TeamEvent, TeamName};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::team::{RemoveTeamReply, RemoveTeamRequest, SetTeamReply, SetTeamRequest};
+use switchboard_store::{Batch, Durability, Guard, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::register_agent::check_words;
@@ -158,7 +158,7 @@ async fn settle(
         }
         match store.commit(batch).await {
             Ok(_) => break,
-            Err(store::Error::Conflict { .. }) if attempt < ATTEMPTS => {}
+            Err(switchboard_store::Error::Conflict { .. }) if attempt < ATTEMPTS => {}
             Err(error) => return Err(error.into()),
         }
     }

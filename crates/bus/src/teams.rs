@@ -1,8 +1,8 @@
 //! The projection of teams and their members.
 
-use protocol::event::Event;
-use protocol::team::TeamEvent;
-use store::{Change, Column, Projection, Row, Table};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::team::TeamEvent;
+use switchboard_store::{Change, Column, Projection, Row, Table};
 
 /// One row a team, keyed by the folded name.
 pub(crate) const TEAMS: &str = "teams";

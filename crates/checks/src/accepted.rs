@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use protocol::finding::Finding;
 use regex::bytes::Regex;
 use serde::Deserialize;
+use switchboard_protocol::finding::Finding;
 
 use crate::Error;
 use crate::engine::Look;

@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::finding::{CheckName, Finding};
 use sha2::{Digest, Sha256};
+use switchboard_protocol::finding::{CheckName, Finding};
 
 use crate::source::{Base, Source};
 

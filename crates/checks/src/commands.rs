@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use process::env::Env;
-use process::spawn::{Capture, End, Exit, Output, Spawn};
-use protocol::finding::{
+use switchboard_process::env::Env;
+use switchboard_process::spawn::{Capture, End, Exit, Output, Spawn};
+use switchboard_protocol::finding::{
     CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, CommandRun, Finding, Severity, Span,
 };
 
@@ -175,8 +175,11 @@ fn start(
     // Test runners wait for changes where nobody tells them that nobody watches; builds may take it for strictness.
     let env = if command.kind == CommandKind::Test { env.set("CI", "1") } else { env };
     let program = command.argv.first().ok_or("it names no program")?;
-    let is_there =
-        if program.contains('/') { cwd.join(program).is_file() } else { process::spawn::which(program).is_some() };
+    let is_there = if program.contains('/') {
+        cwd.join(program).is_file()
+    } else {
+        switchboard_process::spawn::which(program).is_some()
+    };
     if !is_there {
         return Err(format!("`{program}` is not installed"));
     }

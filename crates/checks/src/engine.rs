@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict, Finding};
+use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict, Finding};
 
 use crate::accepted::{Baseline, allow_by_comment};
 use crate::cache::FileKey;

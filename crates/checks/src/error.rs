@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use protocol::finding::CheckFailure;
+use switchboard_protocol::finding::CheckFailure;
 
 /// Says why something could not be checked.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum Error {
         program: String,
         /// Why.
         #[source]
-        source: process::Error,
+        source: switchboard_process::Error,
     },
     /// A command ran beyond its limit.
     #[error("`{program}` was stopped after {} s", limit.as_secs())]

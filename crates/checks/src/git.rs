@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use process::env::Env;
-use process::spawn::{End, Exit, Output, Spawn};
+use switchboard_process::env::Env;
+use switchboard_process::spawn::{End, Exit, Output, Spawn};
 
 use crate::{Error, Limits};
 
@@ -99,7 +99,7 @@ impl Git {
                 Ok(Some(git))
             }
             Ok(Ok(_) | Err(_)) => Ok(None),
-            Err(Error::Command { source: process::Error::Missing { .. }, .. }) => Ok(None),
+            Err(Error::Command { source: switchboard_process::Error::Missing { .. }, .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }

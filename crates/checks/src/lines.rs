@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
-use protocol::finding::Span;
+use switchboard_protocol::finding::Span;
 
 /// Where the lines of a text begin.
 pub(crate) struct Lines {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::finding::{CheckCommand, CheckName, CommandKind};
-use protocol::verb::check::BuildMode;
 use serde::Serialize;
+use switchboard_protocol::finding::{CheckCommand, CheckName, CommandKind};
+use switchboard_protocol::verb::check::BuildMode;
 
 use crate::project::build::steps;
 use crate::project::{Project, Search};
@@ -49,7 +49,7 @@ fn about(check: CheckName) -> CheckAbout {
 fn rules(check: CheckName) -> Vec<String> {
     match check {
         CheckName::SyntaxCheck => {
-            grammars::Language::ALL.iter().map(|language| format!("{}-syntax", language.as_str())).collect()
+            switchboard_grammars::Language::ALL.iter().map(|language| format!("{}-syntax", language.as_str())).collect()
         }
         CheckName::Secretscan => secret_rules().map(|(rule, _)| rule.to_owned()).collect(),
         CheckName::PlaceholderScan => crate::placeholder::RULES.iter().map(|rule| (*rule).to_owned()).collect(),

@@ -1,6 +1,6 @@
 //! Looks at one text that need not lie on a disk, e.g. an editor's buffer.
 
-use protocol::finding::Finding;
+use switchboard_protocol::finding::Finding;
 
 use crate::Limits;
 use crate::accepted::allow_by_comment;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use protocol::finding::TestTotals;
-use protocol::verb::check::CommandFinding;
 use regex::{Captures, Regex};
+use switchboard_protocol::finding::TestTotals;
+use switchboard_protocol::verb::check::CommandFinding;
 
 pub(crate) mod totals;
 

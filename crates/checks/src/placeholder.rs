@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use protocol::finding::{CheckName, Finding, Severity};
+use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
 use crate::fingerprint::{Occurrences, fingerprint};

@@ -174,7 +174,7 @@ impl Project {
 
 /// A tool on the search path, or the name of what is missing.
 pub(crate) fn installed(name: &'static str, program: &str, words: &[&str]) -> Search {
-    if process::spawn::which(program).is_some() {
+    if switchboard_process::spawn::which(program).is_some() {
         Search::Found(Tool::at(name, program.to_owned(), words))
     } else {
         Search::NotInstalled(name)

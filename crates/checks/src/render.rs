@@ -5,7 +5,7 @@ mod baseline;
 mod sarif;
 mod text;
 
-use protocol::finding::CheckReply;
+use switchboard_protocol::finding::CheckReply;
 
 pub use answer::answer;
 pub use baseline::baseline;

@@ -1,6 +1,6 @@
 //! Gathers what one check says about many files, within limits, and gives the verdict.
 
-use protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, SkippedFile};
+use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, SkippedFile};
 
 use crate::Limits;
 use crate::engine::Looked;
@@ -83,7 +83,7 @@ impl Report {
     }
 }
 
-fn place(finding: &Finding) -> (&str, protocol::finding::Span, &str) {
+fn place(finding: &Finding) -> (&str, switchboard_protocol::finding::Span, &str) {
     (&finding.path, finding.span, &finding.rule)
 }
 

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use protocol::finding::{CheckName, Finding, Severity};
 use sha2::{Digest, Sha256};
+use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
 use crate::fingerprint::fingerprint;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use protocol::finding::{Base, CheckRequest, SkippedFile};
+use switchboard_protocol::finding::{Base, CheckRequest, SkippedFile};
 
 use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
 use crate::{Error, Limits};

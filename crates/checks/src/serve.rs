@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, Write};
 
-use protocol::error::Failure;
-use protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
-use protocol::verb::check::{CheckAnswer, CheckCall};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
+use switchboard_protocol::verb::check::{CheckAnswer, CheckCall};
 
 use crate::{Cache, Engine, Error, Limits};
 

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use grammars::Language;
 use rustix::fs::{Mode, OFlags};
+use switchboard_grammars::Language;
 
 use crate::Error;
 use crate::git::{Blob, Blobs};

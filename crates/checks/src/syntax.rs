@@ -3,8 +3,8 @@
 //! A grammar is never perfect, so the verdict compares: what the base's version already had is old, and where the
 //! base did not parse cleanly only what is inside or next to changed lines counts as new.
 
-use grammars::Language;
-use protocol::finding::{CheckName, Finding, Severity};
+use switchboard_grammars::Language;
+use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
 use crate::fingerprint::fingerprint;

@@ -1,6 +1,6 @@
 //! `todo_extract`: the notes that people left in comments. It lists, it never blocks.
 
-use protocol::finding::{CheckName, Finding, Severity};
+use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
 use crate::engine::{FileCheck, Look};
 use crate::fingerprint::{Occurrences, fingerprint};

@@ -3,14 +3,16 @@
 use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use protocol::error::Failure;
-use protocol::finding::{Base, CheckFailure, CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict};
-use protocol::verb::Verb;
-use protocol::verb::check::{
+use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{
+    Base, CheckFailure, CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict,
+};
+use switchboard_protocol::verb::Verb;
+use switchboard_protocol::verb::check::{
     BuildCheck, CheckAnswer, CheckCall, Lint, PlaceholderScan, PreCheckBatch, Secretscan, SyntaxCheck, TestRunner,
     TodoExtract,
 };
-use serde_json::Value;
 
 use crate::Engine;
 
@@ -113,7 +115,7 @@ fn report(reply: CheckReply) -> Result<(CheckReport, Vec<CheckFailure>), Failure
         (None, failures) => Err(failures.into_iter().next().map_or_else(
             || Failure::new("internal.bug", "a check gave no report"),
             |failure| {
-                let code = protocol::error::find(&failure.code).map_or("internal.bug", |row| row.code);
+                let code = switchboard_protocol::error::find(&failure.code).map_or("internal.bug", |row| row.code);
                 Failure::new(code, failure.what).hint(failure.hint)
             },
         )),

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn every_verb_that_a_command_names_exists() {
-        let verbs: Vec<_> = protocol::verb::table().iter().map(|row| row.name).collect();
+        let verbs: Vec<_> = switchboard_protocol::verb::table().iter().map(|row| row.name).collect();
         for command in Args::command().get_subcommands() {
             let Some(help) = command.get_after_help().map(ToString::to_string) else { continue };
             for name in help.strip_prefix("Verb: ").into_iter().flat_map(|rest| rest.split(", ")) {

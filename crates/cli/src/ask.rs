@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// Asks a question that is answered with yes or no; the end of the input means no.
 ///

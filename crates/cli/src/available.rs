@@ -1,13 +1,13 @@
 //! The agents that can be had here: those of the user's settings, those of the repository that the user trusts, and
 //! those that Switchboard knows and finds on `PATH`. In this order; the first one of a name counts.
 
-use agents::catalog::{self, Known};
-use daemon::FOLDER;
-use daemon::trust::{Commands, Pins};
-use protocol::error::{Failure, near_matches};
-use protocol::frame::DriverSpec;
-use protocol::id::{AgentName, Digest, fold};
-use protocol::verb::run::AgentChoice;
+use switchboard_agents::catalog::{self, Known};
+use switchboard_daemon::FOLDER;
+use switchboard_daemon::trust::{Commands, Pins};
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::{AgentName, Digest, fold};
+use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::context::Context;
 use crate::session::work_tree;

@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use memory::Memory;
 use pump::Event;
@@ -34,7 +34,7 @@ const WRITE_LIMIT: Duration = Duration::from_secs(60);
 /// Lines that may wait between the threads.
 const QUEUE: usize = 256;
 
-/// Carries lines until the client is gone. `connect` opens a connection that has said [`protocol::wire::Hello::Mcp`].
+/// Carries lines until the client is gone. `connect` opens a connection that has said [`switchboard_protocol::wire::Hello::Mcp`].
 ///
 /// # Errors
 /// Why the daemon could not be reached; everything that waited has then been answered with that.

@@ -8,10 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use protocol::error::Failure;
-use protocol::verb::{Effect, Verb};
-use protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::{Effect, Verb};
+use switchboard_protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 
 use lines::{LineReader, Read};
 

@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// What became of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

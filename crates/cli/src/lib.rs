@@ -55,5 +55,5 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     // A closed pipe takes nothing from the answer: there is nobody left to tell.
     let _ = error.print();
-    if is_answer { ExitCode::SUCCESS } else { ExitCode::from(protocol::error::Exit::Usage as u8) }
+    if is_answer { ExitCode::SUCCESS } else { ExitCode::from(switchboard_protocol::error::Exit::Usage as u8) }
 }

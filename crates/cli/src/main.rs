@@ -1,9 +1,9 @@
 //! The `switchboard` binary; everything is in the library beside it.
 
 #[global_allocator]
-static ALLOCATOR: process::memory::Allocator = process::memory::Allocator;
+static ALLOCATOR: switchboard_process::memory::Allocator = switchboard_process::memory::Allocator;
 
 fn main() -> std::process::ExitCode {
-    process::memory::settle_in();
-    cli::run()
+    switchboard_process::memory::settle_in();
+    switchboard_cli::run()
 }

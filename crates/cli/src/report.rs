@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
-use protocol::error::{Exit, Failure};
+use switchboard_protocol::error::{Exit, Failure};
 
 use crate::context::Context;
 use crate::output::plain;

@@ -1,7 +1,7 @@
 //! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
 
-use protocol::error::Exit;
-use protocol::verb::run::{GetRunReply, TaskReport};
+use switchboard_protocol::error::Exit;
+use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::output::{Output, Table, Tone, one_line};
 
@@ -63,9 +63,9 @@ fn task_exit(task: &TaskReport) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use protocol::id::RunId;
-    use protocol::time::Millis;
-    use protocol::verb::run::{GateReport, RunSummary};
+    use switchboard_protocol::id::RunId;
+    use switchboard_protocol::time::Millis;
+    use switchboard_protocol::verb::run::{GateReport, RunSummary};
 
     use super::*;
 

@@ -8,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use daemon::{FOLDER, Launch, Place, ServerInfo, launch};
-use protocol::error::Failure;
+use switchboard_daemon::{FOLDER, Launch, Place, ServerInfo, launch};
+use switchboard_protocol::error::Failure;
 
 use crate::client::{Caller, Client, DYING};
 use crate::context::Context;
@@ -114,7 +114,7 @@ impl Surroundings {
             return Err(self.none_runs());
         }
         let place = self.place()?;
-        if daemon::Owner::of(&place)?.is_none() {
+        if switchboard_daemon::Owner::of(&place)?.is_none() {
             return Err(self.none_runs());
         }
         open(&At { caller: self.caller(&place.project), socket: place.socket })
@@ -149,7 +149,7 @@ impl Surroundings {
     fn caller(&self, project: &Path) -> Caller {
         let own = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
         // Without a token the daemon refuses and says where it stands; no need to fail here already.
-        let token = own.or_else(|| daemon::read_token(project).ok().flatten());
+        let token = own.or_else(|| switchboard_daemon::read_token(project).ok().flatten());
         let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));
         Caller { token, name: name.map(str::to_owned) }
     }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::error::{Failure, near_matches};
-use protocol::frame::DriverSpec;
 use serde::Deserialize;
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::frame::DriverSpec;
 
 /// Largest settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -104,8 +104,8 @@ impl Agents {
 
     /// The agent of a name; spellings that differ in case, spaces or `_` meet.
     pub(crate) fn find(&self, name: &str) -> Option<&Described> {
-        let wanted = protocol::id::fold(name);
-        self.list.iter().find(|(name, _)| protocol::id::fold(name) == wanted).map(|(_, agent)| agent)
+        let wanted = switchboard_protocol::id::fold(name);
+        self.list.iter().find(|(name, _)| switchboard_protocol::id::fold(name) == wanted).map(|(_, agent)| agent)
     }
 }
 

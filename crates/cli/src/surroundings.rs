@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use daemon::Place;
+use switchboard_daemon::Place;
 
 /// The surroundings as they were when the command began.
 #[derive(Debug, Clone, Default)]

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bus::{LeaseBook, Uptime};
-use dispatch::{Config, Dispatch, Trust};
-use policy::{Bundle, Policy};
-use process::env::{Env, var};
-use protocol::error::Failure;
-use store::{Clock, Store};
+use switchboard_bus::{LeaseBook, Uptime};
+use switchboard_dispatch::{Config, Dispatch, Trust};
+use switchboard_policy::{Bundle, Policy};
+use switchboard_process::env::{Env, var};
+use switchboard_protocol::error::Failure;
+use switchboard_store::{Clock, Store};
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ pub fn serve(place: Place, options: Options) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(32)
-        .on_thread_park(process::memory::before_rest)
+        .on_thread_park(switchboard_process::memory::before_rest)
         .enable_all()
         .build();
     let runtime = runtime.map_err(io(&place.root))?;
@@ -92,7 +92,7 @@ fn leave_word(place: &Place, error: &Error) {
 async fn run(place: Place, options: Options) -> Result<(), Error> {
     project::prepare(&place.project)?;
     let lock = owner::take(&place)?;
-    process::orphans::become_subreaper()?;
+    switchboard_process::orphans::become_subreaper()?;
     let store = open_store(&place)?;
     let leases = Arc::new(LeaseBook::open(store.clone(), Uptime::system()).await.map_err(Failure::from)?);
     let policy = load_policy(&place)?;
@@ -111,7 +111,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
         dispatch: dispatch.clone(),
         policy,
         place: place.clone(),
-        limits: bus::Limits::default(),
+        limits: switchboard_bus::Limits::default(),
         info: info.clone(),
         started_at,
         asks,
@@ -166,8 +166,8 @@ async fn ends(task: tokio::task::JoinHandle<()>) {
 }
 
 fn open_store(place: &Place) -> Result<Store, Error> {
-    let config = store::Config::new(place.store());
-    Ok(Store::open(store::Config { clock: Clock::system(), ..config }, crate::record::parts())?)
+    let config = switchboard_store::Config::new(place.store());
+    Ok(Store::open(switchboard_store::Config { clock: Clock::system(), ..config }, crate::record::parts())?)
 }
 
 /// The user's rules or ours, narrowed by the project's.
@@ -188,7 +188,7 @@ fn dispatch_config(place: &Place) -> Result<Config, Error> {
         socket: place.socket.clone(),
         binary: std::env::current_exe().map_err(io(&place.root))?,
         env: Env::plain().into_pairs(),
-        limits: protocol::frame::WorkerLimits::default(),
+        limits: switchboard_protocol::frame::WorkerLimits::default(),
         shim_grace: Duration::from_secs(3),
         gate_limit: Duration::from_secs(600),
         crash_at: var("SWITCHBOARD_CRASH_AT"),
@@ -229,7 +229,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             () = signals.next() => return false,
             () = tokio::time::sleep(LOOK) => {}
         }
-        drop(process::orphans::reap());
+        drop(switchboard_process::orphans::reap());
         if let Some(error) = verbs.store.dead() {
             // Nothing can be promised any more: the next daemon opens the store again and adopts the workers.
             tracing::error!(%error, "the store does not write any more; the daemon ends");

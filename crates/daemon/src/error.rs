@@ -1,6 +1,6 @@
 //! Why the daemon does not start, or a face breaks.
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// What goes wrong outside of verbs.
 #[derive(Debug, thiserror::Error)]
@@ -10,13 +10,13 @@ pub enum Error {
     Refused(Box<Failure>),
     /// The store does not open or does not answer.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] switchboard_store::Error),
     /// Git or a process could not do its part.
     #[error(transparent)]
-    Process(#[from] process::Error),
+    Process(#[from] switchboard_process::Error),
     /// The dispatcher could not do its part.
     #[error(transparent)]
-    Dispatch(#[from] dispatch::Error),
+    Dispatch(#[from] switchboard_dispatch::Error),
     /// A file or socket of ours could not be used.
     #[error("{path} could not be used")]
     Io {

@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use protocol::error::Failure;
-use protocol::id::{AgentName, RunId, WorkerId};
-use protocol::verb::{Effect, Verb};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, RunId, WorkerId};
+use switchboard_protocol::verb::{Effect, Verb};
 use tokio_util::task::AbortOnDropHandle;
 
 /// The face of `switchboard` commands on the Unix socket.
@@ -90,7 +90,7 @@ pub fn effect_of(verb: &str) -> Option<Effect> {
     macro_rules! effects {
         ($($verb:path)*) => { [$((<$verb as Verb>::NAME, <$verb as Verb>::EFFECT)),*] };
     }
-    const EFFECTS: &[(&str, Effect)] = &protocol::for_each_verb!(effects);
+    const EFFECTS: &[(&str, Effect)] = &switchboard_protocol::for_each_verb!(effects);
     EFFECTS.iter().find(|(name, _)| *name == verb).map(|(_, effect)| *effect)
 }
 
@@ -101,7 +101,7 @@ pub fn unknown_verb(verb: &str) -> Failure {
         ($($verb:path)*) => { [$(<$verb as Verb>::NAME),*] };
     }
     let shown: String = verb.chars().take(80).collect();
-    let near = protocol::error::near_matches(&shown, protocol::for_each_verb!(names));
+    let near = switchboard_protocol::error::near_matches(&shown, switchboard_protocol::for_each_verb!(names));
     let failure = Failure::new("request.unknown-verb", format!("there is no verb {shown:?}"));
     if near.is_empty() {
         return failure.hint("tools/list names the default tools, `switchboard call --help` all verbs");
@@ -273,7 +273,7 @@ pub(crate) mod tests {
 
     #[test]
     fn effects_are_those_of_the_table() {
-        for row in protocol::verb::table() {
+        for row in switchboard_protocol::verb::table() {
             assert_eq!(effect_of(row.name), Some(row.effect), "{}", row.name);
         }
         assert_eq!(effect_of("no_such_verb"), None);

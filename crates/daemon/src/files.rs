@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bus::auth::Keys;
-use bus::files::Folder;
-use protocol::error::Failure;
+use switchboard_bus::auth::Keys;
+use switchboard_bus::files::Folder;
+use switchboard_protocol::error::Failure;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -49,7 +49,7 @@ enum Trouble {
     #[error("{0}")]
     Refused(#[from] Failure),
     #[error(transparent)]
-    Bus(#[from] bus::Error),
+    Bus(#[from] switchboard_bus::Error),
     #[error("a file could not be used")]
     Io(#[from] std::io::Error),
     #[error("a file does not serialise")]

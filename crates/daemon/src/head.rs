@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use ledger::{Frontier, Key, SignedHead};
-use protocol::error::Failure;
-use protocol::id::Digest;
-use protocol::verb::system::SignHeadReply;
-use store::{Filter, Store};
+use switchboard_ledger::{Frontier, Key, SignedHead};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::verb::system::SignHeadReply;
+use switchboard_store::{Filter, Store};
 
 /// Events that one look takes.
 const PAGE: usize = 1000;
@@ -24,7 +24,7 @@ pub(crate) fn sign(store: &Store, keys: &Path) -> Result<SignHeadReply, Failure>
     }
     let head =
         SignedHead { chain_id: store.chain_id().to_owned(), lsn, head_hash, merkle_root: tree.root(), ts: store.now() };
-    let envelope = ledger::sign_head(&key, &head).map_err(|error| error.failure())?;
+    let envelope = switchboard_ledger::sign_head(&key, &head).map_err(|error| error.failure())?;
     let envelope = serde_json::to_value(envelope).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
     Ok(SignHeadReply { envelope, public_key: key.public().to_string() })
 }

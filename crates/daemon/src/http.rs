@@ -12,10 +12,10 @@ use axum::http::{Method, Uri};
 use axum::middleware;
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
-use protocol::error::Failure;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -47,7 +47,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            body_bytes: protocol::wire::MAX_LINE_BYTES,
+            body_bytes: switchboard_protocol::wire::MAX_LINE_BYTES,
             connections: 128,
             head: Duration::from_secs(15),
             body: Duration::from_secs(30),

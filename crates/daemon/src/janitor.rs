@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::Store;
+use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
 /// Longest sleep, for what is due without anybody's writing.
@@ -16,7 +16,7 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
     let mut watch = store.watch();
     loop {
         watch.mark_unchanged();
-        let next = match bus::sweep(&store).await {
+        let next = match switchboard_bus::sweep(&store).await {
             Ok(swept) => swept.next,
             Err(error) => {
                 tracing::error!(%error, "the mail could not be swept");

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use process::clock::Deadline;
-use process::env::{Env, var};
-use process::fingerprint::Fingerprint;
-use process::spawn::Spawn;
-use protocol::error::Failure;
+use switchboard_process::clock::Deadline;
+use switchboard_process::env::{Env, var};
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::spawn::Spawn;
+use switchboard_protocol::error::Failure;
 
 use crate::{Error, Owner, Place, ServerInfo};
 

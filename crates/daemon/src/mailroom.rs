@@ -1,30 +1,35 @@
 //! The dispatcher's view of the mail room, wired to the bus.
 
-use protocol::agent::{AgentKind, Registered};
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::Message;
-use store::Store;
+use switchboard_protocol::agent::{AgentKind, Registered};
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::Message;
+use switchboard_store::Store;
 
 /// Mail for workers.
 pub(crate) struct Mail(pub(crate) Store);
 
-fn lift(error: bus::Error) -> dispatch::Error {
-    protocol::error::Failure::from(error).into()
+fn lift(error: switchboard_bus::Error) -> switchboard_dispatch::Error {
+    switchboard_protocol::error::Failure::from(error).into()
 }
 
-impl dispatch::Mailroom for Mail {
-    fn waiting(&self, agent: &AgentName, limit: usize) -> Result<Vec<Message>, dispatch::Error> {
-        bus::waiting(&self.0, agent, limit).map_err(lift)
+impl switchboard_dispatch::Mailroom for Mail {
+    fn waiting(&self, agent: &AgentName, limit: usize) -> Result<Vec<Message>, switchboard_dispatch::Error> {
+        switchboard_bus::waiting(&self.0, agent, limit).map_err(lift)
     }
 
-    fn injected(&self, ids: &[MessageId], agent: &AgentName, evidence: &str) -> Result<Vec<NewEvent>, dispatch::Error> {
-        bus::injected(ids, agent, evidence, "daemon").map_err(lift)
+    fn injected(
+        &self,
+        ids: &[MessageId],
+        agent: &AgentName,
+        evidence: &str,
+    ) -> Result<Vec<NewEvent>, switchboard_dispatch::Error> {
+        switchboard_bus::injected(ids, agent, evidence, "daemon").map_err(lift)
     }
 
-    fn joined(&self, agent: &AgentName, is_scripted: bool) -> Result<NewEvent, dispatch::Error> {
+    fn joined(&self, agent: &AgentName, is_scripted: bool) -> Result<NewEvent, switchboard_dispatch::Error> {
         let worker = Registered::new(agent.clone(), AgentKind::Worker);
         let worker = Registered { scripted: Some(is_scripted), ..worker };
-        bus::announce(&worker, agent).map_err(|error| lift(error.into()))
+        switchboard_bus::announce(&worker, agent).map_err(|error| lift(error.into()))
     }
 }

@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use protocol::error::Failure;
-use protocol::verb::Effect;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, Implementation,
@@ -16,6 +14,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::Effect;
 
 use crate::face::{self, Caller, Invoke};
 
@@ -120,7 +120,7 @@ impl Server {
 /// would make it too long goes in as its digest. JSON spelling keeps `1` and `"1"` apart.
 fn key_of_request(bridge: &str, id: &RequestId) -> String {
     let key = format!("{bridge}/{}", id.clone().into_json_value());
-    face::check_key(&key).unwrap_or_else(|_| protocol::id::Digest::of(key.as_bytes()).hex())
+    face::check_key(&key).unwrap_or_else(|_| switchboard_protocol::id::Digest::of(key.as_bytes()).hex())
 }
 
 impl ServerHandler for Server {

@@ -1,6 +1,6 @@
 //! One daemon a root: the lock says who.
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use crate::{Error, Place};
 
@@ -19,14 +19,14 @@ impl Owner {
     /// # Errors
     /// When the lock can't be looked at.
     pub fn of(place: &Place) -> Result<Option<Self>, Error> {
-        Ok(process::lock::holder(&place.lock())?.map(|holder| Self { pid: holder.pid }))
+        Ok(switchboard_process::lock::holder(&place.lock())?.map(|holder| Self { pid: holder.pid }))
     }
 }
 
 /// Takes the root, or says who has it.
-pub(crate) fn take(place: &Place) -> Result<process::lock::Lock, Error> {
-    match process::lock::Lock::take(&place.lock(), &place.socket.display().to_string()) {
-        Err(process::Error::Held { holder, .. }) => {
+pub(crate) fn take(place: &Place) -> Result<switchboard_process::lock::Lock, Error> {
+    match switchboard_process::lock::Lock::take(&place.lock(), &place.socket.display().to_string()) {
+        Err(switchboard_process::Error::Held { holder, .. }) => {
             let pid = holder.map_or(0, |holder| holder.pid);
             let what = format!("a daemon (process {pid}) already runs for {}", place.root.display());
             Err(Failure::new("daemon.running", what)

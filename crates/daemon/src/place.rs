@@ -5,10 +5,10 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use process::env::{Env, var};
-use process::git::{Git, Repo};
-use protocol::error::Failure;
-use protocol::id::Digest;
+use switchboard_process::env::{Env, var};
+use switchboard_process::git::{Git, Repo};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
 
 use crate::Error;
 use crate::error::io;

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::time::Millis;
 
 use crate::error::io;
 use crate::{Error, Place};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::Store;
+use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::boot::WORKERS;
@@ -33,7 +33,7 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
                 Err(_) => return,
             }
         }
-        if let Err(error) = tokio::task::spawn_blocking(process::memory::give_back).await {
+        if let Err(error) = tokio::task::spawn_blocking(switchboard_process::memory::give_back).await {
             tracing::debug!(%error, "memory could not be given back");
         }
         // Each thread that runs tasks is to come by: one that does nothing would not wake up for it.

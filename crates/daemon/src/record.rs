@@ -4,12 +4,12 @@
 use std::io::Read;
 use std::path::Path;
 
-use dispatch::Work;
-use protocol::error::Failure;
-use protocol::id::Digest;
-use protocol::verb::backup::BackupStoreReply;
-use protocol::verb::system::VerifyLogReply;
-use store::{Config, Projection, Report};
+use switchboard_dispatch::Work;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::verb::backup::BackupStoreReply;
+use switchboard_protocol::verb::system::VerifyLogReply;
+use switchboard_store::{Config, Projection, Report};
 
 use crate::{Owner, Place};
 
@@ -36,7 +36,7 @@ pub struct RestoredStore {
 
 /// The parts whose tables the store keeps.
 pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
-    let mut parts = bus::projections();
+    let mut parts = switchboard_bus::projections();
     parts.push(Box::new(Work));
     parts
 }
@@ -47,7 +47,8 @@ pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
 /// # Errors
 /// `io.denied` when it can't be read. Damage is no error but in the reply.
 pub fn verify_export(export: impl Read, mut visit: impl FnMut(&Digest)) -> Result<Checked, Failure> {
-    let report = store::verify_export_with(export, |_, hash| visit(&hash)).map_err(|error| error.failure())?;
+    let report =
+        switchboard_store::verify_export_with(export, |_, hash| visit(&hash)).map_err(|error| error.failure())?;
     Ok(Checked { chain_id: report.chain_id.clone(), reply: reply(&report) })
 }
 
@@ -60,7 +61,8 @@ pub fn verify_store(place: &Place) -> Result<Option<VerifyLogReply>, Failure> {
     if !place.store().exists() {
         return Ok(None);
     }
-    let report = store::verify_file(&Config::new(place.store()), parts()).map_err(|error| error.failure())?;
+    let report =
+        switchboard_store::verify_file(&Config::new(place.store()), parts()).map_err(|error| error.failure())?;
     Ok(Some(reply(&report)))
 }
 
@@ -69,7 +71,8 @@ pub fn verify_store(place: &Place) -> Result<Option<VerifyLogReply>, Failure> {
 /// # Errors
 /// `store.locked`; `store.corrupt` when the copy does not verify; `io.denied` when the file exists or can't be made.
 pub fn backup_store(place: &Place, to: &Path) -> Result<BackupStoreReply, Failure> {
-    let report = store::backup_file(&Config::new(place.store()), parts(), to).map_err(|error| error.failure())?;
+    let report =
+        switchboard_store::backup_file(&Config::new(place.store()), parts(), to).map_err(|error| error.failure())?;
     backup_reply(to, &report)
 }
 
@@ -82,7 +85,8 @@ pub fn restore_store(place: &Place, from: &Path) -> Result<RestoredStore, Failur
         let what = format!("a daemon (process {}) has the store open", owner.pid);
         return Err(Failure::new("daemon.running", what).hint("switchboard down"));
     }
-    let restored = store::restore(from, &Config::new(place.store()), parts).map_err(|error| error.failure())?;
+    let restored =
+        switchboard_store::restore(from, &Config::new(place.store()), parts).map_err(|error| error.failure())?;
     Ok(RestoredStore { events: restored.from.lsn, head: restored.head.hash, replaced: restored.replaced })
 }
 

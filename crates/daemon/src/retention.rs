@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use store::Store;
+use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
 /// How long after the start, so that the start is not slower for it.
@@ -22,7 +22,7 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
 /// Applies every rule of retention. One that fails is tried again the next time.
 async fn sweep(store: &Store) {
     let mut dropped = 0;
-    for rule in bus::RETENTION {
+    for rule in switchboard_bus::RETENTION {
         match store.sweep(rule, store.now()).await {
             Ok(swept) if swept.dropped > 0 => {
                 dropped += swept.dropped;
@@ -37,7 +37,7 @@ async fn sweep(store: &Store) {
     }
     // What was dropped lies in the logs until they are cut.
     let store = store.clone();
-    match tokio::task::spawn_blocking(move || store.checkpoint(store::Checkpoint::Truncate)).await {
+    match tokio::task::spawn_blocking(move || store.checkpoint(switchboard_store::Checkpoint::Truncate)).await {
         Ok(Ok(stats)) => tracing::debug!(?stats, "the logs are cut"),
         Ok(Err(error)) => tracing::warn!(%error, "the logs could not be cut"),
         Err(error) => tracing::warn!(%error, "the logs could not be cut"),

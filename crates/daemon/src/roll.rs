@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bus::LeaseBook;
-use dispatch::Crew;
-use process::fingerprint::Fingerprint;
-use protocol::agent::Process;
-use store::Store;
+use switchboard_bus::LeaseBook;
+use switchboard_dispatch::Crew;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_protocol::agent::Process;
+use switchboard_store::Store;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +41,7 @@ pub(crate) async fn keep(
             }
             changed = crew.changed() => if changed.is_err() { return },
         }
-        match bus::dismiss_workers(&store, |agent| crew.borrow().has(&agent.name)).await {
+        match switchboard_bus::dismiss_workers(&store, |agent| crew.borrow().has(&agent.name)).await {
             Ok(0) => {}
             Ok(workers) => tracing::info!(workers, "done"),
             Err(error) => tracing::warn!(%error, "workers that are done could not be taken off the roll"),
@@ -58,9 +58,9 @@ async fn follow_time(leases: &LeaseBook) {
 }
 
 async fn call(store: &Store, leases: &LeaseBook) {
-    let gone = bus::dismiss_terminals(store, is_alive).await;
+    let gone = switchboard_bus::dismiss_terminals(store, is_alive).await;
     let over = leases.sweep().await;
-    let buried = bus::bury(store).await;
+    let buried = switchboard_bus::bury(store).await;
     for (what, done) in [("terminals", gone), ("leases", over), ("letters", buried)] {
         match done {
             Ok(0) => {}

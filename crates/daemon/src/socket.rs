@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dispatch::Dispatch;
-use protocol::error::Failure;
-use protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
+use switchboard_dispatch::Dispatch;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bus::auth::Keys;
-use protocol::error::Failure;
+use switchboard_bus::auth::Keys;
+use switchboard_protocol::error::Failure;
 
 use crate::error::io;
 use crate::{Error, Place, project};
@@ -42,7 +42,7 @@ pub(crate) fn ensure(project: &Path) -> Result<String, Error> {
 pub fn rotate(project: &Path) -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
-    let token = protocol::id::Digest(bytes).hex();
+    let token = switchboard_protocol::id::Digest(bytes).hex();
     put_back(project, &token)?;
     Ok(token)
 }
@@ -64,7 +64,7 @@ pub(crate) fn dispatch_keys(place: &Place) -> PathBuf {
 /// When the file can't be read or written.
 pub fn rotate_key(place: &Place, revoke: bool) -> Result<String, Error> {
     let path = dispatch_keys(place);
-    let mut keys = Keys::load(&path)?.rotated(&path, process::clock::now())?;
+    let mut keys = Keys::load(&path)?.rotated(&path, switchboard_process::clock::now())?;
     if revoke {
         keys = keys.without_old(&path)?;
     }
@@ -77,16 +77,16 @@ pub fn rotate_key(place: &Place, revoke: bool) -> Result<String, Error> {
 /// `file.malformed` when it is no JSON object; when there is no key.
 pub fn sign_message(place: &Place, text: &[u8]) -> Result<String, Error> {
     let malformed = |why: String| Failure::new("file.malformed", why);
-    let mut fields: bus::auth::Fields =
+    let mut fields: switchboard_bus::auth::Fields =
         serde_json::from_slice(text).map_err(|error| malformed(format!("the message is no JSON object: {error}")))?;
-    let now = process::clock::now();
+    let now = switchboard_process::clock::now();
     let nonce = nonce()?;
     fields.entry("id").or_insert_with(|| format!("msg_{}_{}", now.0, &nonce[..8]).into());
     fields.insert("createdAt".to_owned(), now.to_string().into());
     fields.remove("auth");
     let keys = Keys::ensure(&dispatch_keys(place), now)?;
     let key = keys.current().ok_or_else(|| Failure::new("internal.bug", "there is no key although one was made"))?;
-    let envelope = bus::auth::sign(&fields, key, &nonce)?;
+    let envelope = switchboard_bus::auth::sign(&fields, key, &nonce)?;
     let auth = serde_json::to_value(envelope).map_err(|error| malformed(error.to_string()))?;
     fields.insert("auth".to_owned(), auth);
     let text = serde_json::to_string_pretty(&fields).map_err(|error| malformed(error.to_string()))?;
@@ -105,6 +105,7 @@ pub(crate) fn nonce() -> Result<String, Failure> {
 
 /// Compares two secrets without saying by its time where they differ.
 pub(crate) fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (protocol::id::Digest::of(a.as_bytes()), protocol::id::Digest::of(b.as_bytes()));
+    let (a, b) =
+        (switchboard_protocol::id::Digest::of(a.as_bytes()), switchboard_protocol::id::Digest::of(b.as_bytes()));
     a.0.iter().zip(b.0).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }

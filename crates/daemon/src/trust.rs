@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::error::Failure;
-use protocol::id::Digest;
-use protocol::plan::Plan;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::plan::Plan;
 
 use crate::error::io;
 use crate::{Error, place, project};
@@ -36,8 +36,8 @@ pub struct Commands {
 /// When the plan does not parse; the failure names the place.
 pub fn commands(text: &str, source: &str) -> Result<Commands, Failure> {
     let plan = plan(text, source)?;
-    let list = dispatch::commands(&plan);
-    let digest = dispatch::commands_digest(&list);
+    let list = switchboard_dispatch::commands(&plan);
+    let digest = switchboard_dispatch::commands_digest(&list);
     Ok(Commands { list, digest })
 }
 
@@ -46,7 +46,7 @@ pub fn commands(text: &str, source: &str) -> Result<Commands, Failure> {
 /// # Errors
 /// When it does not parse; the failure names the place.
 pub fn plan(text: &str, source: &str) -> Result<Plan, Failure> {
-    dispatch::read_plan(text, source)
+    switchboard_dispatch::read_plan(text, source)
 }
 
 /// The file of pins in the user's settings folder.

@@ -7,14 +7,16 @@ mod team;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dispatch::{Dispatch, Settle};
-use policy::Policy;
-use protocol::error::Failure;
-use protocol::id::{AgentName, Digest};
-use protocol::time::Millis;
-use protocol::verb::{Verb, agent, backup, bus as mail, check, lease, need, queue, run, search, team as teams};
 use serde_json::Value;
-use store::{Idempotency, Store};
+use switchboard_dispatch::{Dispatch, Settle};
+use switchboard_policy::Policy;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, Digest};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::{
+    Verb, agent, backup, bus as mail, check, lease, need, queue, run, search, team as teams,
+};
+use switchboard_store::{Idempotency, Store};
 use tokio::sync::mpsc;
 
 use crate::face::{self, Answering, Caller, CallerKind, Invoke};
@@ -35,11 +37,11 @@ pub(crate) enum Ask {
 /// Everything that verbs need.
 pub(crate) struct Verbs {
     pub(crate) store: Store,
-    pub(crate) leases: Arc<bus::LeaseBook>,
+    pub(crate) leases: Arc<switchboard_bus::LeaseBook>,
     pub(crate) dispatch: Dispatch,
     pub(crate) policy: Policy,
     pub(crate) place: Place,
-    pub(crate) limits: bus::Limits,
+    pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
     pub(crate) asks: mpsc::Sender<Ask>,
@@ -111,7 +113,7 @@ fn known(verb: &str) -> Option<&'static str> {
     macro_rules! names {
         ($($verb:path)*) => { [$(<$verb as Verb>::NAME),*] };
     }
-    const NAMES: &[&str] = &protocol::for_each_verb!(names);
+    const NAMES: &[&str] = &switchboard_protocol::for_each_verb!(names);
     NAMES.iter().copied().find(|name| *name == verb)
 }
 
@@ -133,25 +135,28 @@ impl Verbs {
         caller: &Caller,
         verb: &'static str,
         args: &Value,
-    ) -> Result<policy::Decision, Failure> {
+    ) -> Result<switchboard_policy::Decision, Failure> {
         let (kind, run, task) = match &caller.kind {
-            CallerKind::Person => (policy::CallerKind::Person, "", ""),
-            CallerKind::Worker { run, task, .. } => (policy::CallerKind::Worker, run.as_str(), task.as_str()),
-            CallerKind::Agent => (policy::CallerKind::Agent, "", ""),
+            CallerKind::Person => (switchboard_policy::CallerKind::Person, "", ""),
+            CallerKind::Worker { run, task, .. } => {
+                (switchboard_policy::CallerKind::Worker, run.as_str(), task.as_str())
+            }
+            CallerKind::Agent => (switchboard_policy::CallerKind::Agent, "", ""),
         };
-        let about = policy::name_in(args).unwrap_or(caller.name.as_str());
-        let about = AgentName::new(about).ok().map(|name| bus::kind_of(&self.store, &name)).transpose()?.flatten();
+        let about = switchboard_policy::name_in(args).unwrap_or(caller.name.as_str());
+        let about =
+            AgentName::new(about).ok().map(|name| switchboard_bus::kind_of(&self.store, &name)).transpose()?.flatten();
         let effect = face::effect_of(verb).ok_or_else(|| face::unknown_verb(verb))?;
         let name = caller.name.as_str();
-        let caller = policy::Caller {
+        let caller = switchboard_policy::Caller {
             name,
             kind,
             is_verified: caller.is_verified,
-            isolation: policy::Isolation::Full,
+            isolation: switchboard_policy::Isolation::Full,
             run,
             task,
         };
-        let input = policy::Input::new(verb, effect, caller, args, about, self.store.now());
+        let input = switchboard_policy::Input::new(verb, effect, caller, args, about, self.store.now());
         Ok(self.policy.decide(&input))
     }
 }
@@ -176,14 +181,14 @@ impl Call<'_> {
         Some(Idempotency { key, caller: self.caller.name.folded(), verb: self.verb, args: self.args })
     }
 
-    fn asker(&self) -> bus::Asker {
-        bus::Asker {
+    fn asker(&self) -> switchboard_bus::Asker {
+        switchboard_bus::Asker {
             is_verified: self.caller.is_verified,
             is_person: self.caller.kind == CallerKind::Person,
             idempotency: self.idempotency(),
             root: Some(self.verbs.place.root.clone()),
             limits: self.verbs.limits,
-            ..bus::Asker::named(self.caller.name.clone())
+            ..switchboard_bus::Asker::named(self.caller.name.clone())
         }
     }
 

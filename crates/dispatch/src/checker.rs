@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use process::env::Env;
-use process::spawn::{Child, Limits, Spawn};
-use protocol::error::Failure;
-use protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest};
-use protocol::verb::check::{CheckAnswer, CheckCall};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use switchboard_process::env::Env;
+use switchboard_process::spawn::{Child, Limits, Spawn};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest};
+use switchboard_protocol::verb::check::{CheckAnswer, CheckCall};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
@@ -171,7 +171,7 @@ fn answered(reply: CheckReply) -> Result<Vec<CheckReport>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::finding::{CheckCommand, CommandKind};
+    use switchboard_protocol::finding::{CheckCommand, CommandKind};
 
     use super::*;
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::frame::WorkerLimits;
-use protocol::id::Digest;
+use switchboard_protocol::frame::WorkerLimits;
+use switchboard_protocol::id::Digest;
 
 /// Says whether the user has pinned a digest (`switchboard trust`).
 #[derive(Clone)]
@@ -21,7 +21,7 @@ impl std::fmt::Debug for Trust {
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The user's repository.
-    pub repo: process::git::Repo,
+    pub repo: switchboard_process::git::Repo,
     /// Whether the user trusts a set of commands that came with a plan, by its digest.
     pub trusts: Trust,
     /// State folder of this repository.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::id::{NeedId, RunId, WorkerId};
-use store::{Query, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{NeedId, RunId, WorkerId};
+use switchboard_store::{Query, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 

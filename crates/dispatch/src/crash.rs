@@ -20,6 +20,6 @@ pub const POINTS: [&str; 12] = [
 pub(crate) fn point(asked: Option<&str>, here: &'static str) {
     debug_assert!(POINTS.contains(&here), "{here} is not a named point");
     if asked == Some(here) {
-        process::die();
+        switchboard_process::die();
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::id::{AgentName, RunId};
-use protocol::plan::TaskId;
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::plan::TaskId;
 
 use crate::Error;
 use crate::plan::RunPlan;

@@ -10,11 +10,11 @@ use start_worker::Start;
 
 use std::sync::Arc;
 
-use process::git::{Author, Repo};
-use protocol::error::Failure;
-use protocol::plan::{Task, TaskId};
-use protocol::run::{Effect, RunEvent};
-use protocol::time::Millis;
+use switchboard_process::git::{Author, Repo};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::{Task, TaskId};
+use switchboard_protocol::run::{Effect, RunEvent};
+use switchboard_protocol::time::Millis;
 
 use crate::Error;
 use crate::context::Inner;
@@ -43,7 +43,7 @@ impl Ctx {
 
 /// An agent as the author of a commit.
 pub(crate) fn author(agent: &str, at: Millis) -> Author {
-    Author { name: agent.to_owned(), email: format!("{}@agents.localhost", protocol::id::fold(agent)), at }
+    Author { name: agent.to_owned(), email: format!("{}@agents.localhost", switchboard_protocol::id::fold(agent)), at }
 }
 
 /// The message of a task's commits.
@@ -109,7 +109,7 @@ fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
     Outcome::step(RunEvent::TaskBlocked { task, attempt, reason })
 }
 
-async fn finish(ctx: &Ctx, outcome: protocol::run::RunOutcome) -> Outcome {
+async fn finish(ctx: &Ctx, outcome: switchboard_protocol::run::RunOutcome) -> Outcome {
     let finished = ctx.engine.step(RunEvent::RunFinished { outcome }).await;
     if let Err(error) = finished {
         tracing::error!(run = %ctx.plan.run, %error, "the end of the run was not recorded");
@@ -118,7 +118,7 @@ async fn finish(ctx: &Ctx, outcome: protocol::run::RunOutcome) -> Outcome {
     ctx.inner.crash("run-finished");
     crate::verb::merge_run::tidy(ctx).await;
     if ctx.plan.merge
-        && outcome == protocol::run::RunOutcome::Succeeded
+        && outcome == switchboard_protocol::run::RunOutcome::Succeeded
         && let Err(error) = crate::verb::merge_run::merge(&ctx.inner, &ctx.plan.run).await
     {
         tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::run::RunState;
-use process::git::Oid;
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::{RunId, WorkerId};
-use protocol::plan::TaskId;
-use protocol::run::{Effect, EffectKey, RunEvent, TaskState, TaskView};
-use store::{Batch, Durability, Filter};
+use switchboard_pipeline::run::RunState;
+use switchboard_process::git::Oid;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{Effect, EffectKey, RunEvent, TaskState, TaskView};
+use switchboard_store::{Batch, Durability, Filter};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use crate::context::Inner;
@@ -330,12 +330,12 @@ impl Engine {
     }
 }
 
-fn refusal(refused: &pipeline::run::Refused) -> Failure {
+fn refusal(refused: &switchboard_pipeline::run::Refused) -> Failure {
     Failure::new(refused.code.code(), refused.why.clone()).hint(refused.hint.clone())
 }
 
 /// Folds a run's events into its state.
-pub(crate) fn fold_state(store: &store::Store, run: &RunId) -> Result<RunState, Error> {
+pub(crate) fn fold_state(store: &switchboard_store::Store, run: &RunId) -> Result<RunState, Error> {
     let mut state = RunState::default();
     let mut after = 0;
     let filter = Filter::all().subject(format!("run/{run}"));
@@ -361,7 +361,7 @@ pub(crate) fn load(inner: &Inner, run: &RunId) -> Result<RunPlan, Error> {
     let text = inner.store.body(configured)?.ok_or_else(|| Error::Missing(format!("the plan of {run}")))?;
     let plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
     let agents = crate::files::read_if_there(&plan::agents_file(&inner.config, run))?;
-    let agents: Vec<protocol::verb::run::AgentChoice> = match agents {
+    let agents: Vec<switchboard_protocol::verb::run::AgentChoice> = match agents {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
         None => Vec::new(),
     };
@@ -371,7 +371,9 @@ pub(crate) fn load(inner: &Inner, run: &RunId) -> Result<RunPlan, Error> {
         base: row.try_text("base")?.to_owned(),
         branch: row.try_text("branch")?.to_owned(),
         worktrees: row.try_text("worktrees")?.into(),
-        default_agent: row.get_text("default_agent").and_then(|name| protocol::id::AgentName::new(name).ok()),
+        default_agent: row
+            .get_text("default_agent")
+            .and_then(|name| switchboard_protocol::id::AgentName::new(name).ok()),
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
         merge: row.get_bool("merge"),
     })
@@ -379,7 +381,7 @@ pub(crate) fn load(inner: &Inner, run: &RunId) -> Result<RunPlan, Error> {
 
 fn last_workers(inner: &Inner, run: &RunId) -> Result<BTreeMap<TaskId, LastWorker>, Error> {
     let mut last = BTreeMap::new();
-    let query = store::Query::table(crate::work::WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
+    let query = switchboard_store::Query::table(crate::work::WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
     for row in inner.store.read(&query)? {
         let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
         let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());

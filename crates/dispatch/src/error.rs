@@ -1,6 +1,6 @@
 //! Why the dispatcher refuses or fails.
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// A refusal, or a failure of the world.
 #[derive(Debug, thiserror::Error)]
@@ -10,10 +10,10 @@ pub enum Error {
     Refused(Box<Failure>),
     /// The store could not answer.
     #[error(transparent)]
-    Store(#[from] store::Error),
+    Store(#[from] switchboard_store::Error),
     /// Git, a process or a file could not do its part.
     #[error(transparent)]
-    Process(#[from] process::Error),
+    Process(#[from] switchboard_process::Error),
     /// A file of ours could not be read or written.
     #[error("{path} could not be read or written")]
     Io {

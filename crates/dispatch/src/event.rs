@@ -1,9 +1,9 @@
-//! What the dispatcher itself records beside [`RunEvent`](protocol::run::RunEvent): how a run was set up, what a worker was
+//! What the dispatcher itself records beside [`RunEvent`](switchboard_protocol::run::RunEvent): how a run was set up, what a worker was
 //! given, what a worker reported, and what became of the user's branch.
 
-use protocol::frame::{Frame, WorkerEvent};
-use protocol::id::{AgentName, Digest, RunId, WorkerId};
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::frame::{Frame, WorkerEvent};
+use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 
 /// Facts about runs and workers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,15 +1,17 @@
 //! Evidence of the gates in the swarm document's format, beside the log: `evidence/<task>/evidence.json` in the run's folder.
 
-use protocol::error::Failure;
-use protocol::evidence::{
+use serde_json::{Map, json};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::evidence::{
     BuildRun, Bundle, Detail, Entry, Evidence, FileSyntax, GateEvidence, GateRecord, PlaceholderFinding, SyntaxError,
     TestFailure, Verdict,
 };
-use protocol::finding::{CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, Finding, placeholder_kind};
-use protocol::id::RunId;
-use protocol::plan::TaskId;
-use protocol::run::{GateVerdict, TaskView};
-use serde_json::{Map, json};
+use switchboard_protocol::finding::{
+    CheckName, CheckReport, CheckVerdict, CommandKind, CommandRun, Finding, placeholder_kind,
+};
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{GateVerdict, TaskView};
 
 use crate::context::Inner;
 use crate::error::shape;
@@ -59,14 +61,14 @@ pub(crate) fn keep(
     let mut bundle = read(&inner.config, run, id)?;
     for found in found {
         let entry = entry(id, attempt, &inner.store.now().to_string(), found);
-        let appended = pipeline::evidence::append(bundle.take(), entry);
+        let appended = switchboard_pipeline::evidence::append(bundle.take(), entry);
         bundle = Some(appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?);
     }
     let Some(bundle) = bundle else { return Ok(()) };
     if let Some(folder) = path.parent() {
         files::private_folder(folder)?;
     }
-    files::write_private(&path, pipeline::evidence::write(&bundle).as_bytes())
+    files::write_private(&path, switchboard_pipeline::evidence::write(&bundle).as_bytes())
 }
 
 /// Writes the swarm document's gate record: the gates that the attempt needs, and those that it has passed.

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
-use protocol::id::{AgentName, Digest, RunId, WorkerId};
-use protocol::run::StopCause;
-use protocol::wire::Hello;
-use store::Query;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
+use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
+use switchboard_protocol::run::StopCause;
+use switchboard_protocol::wire::Hello;
+use switchboard_store::Query;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::frame::{PermissionOption, ShimCommand};
-use protocol::id::{NeedId, RunId, WorkerId};
-use protocol::need::{Need, NeedEvent};
-use protocol::plan::TaskId;
-use protocol::time::Millis;
-use protocol::verb::need::{ListNeedsReply, ListNeedsRequest, SettleReply};
-use store::{Batch, Durability, Guard, Idempotency, Query, Row};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::{PermissionOption, ShimCommand};
+use switchboard_protocol::id::{NeedId, RunId, WorkerId};
+use switchboard_protocol::need::{Need, NeedEvent};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::need::{ListNeedsReply, ListNeedsRequest, SettleReply};
+use switchboard_store::{Batch, Durability, Guard, Idempotency, Query, Row};
 
 use crate::context::Inner;
 use crate::error::shape;

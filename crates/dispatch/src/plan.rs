@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pipeline::settings::Settings;
-use protocol::error::Failure;
-use protocol::frame::DriverSpec;
-use protocol::id::{AgentName, Digest, RunId};
-use protocol::plan::{MigrationStatus, Plan, Task, TaskId};
-use protocol::verb::run::AgentChoice;
+use switchboard_pipeline::settings::Settings;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::{AgentName, Digest, RunId};
+use switchboard_protocol::plan::{MigrationStatus, Plan, Task, TaskId};
+use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
 
@@ -36,7 +36,7 @@ impl RunPlan {
     pub(crate) fn settings(&self, id: &TaskId) -> Result<(Task, Settings), Error> {
         for phase in &self.plan.phases {
             if let Some(task) = phase.tasks.iter().find(|task| task.id == *id) {
-                return Ok((task.clone(), pipeline::settings::of(&self.plan, phase, task)));
+                return Ok((task.clone(), switchboard_pipeline::settings::of(&self.plan, phase, task)));
             }
         }
         Err(Error::Missing(format!("task {id}")))
@@ -63,7 +63,7 @@ impl RunPlan {
                 Failure::new("plan.no-agent", what).hint("name one with --agent, or in the task's x-switchboard")
             );
         };
-        self.agents.get(&protocol::id::fold(&name)).cloned().ok_or_else(|| {
+        self.agents.get(&switchboard_protocol::id::fold(&name)).cloned().ok_or_else(|| {
             Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
         })
     }
@@ -87,7 +87,7 @@ pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
         "test_runner" => settings.test.as_ref(),
         _ => None,
     };
-    line.map(protocol::plan::CommandLine::argv)
+    line.map(switchboard_protocol::plan::CommandLine::argv)
 }
 
 /// Reads the text of a plan.json or a plan.md.
@@ -96,9 +96,9 @@ pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
 /// What is wrong with it, and where in `source`.
 pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-        return pipeline::plan_json::parse(text).map_err(|error| error.failure(source));
+        return switchboard_pipeline::plan_json::parse(text).map_err(|error| error.failure(source));
     }
-    let parsed = pipeline::plan_md::parse(text).map_err(|error| error.failure(source))?;
+    let parsed = switchboard_pipeline::plan_md::parse(text).map_err(|error| error.failure(source))?;
     if parsed.plan.migration_status == Some(MigrationStatus::MigrationFailed) {
         let what =
             "this is neither a plan.json nor a plan.md: no line is a phase (`## Phase 1: …`) with tasks below it";
@@ -142,7 +142,7 @@ pub(crate) fn folder(config: &Config, run: &RunId) -> PathBuf {
 }
 
 /// A worker's folder: its spool, journal, lock and spec.
-pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &protocol::id::WorkerId) -> PathBuf {
+pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_protocol::id::WorkerId) -> PathBuf {
     folder(config, run).join("workers").join(worker.as_str())
 }
 

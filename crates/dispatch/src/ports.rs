@@ -1,8 +1,8 @@
 //! What the dispatcher asks of other parts, wired by the daemon: nothing here calls the bus or the checks themselves.
 
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::Message;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::Message;
 
 use crate::Error;
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use protocol::message::Message;
-use protocol::plan::Task;
-use protocol::run::{Refusal, RefusalCause};
+use switchboard_protocol::message::Message;
+use switchboard_protocol::plan::Task;
+use switchboard_protocol::run::{Refusal, RefusalCause};
 
 use crate::event::cut;
 use crate::plan::RunPlan;

@@ -3,12 +3,12 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use protocol::id::RunId;
-use protocol::plan::TaskId;
-use protocol::run::{GateVerdict, Refusal, RefusalCause, RunEvent, TaskState, TaskView};
-use protocol::time::Millis;
-use protocol::verb::run::{GateReport, RunSummary, TaskReport};
-use store::{Filter, Query, Row};
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{GateVerdict, Refusal, RefusalCause, RunEvent, TaskState, TaskView};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::run::{GateReport, RunSummary, TaskReport};
+use switchboard_store::{Filter, Query, Row};
 
 use crate::Error;
 use crate::context::Inner;
@@ -105,7 +105,7 @@ fn ending(state: &TaskState) -> Option<String> {
     }
 }
 
-fn gate(report: &protocol::run::GateReport) -> GateReport {
+fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
     let verdict = match report.verdict {
         GateVerdict::Pass => "pass",
         GateVerdict::Warn => "warn",

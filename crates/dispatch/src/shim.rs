@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use process::env::Env;
-use process::lock;
-use process::spawn::Spawn;
-use protocol::frame::{Frame, MAX_FRAME_BYTES};
+use switchboard_process::env::Env;
+use switchboard_process::lock;
+use switchboard_process::spawn::Spawn;
+use switchboard_protocol::frame::{Frame, MAX_FRAME_BYTES};
 
 use crate::Error;
 use crate::event::frame_number;
@@ -14,7 +14,7 @@ use crate::event::frame_number;
 const PAGE: usize = 1000;
 
 /// A shim that lives.
-pub(crate) struct Alive(process::fingerprint::Fingerprint);
+pub(crate) struct Alive(switchboard_process::fingerprint::Fingerprint);
 
 // === impl Alive ===
 
@@ -25,8 +25,8 @@ impl Alive {
 
     /// Ends the shim at once; its own subreaper duty is over, so what it held is swept at the next boot.
     pub(crate) fn kill(&self) {
-        if !self.0.signal_group(process::spawn::Signal::KILL) {
-            self.0.signal(process::spawn::Signal::KILL);
+        if !self.0.signal_group(switchboard_process::spawn::Signal::KILL) {
+            self.0.signal(switchboard_process::spawn::Signal::KILL);
         }
     }
 }
@@ -56,8 +56,9 @@ pub(crate) fn frames_after(folder: &Path, seen: i64) -> Result<Vec<Frame>, Error
     let mut frames = Vec::new();
     let mut from = 0;
     loop {
-        let batch =
-            process::journal::read::<Frame>(&path, from, MAX_FRAME_BYTES, PAGE, |frame| frame_number(frame) > seen)?;
+        let batch = switchboard_process::journal::read::<Frame>(&path, from, MAX_FRAME_BYTES, PAGE, |frame| {
+            frame_number(frame) > seen
+        })?;
         from = batch.next;
         frames.extend(batch.entries);
         if !batch.is_cut {

@@ -11,10 +11,10 @@ pub(crate) mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
 
-use protocol::error::Failure;
-use protocol::id::RunId;
-use protocol::plan::TaskId;
-use store::{Query, Row};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_store::{Query, Row};
 
 use crate::Error;
 use crate::context::Inner;

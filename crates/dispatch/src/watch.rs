@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::event::NewEvent;
-use protocol::frame::{Frame, ShimCommand, WorkerEvent};
-use protocol::id::{AgentName, WorkerId};
-use protocol::need::NeedEvent;
-use protocol::plan::TaskId;
-use protocol::run::{RunEvent, StopCause, TurnOutcome};
-use store::Durability;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
+use switchboard_protocol::id::{AgentName, WorkerId};
+use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{RunEvent, StopCause, TurnOutcome};
+use switchboard_store::Durability;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -231,7 +231,7 @@ impl Watch {
         }
         // An agent that outlived its shim would go on writing into a tree that the next worker begins with.
         let marker = self.worker.to_string();
-        let left = self.inner.blocking(move || Ok(process::orphans::kill_marked(MARK, &marker))).await?;
+        let left = self.inner.blocking(move || Ok(switchboard_process::orphans::kill_marked(MARK, &marker))).await?;
         if !left.is_empty() {
             tracing::error!(worker = %self.worker, ?left, "processes of a worker without a shim don't end");
         }

@@ -1,9 +1,9 @@
 //! The projection: runs, workers and questions to people, as status, boot and verbs read them.
 
-use protocol::event::Event;
-use protocol::need::NeedEvent;
-use protocol::run::RunEvent;
-use store::{Cell, Change, Column, Projection, Row, Table, Ty};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::run::RunEvent;
+use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
 use crate::event::{DispatchEvent, Report, frame_key};
 

@@ -99,7 +99,7 @@ mod tests {
     fn signed() -> (Key, Envelope) {
         let key = Key::from_seed(&[3; 32]);
         let statement = Statement::new("https://example.test/predicate/v1", json!({"verdict": "pass"}))
-            .about("tree", protocol::id::Digest::of(b"tree"));
+            .about("tree", switchboard_protocol::id::Digest::of(b"tree"));
         let envelope = sign(&key, &statement).unwrap();
         (key, envelope)
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// What can go wrong in the ledger. No variant ever holds key material.
 #[derive(Debug, thiserror::Error)]

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::merkle::Frontier;
 use crate::{Envelope, Error, Key, PublicKey, Statement, sign, verify};

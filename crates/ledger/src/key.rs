@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
-use protocol::id::Digest;
+use switchboard_protocol::id::Digest;
 
 use crate::Error;
 

@@ -1,7 +1,7 @@
 //! The Merkle tree of RFC 6962 over the log's hashes, grown one leaf at a time in logarithmic space.
 
-use protocol::id::Digest;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::id::Digest;
 
 use crate::Error;
 

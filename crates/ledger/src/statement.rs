@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use protocol::id::Digest;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::id::Digest;
 
 use crate::Error;
 

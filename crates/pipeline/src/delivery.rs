@@ -13,9 +13,9 @@
 //! The four states on the right are final; only a person puts a dead message back. This is the queue's side. What is known about the
 //! recipient's eyes (`accepted → offered → injected → acked → done`) is evidence about each attempt and moves on its own.
 
-use protocol::error::Failure;
-use protocol::message::QueueState;
-use protocol::time::Millis;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::message::QueueState;
+use switchboard_protocol::time::Millis;
 
 /// How long a delivery is held for its receiver unless it says otherwise, in milliseconds (SQS and JetStream: 30 s).
 pub const DEFAULT_LEASE_MS: i64 = 30_000;

@@ -3,10 +3,10 @@
 //! `execute` and `delegate_task` come to an end (`dispatch.expires_at`, 480 minutes unless said), and a later `delegate_task` of the same sender takes the place
 //! of one that still waits, unless `queue_mode` is `keep`. A `delegate_task` names its phase; the phase `execution` needs a plan.
 
-use protocol::error::Failure;
-use protocol::message::Action;
-use protocol::time::Millis;
 use serde_json::{Map, Value, json};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::message::Action;
+use switchboard_protocol::time::Millis;
 
 /// Minutes until a dispatch expires unless it says otherwise (the seed's number).
 const DEFAULT_TTL_MINUTES: i64 = 480;

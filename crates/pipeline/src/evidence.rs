@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use protocol::evidence::{
+use switchboard_protocol::evidence::{
     Bundle, Detail, Entry, Evidence, MAX_BUNDLE_BYTES, MAX_ENTRIES, MAX_PATCH_BYTES, MAX_TASK_FOLDER_BYTES,
     Retrospective, TOOL_IDS, Verdict,
 };
-use protocol::plan::{SchemaVersion, TaskId};
+use switchboard_protocol::plan::{SchemaVersion, TaskId};
 
 /// Why evidence can't be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EvidenceError {
     /// The id can't be the name of a folder.
-    #[error("{0:?} is no id of evidence: {rule}", rule = protocol::plan::BadTaskId)]
+    #[error("{0:?} is no id of evidence: {rule}", rule = switchboard_protocol::plan::BadTaskId)]
     UnsafeId(String),
     /// An entry belongs to another bundle.
     #[error("the entry is about {found}, the bundle about {expected}")]

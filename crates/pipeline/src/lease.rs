@@ -1,7 +1,7 @@
 //! Leases: who may hold what until when. One rule for files, units and terminals.
 //!
 //! [`Book`] is folded from the log of lease events, and decides on what it has folded; whoever commits its decision expects the
-//! revision of that log ([`protocol::lease::SUBJECT`]), so that a book that is behind never grants. Time is the leases' own
+//! revision of that log ([`switchboard_protocol::lease::SUBJECT`]), so that a book that is behind never grants. Time is the leases' own
 //! clock in milliseconds, given with every question. A lease whose time is up is in nobody's way; it stays in the book until
 //! its end is in the log.
 
@@ -10,9 +10,9 @@ mod index;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::event::Lsn;
-use protocol::id::AgentName;
-use protocol::lease::{Ending, Lease, LeaseEvent, LeaseId, Mode, Resource};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::lease::{Ending, Lease, LeaseEvent, LeaseId, Mode, Resource};
 
 use crate::paths::Pattern;
 

@@ -15,7 +15,7 @@ pub enum UnsafePath {
     /// It is empty.
     #[error("it is empty")]
     Empty,
-    /// It is longer than [`protocol::plan::MAX_PATH_BYTES`].
+    /// It is longer than [`switchboard_protocol::plan::MAX_PATH_BYTES`].
     #[error("it is longer than 400 bytes")]
     TooLong,
     /// It begins at the root of the file system, a drive or a home folder.
@@ -106,7 +106,7 @@ pub fn check(declared: &str) -> Result<(), UnsafePath> {
     if declared.trim().is_empty() {
         return Err(UnsafePath::Empty);
     }
-    if declared.len() > protocol::plan::MAX_PATH_BYTES {
+    if declared.len() > switchboard_protocol::plan::MAX_PATH_BYTES {
         return Err(UnsafePath::TooLong);
     }
     if declared.chars().any(char::is_control) {

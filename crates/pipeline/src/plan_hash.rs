@@ -4,11 +4,11 @@ mod wyhash;
 
 use std::cmp::Ordering;
 
-use protocol::id::Digest;
-use protocol::plan::{
+use serde::Serialize;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::plan::{
     MigrationStatus, Phase, PhaseStatus, Plan, SchemaVersion, Task, TaskSize, TaskStatus, natural_order,
 };
-use serde::Serialize;
 
 pub use wyhash::wyhash;
 
@@ -162,7 +162,7 @@ impl<'a> HashedTask<'a> {
             status: task.status,
             size: task.size,
             description: &task.description,
-            depends: task.depends.iter().map(protocol::plan::TaskId::as_str).collect(),
+            depends: task.depends.iter().map(switchboard_protocol::plan::TaskId::as_str).collect(),
             acceptance: task.acceptance.as_deref(),
             files_touched: task.files_touched.iter().map(String::as_str).collect(),
             evidence_path: task.evidence_path.as_deref(),

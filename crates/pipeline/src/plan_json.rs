@@ -7,9 +7,9 @@ mod strict;
 
 use std::fmt;
 
-use protocol::error::Failure;
-use protocol::plan::{MAX_PLAN_BYTES, Plan};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 
 /// What is wrong with a plan, and where: the first thing in the file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

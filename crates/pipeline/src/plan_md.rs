@@ -8,7 +8,9 @@ mod parse;
 mod render;
 mod task_line;
 
-use protocol::plan::{MigrationStatus, Phase, PhaseStatus, Plan, SchemaVersion, Task, TaskId, TaskSize, TaskStatus};
+use switchboard_protocol::plan::{
+    MigrationStatus, Phase, PhaseStatus, Plan, SchemaVersion, Task, TaskId, TaskSize, TaskStatus,
+};
 
 use crate::plan_hash::plan_hash;
 use crate::plan_json::PlanError;

@@ -6,8 +6,8 @@ mod order;
 
 use std::collections::{BTreeSet, HashMap};
 
-use protocol::plan::{Plan, Task, TaskId, TaskStatus};
-use protocol::run::{Prepared, SkipCode, Skipped};
+use switchboard_protocol::plan::{Plan, Task, TaskId, TaskStatus};
+use switchboard_protocol::run::{Prepared, SkipCode, Skipped};
 
 pub use opening::{Opening, opening};
 

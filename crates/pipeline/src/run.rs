@@ -18,9 +18,9 @@ mod step;
 
 use std::collections::BTreeMap;
 
-use protocol::plan::TaskId;
-use protocol::run::{RunOutcome, TaskView};
-use protocol::time::Millis;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{RunOutcome, TaskView};
+use switchboard_protocol::time::Millis;
 
 pub use step::Consequences;
 

@@ -1,7 +1,7 @@
 //! What holds for one task once its own word, its phase's and its plan's are put together.
 
-use protocol::plan::{CommandLine, Phase, PhaseSettings, Plan, PlanSettings, Task, TaskSettings};
-use protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
+use switchboard_protocol::plan::{CommandLine, Phase, PhaseSettings, Plan, PlanSettings, Task, TaskSettings};
+use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
 
 /// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;

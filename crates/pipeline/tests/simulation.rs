@@ -8,7 +8,7 @@ mod rng;
 #[path = "simulation/world.rs"]
 mod world;
 
-use protocol::run::{RunOutcome, TaskState};
+use switchboard_protocol::run::{RunOutcome, TaskState};
 use world::{Manners, World};
 
 /// Seeds of a quick run.

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::id::Digest;
 use regorus::unstable::{Rule, RuleHead};
+use switchboard_protocol::id::Digest;
 
 use crate::error::Error;
 

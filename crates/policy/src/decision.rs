@@ -1,7 +1,7 @@
 //! What the rules answer, read with suspicion: anything that is not understood is a refusal.
 
-use protocol::error::Failure;
 use regorus::Value;
+use switchboard_protocol::error::Failure;
 
 /// Longest text that a rule may give as a reason or hint, in bytes; a project's is not our text.
 const MAX_TEXT_CHARS: usize = 240;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// Why a policy does not load.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,11 @@
 //! What the rules are told: the call, who makes it, whom it is about. Never a payload or what may be a secret.
 
-use protocol::agent::AgentKind;
-use protocol::id::fold;
-use protocol::time::Millis;
-use protocol::verb::Effect;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use switchboard_protocol::agent::AgentKind;
+use switchboard_protocol::id::fold;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::Effect;
 
 /// Texts longer than this stand in the input as their length.
 const MAX_TEXT_BYTES: usize = 256;

@@ -15,7 +15,7 @@ pub use error::Error;
 pub use input::{About, Caller, CallerKind, Input, Isolation, name_in};
 
 use program::Program;
-use protocol::id::Digest;
+use switchboard_protocol::id::Digest;
 
 /// The rule whose value is the decision.
 const DECISION: &str = "data.switchboard.decision";

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use protocol::agent::AgentKind;
-use protocol::time::Millis;
-use protocol::verb::{Effect, table};
 use serde_json::{Value, json};
+use switchboard_protocol::agent::AgentKind;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::{Effect, table};
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use protocol::time::Millis;
+use switchboard_protocol::time::Millis;
 
 /// The time of day, in milliseconds since 1970; 0 on a machine whose clock stands before that.
 #[must_use]

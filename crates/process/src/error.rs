@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use crate::lock::Holder;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use process::env::Env;
-use process::fingerprint::Fingerprint;
-use process::orphans;
-use process::spawn::{Exit, Spawn};
+use switchboard_process::env::Env;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::orphans;
+use switchboard_process::spawn::{Exit, Spawn};
 
 fn shell(script: &str) -> Spawn {
     Spawn::new(["sh", "-c", script]).env_only(Env::empty().inherit(["PATH"]))
@@ -61,6 +61,6 @@ fn what_escapes_its_group_is_found_and_ended_and_what_is_ours_is_left_alone() {
     assert_eq!(orphans::kill_marked("SWITCHBOARD_WORKER", "wrk_1"), []);
     assert!(!marked.fingerprint.unwrap().is_alive());
 
-    assert!(alive.signal(process::spawn::Signal::TERM));
+    assert!(alive.signal(switchboard_process::spawn::Signal::TERM));
     assert_eq!(until("the exit", || orphans::exit_of(detached.pid)), Exit::Signalled(15));
 }

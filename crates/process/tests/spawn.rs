@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use process::Error;
-use process::env::Env;
-use process::fingerprint::Fingerprint;
-use process::spawn::{Capture, End, Exit, Limits, Spawn, StopFlag};
+use switchboard_process::Error;
+use switchboard_process::env::Env;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::spawn::{Capture, End, Exit, Limits, Spawn, StopFlag};
 
 fn shell(script: &str) -> Spawn {
     Spawn::new(["sh", "-c", script]).env_only(Env::empty().inherit(["PATH"]))

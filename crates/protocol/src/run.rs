@@ -1,5 +1,5 @@
 //! A run: one execution of a plan. What happens to its tasks, and what is to be done next, as plain data;
-//! the rules are in `pipeline::run`.
+//! the rules are in `switchboard_pipeline::run`.
 //!
 //! [`RunEvent`]s are facts of the event log (subject `run/…`); [`Effect`]s are what the dispatcher carries out.
 

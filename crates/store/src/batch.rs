@@ -1,9 +1,9 @@
 //! What is written at once, and what the writer answers.
 
-use protocol::event::{Lsn, NewEvent};
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde_json::Value;
+use switchboard_protocol::event::{Lsn, NewEvent};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::Guard;
 

@@ -84,8 +84,8 @@ impl From<bool> for Cell {
     }
 }
 
-impl From<protocol::time::Millis> for Cell {
-    fn from(point: protocol::time::Millis) -> Self {
+impl From<switchboard_protocol::time::Millis> for Cell {
+    fn from(point: switchboard_protocol::time::Millis) -> Self {
         Self::Int(point.0)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use protocol::time::Millis;
+use switchboard_protocol::time::Millis;
 
 use crate::core::lock;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
 
 use crate::{Clock, Ear, Finding};
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use protocol::event::Lsn;
-use protocol::time::Millis;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::time::Millis;
 use tokio::sync::watch;
 
 use crate::record::Tip;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use protocol::error::Failure;
-use protocol::event::Lsn;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::Lsn;
 
 /// What can go wrong in the store.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -3,11 +3,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::log::{Chain, Place};
 use crate::record::{Body, Record, SALT_BYTES};

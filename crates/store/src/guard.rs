@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use crate::{Cell, Key, Query, Row};
 

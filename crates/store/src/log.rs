@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
 
 use crate::Error;
 use crate::record::{Body, Record};

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use protocol::event::Lsn;
-use protocol::time::Millis;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::time::Millis;
 
 use crate::log::Visit;
 use crate::prepared::Prepared;

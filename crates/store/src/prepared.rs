@@ -1,9 +1,9 @@
 //! A batch made ready on the caller's thread: sizes checked, facts serialised, bodies salted and hashed.
 
-use protocol::event::{Event, Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde_json::Value;
+use switchboard_protocol::event::{Event, Lsn, MAX_BODY_BYTES, MAX_FACTS_BYTES, NewEvent};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::record::{Body, Entry, Tip};
 use crate::schema::Schema;

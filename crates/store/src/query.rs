@@ -42,7 +42,7 @@ pub enum Direction {
 /// A question to one table: all conditions hold, sorted as asked and then by key, at most `limit` rows.
 ///
 /// ```
-/// use store::Query;
+/// use switchboard_store::Query;
 /// let unread = Query::table("messages").eq("recipient", "coder").gt("seq", 5_i64).asc("seq").limit(20);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! An event as it is stored and hashed: the facts' exact bytes, never a re-serialisation of them.
 
-use protocol::event::{Event, Lsn};
-use protocol::id::Digest;
-use protocol::time::Millis;
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::Error;
 use crate::schema::Schema;

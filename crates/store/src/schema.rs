@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use protocol::event::Event;
-use protocol::id::Digest;
 use serde_json::Value;
+use switchboard_protocol::event::Event;
+use switchboard_protocol::id::Digest;
 
 use crate::query::Op;
 use crate::sqlite::Statements;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use protocol::event::Lsn;
+use switchboard_protocol::event::Lsn;
 
 use crate::Error;
 

@@ -43,8 +43,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use protocol::event::Lsn;
 use rusqlite::Connection;
+use switchboard_protocol::event::Lsn;
 use tokio::sync::oneshot;
 
 use self::back::Back;

@@ -8,9 +8,9 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use protocol::event::{Event, Lsn};
-use protocol::id::Digest;
-use protocol::time::Millis;
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 use tokio::sync::watch;
 
 use crate::core::{Core, lock};

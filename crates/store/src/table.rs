@@ -1,7 +1,7 @@
 //! What a part declares: its tables, its pure projector, and how facts of older versions are lifted.
 
-use protocol::event::Event;
 use serde_json::Value;
+use switchboard_protocol::event::Event;
 
 use crate::{Cell, Key, Row};
 

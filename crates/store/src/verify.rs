@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
 
 use crate::log::{Chain, Finding};
 use crate::{Error, Head};

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
-use protocol::time::Millis;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::prepared::{Call, Prepared};
 use crate::record::{Body, Entry, Tip};

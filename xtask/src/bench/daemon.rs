@@ -8,11 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use protocol::error::Failure;
-use protocol::verb::Verb as _;
-use protocol::verb::system::GetStatus;
-use protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::Verb as _;
+use switchboard_protocol::verb::system::GetStatus;
+use switchboard_protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 use tempfile::TempDir;
 
 use crate::command::{command, output};

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
-use store::{Error, Filter, Query, Row, Scope, Store, Words};
+use switchboard_store::{Error, Filter, Query, Row, Scope, Store, Words};
 
 use super::board::{closed, parts, posted};
 use super::rng::Rng;
@@ -113,18 +113,21 @@ fn fill(folder: &Path) -> anyhow::Result<Answers> {
     for number in 0..60_u64 {
         let event =
             posted(["ann", "bob"][usize::from(number % 3 == 0)], number).with_body(format!("word{number} text"));
-        let call = store::Idempotency {
+        let call = switchboard_store::Idempotency {
             key: format!("k{number}"),
             caller: "ann".to_owned(),
             verb: "post",
-            args: protocol::id::Digest::of(b"x"),
+            args: switchboard_protocol::id::Digest::of(b"x"),
         };
-        let batch = if number % 2 == 0 { store::Batch::synced() } else { store::Batch::written() };
+        let batch =
+            if number % 2 == 0 { switchboard_store::Batch::synced() } else { switchboard_store::Batch::written() };
         store.commit_blocking(batch.event(event).idempotent(call).reply(json!(number)))?;
         if number == 50 {
             store.search(&Words::parse("text")?, None, 10)?;
-            store.commit_blocking(store::Batch::synced().event(closed("ann", 5)).drop_body(5).advance("feed", 9))?;
-            store.checkpoint(store::Checkpoint::Truncate)?;
+            store.commit_blocking(
+                switchboard_store::Batch::synced().event(closed("ann", 5)).drop_body(5).advance("feed", 9),
+            )?;
+            store.checkpoint(switchboard_store::Checkpoint::Truncate)?;
         }
     }
     store.search(&Words::parse("text")?, None, 10)?;
@@ -161,7 +164,7 @@ fn spots(file: &[u8], wanted: &Answers) -> anyhow::Result<Vec<Spot>> {
     for line in wanted.export.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty()) {
         let line: serde_json::Value = serde_json::from_slice(line).context("a line of the export")?;
         let hash = |name: &str| {
-            let text = line[name].as_str().and_then(protocol::id::Digest::parse);
+            let text = line[name].as_str().and_then(switchboard_protocol::id::Digest::parse);
             text.map(|digest| digest.0.to_vec()).with_context(|| format!("{name} of an exported event"))
         };
         let row =
@@ -245,8 +248,8 @@ fn lay(files: &[Vec<u8>], folder: &Path) -> anyhow::Result<()> {
 
 /// Looks at the closed files as `doctor` does, then opens them, checks again, and asks everything.
 fn look(folder: &Path, wanted: &Answers) -> anyhow::Result<Outcome> {
-    let words = |report: store::Report| report.findings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let closed = store::verify_file(&store::Config::new(folder.join("store.db")), parts());
+    let words = |report: switchboard_store::Report| report.findings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let closed = switchboard_store::verify_file(&switchboard_store::Config::new(folder.join("store.db")), parts());
     let closed = closed.map_or_else(|error| vec![error.to_string()], words);
     let store = match work::open(folder) {
         Ok(store) => store,

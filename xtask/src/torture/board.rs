@@ -1,8 +1,8 @@
 //! A small part for the store under torture: notes with a state, and how many are open.
 
-use protocol::event::{Event, NewEvent};
 use serde_json::json;
-use store::{Cell, Change, Column, Projection, Row, Table};
+use switchboard_protocol::event::{Event, NewEvent};
+use switchboard_store::{Cell, Change, Column, Projection, Row, Table};
 
 const NOTES: Table = Table {
     name: "notes",

@@ -11,7 +11,7 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::id::Digest;
+use switchboard_protocol::id::Digest;
 
 use super::rng::Rng;
 use super::tape::{File, Op, after_boot};

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::ensure;
 use serde_json::json;
-use store::Error;
+use switchboard_store::Error;
 
 use super::disk::{Cut, Disk};
 use super::tape::{self, Call, Fault, Promised, Recorded};

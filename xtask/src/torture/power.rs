@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use protocol::id::Digest;
 use serde_json::json;
+use switchboard_protocol::id::Digest;
 
 use super::disk::{Cut, Disk, Image, sectors};
 use super::rng::Rng;

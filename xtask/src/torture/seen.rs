@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args as ClapArgs, ValueEnum};
-use protocol::error::Failure;
 use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
 
 use super::rng::Rng;
 use crate::bench::daemon::{Client, Place};

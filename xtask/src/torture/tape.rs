@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::id::Digest;
-use store::{Ear, Heard};
+use switchboard_protocol::id::Digest;
+use switchboard_store::{Ear, Heard};
 
 /// A file of the store that lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
-use protocol::id::Digest;
-use protocol::time::Millis;
-use store::{Batch, Checkpoint, Clock, Config, Durability, Error, Filter, ManualClock, Scope, Store, Words};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
+use switchboard_store::{
+    Batch, Checkpoint, Clock, Config, Durability, Error, Filter, ManualClock, Scope, Store, Words,
+};
 
 use super::board::{closed, parts, posted};
 use super::rng::Rng;

@@ -12,11 +12,11 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use process::clock::Deadline;
-use process::fingerprint::Fingerprint;
-use process::spawn::Terminated;
-use protocol::frame::McpCommand;
 use serde_json::{Value, json};
+use switchboard_process::clock::Deadline;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::spawn::Terminated;
+use switchboard_protocol::frame::McpCommand;
 
 use super::pipe::{Heard, Pipe, Stream};
 use super::{AgentEvent, Driver, Lines, Start};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use process::fingerprint::Fingerprint;
-use process::spawn::{Capture, Terminated};
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::spawn::{Capture, Terminated};
 
 use super::pipe::{Heard, Pipe, Stream};
 use super::{AgentEvent, Driver, Start};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use process::clock::Deadline;
-use process::fingerprint::Fingerprint;
-use process::spawn::{Capture, Child, Signal, Spawn, Terminated};
+use switchboard_process::clock::Deadline;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::spawn::{Capture, Child, Signal, Spawn, Terminated};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use process::env::Env;
-use process::spawn::{Spawn, StopFlag};
 use serde_json::{Value, json};
+use switchboard_process::env::Env;
+use switchboard_process::spawn::{Spawn, StopFlag};
 use tokio::sync::watch;
 
 use super::rpc::Out;
@@ -88,7 +88,7 @@ impl Player {
     ) -> Ending {
         self.values["task"] = task.into();
         self.values["attempt"] = attempt.into();
-        self.values["agent"] = process::env::var("SWITCHBOARD_AGENT").unwrap_or_default().into();
+        self.values["agent"] = switchboard_process::env::var("SWITCHBOARD_AGENT").unwrap_or_default().into();
         let ignores_stop = Rc::clone(&self.ignores_stop);
         let stopped = async move {
             // The sender lives as long as the loop that polls us.

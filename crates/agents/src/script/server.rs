@@ -136,7 +136,8 @@ impl Server {
 /// Which task and attempt a prompt is about: what the environment says, else its first line.
 fn about(prompt: &str) -> (String, u32) {
     let from_prompt = headline(prompt);
-    let task = process::env::var("SWITCHBOARD_TASK").or_else(|| from_prompt.as_ref().map(|(task, _)| task.clone()));
-    let attempt = process::env::var("SWITCHBOARD_ATTEMPT").and_then(|attempt| attempt.parse().ok());
+    let task = switchboard_process::env::var("SWITCHBOARD_TASK")
+        .or_else(|| from_prompt.as_ref().map(|(task, _)| task.clone()));
+    let attempt = switchboard_process::env::var("SWITCHBOARD_ATTEMPT").and_then(|attempt| attempt.parse().ok());
     (task.unwrap_or_default(), attempt.or(from_prompt.map(|(_, attempt)| attempt)).unwrap_or(1))
 }

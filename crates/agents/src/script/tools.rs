@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use process::env::Env;
-use process::spawn::{Child, Spawn};
 use serde_json::{Value, json};
+use switchboard_process::env::Env;
+use switchboard_process::spawn::{Child, Spawn};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use process::fingerprint::Fingerprint;
 use serde::{Deserialize, Serialize};
+use switchboard_process::fingerprint::Fingerprint;
 
 use super::IDENTITY;
 use crate::{Error, Result};

@@ -6,8 +6,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use protocol::frame::{FRAME_VERSION, MAX_FRAME_BYTES, ShimCommand, WorkerSpec};
-use protocol::wire::{Hello, MAX_LINE_BYTES};
+use switchboard_protocol::frame::{FRAME_VERSION, MAX_FRAME_BYTES, ShimCommand, WorkerSpec};
+use switchboard_protocol::wire::{Hello, MAX_LINE_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;

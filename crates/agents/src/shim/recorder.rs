@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use process::clock;
-use process::journal::{Durability, Journal};
-use protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerEvent, WorkerSpec};
-use protocol::id::WorkerId;
+use switchboard_process::clock;
+use switchboard_process::journal::{Durability, Journal};
+use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerEvent, WorkerSpec};
+use switchboard_protocol::id::WorkerId;
 use tokio::sync::watch;
 
 use super::FRAMES;

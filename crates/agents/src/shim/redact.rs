@@ -1,6 +1,6 @@
 //! Takes secrets that we know out of texts before they become events.
 
-use protocol::frame::{WorkerEvent, WorkerSpec};
+use switchboard_protocol::frame::{WorkerEvent, WorkerSpec};
 
 /// What stands in a secret's place.
 const MARK: &str = "‹secret›";

@@ -129,7 +129,7 @@ mod tests {
         let seal = spool.seal().unwrap();
 
         let bytes = kept(&spool);
-        assert_eq!(seal.digest, protocol::id::Digest::of(&bytes).hex());
+        assert_eq!(seal.digest, switchboard_protocol::id::Digest::of(&bytes).hex());
         assert_eq!((seal.bytes, seal.dropped), (300_006, 0));
         assert!(bytes.starts_with(b"a\xff\x00") && bytes.ends_with(b"end"));
     }

@@ -7,10 +7,10 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use process::env::Env;
-use process::orphans;
-use protocol::frame::{ShimCommand, WorkerEvent, WorkerSpec};
-use protocol::id::MessageId;
+use switchboard_process::env::Env;
+use switchboard_process::orphans;
+use switchboard_protocol::frame::{ShimCommand, WorkerEvent, WorkerSpec};
+use switchboard_protocol::id::MessageId;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use process::fingerprint::Fingerprint;
-use process::orphans;
-use process::spawn::{Detached, Exit, Spawn};
-use protocol::frame::{DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerLimits, WorkerSpec};
-use protocol::id::{AgentName, MessageId, RunId, WorkerId};
-use protocol::wire::Hello;
 use serde_json::{Value, json};
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::orphans;
+use switchboard_process::spawn::{Detached, Exit, Spawn};
+use switchboard_protocol::frame::{
+    DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerLimits, WorkerSpec,
+};
+use switchboard_protocol::id::{AgentName, MessageId, RunId, WorkerId};
+use switchboard_protocol::wire::Hello;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixListener;
@@ -61,7 +63,7 @@ impl Bench {
 
     pub(crate) fn exec(script: &str) -> Self {
         let mut bench = Self::driven(DriverSpec::Exec { argv: ["sh", "-c", script].map(str::to_owned).to_vec() });
-        bench.spec.env = process::env::Env::plain().into_pairs();
+        bench.spec.env = switchboard_process::env::Env::plain().into_pairs();
         bench
     }
 
@@ -115,7 +117,7 @@ impl Bench {
     }
 
     pub(crate) fn frames(&self) -> Vec<Frame> {
-        agents::shim::read_frames(&self.path("worker"), 0).unwrap()
+        switchboard_agents::shim::read_frames(&self.path("worker"), 0).unwrap()
     }
 
     pub(crate) fn daemon(&self) -> Daemon {
@@ -144,15 +146,15 @@ impl Bench {
 impl Drop for Bench {
     /// A failed test leaves no process behind.
     fn drop(&mut self) {
-        if let Ok(Some(holder)) = process::lock::holder(&self.path("worker/lock")) {
-            holder.fingerprint().signal(process::spawn::Signal::KILL);
+        if let Ok(Some(holder)) = switchboard_process::lock::holder(&self.path("worker/lock")) {
+            holder.fingerprint().signal(switchboard_process::spawn::Signal::KILL);
         }
         let _ = orphans::kill_marked("SWITCHBOARD_WORKER", self.spec.worker.as_str());
     }
 }
 
 impl Shim {
-    pub(crate) fn signal(&self, signal: process::spawn::Signal) {
+    pub(crate) fn signal(&self, signal: switchboard_process::spawn::Signal) {
         assert!(self.0.fingerprint.as_ref().unwrap().signal(signal));
     }
 
@@ -240,7 +242,7 @@ pub(crate) fn kinds(frames: &[Frame]) -> Vec<String> {
 pub(crate) fn faults(frames: &[Frame]) -> Vec<&str> {
     let fault = |frame: &Frame| {
         let WorkerEvent::Faulted { code, .. } = &frame.event else { return None };
-        Some(protocol::error::find(code).expect("a known code").code)
+        Some(switchboard_protocol::error::find(code).expect("a known code").code)
     };
     frames.iter().filter_map(fault).collect()
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use agents::driver::{Acp, AgentEvent, Driver, Exec, Start};
-use process::env::Env;
-use process::orphans;
 use serde_json::json;
+use switchboard_agents::driver::{Acp, AgentEvent, Driver, Exec, Start};
+use switchboard_process::env::Env;
+use switchboard_process::orphans;
 
 use crate::roles;
 

@@ -1,8 +1,8 @@
 //! Agents that hang, flood, lie dead or can't be ended, and shims that are killed.
 
-use process::spawn::{Exit, Signal};
-use protocol::frame::{DriverSpec, ShimCommand, WorkerEvent};
 use serde_json::json;
+use switchboard_process::spawn::{Exit, Signal};
+use switchboard_protocol::frame::{DriverSpec, ShimCommand, WorkerEvent};
 
 use crate::bench::{Bench, exited, faults, kinds, turns, until};
 
@@ -121,7 +121,7 @@ async fn a_killed_shim_leaves_readable_frames_a_free_lock_and_no_agent() {
     let bench = Bench::script(&json!([{ "do": "write", "path": "a", "content": "x" }, { "do": "hang" }]));
     let shim = bench.shim();
     bench.on_disk("the edit", |e| matches!(e, WorkerEvent::ToolCalled { status, .. } if status == "completed")).await;
-    let identity = agents::shim::Identity::read(&bench.path("worker")).unwrap();
+    let identity = switchboard_agents::shim::Identity::read(&bench.path("worker")).unwrap();
     assert_eq!((identity.pid, identity.epoch), (shim.0.pid, 1));
     let agent = identity.agent.unwrap();
     assert!(agent.is_alive());
@@ -129,7 +129,7 @@ async fn a_killed_shim_leaves_readable_frames_a_free_lock_and_no_agent() {
     shim.signal(Signal::KILL);
     assert_eq!(shim.exit().await, Exit::Signalled(9));
 
-    assert_eq!(process::lock::holder(&bench.path("worker/lock")).unwrap(), None);
+    assert_eq!(switchboard_process::lock::holder(&bench.path("worker/lock")).unwrap(), None);
     until("the end of the agent", || (!agent.is_alive()).then_some(())).await;
     let journal = bench.path("worker/frames.jsonl");
     let whole = std::fs::read(&journal).unwrap();

@@ -3,8 +3,8 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use process::env::{Env, var};
 use serde_json::{Value, json};
+use switchboard_process::env::{Env, var};
 
 /// Names the role.
 const ROLE: &str = "AGENTS_TEST_ROLE";
@@ -19,8 +19,8 @@ fn plays_a_role() {
     let file = var(FILE).unwrap_or_default();
     println!();
     let code = match role.as_str() {
-        "shim" => agents::shim::run(Path::new(&file)),
-        "script" => agents::script::run(Path::new(&file)),
+        "shim" => switchboard_agents::shim::run(Path::new(&file)),
+        "script" => switchboard_agents::script::run(Path::new(&file)),
         "mcp" => mcp(&file),
         "quirky" => quirky(&file),
         other => panic!("no role {other}"),

@@ -1,7 +1,7 @@
 //! The scripted agent: what it does is real.
 
-use protocol::frame::{McpCommand, WorkerEvent};
 use serde_json::json;
+use switchboard_protocol::frame::{McpCommand, WorkerEvent};
 
 use crate::bench::{Bench, turns};
 use crate::roles;

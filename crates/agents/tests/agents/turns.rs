@@ -1,10 +1,10 @@
 //! Turns, mail, questions, and a daemon that goes and comes back.
 
-use process::spawn::{Exit, Signal};
-use protocol::frame::{Frame, ShimCommand, WorkerEvent};
-use protocol::id::Digest;
-use protocol::wire::Hello;
 use serde_json::json;
+use switchboard_process::spawn::{Exit, Signal};
+use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::wire::Hello;
 
 use crate::bench::{Bench, TOKEN, exited, faults, kinds, mail, turns, until};
 
@@ -61,7 +61,7 @@ async fn a_worker_reports_every_step_and_ends_sealed() {
     assert_eq!(bench.tree("src/a.txt").as_deref(), Some("task 1.1, attempt 1, Ada"));
     assert_eq!(exited(&frames), (Some(0), None));
     assert_eq!(shim.exit().await, Exit::Exited(0));
-    assert_eq!(process::lock::holder(&bench.path("worker/lock")).unwrap(), None);
+    assert_eq!(switchboard_process::lock::holder(&bench.path("worker/lock")).unwrap(), None);
     let Some(WorkerEvent::Sealed { bytes, dropped: 0, digest }) = frames.last().map(|f| f.event.clone()) else {
         panic!()
     };
@@ -152,7 +152,7 @@ async fn without_a_daemon_the_work_is_done_and_the_frames_wait_on_disk() {
     assert_eq!(exit, Exit::Exited(0));
     let frames = bench.frames();
     assert_eq!(kinds(&frames).last().map(String::as_str), Some("sealed"));
-    assert_eq!(agents::shim::read_frames(&bench.path("worker"), 3).unwrap(), frames[3..]);
+    assert_eq!(switchboard_agents::shim::read_frames(&bench.path("worker"), 3).unwrap(), frames[3..]);
     assert_eq!(bench.tree("a").as_deref(), Some("x"));
 }
 

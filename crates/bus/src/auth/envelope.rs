@@ -1,12 +1,12 @@
 //! Making and checking an envelope.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use protocol::error::Failure;
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::Sha256;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use super::{Key, Keys, canonical};
 

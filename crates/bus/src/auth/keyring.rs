@@ -7,10 +7,10 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 /// Shortest secret that counts as one, in bytes (the prior system's rule).
 const MIN_SECRET_BYTES: usize = 32;

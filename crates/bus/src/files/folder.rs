@@ -6,8 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use protocol::error::Failure;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use switchboard_protocol::error::Failure;
 
 /// Most entries of one folder that one look sees; the rest is seen when these are gone.
 const MAX_ENTRIES: usize = 20_000;

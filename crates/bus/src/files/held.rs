@@ -1,10 +1,10 @@
 //! Messages that wait for a person's yes.
 
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::{AgentName, Digest, MessageId, NeedId};
-use protocol::time::Millis;
-use store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
 
 use super::intake::subject;
 use super::record::{FileEvent, HELD};

@@ -1,10 +1,10 @@
 //! Taking a file: what is recorded before its message is sent, so that it is taken once.
 
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::{MessageId, NeedId};
-use protocol::time::Millis;
-use store::{Batch, Durability, Guard, Query, Store};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{MessageId, NeedId};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Batch, Durability, Guard, Query, Store};
 
 use super::message::MessageFile;
 use super::record::{FileEvent, HELD, NONCES, TAKEN};

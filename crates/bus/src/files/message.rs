@@ -1,17 +1,17 @@
 //! A message file, as the protocol has it.
 
-use protocol::error::Failure;
-use protocol::id::{AgentName, Digest, MessageId};
-use protocol::message::{Action, MAX_PAYLOAD_BYTES};
-use protocol::time::Millis;
 use serde_json::{Map, Value};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, Digest, MessageId};
+use switchboard_protocol::message::{Action, MAX_PAYLOAD_BYTES};
+use switchboard_protocol::time::Millis;
 
 use super::names::canonical;
 use crate::auth::{Envelope, Fields};
 
 /// Largest message file in bytes: a payload of 256 KiB fits also when much of it is escaped, and so does the whole text
 /// into the record while it waits for a person.
-pub const MAX_FILE_BYTES: usize = protocol::event::MAX_BODY_BYTES;
+pub const MAX_FILE_BYTES: usize = switchboard_protocol::event::MAX_BODY_BYTES;
 
 /// Deepest nesting of a message file.
 const MAX_DEPTH: usize = 32;

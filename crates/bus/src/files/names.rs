@@ -1,6 +1,6 @@
 //! Which folder is whose: names that differ in case or spelling meet in one.
 
-use protocol::id::{AgentName, fold};
+use switchboard_protocol::id::{AgentName, fold};
 
 /// The form under which names of folders and agents meet; `Lead Coder` is the prior system's folder of `lead`.
 #[must_use]

@@ -1,11 +1,11 @@
 //! Messages as files for those who read no other way: which, how they look, and the record of where they are.
 
-use protocol::agent::{Agent, AgentKind};
-use protocol::event::{Lsn, NewEvent};
-use protocol::id::{AgentName, MessageId};
-use protocol::message::{Action, MessageEvent};
 use serde_json::{Map, Value, json};
-use store::{Batch, Durability, Filter, Query, Row, Store};
+use switchboard_protocol::agent::{Agent, AgentKind};
+use switchboard_protocol::event::{Lsn, NewEvent};
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::{Action, MessageEvent};
+use switchboard_store::{Batch, Durability, Filter, Query, Row, Store};
 
 use super::intake::subject;
 use super::record::{FileEvent, Gone, OUT, Sent, TAKEN, sent_in};

@@ -1,15 +1,15 @@
 //! Results that agents write, and receipts that we write.
 
-use protocol::error::Failure;
-use protocol::id::MessageId;
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::MessageId;
+use switchboard_protocol::time::Millis;
 
 use super::message::malformed;
 
 /// Largest result file in bytes; it becomes the payload of a message.
-const MAX_RESULT_BYTES: usize = protocol::message::MAX_PAYLOAD_BYTES;
+const MAX_RESULT_BYTES: usize = switchboard_protocol::message::MAX_PAYLOAD_BYTES;
 
 /// What became of a message, in the words of the prior system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,11 +1,11 @@
 //! What happened to message files, and the tables that follow from it.
 
-use protocol::event::Event;
-use protocol::id::{AgentName, Digest, MessageId, NeedId};
-use protocol::message::{Action, MessageEvent};
-use protocol::time::Millis;
 use serde::{Deserialize, Serialize};
-use store::{Cell, Change, Column, Projection, Row, Table};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
+use switchboard_protocol::message::{Action, MessageEvent};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Cell, Change, Column, Projection, Row, Table};
 
 /// Files that were taken, keyed by message id.
 pub(super) const TAKEN: &str = "message_files_taken";

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use pipeline::lease::{Book, Claim};
-use protocol::event::{Event, Lsn, NewEvent};
-use protocol::id::AgentName;
-use protocol::lease::{Ending, LeaseEvent, LeaseId, Resource, SUBJECT};
-use store::{Batch, Committed, Durability, Filter, Guard, Query, Row, Store};
+use switchboard_pipeline::lease::{Book, Claim};
+use switchboard_protocol::event::{Event, Lsn, NewEvent};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::lease::{Ending, LeaseEvent, LeaseId, Resource, SUBJECT};
+use switchboard_store::{Batch, Committed, Durability, Filter, Guard, Query, Row, Store};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::clock::{LeaseClock, Uptime};
@@ -182,7 +182,7 @@ impl LeaseBook {
             }
             match self.commit(folded, Batch::new(Durability::Written), "daemon", &over).await {
                 Ok(_) => count += over.len(),
-                Err(Error::Store(store::Error::Conflict { .. })) if conflicts < ATTEMPTS => {
+                Err(Error::Store(switchboard_store::Error::Conflict { .. })) if conflicts < ATTEMPTS => {
                     conflicts += 1;
                     self.catch_up(folded)?;
                 }
@@ -212,7 +212,7 @@ impl Folded {
     }
 }
 
-fn bad(error: pipeline::lease::BadGlob) -> Error {
+fn bad(error: switchboard_pipeline::lease::BadGlob) -> Error {
     Error::BadRow { what: "a lease", text: error.to_string() }
 }
 

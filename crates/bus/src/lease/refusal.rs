@@ -1,8 +1,8 @@
 //! How a refused lease is put into words.
 
-use pipeline::lease::{BadGlob, Conflict, MAX_HELD, MAX_OF_HOLDER, Refused, Unusable};
-use protocol::error::Failure;
-use protocol::lease::{LeaseId, Resource};
+use switchboard_pipeline::lease::{BadGlob, Conflict, MAX_HELD, MAX_OF_HOLDER, Refused, Unusable};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::lease::{LeaseId, Resource};
 
 use crate::Error;
 

@@ -1,11 +1,11 @@
 //! `release_files`: one lease, or all of the asker's.
 
-use pipeline::lease::Unusable;
-use protocol::error::Failure;
-use protocol::lease::{Ending, LeaseEvent, LeaseId};
-use protocol::verb::lease::{ReleaseFilesReply, ReleaseFilesRequest};
 use serde_json::json;
-use store::Batch;
+use switchboard_pipeline::lease::Unusable;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::lease::{Ending, LeaseEvent, LeaseId};
+use switchboard_protocol::verb::lease::{ReleaseFilesReply, ReleaseFilesRequest};
+use switchboard_store::Batch;
 
 use super::book::{ATTEMPTS, Folded, LeaseBook, ended};
 use super::{keyed, refusal};
@@ -51,7 +51,9 @@ impl LeaseBook {
                     released = so_far;
                     attempt = 0;
                 }
-                Err(Error::Store(store::Error::Conflict { .. })) if attempt < ATTEMPTS => self.catch_up(&mut folded)?,
+                Err(Error::Store(switchboard_store::Error::Conflict { .. })) if attempt < ATTEMPTS => {
+                    self.catch_up(&mut folded)?
+                }
                 Err(error) => return Err(error),
             }
         }

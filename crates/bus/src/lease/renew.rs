@@ -1,8 +1,8 @@
 //! `renew_lease`: a new deadline for what one holds.
 
-use protocol::lease::{Lease, LeaseEvent};
-use protocol::verb::lease::{RenewLeaseReply, RenewLeaseRequest};
 use serde_json::json;
+use switchboard_protocol::lease::{Lease, LeaseEvent};
+use switchboard_protocol::verb::lease::{RenewLeaseReply, RenewLeaseRequest};
 
 use super::book::{ATTEMPTS, LeaseBook};
 use super::{keyed, refusal, span};
@@ -38,7 +38,9 @@ impl LeaseBook {
             };
             match committed {
                 Ok(committed) => return Ok(RenewLeaseReply { lease: serde_json::from_value(committed.reply)? }),
-                Err(Error::Store(store::Error::Conflict { .. })) if attempt < ATTEMPTS => self.catch_up(&mut folded)?,
+                Err(Error::Store(switchboard_store::Error::Conflict { .. })) if attempt < ATTEMPTS => {
+                    self.catch_up(&mut folded)?
+                }
                 Err(error) => return Err(error),
             }
         }

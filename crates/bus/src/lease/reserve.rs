@@ -1,12 +1,14 @@
 //! `reserve_files`: all of a set, or nothing of it. `reserve_agent`: an agent to oneself, which is the lock that a dispatch to it meets.
 
-use pipeline::lease::{Ask, Verdict};
-use protocol::error::Failure;
-use protocol::event::MAX_FACTS_BYTES;
-use protocol::lease::{DEFAULT_TTL_S, Lease, LeaseEvent, LeaseId, Mode, Resource};
-use protocol::verb::lease::{ReserveAgentReply, ReserveAgentRequest, ReserveFilesReply, ReserveFilesRequest};
 use serde_json::json;
-use store::Guard;
+use switchboard_pipeline::lease::{Ask, Verdict};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::MAX_FACTS_BYTES;
+use switchboard_protocol::lease::{DEFAULT_TTL_S, Lease, LeaseEvent, LeaseId, Mode, Resource};
+use switchboard_protocol::verb::lease::{
+    ReserveAgentReply, ReserveAgentRequest, ReserveFilesReply, ReserveFilesRequest,
+};
+use switchboard_store::Guard;
 
 use super::book::{ATTEMPTS, Folded, LeaseBook};
 use super::{keyed, refusal, span};
@@ -90,7 +92,9 @@ impl LeaseBook {
                     let token = if lease.token == 0 { committed.first } else { lease.token };
                     return Ok(Lease { token, ..lease });
                 }
-                Err(Error::Store(store::Error::Conflict { .. })) if attempt < ATTEMPTS => self.catch_up(&mut folded)?,
+                Err(Error::Store(switchboard_store::Error::Conflict { .. })) if attempt < ATTEMPTS => {
+                    self.catch_up(&mut folded)?
+                }
                 Err(error) => return Err(error),
             }
         }

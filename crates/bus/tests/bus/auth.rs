@@ -1,9 +1,9 @@
 //! The auth envelope: known answers, and everything that is not to be believed.
 
-use bus::auth::{Envelope, Fields, Key, Keys, payload_hash, sign, verify};
 use proptest::prelude::*;
-use protocol::time::Millis;
 use serde_json::{Value, json};
+use switchboard_bus::auth::{Envelope, Fields, Key, Keys, payload_hash, sign, verify};
+use switchboard_protocol::time::Millis;
 
 const NONCE: &str = "1f7cd800-2433-411c-9414-4c2be81c3e57";
 

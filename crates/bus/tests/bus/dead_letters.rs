@@ -1,10 +1,10 @@
 //! Mail that nobody sees: who is told, what becomes of it, and what a person may do.
 
-use bus::{announce, bury, dead, dead_letters, departure, settle_dead_letter, unseen};
-use protocol::agent::{AgentKind, Registered};
-use protocol::message::QueueState;
 use serde_json::json;
-use store::Batch;
+use switchboard_bus::{announce, bury, dead, dead_letters, departure, settle_dead_letter, unseen};
+use switchboard_protocol::agent::{AgentKind, Registered};
+use switchboard_protocol::message::QueueState;
+use switchboard_store::Batch;
 
 use crate::fixtures::{World, asker, code, name, person};
 

@@ -2,20 +2,20 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use bus::auth::Proof;
-use bus::files::{
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use switchboard_bus::auth::Proof;
+use switchboard_bus::files::{
     Folder, Gone, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking, Unusable,
     due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written, outstanding,
     render, settle_held, stage, take, waiting_without_file, was_written,
 };
-use bus::{message, register_agent, send_message};
-use proptest::prelude::*;
-use protocol::error::Failure;
-use protocol::id::{MessageId, NeedId};
-use protocol::message::{Action, DeliveryState};
-use protocol::time::Millis;
-use serde_json::{Value, json};
-use store::{ManualClock, Store};
+use switchboard_bus::{message, register_agent, send_message};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{MessageId, NeedId};
+use switchboard_protocol::message::{Action, DeliveryState};
+use switchboard_protocol::time::Millis;
+use switchboard_store::{ManualClock, Store};
 
 use crate::fixtures::{asker, code, name};
 
@@ -190,7 +190,7 @@ fn what_is_moved_takes_the_first_name_that_is_free() {
 
 fn store() -> (Store, ManualClock) {
     let clock = ManualClock::at(NOW);
-    (Store::in_memory(bus::projections(), clock.clock()), clock)
+    (Store::in_memory(switchboard_bus::projections(), clock.clock()), clock)
 }
 
 async fn join(store: &Store, who: &str) {
@@ -223,7 +223,7 @@ async fn a_file_is_new_then_taken_then_sent_and_another_under_its_id_is_neither(
     let mut other = small("msg_1");
     other["payload"] = json!("rm");
     assert_eq!(known(&store, &parse(&other).unwrap()).unwrap(), Known::Other);
-    assert!(store.verify(store::Scope::All).unwrap().is_clean());
+    assert!(store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn a_nonce_counts_once_until_nobody_would_believe_it_anyway() {
     let head = store.head().lsn;
     forget_nonces(&store).await.unwrap();
     assert_eq!(store.head().lsn, head, "nothing is left to forget");
-    assert!(store.verify(store::Scope::All).unwrap().is_clean());
+    assert!(store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }
 
 #[tokio::test]
@@ -317,7 +317,7 @@ async fn a_written_file_offers_its_message_and_a_picked_up_one_was_seen() {
     mark_gone(&store, &[out], Gone::PickedUp).await.unwrap();
     assert_eq!((state(), was_written(&store, &file.id).unwrap()), (DeliveryState::Injected, true));
     assert!(outstanding(&store).unwrap().is_empty());
-    assert!(store.verify(store::Scope::All).unwrap().is_clean());
+    assert!(store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn what_goes_out_has_what_came_in_but_no_token_and_nothing_that_was_not_si
         payload: file.payload.clone(),
         at: NOW,
     };
-    let key = bus::auth::Key::new("key_1", "k".repeat(64), NOW).unwrap();
+    let key = switchboard_bus::auth::Key::new("key_1", "k".repeat(64), NOW).unwrap();
     let shown = |id: &MessageId| {
         let text = render(&store, &sent(id), Some(&key), "1f7cd800-2433-411c-9414-4c2be81c3e57").unwrap();
         serde_json::from_str::<Value>(&text).unwrap()
@@ -346,8 +346,8 @@ async fn what_goes_out_has_what_came_in_but_no_token_and_nothing_that_was_not_si
     assert_eq!((&whole["team"], &whole["persona"]), (&json!("team_build"), &json!("You are careful.")));
     assert!(whole.get("sessionToken").is_none() && whole.get("unknown").is_none());
     let back = MessageFile::parse(whole.to_string().as_bytes(), Origin::Inbox("coder-1")).unwrap();
-    let keys = bus::auth::Keys::of(key.clone());
-    assert!(bus::auth::verify(&back.fields, back.auth.as_ref().unwrap(), &keys, NOW).unwrap().is_whole);
+    let keys = switchboard_bus::auth::Keys::of(key.clone());
+    assert!(switchboard_bus::auth::verify(&back.fields, back.auth.as_ref().unwrap(), &keys, NOW).unwrap().is_whole);
 
     let other = MessageFile { id: MessageId::new("msg_v1").unwrap(), ..file.clone() };
     take(&store, Taking { file: &other, from: "f", proof: Some(&half) }).await.unwrap();

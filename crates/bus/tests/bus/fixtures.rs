@@ -1,14 +1,16 @@
 //! Who asks, and a mail room under a clock that the test moves.
 
-use bus::{Asker, Error, ack_message, check_inbox, list_messages, receive_messages, register_agent, send_message};
-use protocol::error::Failure;
-use protocol::id::{AgentName, MessageId};
-use protocol::message::Message;
-use protocol::time::Millis;
-use protocol::verb::bus::SendMessageReply;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::{ManualClock, Store};
+use switchboard_bus::{
+    Asker, Error, ack_message, check_inbox, list_messages, receive_messages, register_agent, send_message,
+};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::Message;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::bus::SendMessageReply;
+use switchboard_store::{ManualClock, Store};
 
 /// When a world begins.
 pub(crate) const START: Millis = Millis(1_772_186_400_000);
@@ -23,7 +25,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn with(names: &[&str]) -> Self {
         let clock = ManualClock::at(START);
-        let store = Store::in_memory(bus::projections(), clock.clock());
+        let store = Store::in_memory(switchboard_bus::projections(), clock.clock());
         let world = Self { store, clock, next: std::cell::Cell::new(1) };
         for name in names {
             register_agent(&world.store, &asker(name), args(json!({ "name": name }))).await.unwrap();

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bus::{Error, LeaseBook, Uptime, departure, register_agent};
-use pipeline::paths::Pattern;
-use protocol::error::Failure;
-use protocol::id::AgentName;
-use protocol::lease::{Lease, LeaseEvent, LeaseId, Mode, Resource};
-use protocol::time::Millis;
-use protocol::verb::lease::{ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
-use store::{Batch, Filter, ManualClock, Scope, Store};
+use switchboard_bus::{Error, LeaseBook, Uptime, departure, register_agent};
+use switchboard_pipeline::paths::Pattern;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::lease::{Lease, LeaseEvent, LeaseId, Mode, Resource};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::lease::{ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
+use switchboard_store::{Batch, Filter, ManualClock, Scope, Store};
 
 use crate::fixtures::asker;
 
@@ -84,7 +84,7 @@ struct World {
 impl World {
     async fn new(seed: u64) -> Self {
         let wall = ManualClock::at(Millis(1_800_000_000_000));
-        let store = Store::in_memory(bus::projections(), wall.clock());
+        let store = Store::in_memory(switchboard_bus::projections(), wall.clock());
         let rng = Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (uptime, seen) = (Arc::default(), BTreeMap::new());
         let mut world = Self { rng, store, books: Vec::new(), wall, uptime, believed: Vec::new(), seen };

@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bus::{Asker, Error, LeaseBook, Uptime, departure, register_agent};
-use protocol::error::Failure;
-use protocol::id::Digest;
-use protocol::lease::{Lease, LeaseId};
-use protocol::time::Millis;
-use protocol::verb::lease::{ListLeasesRequest, ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
 use serde_json::{Value, json};
-use store::{Batch, Config, Idempotency, ManualClock, Query, Scope, Store};
+use switchboard_bus::{Asker, Error, LeaseBook, Uptime, departure, register_agent};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::lease::{Lease, LeaseId};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::lease::{
+    ListLeasesRequest, ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest,
+};
+use switchboard_store::{Batch, Config, Idempotency, ManualClock, Query, Scope, Store};
 
 use crate::fixtures::{asker, failure, name, person};
 
@@ -36,7 +38,7 @@ async fn book(store: &Store, uptime: &Arc<AtomicU64>) -> LeaseBook {
 
 fn open(folder: &Path, wall: &ManualClock) -> Store {
     let config = Config { clock: wall.clock(), ..Config::new(folder.join("store.db")) };
-    Store::open(config, bus::projections()).unwrap()
+    Store::open(config, switchboard_bus::projections()).unwrap()
 }
 
 // === impl World ===
@@ -44,7 +46,7 @@ fn open(folder: &Path, wall: &ManualClock) -> Store {
 impl World {
     async fn memory() -> Self {
         let wall = ManualClock::at(Millis(1_800_000_000_000));
-        Self::with(Store::in_memory(bus::projections(), wall.clock()), wall, None).await
+        Self::with(Store::in_memory(switchboard_bus::projections(), wall.clock()), wall, None).await
     }
 
     async fn disk() -> Self {
@@ -425,10 +427,11 @@ async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_ot
     let send = async |from: &Asker, action: &str, number| {
         let metadata = json!({ "no_cooldown": true });
         let message = json!({ "recipient": "carl", "payload": "x", "action": action, "metadata": metadata });
-        let sent = bus::send_message(&world.store, from, serde_json::from_value(message).unwrap(), number).await;
+        let sent =
+            switchboard_bus::send_message(&world.store, from, serde_json::from_value(message).unwrap(), number).await;
         sent.map(drop).map_err(|error| Failure::from(error).code)
     };
-    let id = |bits| protocol::id::MessageId::from_bits(bits);
+    let id = |bits| switchboard_protocol::id::MessageId::from_bits(bits);
 
     let held =
         world.book.reserve_agent(&asker("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;

@@ -1,20 +1,20 @@
 //! The bus on a store in memory: what is accepted, refused, seen and acknowledged.
 
-use bus::{
+use switchboard_bus::{
     Asker, Error, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
 };
-use protocol::id::{Digest, MessageId};
-use protocol::message::DeliveryState;
-use protocol::verb::agent::{RegisterAgentRequest, SetAgentStatusRequest};
-use protocol::verb::bus::{
+use switchboard_protocol::id::{Digest, MessageId};
+use switchboard_protocol::message::DeliveryState;
+use switchboard_protocol::verb::agent::{RegisterAgentRequest, SetAgentStatusRequest};
+use switchboard_protocol::verb::bus::{
     AckMessageRequest, CheckInboxRequest, ListMessagesRequest, SendMessageReply, SendMessageRequest,
 };
-use store::{Clock, Idempotency, Store};
+use switchboard_store::{Clock, Idempotency, Store};
 
 use crate::fixtures::{asker, code, name, person};
 
 fn store() -> Store {
-    Store::in_memory(bus::projections(), Clock::system())
+    Store::in_memory(switchboard_bus::projections(), Clock::system())
 }
 
 async fn join(store: &Store, who: &str) {
@@ -63,7 +63,8 @@ async fn an_unknown_recipient_is_an_error_that_names_the_nearest() {
     let store = store();
     join(&store, "reviewer").await;
 
-    let failure = protocol::error::Failure::from(send(&store, "ada", to("reviewr", "x"), 1).await.unwrap_err());
+    let failure =
+        switchboard_protocol::error::Failure::from(send(&store, "ada", to("reviewr", "x"), 1).await.unwrap_err());
 
     assert_eq!(failure.code, "bus.unknown-recipient");
     assert!(failure.hint.contains("reviewer"), "{}", failure.hint);
@@ -208,7 +209,7 @@ async fn messages_are_searched_by_their_words_and_by_agent() {
     send(&store, "ada", to("cleo", "no conflict here"), 2).await.unwrap();
     send(&store, "cleo", to("ben", "all is well"), 3).await.unwrap();
     let search = |request: serde_json::Value| {
-        let reply = bus::search_messages(&store, &serde_json::from_value(request).unwrap()).unwrap();
+        let reply = switchboard_bus::search_messages(&store, &serde_json::from_value(request).unwrap()).unwrap();
         let texts: Vec<_> = reply.hits.iter().map(|hit| hit.excerpt.clone()).collect();
         (texts, reply.next)
     };
@@ -222,15 +223,18 @@ async fn messages_are_searched_by_their_words_and_by_agent() {
     assert_eq!(cleos, ["no conflict here"]);
     assert_eq!((first, second), (vec![all[0].clone()], vec![all[1].clone()]));
     assert_eq!((next.is_some(), end), (true, None));
-    let bad = bus::search_messages(&store, &serde_json::from_value(serde_json::json!({ "text": "-no" })).unwrap());
+    let bad = switchboard_bus::search_messages(
+        &store,
+        &serde_json::from_value(serde_json::json!({ "text": "-no" })).unwrap(),
+    );
     assert_eq!(code(bad.unwrap_err()), "request.bad-args");
 }
 
 #[tokio::test]
 async fn texts_go_a_day_after_they_were_acknowledged_and_never_before() {
     const DAY: i64 = 24 * 60 * 60 * 1000;
-    let clock = store::ManualClock::at(protocol::time::Millis(1_772_186_400_000));
-    let store = Store::in_memory(bus::projections(), clock.clock());
+    let clock = switchboard_store::ManualClock::at(switchboard_protocol::time::Millis(1_772_186_400_000));
+    let store = Store::in_memory(switchboard_bus::projections(), clock.clock());
     join(&store, "ada").await;
     let acked = send(&store, "ben", to("ada", "done"), 1).await.unwrap();
     let open = send(&store, "ben", to("ada", "open"), 2).await.unwrap();
@@ -242,7 +246,7 @@ async fn texts_go_a_day_after_they_were_acknowledged_and_never_before() {
     for wait in [DAY - 1, 1, 365 * DAY] {
         clock.advance(wait);
         let mut now = 0;
-        for rule in bus::RETENTION {
+        for rule in switchboard_bus::RETENTION {
             now += store.sweep(rule, store.now()).await.unwrap().dropped;
         }
         dropped.push(now);
@@ -251,5 +255,5 @@ async fn texts_go_a_day_after_they_were_acknowledged_and_never_before() {
     assert_eq!(dropped, [0, 1, 0]);
     assert_eq!(store.body(acked.seq).unwrap(), None);
     assert_eq!(store.body(open.seq).unwrap().as_deref(), Some("open"));
-    assert!(store.verify(store::Scope::All).unwrap().is_clean());
+    assert!(store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }

@@ -1,12 +1,12 @@
 //! The queue behind an inbox, under a clock that the test moves: leases, redelivery, dead letters, time to live, lanes, requests, the feed.
 
-use bus::{
+use serde_json::{Value, json};
+use switchboard_bus::{
     Asker, Limits, ack_message, cancel_message, check_inbox, dead, extend_message, nak_message, read_inbox_events,
     receive_messages, register_agent, revive_message, send_request, sweep,
 };
-use protocol::id::MessageId;
-use protocol::message::{DeliveryState, Message, QueueState};
-use serde_json::{Value, json};
+use switchboard_protocol::id::MessageId;
+use switchboard_protocol::message::{DeliveryState, Message, QueueState};
 
 use crate::fixtures::{START, World, args, asker, code, person};
 
@@ -315,7 +315,7 @@ async fn the_feed_tells_both_sides_what_happened_without_the_text() {
     };
     let ben = read("ben", json!("start")).await.unwrap();
 
-    let said = |events: &[protocol::verb::queue::InboxEvent]| {
+    let said = |events: &[switchboard_protocol::verb::queue::InboxEvent]| {
         events.iter().map(|event| event.what.clone()).collect::<Vec<_>>()
     };
     assert_eq!(said(&ben.events), ["sent", "leased", "acked"]);

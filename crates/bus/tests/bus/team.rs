@@ -1,19 +1,19 @@
 //! Who is on the roster, whom a name means, and who is in which team.
 
-use bus::{
+use serde_json::{Value, json};
+use switchboard_bus::{
     Asker, Error, agent, announce, departure, dismiss_terminals, members, register_agent, register_chat_agent,
     register_terminal, remove_team, resolve, roster, set_agent_status, set_team, teams,
 };
-use protocol::agent::{Agent, AgentKind, Process, Registered};
-use protocol::id::Digest;
-use protocol::verb::agent::RegisterAgentReply;
-use serde_json::{Value, json};
-use store::{Batch, Clock, Idempotency, Store};
+use switchboard_protocol::agent::{Agent, AgentKind, Process, Registered};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::verb::agent::RegisterAgentReply;
+use switchboard_store::{Batch, Clock, Idempotency, Store};
 
 use crate::fixtures::{args, asker, failure, name, person};
 
 fn store() -> Store {
-    Store::in_memory(bus::projections(), Clock::system())
+    Store::in_memory(switchboard_bus::projections(), Clock::system())
 }
 
 async fn join(store: &Store, said: Value) -> Agent {
@@ -116,8 +116,8 @@ async fn a_worker_that_has_nothing_to_do_leaves_and_the_others_stay() {
     let is_at_work = |agent: &Agent| agent.name.as_str() == "busy";
 
     let dismissed = [
-        bus::dismiss_workers(&store, is_at_work).await.unwrap(),
-        bus::dismiss_workers(&store, is_at_work).await.unwrap(),
+        switchboard_bus::dismiss_workers(&store, is_at_work).await.unwrap(),
+        switchboard_bus::dismiss_workers(&store, is_at_work).await.unwrap(),
     ];
 
     let left: Vec<_> =
@@ -314,7 +314,7 @@ async fn a_message_to_a_team_finds_those_who_are_there_and_fit() {
         (empty.code.as_str(), empty.what.as_str()),
         ("bus.empty-team", "the team all has no member who is there")
     );
-    let misspelt = protocol::team::TeamName::new("al").unwrap();
+    let misspelt = switchboard_protocol::team::TeamName::new("al").unwrap();
     assert_eq!(failure(members(&store, &misspelt, None)).code, "bus.unknown-team");
 }
 

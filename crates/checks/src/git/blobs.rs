@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use process::spawn::{Duplex, Spawn};
+use switchboard_process::spawn::{Duplex, Spawn};
 
 use super::{environment, guarded};
 use crate::{Error, Limits};

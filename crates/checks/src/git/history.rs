@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
-use process::spawn::{Duplex, Spawn};
+use switchboard_process::spawn::{Duplex, Spawn};
 
 use super::{Git, Mode, guarded, mode, path, text};
 use crate::Error;

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use protocol::finding::TestTotals;
-use protocol::verb::check::TestCase;
 use regex::Regex;
+use switchboard_protocol::finding::TestTotals;
+use switchboard_protocol::verb::check::TestCase;
 
 /// The most tests that are named.
 const MOST: usize = 1_000;

@@ -1,6 +1,6 @@
 //! Statements that only stand for code to come, told by the tree.
 
-use grammars::Language;
+use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
 use super::Placeholder;

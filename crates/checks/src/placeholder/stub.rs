@@ -3,7 +3,7 @@
 //! What is legally empty stays silent: methods (an interface may demand them), functions without arguments (a callback that
 //! does nothing), bodies with a comment that says why, and names that say that nothing happens.
 
-use grammars::Language;
+use switchboard_grammars::Language;
 use tree_sitter::Node;
 
 use super::Placeholder;

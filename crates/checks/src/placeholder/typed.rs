@@ -3,7 +3,7 @@
 //! Their methods are bound by interfaces and base classes, so more of them are legally empty than elsewhere: only a name that
 //! promises work counts, where nothing outside can have asked for the method and nobody can replace it.
 
-use grammars::Language;
+use switchboard_grammars::Language;
 use tree_sitter::Node;
 
 use super::Placeholder;

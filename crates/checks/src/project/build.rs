@@ -1,6 +1,6 @@
 //! How a project is built and type-checked, for each ecosystem that its signs name.
 
-use protocol::verb::check::BuildMode;
+use switchboard_protocol::verb::check::BuildMode;
 
 use super::{Project, Search, Tool, installed, wrapped};
 
@@ -115,7 +115,7 @@ fn python(project: &Project, changed: &[String]) -> Vec<Step> {
     if files.is_empty() || !(project.has_any(&signs) || !changed.is_empty() || project.has_ending(&[".py"])) {
         return Vec::new();
     }
-    let program = if process::spawn::which("python3").is_some() { "python3" } else { "python" };
+    let program = if switchboard_process::spawn::which("python3").is_some() { "python3" } else { "python" };
     let compile = installed("python", program, &["-I", "-c", PYTHON]);
     let compile = compile.map(|tool| tool.with(files.into_iter().cloned()));
     let mut steps = vec![Step::build(compile, &["py"])];

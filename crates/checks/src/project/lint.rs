@@ -1,6 +1,6 @@
 //! Which linter a project uses. Order: what lies in the project, then what its settings name.
 
-use protocol::verb::check::LintMode;
+use switchboard_protocol::verb::check::LintMode;
 
 use super::{Project, Search, Tool, installed, wrapped};
 

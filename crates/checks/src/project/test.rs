@@ -1,6 +1,6 @@
 //! Which test framework a project uses, and how it is told what to run.
 
-use protocol::verb::check::TestScope;
+use switchboard_protocol::verb::check::TestScope;
 
 use super::{Project, Search, Tool, installed, wrapped};
 
@@ -99,7 +99,7 @@ fn pytest(project: &Project, asked: &Asked<'_>) -> Search {
     if !is_set_up && !has_tests() {
         return Search::Nothing;
     }
-    if process::spawn::which("pytest").is_some() {
+    if switchboard_process::spawn::which("pytest").is_some() {
         let tool = Tool::new("pytest", &["pytest", "-v", "--color=no", "--tb=short", "-p", "no:cacheprovider"]);
         return told(Search::Found(tool), asked, &["-x"], &["--cov", "--cov-report=term"]);
     }

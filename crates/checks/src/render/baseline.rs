@@ -1,7 +1,7 @@
 //! The file of accepted findings.
 
-use protocol::finding::CheckReply;
 use serde_json::{Value, json};
+use switchboard_protocol::finding::CheckReply;
 
 /// Gives a baseline that accepts every finding of a reply: `fingerprints` decide, `findings` are for the reader. It holds
 /// no text of the files.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use protocol::finding::{CheckReply, CheckReport, Finding, Severity};
 use serde_json::{Value, json};
+use switchboard_protocol::finding::{CheckReply, CheckReport, Finding, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 

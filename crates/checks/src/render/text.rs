@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use protocol::finding::{CheckReply, CheckReport, CheckVerdict, CommandRun, Finding};
+use switchboard_protocol::finding::{CheckReply, CheckReport, CheckVerdict, CommandRun, Finding};
 
 /// Lines of a command's output that are shown when it failed.
 const OUTPUT_LINES: usize = 30;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use protocol::finding::Severity;
 use regex::bytes::{Regex, RegexBuilder};
+use switchboard_protocol::finding::Severity;
 
 use super::scan::Place;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Instant;
 
-use protocol::finding::{CheckName, CheckReply, CheckReport, CheckVerdict, Finding, SkippedFile};
+use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckVerdict, Finding, SkippedFile};
 
 use super::Secretscan;
 use crate::accepted::{Baseline, allow_by_comment};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ignore::{WalkBuilder, WalkState};
-use protocol::finding::SkippedFile;
+use switchboard_protocol::finding::SkippedFile;
 
 /// More threads than this find no more.
 const MOST_THREADS: usize = 8;

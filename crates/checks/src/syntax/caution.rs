@@ -1,6 +1,6 @@
 //! How far a grammar is trusted, where it is weak.
 
-use grammars::Language;
+use switchboard_grammars::Language;
 
 use super::problem::{Kind, Problem};
 use crate::source::Source;

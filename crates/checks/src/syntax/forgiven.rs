@@ -1,6 +1,6 @@
 //! What a language's own parser refuses and its grammar forgives: each language's rules over a tree without errors.
 
-use grammars::Language;
+use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
 use super::problem::{Kind, Problem};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use grammars::Language;
+use switchboard_grammars::Language;
 use tree_sitter::{ParseOptions, Parser, Tree};
 
 use super::tidied::tidied;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use grammars::Language;
+use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::brackets::{self, Stray};

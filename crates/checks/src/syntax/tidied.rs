@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use grammars::Language;
+use switchboard_grammars::Language;
 
 /// The longest comment that is stepped over.
 const COMMENT: usize = 50_000;

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::evidence::BuildRun;
-use protocol::finding::{CheckCommand, CommandKind, CommandRun};
-use protocol::verb::check::{BuildCheckReply, BuildCheckRequest, BuildSummary, BuildVerdict, CommandFinding};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::evidence::BuildRun;
+use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun};
+use switchboard_protocol::verb::check::{
+    BuildCheckReply, BuildCheckRequest, BuildSummary, BuildVerdict, CommandFinding,
+};
 
 use super::folder;
 use crate::Engine;

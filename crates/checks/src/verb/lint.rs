@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::finding::{CheckCommand, CommandKind, CommandRun};
-use protocol::verb::check::{LintReply, LintRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun};
+use switchboard_protocol::verb::check::{LintReply, LintRequest};
 
 use super::folder;
 use crate::Engine;

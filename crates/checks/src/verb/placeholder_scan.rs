@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::evidence::PlaceholderFinding;
-use protocol::finding::{CheckName, CheckVerdict, Finding, placeholder_kind};
-use protocol::verb::check::{PlaceholderScanReply, PlaceholderScanRequest};
 use regex::bytes::{Regex, RegexBuilder};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::evidence::PlaceholderFinding;
+use switchboard_protocol::finding::{CheckName, CheckVerdict, Finding, placeholder_kind};
+use switchboard_protocol::verb::check::{PlaceholderScanReply, PlaceholderScanRequest};
 
 use super::{base, folder, globs, is_named, report, request};
 use crate::Engine;

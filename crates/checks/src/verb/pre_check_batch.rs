@@ -4,11 +4,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protocol::error::Failure;
-use protocol::finding::{Base, CheckName, CheckReport, CheckVerdict};
-use protocol::verb::check::{LintReply, LintRequest, Part, PreCheckBatchReply, PreCheckBatchRequest};
 use serde::Serialize;
 use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckVerdict};
+use switchboard_protocol::verb::check::{LintReply, LintRequest, Part, PreCheckBatchReply, PreCheckBatchRequest};
 
 use super::{base, folder, lint, report, request, secretscan};
 use crate::engine::millis;

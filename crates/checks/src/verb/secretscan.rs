@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::finding::{Base, CheckName, CheckReport, CheckVerdict, Finding, Severity};
-use protocol::verb::check::{SecretFinding, SecretscanReply, SecretscanRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckVerdict, Finding, Severity};
+use switchboard_protocol::verb::check::{SecretFinding, SecretscanReply, SecretscanRequest};
 
 use super::excerpt::Excerpts;
 use super::{base, folder, globs, is_named, report, request};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use grammars::Language;
-use protocol::error::Failure;
-use protocol::evidence::{FileSyntax, SyntaxError};
-use protocol::finding::{Base, CheckName, Finding};
-use protocol::verb::check::{SyntaxCheckReply, SyntaxCheckRequest, SyntaxMode};
+use switchboard_grammars::Language;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::evidence::{FileSyntax, SyntaxError};
+use switchboard_protocol::finding::{Base, CheckName, Finding};
+use switchboard_protocol::verb::check::{SyntaxCheckReply, SyntaxCheckRequest, SyntaxMode};
 
 use super::{base, folder, report, request};
 use crate::Engine;
@@ -53,7 +53,7 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &SyntaxCheckRequest) -> Re
 }
 
 fn nothing(why: &str) -> SyntaxCheckReply {
-    let verdict = protocol::finding::CheckVerdict::Skip;
+    let verdict = switchboard_protocol::finding::CheckVerdict::Skip;
     let summary = format!("nothing to check: {why}");
     SyntaxCheckReply { verdict, files: Vec::new(), summary, pre_existing: 0, failures: Vec::new() }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::finding::{CheckCommand, CommandKind, CommandRun, TestTotals};
-use protocol::verb::check::{TestOutcome, TestRunnerReply, TestRunnerRequest, TestScope};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun, TestTotals};
+use switchboard_protocol::verb::check::{TestOutcome, TestRunnerReply, TestRunnerRequest, TestScope};
 
 use super::folder;
 use crate::Engine;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::finding::{Base, CheckName, Finding, Severity};
-use protocol::verb::check::{ByPriority, TodoEntry, TodoExtractReply, TodoExtractRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{Base, CheckName, Finding, Severity};
+use switchboard_protocol::verb::check::{ByPriority, TodoEntry, TodoExtractReply, TodoExtractRequest};
 
 use super::{folder, globs, is_named, report, request};
 use crate::Engine;

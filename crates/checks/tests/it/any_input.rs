@@ -2,9 +2,9 @@
 
 use std::io::Cursor;
 
-use checks::{Limits, look_at, read_output, serve};
-use grammars::Language;
 use proptest::prelude::*;
+use switchboard_checks::{Limits, look_at, read_output, serve};
+use switchboard_grammars::Language;
 
 /// A path of each language, and of each kind of file that `secretscan` tells apart.
 const PATHS: &[&str] = &[

@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use checks::Limits;
-use protocol::finding::{Base, CheckName, CheckRequest, CheckVerdict};
+use switchboard_checks::Limits;
+use switchboard_protocol::finding::{Base, CheckName, CheckRequest, CheckVerdict};
 
 use crate::scratch::{Scratch, fill, findings, report};
 
-fn skipped(reply: &protocol::finding::CheckReply, check: CheckName) -> Vec<(String, String)> {
+fn skipped(reply: &switchboard_protocol::finding::CheckReply, check: CheckName) -> Vec<(String, String)> {
     report(reply, check).skipped.iter().map(|file| (file.path.clone(), file.why.clone())).collect()
 }
 
@@ -74,7 +74,7 @@ fn a_line_just_below_the_limit_ends_within_its_time() {
         .write("c.js", "[{".repeat(200_000));
     let limits = Limits { parse_time: std::time::Duration::from_millis(200), ..Limits::default() };
 
-    let reply = checks::run(&scratch.request(), &limits);
+    let reply = switchboard_checks::run(&scratch.request(), &limits);
 
     assert_eq!(report(&reply, CheckName::Secretscan).files_checked, 3);
 }
@@ -113,7 +113,7 @@ fn a_root_that_is_missing_or_a_file_is_an_error() {
     scratch.write("file", "");
 
     for root in ["/no/such/folder".to_owned(), scratch.root().join("file").to_str().unwrap().to_owned()] {
-        let reply = checks::run(&CheckRequest { root, ..CheckRequest::default() }, &Limits::default());
+        let reply = switchboard_checks::run(&CheckRequest { root, ..CheckRequest::default() }, &Limits::default());
         assert_eq!(reply.failures[0].code, "check.unreadable");
     }
 }
@@ -139,7 +139,7 @@ fn more_files_than_the_limit_are_refused() {
         scratch.write(&format!("{at}.rs"), "");
     }
 
-    let reply = checks::run(&scratch.request(), &Limits { files: 4, ..Limits::default() });
+    let reply = switchboard_checks::run(&scratch.request(), &Limits { files: 4, ..Limits::default() });
 
     assert_eq!(reply.failures[0].code, "check.too-many-files");
 }
@@ -149,7 +149,10 @@ fn files_that_are_left_when_the_time_is_over_are_named_and_nothing_passes() {
     let scratch = Scratch::plain();
     scratch.write("a.rs", "fn f() {}\n");
 
-    let reply = checks::run(&scratch.request(), &Limits { files_time: std::time::Duration::ZERO, ..Limits::default() });
+    let reply = switchboard_checks::run(
+        &scratch.request(),
+        &Limits { files_time: std::time::Duration::ZERO, ..Limits::default() },
+    );
 
     assert_eq!((reply.failures[0].code.as_str(), reply.verdict), ("check.time-limit", CheckVerdict::Error));
     assert!(reply.reports.iter().all(|report| report.verdict == CheckVerdict::Error));
@@ -163,7 +166,7 @@ fn findings_and_skips_beyond_the_limit_are_counted() {
         scratch.write(&format!("{at}.rs"), "fn f( {\n").write(&format!("{at}.bin"), b"\0");
     }
 
-    let reply = checks::run(&scratch.request(), &Limits { findings: 4, skipped: 2, ..Limits::default() });
+    let reply = switchboard_checks::run(&scratch.request(), &Limits { findings: 4, skipped: 2, ..Limits::default() });
 
     let syntax = report(&reply, CheckName::SyntaxCheck);
     assert_eq!((syntax.findings.len(), syntax.findings_left_out), (4, 2));
@@ -177,7 +180,7 @@ fn an_unusable_baseline_is_an_error_and_the_checks_still_run() {
 
     for baseline in ["base.json", "none.json", "../x"] {
         let request = CheckRequest { baseline: Some(baseline.into()), ..scratch.request() };
-        let reply = checks::run(&request, &Limits::default());
+        let reply = switchboard_checks::run(&request, &Limits::default());
         assert_eq!(reply.failures[0].code, "check.bad-baseline");
         assert_eq!(findings(&reply).len(), 1);
     }

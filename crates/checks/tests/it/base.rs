@@ -1,6 +1,6 @@
 //! What is compared with what.
 
-use protocol::finding::{Base, CheckName, CheckVerdict};
+use switchboard_protocol::finding::{Base, CheckName, CheckVerdict};
 
 use crate::scratch::{Scratch, fill, findings, report};
 
@@ -78,7 +78,7 @@ fn a_folder_below_the_repository_root_is_checked_by_itself() {
 
     let mut request = scratch.request();
     request.root = scratch.root().join("part").to_str().unwrap().into();
-    let reply = checks::run(&request, &checks::Limits::default());
+    let reply = switchboard_checks::run(&request, &switchboard_checks::Limits::default());
 
     let paths: Vec<&str> = findings(&reply).iter().map(|finding| finding.path.as_str()).collect();
     assert_eq!(paths, ["a.rs", "new.rs"]);

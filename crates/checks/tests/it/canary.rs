@@ -1,8 +1,8 @@
 //! No secret leaves the scan, in any form.
 
-use checks::{Cache, Engine, Limits, render};
-use protocol::finding::{Base, CheckName};
-use protocol::verb::check::CheckCall;
+use switchboard_checks::{Cache, Engine, Limits, render};
+use switchboard_protocol::finding::{Base, CheckName};
+use switchboard_protocol::verb::check::CheckCall;
 
 use crate::scratch::{Scratch, fill, report};
 

@@ -1,7 +1,7 @@
 //! Commands that a request brings.
 
-use checks::Limits;
-use protocol::finding::{CheckCommand, CheckName, CheckReply, CheckRequest, CheckVerdict, CommandKind};
+use switchboard_checks::Limits;
+use switchboard_protocol::finding::{CheckCommand, CheckName, CheckReply, CheckRequest, CheckVerdict, CommandKind};
 
 use crate::scratch::{Scratch, fill, report};
 
@@ -9,7 +9,7 @@ fn build(scratch: &Scratch, argv: &[&str], limit: u64) -> CheckReply {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
     let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit) };
     let request = CheckRequest { commands: vec![command], only: vec![CheckName::BuildCheck], ..scratch.request() };
-    checks::run(&request, &Limits::default())
+    switchboard_checks::run(&request, &Limits::default())
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_hog_is_stopped_where_memory_can_be_limited_and_elsewhere_the_reply_says_so(
         let argv = words.iter().map(|word| (*word).to_owned()).collect();
         let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(60) };
         let request = CheckRequest { commands: vec![command], only: vec![CheckName::BuildCheck], ..scratch.request() };
-        report(&checks::run(&request, &limits), CheckName::BuildCheck).runs[0].clone()
+        report(&switchboard_checks::run(&request, &limits), CheckName::BuildCheck).runs[0].clone()
     };
 
     let modest = run(&["true"]);
@@ -79,7 +79,8 @@ fn a_program_that_is_missing_or_a_folder_outside_is_an_error() {
     assert_eq!(build(&scratch, &[], 20).verdict, CheckVerdict::Error);
     let command =
         CheckCommand { kind: CommandKind::Test, argv: vec!["true".into()], cwd: Some("..".into()), time_limit_s: None };
-    let reply = checks::run(&CheckRequest { commands: vec![command], ..scratch.request() }, &Limits::default());
+    let reply =
+        switchboard_checks::run(&CheckRequest { commands: vec![command], ..scratch.request() }, &Limits::default());
     assert_eq!(report(&reply, CheckName::TestRunner).verdict, CheckVerdict::Error);
 }
 
@@ -101,7 +102,7 @@ fn secrets_in_output_are_left_out() {
 
     let reply = build(&scratch, &["sh", "-c", &format!("echo token {token}; exit 1")], 20);
 
-    let whole = format!("{reply:?}{}", checks::render::json(&reply));
+    let whole = format!("{reply:?}{}", switchboard_checks::render::json(&reply));
     assert!(!whole.contains(&token) && whole.contains("[github-pat left out]"), "{whole}");
 }
 
@@ -110,8 +111,10 @@ fn without_a_command_nothing_is_run_and_nothing_passes() {
     let scratch = Scratch::plain();
     scratch.write("Makefile", "all:\n\ttouch ran\n").write("package.json", r#"{"scripts":{"build":"touch ran"}}"#);
 
-    let asked =
-        checks::run(&CheckRequest { only: vec![CheckName::BuildCheck], ..scratch.request() }, &Limits::default());
+    let asked = switchboard_checks::run(
+        &CheckRequest { only: vec![CheckName::BuildCheck], ..scratch.request() },
+        &Limits::default(),
+    );
     let all = scratch.check();
 
     assert_eq!(report(&asked, CheckName::BuildCheck).verdict, CheckVerdict::Skip);

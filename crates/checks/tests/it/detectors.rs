@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use checks::Limits;
-use protocol::finding::{CheckName, CheckRequest};
+use switchboard_checks::Limits;
+use switchboard_protocol::finding::{CheckName, CheckRequest};
 
 use crate::scratch::{Scratch, fill, findings};
 
@@ -57,7 +57,7 @@ fn rules_by_file(texts: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
     let mut rules: BTreeMap<String, BTreeSet<String>> =
         texts.keys().map(|path| (path.clone(), BTreeSet::new())).collect();
     let request = CheckRequest { only: vec![CheckName::Secretscan], ..scratch.request() };
-    let reply = checks::run(&request, &Limits { findings: 100_000, ..Limits::default() });
+    let reply = switchboard_checks::run(&request, &Limits { findings: 100_000, ..Limits::default() });
     for finding in findings(&reply) {
         rules.get_mut(&finding.path).unwrap().insert(finding.rule.clone());
     }
@@ -67,7 +67,7 @@ fn rules_by_file(texts: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
 #[test]
 fn every_detector_has_a_sample() {
     let sampled: BTreeSet<&str> = samples().iter().map(|sample| sample.rule).chain(TESTED_ELSEWHERE).collect();
-    let all: BTreeSet<&str> = checks::secret_rules().map(|(rule, _)| rule).collect();
+    let all: BTreeSet<&str> = switchboard_checks::secret_rules().map(|(rule, _)| rule).collect();
 
     assert_eq!(all.difference(&sampled).collect::<Vec<_>>(), [&""; 0]);
     assert_eq!(sampled.difference(&all).collect::<Vec<_>>(), [&""; 0]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use protocol::finding::{CheckName, CheckReply, CheckVerdict};
+use switchboard_protocol::finding::{CheckName, CheckReply, CheckVerdict};
 
 use crate::scratch::{Scratch, findings, report};
 

@@ -1,7 +1,7 @@
 //! Secrets of the past: every version of every file once.
 
-use checks::{Engine, HistoryRequest, Limits, render};
-use protocol::finding::{CheckReply, CheckVerdict, Finding};
+use switchboard_checks::{Engine, HistoryRequest, Limits, render};
+use switchboard_protocol::finding::{CheckReply, CheckVerdict, Finding};
 
 use crate::scratch::{Scratch, fill, findings};
 

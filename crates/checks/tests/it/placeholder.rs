@@ -1,6 +1,6 @@
 //! `placeholder_scan`: what only pretends to be finished, and what is legally empty.
 
-use protocol::finding::{CheckName, CheckVerdict};
+use switchboard_protocol::finding::{CheckName, CheckVerdict};
 
 use crate::scratch::{Scratch, findings};
 

@@ -1,6 +1,6 @@
 //! Credentials that are told by where they stand: among arguments, behind a flag, beside a label, in prose.
 
-use protocol::finding::CheckName;
+use switchboard_protocol::finding::CheckName;
 
 use crate::scratch::{Scratch, fill, findings};
 

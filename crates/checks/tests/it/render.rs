@@ -1,7 +1,7 @@
 //! What a person, a program and a code host see.
 
-use checks::render;
-use protocol::finding::{CheckReply, CheckRequest};
+use switchboard_checks::render;
+use switchboard_protocol::finding::{CheckReply, CheckRequest};
 
 use crate::scratch::{Scratch, fill};
 
@@ -15,7 +15,7 @@ fn reply() -> CheckReply {
         .write("logo.png", b"\x89PNG\0")
         .write("old.py", "x = (1\n\n\n\n\ny = 2\n");
     let request = CheckRequest { paths: Vec::new(), ..scratch.request() };
-    let mut reply = checks::run(&request, &checks::Limits::default());
+    let mut reply = switchboard_checks::run(&request, &switchboard_checks::Limits::default());
     reply.base = "0123456789abcdef0123456789abcdef01234567".into();
     reply.duration_ms = 0;
     reply.reports.iter_mut().for_each(|report| report.duration_ms = 0);
@@ -35,12 +35,12 @@ fn a_check_called_by_its_name_is_shown_as_text() {
         .write("src/a.rs", "// TODO: more\nfn f( {\n")
         .write("key.env", fill("KEY=ghp_{A36}\n", 5))
         .write("b.bin", b"\0");
-    let engine = checks::Engine::new(checks::Limits::default());
+    let engine = switchboard_checks::Engine::new(switchboard_checks::Limits::default());
     let root = scratch.root().display().to_string();
     let mut shown = String::new();
 
     for verb in ["syntax_check", "secretscan", "placeholder_scan", "todo_extract", "lint", "pre_check_batch"] {
-        let call = protocol::verb::check::CheckCall {
+        let call = switchboard_protocol::verb::check::CheckCall {
             id: None,
             verb: verb.into(),
             root: root.clone(),

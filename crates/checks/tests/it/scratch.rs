@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use checks::Limits;
-use protocol::finding::{Base, CheckName, CheckReply, CheckReport, CheckRequest, Finding};
+use switchboard_checks::Limits;
+use switchboard_protocol::finding::{Base, CheckName, CheckReply, CheckReport, CheckRequest, Finding};
 
 /// A temporary folder with a `root` to check.
 pub(crate) struct Scratch {
@@ -73,20 +73,20 @@ impl Scratch {
     }
 
     pub(crate) fn check(&self) -> CheckReply {
-        checks::run(&self.request(), &Limits::default())
+        switchboard_checks::run(&self.request(), &Limits::default())
     }
 
     pub(crate) fn check_against(&self, base: Base) -> CheckReply {
-        checks::run(&CheckRequest { base, ..self.request() }, &Limits::default())
+        switchboard_checks::run(&CheckRequest { base, ..self.request() }, &Limits::default())
     }
 
     pub(crate) fn check_only(&self, check: CheckName) -> CheckReply {
-        checks::run(&CheckRequest { only: vec![check], ..self.request() }, &Limits::default())
+        switchboard_checks::run(&CheckRequest { only: vec![check], ..self.request() }, &Limits::default())
     }
 
     pub(crate) fn check_paths(&self, paths: &[&str]) -> CheckReply {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        checks::run(&CheckRequest { paths, ..self.request() }, &Limits::default())
+        switchboard_checks::run(&CheckRequest { paths, ..self.request() }, &Limits::default())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `secretscan`: what is told, and what is left in peace.
 
-use protocol::finding::{CheckName, CheckVerdict, Severity};
+use switchboard_protocol::finding::{CheckName, CheckVerdict, Severity};
 
 use crate::scratch::{Scratch, fill, findings, report};
 
@@ -207,8 +207,9 @@ fn a_baseline_accepts_what_it_knows_even_when_lines_move() {
     scratch.write("baseline.json", serde_json::json!({ "fingerprints": fingerprints }).to_string());
 
     scratch.write("a.py", format!("import os\n\n{line}"));
-    let request = protocol::finding::CheckRequest { baseline: Some("baseline.json".into()), ..scratch.request() };
-    let reply = checks::run(&request, &checks::Limits::default());
+    let request =
+        switchboard_protocol::finding::CheckRequest { baseline: Some("baseline.json".into()), ..scratch.request() };
+    let reply = switchboard_checks::run(&request, &switchboard_checks::Limits::default());
 
     assert_eq!(report(&reply, CheckName::Secretscan).verdict, CheckVerdict::Pass);
     assert!(findings(&reply).iter().all(|finding| finding.allowed.as_deref() == Some("in the baseline")));

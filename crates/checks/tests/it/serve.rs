@@ -1,13 +1,13 @@
 //! The checking child.
 
-use checks::Limits;
-use protocol::finding::{CheckReply, CheckVerdict};
+use switchboard_checks::Limits;
+use switchboard_protocol::finding::{CheckReply, CheckVerdict};
 
 use crate::scratch::Scratch;
 
 fn serve(lines: &str) -> Vec<CheckReply> {
     let mut out = Vec::new();
-    checks::serve(lines.as_bytes(), &mut out, &Limits::default()).unwrap();
+    switchboard_checks::serve(lines.as_bytes(), &mut out, &Limits::default()).unwrap();
     String::from_utf8(out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -1,6 +1,6 @@
 //! `syntax_check`: what is told, and what is left in peace.
 
-use protocol::finding::{CheckName, CheckVerdict};
+use switchboard_protocol::finding::{CheckName, CheckVerdict};
 
 use crate::scratch::{Scratch, findings, report};
 
@@ -280,9 +280,10 @@ const SAMPLES: &[Sample] = &[
 #[test]
 fn every_claimed_language_has_a_sample() {
     let sampled: std::collections::BTreeSet<_> =
-        SAMPLES.iter().filter_map(|sample| grammars::Language::of(sample.path, b"")).collect();
+        SAMPLES.iter().filter_map(|sample| switchboard_grammars::Language::of(sample.path, b"")).collect();
 
-    let missing: Vec<_> = grammars::Language::ALL.iter().filter(|language| !sampled.contains(language)).collect();
+    let missing: Vec<_> =
+        switchboard_grammars::Language::ALL.iter().filter(|language| !sampled.contains(language)).collect();
 
     assert!(missing.is_empty(), "{missing:?}");
 }

@@ -1,6 +1,6 @@
 //! `todo_extract`.
 
-use protocol::finding::{CheckName, CheckVerdict, Severity};
+use switchboard_protocol::finding::{CheckName, CheckVerdict, Severity};
 
 use crate::scratch::{Scratch, findings, report};
 

@@ -8,7 +8,7 @@ use crate::scratch::{Scratch, fill, findings};
 fn rules(path: &str, text: &str) -> Vec<String> {
     let scratch = Scratch::plain();
     scratch.write(path, text);
-    let reply = scratch.check_only(protocol::finding::CheckName::Secretscan);
+    let reply = scratch.check_only(switchboard_protocol::finding::CheckName::Secretscan);
     findings(&reply).iter().map(|finding| finding.rule.clone()).collect()
 }
 

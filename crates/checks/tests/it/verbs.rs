@@ -1,8 +1,8 @@
 //! The checks by their names: arguments and result keys of the swarm document.
 
-use checks::{Engine, Limits};
-use protocol::verb::check::CheckCall;
 use serde_json::{Value, json};
+use switchboard_checks::{Engine, Limits};
+use switchboard_protocol::verb::check::CheckCall;
 
 use crate::scratch::{Scratch, fill};
 

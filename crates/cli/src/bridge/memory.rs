@@ -1,10 +1,10 @@
 //! What the bridge remembers of a conversation: the handshake, and the requests that wait for an answer.
 
-use protocol::error::Failure;
-use protocol::wire::Answer;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::wire::Answer;
 
 /// Requests that may wait at once; a client that asks more is told so.
 const MOST_WAITING: usize = 1024;

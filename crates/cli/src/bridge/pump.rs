@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::SyncSender;
 
-use protocol::wire::MAX_LINE_BYTES;
+use switchboard_protocol::wire::MAX_LINE_BYTES;
 
 /// What the threads report.
 #[derive(Debug)]

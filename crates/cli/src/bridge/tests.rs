@@ -173,7 +173,7 @@ fn a_connection_that_is_refused_ends_with_the_reason() {
 fn a_line_over_the_limit_is_refused_and_the_next_one_goes_on() {
     let mut setup = bridge(1);
     let mut daemon = setup.connections.recv().unwrap();
-    let huge = vec![b'x'; protocol::wire::MAX_LINE_BYTES + 10];
+    let huge = vec![b'x'; switchboard_protocol::wire::MAX_LINE_BYTES + 10];
 
     setup.client.write_all(&huge).unwrap();
     writeln!(setup.client, "\n{}", request(1, "ping")).unwrap();

@@ -4,8 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use protocol::wire::MAX_LINE_BYTES;
 use serde::Serialize;
+use switchboard_protocol::wire::MAX_LINE_BYTES;
 
 /// What reading a line came to.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
 use std::thread::JoinHandle;
 
-use protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
-use protocol::verb::bus::{AckMessage, AckMessageRequest};
 use serde_json::json;
+use switchboard_protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
+use switchboard_protocol::verb::bus::{AckMessage, AckMessageRequest};
 
 use super::*;
 
@@ -61,7 +61,7 @@ fn asks_again_with_the_same_key_when_the_connection_breaks() {
     let mut client = Client::connect(&socket, &Caller::default()).unwrap();
     let asker = std::thread::spawn(move || {
         client.call::<AckMessage>(&AckMessageRequest {
-            id: protocol::id::MessageId::new("msg_1").unwrap(),
+            id: switchboard_protocol::id::MessageId::new("msg_1").unwrap(),
             lease_token: None,
             done: false,
         })

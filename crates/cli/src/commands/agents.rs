@@ -1,7 +1,7 @@
 //! `switchboard agents`
 
-use protocol::team::Team;
-use protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
+use switchboard_protocol::team::Team;
+use switchboard_protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
 
 use crate::context::Context;
 use crate::output::{Output, Table, one_line};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use protocol::error::Failure;
-use protocol::verb::backup::{BackupStore, BackupStoreRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::backup::{BackupStore, BackupStoreRequest};
 
 use crate::context::Context;
 use crate::report::Outcome;
@@ -32,7 +32,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             let path = file.display().to_string();
             client.call_within::<BackupStore>(&BackupStoreRequest { path }, LIMIT)?
         }
-        Err(failure) if failure.code == "daemon.not-running" => daemon::backup_store(&context.place()?, &file)?,
+        Err(failure) if failure.code == "daemon.not-running" => {
+            switchboard_daemon::backup_store(&context.place()?, &file)?
+        }
         Err(failure) => return Err(failure.into()),
     };
     if context.json {

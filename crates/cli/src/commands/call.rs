@@ -3,10 +3,10 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use protocol::error::{Failure, near_matches};
-use protocol::verb::{Effect, Row, table};
-use protocol::wire::MAX_LINE_BYTES;
 use serde_json::{Map, Value};
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::verb::{Effect, Row, table};
+use switchboard_protocol::wire::MAX_LINE_BYTES;
 
 use crate::client::new_key;
 use crate::context::Context;

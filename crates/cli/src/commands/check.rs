@@ -6,9 +6,11 @@ pub(crate) mod named;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use checks::{Cache, Engine, HistoryRequest, Limits, render};
-use protocol::error::{Exit, Failure, near_matches};
-use protocol::finding::{Base, CheckCommand, CheckFailure, CheckName, CheckReply, CheckRequest, CheckVerdict};
+use switchboard_checks::{Cache, Engine, HistoryRequest, Limits, render};
+use switchboard_protocol::error::{Exit, Failure, near_matches};
+use switchboard_protocol::finding::{
+    Base, CheckCommand, CheckFailure, CheckName, CheckReply, CheckRequest, CheckVerdict,
+};
 
 use crate::context::Context;
 use crate::output::Table;
@@ -77,7 +79,7 @@ enum Format {
 /// Checks, or serves requests.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     if args.serve {
-        let served = checks::serve(BufReader::new(io::stdin()), io::stdout(), &Limits::default());
+        let served = switchboard_checks::serve(BufReader::new(io::stdin()), io::stdout(), &Limits::default());
         return served.map_err(|error| Failure::new("io.denied", error.to_string()).into());
     }
     if args.list {
@@ -130,11 +132,11 @@ fn remember(engine: &Engine) {
 
 fn list(context: &mut Context) {
     if context.json {
-        context.out.json(&checks::checks());
+        context.out.json(&switchboard_checks::checks());
         return;
     }
     let mut table = Table::new(&["CHECK", "RULES", "FINDS"]);
-    for check in checks::checks() {
+    for check in switchboard_checks::checks() {
         let rules = if check.rules.is_empty() { "-".to_owned() } else { check.rules.len().to_string() };
         let on_request = if check.runs_commands { "; runs commands, so only when asked for" } else { "" };
         table.row([check.name.to_owned(), rules, format!("{}{on_request}", check.about)]);
@@ -173,7 +175,7 @@ fn write_baseline(path: &Path, reply: &CheckReply, context: &mut Context) -> Out
 
 /// What kept the checks from looking at anything, as every command shows failures.
 fn nothing_checked(failure: &CheckFailure) -> Failure {
-    let code = protocol::error::find(&failure.code).map_or("internal.bug", |row| row.code);
+    let code = switchboard_protocol::error::find(&failure.code).map_or("internal.bug", |row| row.code);
     Failure::new(code, &failure.what).hint(&failure.hint)
 }
 
@@ -183,7 +185,7 @@ fn outcome(reply: &CheckReply) -> Outcome {
         CheckVerdict::Pass | CheckVerdict::Skip => Ok(()),
         CheckVerdict::Fail => Err(Ending::Said(Exit::Gate)),
         CheckVerdict::Error => {
-            let code = reply.failures.first().and_then(|failure| protocol::error::find(&failure.code));
+            let code = reply.failures.first().and_then(|failure| switchboard_protocol::error::find(&failure.code));
             Err(Ending::Said(code.map_or(Exit::Failed, |row| row.exit)))
         }
     }
@@ -224,7 +226,7 @@ fn history(args: Args, root: Option<PathBuf>, context: &Context) -> HistoryReque
 }
 
 fn build(root: &Path) -> Result<Vec<CheckCommand>, Failure> {
-    let commands = checks::build_commands(root);
+    let commands = switchboard_checks::build_commands(root);
     if commands.is_empty() {
         return Err(Failure::new("request.bad-args", "nothing here says how it is built")
             .at(root.display().to_string())

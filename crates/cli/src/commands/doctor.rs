@@ -5,8 +5,8 @@ mod machine;
 mod repository;
 mod team;
 
-use protocol::error::Exit;
 use serde::Serialize;
+use switchboard_protocol::error::Exit;
 
 use crate::context::Context;
 use crate::output::{Tone, plain};
@@ -71,7 +71,7 @@ impl Look {
         Self::new(about, State::Bad, what)
     }
 
-    fn failure(about: &'static str, failure: &protocol::error::Failure) -> Self {
+    fn failure(about: &'static str, failure: &switchboard_protocol::error::Failure) -> Self {
         Self::bad(about, failure.to_string()).hint(&failure.hint)
     }
 

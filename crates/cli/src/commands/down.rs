@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use process::clock::Deadline;
-use protocol::error::Failure;
-use protocol::verb::system::{Shutdown, ShutdownReply, ShutdownRequest};
+use switchboard_process::clock::Deadline;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::system::{Shutdown, ShutdownReply, ShutdownRequest};
 
 use crate::context::Context;
 use crate::report::Outcome;
@@ -56,7 +56,7 @@ fn wait_for_lock(context: &Context, pid: u32) -> Result<(), Failure> {
     let limit = Deadline::after(LET_GO);
     // A daemon that was named by its socket alone may belong to another folder.
     let Ok(place) = context.place() else { return Ok(()) };
-    while daemon::Owner::of(&place).map_err(Failure::from)?.is_some_and(|owner| owner.pid == pid) {
+    while switchboard_daemon::Owner::of(&place).map_err(Failure::from)?.is_some_and(|owner| owner.pid == pid) {
         if limit.has_passed() {
             let what = format!("the daemon (process {pid}) ends, but still holds the record");
             return Err(Failure::new("daemon.unreachable", what).hint("try again in a moment"));

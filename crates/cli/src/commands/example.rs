@@ -5,7 +5,7 @@ mod files;
 mod scratch;
 mod stage;
 
-use protocol::error::{Exit, Failure};
+use switchboard_protocol::error::{Exit, Failure};
 
 use crate::context::Context;
 use crate::output::Tone;

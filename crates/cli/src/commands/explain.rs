@@ -2,7 +2,7 @@
 
 mod pages;
 
-use protocol::error::{Code, Failure, TABLE, find, near};
+use switchboard_protocol::error::{Code, Failure, TABLE, find, near};
 
 use crate::context::Context;
 use crate::report::Outcome;

@@ -1,9 +1,9 @@
 //! `switchboard leases`
 
-use protocol::error::Failure;
-use protocol::id::AgentName;
-use protocol::lease::{Lease, Resource};
-use protocol::verb::lease::{ListLeases, ListLeasesRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::lease::{Lease, Resource};
+use switchboard_protocol::verb::lease::{ListLeases, ListLeasesRequest};
 
 use crate::context::Context;
 use crate::output::{Table, one_line};

@@ -1,6 +1,6 @@
 //! `switchboard log`
 
-use protocol::verb::run::{ShowTask, ShowTaskRequest};
+use switchboard_protocol::verb::run::{ShowTask, ShowTaskRequest};
 
 use crate::context::Context;
 use crate::output::plain;

@@ -4,9 +4,9 @@ mod install;
 
 use std::process::ExitCode;
 
-use daemon::Launch;
-use protocol::error::Failure;
-use protocol::wire::{Hello, WIRE_VERSION};
+use switchboard_daemon::Launch;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::wire::{Hello, WIRE_VERSION};
 
 use crate::args::Shared;
 use crate::context::Context;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::verb::run::{MergeRun, MergeRunRequest};
+use switchboard_protocol::verb::run::{MergeRun, MergeRunRequest};
 
 use crate::context::Context;
 use crate::output::{counted, one_line};

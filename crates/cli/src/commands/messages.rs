@@ -1,10 +1,10 @@
 //! `switchboard messages`
 
-use protocol::error::Failure;
-use protocol::id::AgentName;
-use protocol::message::{DeliveryState, Message, QueueState};
-use protocol::verb::bus::{ListMessages, ListMessagesRequest};
-use protocol::verb::search::{MessageHit, SearchMessages, SearchMessagesRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::message::{DeliveryState, Message, QueueState};
+use switchboard_protocol::verb::bus::{ListMessages, ListMessagesRequest};
+use switchboard_protocol::verb::search::{MessageHit, SearchMessages, SearchMessagesRequest};
 
 use crate::context::Context;
 use crate::output::{Output, Tone, plain};

@@ -1,7 +1,7 @@
 //! `switchboard needs`, `approve`, `deny`, `answer`
 
-use protocol::need::Need;
-use protocol::verb::need::{
+use switchboard_protocol::need::Need;
+use switchboard_protocol::verb::need::{
     Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsRequest, SettleReply, SettleRequest,
 };
 

@@ -1,6 +1,6 @@
 //! `switchboard restart`
 
-use protocol::verb::system::{GetStatus, GetStatusRequest};
+use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest};
 
 use crate::commands::down;
 use crate::context::Context;

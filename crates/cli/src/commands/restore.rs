@@ -18,7 +18,7 @@ pub(crate) struct Args {
 
 /// Restores.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    let restored = daemon::restore_store(&context.place()?, &context.resolve(&args.file))?;
+    let restored = switchboard_daemon::restore_store(&context.place()?, &context.resolve(&args.file))?;
     if context.json {
         context.out.json(&restored);
         return Ok(());

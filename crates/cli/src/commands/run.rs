@@ -7,10 +7,10 @@ mod preview;
 
 use std::path::{Path, PathBuf};
 
-use daemon::Launch;
-use protocol::error::{Exit, Failure};
-use protocol::plan::{MAX_PLAN_BYTES, Plan};
-use protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
+use switchboard_daemon::Launch;
+use switchboard_protocol::error::{Exit, Failure};
+use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
+use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
 
 use crate::ask;
 use crate::commands::{example, trust};
@@ -135,6 +135,6 @@ fn read(path: &Path, context: &Context) -> Result<Source, Failure> {
             error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
         Failure::new("plan.syntax", "the plan is not UTF-8").at(format!("{name}:{line}"))
     })?;
-    let plan = daemon::trust::plan(&text, &name)?;
+    let plan = switchboard_daemon::trust::plan(&text, &name)?;
     Ok(Source { text, name, plan })
 }

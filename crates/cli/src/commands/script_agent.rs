@@ -14,10 +14,14 @@ pub(crate) struct Args {
 
 /// Runs it through the argument parser, which only a strange spelling needs.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if serve(&args.file) == ExitCode::SUCCESS { Ok(()) } else { Err(Ending::Said(protocol::error::Exit::Failed)) }
+    if serve(&args.file) == ExitCode::SUCCESS {
+        Ok(())
+    } else {
+        Err(Ending::Said(switchboard_protocol::error::Exit::Failed))
+    }
 }
 
 /// Plays.
 pub(crate) fn serve(file: impl AsRef<Path>) -> ExitCode {
-    agents::script::run(file.as_ref())
+    switchboard_agents::script::run(file.as_ref())
 }

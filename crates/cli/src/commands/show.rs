@@ -1,6 +1,6 @@
 //! `switchboard show` and `switchboard diff`
 
-use protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskReply, ShowTaskRequest};
+use switchboard_protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskReply, ShowTaskRequest};
 
 use crate::context::Context;
 use crate::output::{Output, one_line, plain};

@@ -1,7 +1,7 @@
 //! `switchboard status`
 
-use protocol::verb::run::RunSummary;
-use protocol::verb::system::{GetStatus, GetStatusReply, GetStatusRequest};
+use switchboard_protocol::verb::run::RunSummary;
+use switchboard_protocol::verb::system::{GetStatus, GetStatusReply, GetStatusRequest};
 
 use crate::context::Context;
 use crate::output::{Output, Table, Tone, counted, one_line};

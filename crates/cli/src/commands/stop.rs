@@ -1,6 +1,6 @@
 //! `switchboard stop` and `switchboard retry`
 
-use protocol::verb::run::{RetryTask, RetryTaskRequest, RunReply, StopRun, StopRunRequest};
+use switchboard_protocol::verb::run::{RetryTask, RetryTaskRequest, RunReply, StopRun, StopRunRequest};
 
 use crate::context::Context;
 use crate::report::Outcome;

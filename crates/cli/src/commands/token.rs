@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use crate::context::Context;
 use crate::report::Outcome;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn rotate_key(context: &mut Context, revoke: bool) -> Outcome {
-    let key = daemon::rotate_key(&context.place()?, revoke).map_err(Failure::from)?;
+    let key = switchboard_daemon::rotate_key(&context.place()?, revoke).map_err(Failure::from)?;
     if context.json {
         context.out.json(&serde_json::json!({ "key": key }));
     } else {
@@ -60,7 +60,7 @@ fn sign(context: &mut Context, file: &Path) -> Outcome {
     let text = read(file).map_err(|error| {
         Failure::new("io.denied", "the message can't be read").at(file.display().to_string()).because(&error)
     })?;
-    let signed = daemon::sign_message(&context.place()?, &text).map_err(Failure::from)?;
+    let signed = switchboard_daemon::sign_message(&context.place()?, &text).map_err(Failure::from)?;
     context.out.line(signed.trim_end());
     Ok(())
 }
@@ -77,7 +77,7 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
 
 fn rotate(context: &mut Context) -> Outcome {
     let place = context.place()?;
-    daemon::rotate_token(&place.project).map_err(Failure::from)?;
+    switchboard_daemon::rotate_token(&place.project).map_err(Failure::from)?;
     let file = place.project.join("auth_token");
     if context.json {
         context.out.json(&serde_json::json!({ "file": file }));

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use daemon::trust::{Commands, Pins, commands};
-use protocol::error::Failure;
+use switchboard_daemon::trust::{Commands, Pins, commands};
+use switchboard_protocol::error::Failure;
 
 use crate::ask;
 use crate::available::Available;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use daemon::{Launch, Options, Owner, Place, serve};
-use protocol::error::Failure;
-use protocol::verb::system::{GetStatus, GetStatusRequest};
+use switchboard_daemon::{Launch, Options, Owner, Place, serve};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest};
 
 use crate::context::Context;
 use crate::report::Outcome;

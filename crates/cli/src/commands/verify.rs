@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use ledger::{Envelope, HeadCheck, PublicKey};
-use protocol::error::{Exit, Failure};
-use protocol::id::Digest;
-use protocol::verb::system::{VerifyLog, VerifyLogReply, VerifyLogRequest};
+use switchboard_ledger::{Envelope, HeadCheck, PublicKey};
+use switchboard_protocol::error::{Exit, Failure};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::verb::system::{VerifyLog, VerifyLogReply, VerifyLogRequest};
 
 use crate::context::Context;
 use crate::output::plain;
@@ -65,7 +65,7 @@ fn show(reply: &VerifyLogReply, context: &mut Context) {
 fn of_files(context: &Context) -> Result<VerifyLogReply, Failure> {
     let place = context.place()?;
     let none = || Failure::new("request.bad-args", "there is no record yet").at(place.store().display().to_string());
-    daemon::verify_store(&place)?.ok_or_else(none)
+    switchboard_daemon::verify_store(&place)?.ok_or_else(none)
 }
 
 fn of_export(file: &Path, args: &Args, context: &Context) -> Result<VerifyLogReply, Failure> {
@@ -82,7 +82,7 @@ fn of_export(file: &Path, args: &Args, context: &Context) -> Result<VerifyLogRep
             head.push(hash);
         }
     };
-    let checked = daemon::verify_export(BufReader::new(export), visit)?;
+    let checked = switchboard_daemon::verify_export(BufReader::new(export), visit)?;
     let mut reply = checked.reply;
     if let (Some(head), true) = (head, reply.is_intact) {
         match head.finish(&checked.chain_id) {
@@ -112,7 +112,7 @@ fn signed_head(file: &Path, key: &str) -> Result<HeadCheck, Failure> {
 }
 
 /// Reads a key in hex, or as its file holds it.
-fn public_key(text: &str) -> Result<PublicKey, ledger::Error> {
+fn public_key(text: &str) -> Result<PublicKey, switchboard_ledger::Error> {
     match Digest::parse(text) {
         Some(bytes) => PublicKey::from_bytes(&bytes.0),
         None => PublicKey::parse(text),

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use bus::files::{Folder, Receipt};
-use protocol::error::Failure;
-use protocol::id::AgentName;
-use protocol::time::Millis;
+use switchboard_bus::files::{Folder, Receipt};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::time::Millis;
 
 use super::{Desk, Trouble};
 
@@ -63,7 +63,7 @@ pub(super) fn leave_receipt(root: &Folder, sender: &AgentName, receipt: &Receipt
     let outbox = root.make("outbox")?;
     let there = outbox.entries()?;
     let folders = there.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str());
-    let folder = outbox.make(&bus::files::folder_for(sender, folders))?;
+    let folder = outbox.make(&switchboard_bus::files::folder_for(sender, folders))?;
     let (name, text) = receipt.to_file()?;
     folder.replace(&name, text.as_bytes())?;
     Ok(())

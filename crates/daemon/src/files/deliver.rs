@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use bus::files::{Folder, Gone, News, Out, Sent, canonical, folder_for, is_reached, temporary};
-use protocol::agent::Agent;
-use protocol::event::Lsn;
-use protocol::id::MessageId;
-use protocol::message::DeliveryState;
+use switchboard_bus::files::{Folder, Gone, News, Out, Sent, canonical, folder_for, is_reached, temporary};
+use switchboard_protocol::agent::Agent;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::MessageId;
+use switchboard_protocol::message::DeliveryState;
 
 use super::archive::{At, archive};
 use super::{Desk, Trouble, intake};
@@ -59,8 +59,9 @@ impl Deliver {
             return Ok(());
         }
         let store = &desk.verbs.store;
-        self.files = bus::files::outstanding(store)?.into_iter().map(|file| (file.id.clone(), file)).collect();
-        self.stored = bus::files::cursor(store)?;
+        self.files =
+            switchboard_bus::files::outstanding(store)?.into_iter().map(|file| (file.id.clone(), file)).collect();
+        self.stored = switchboard_bus::files::cursor(store)?;
         self.position = Some(self.stored);
         Ok(())
     }
@@ -93,7 +94,7 @@ impl Deliver {
     fn readers(&mut self, desk: &Desk, folders: &[&str]) -> Result<BTreeMap<String, Agent>, Trouble> {
         let has: BTreeSet<_> = folders.iter().map(|folder| canonical(folder)).collect();
         let mut readers = BTreeMap::new();
-        for agent in bus::roster(&desk.verbs.store)? {
+        for agent in switchboard_bus::roster(&desk.verbs.store)? {
             let name = canonical(agent.name.as_str());
             if is_reached(&agent, has.contains(&name)) {
                 readers.insert(name, agent);
@@ -119,7 +120,7 @@ impl Deliver {
                 self.hungry.insert(name);
                 continue;
             }
-            let waiting = bus::files::waiting_without_file(&desk.verbs.store, &agent.name, CATCH_UP)?;
+            let waiting = switchboard_bus::files::waiting_without_file(&desk.verbs.store, &agent.name, CATCH_UP)?;
             self.write(desk, inbox, &waiting, folders, 0)?;
         }
         Ok(())
@@ -136,13 +137,16 @@ impl Deliver {
         let store = &desk.verbs.store;
         while self.position.unwrap_or(0) < store.head().lsn {
             let from = self.position.unwrap_or(0);
-            let (news, until) = bus::files::news(store, from, PAGE)?;
+            let (news, until) = switchboard_bus::files::news(store, from, PAGE)?;
             let (mut fresh, mut ended) = (Vec::new(), Vec::new());
             for one in news {
                 match one {
                     News::Sent(sent) => {
                         let is_theirs = readers.contains_key(&canonical(sent.recipient.as_str()));
-                        if is_theirs && !bus::files::was_written(store, &sent.id)? && is_unseen(desk, &sent.id)? {
+                        if is_theirs
+                            && !switchboard_bus::files::was_written(store, &sent.id)?
+                            && is_unseen(desk, &sent.id)?
+                        {
                             fresh.push(sent);
                         }
                     }
@@ -163,7 +167,7 @@ impl Deliver {
             self.withdraw(desk, root, inbox, ended)?;
             self.write(desk, inbox, &fresh, folders, until)?;
             if until > self.stored + LAG {
-                desk.runtime.block_on(bus::files::mark_written(store, &[], until))?;
+                desk.runtime.block_on(switchboard_bus::files::mark_written(store, &[], until))?;
                 self.stored = until;
             }
             self.position = Some(until.max(from + 1));
@@ -207,7 +211,7 @@ impl Deliver {
                     is_acked: false,
                 };
                 let nonce = crate::token::nonce()?;
-                let text = bus::files::render(&desk.verbs.store, message, keys.current(), &nonce)?;
+                let text = switchboard_bus::files::render(&desk.verbs.store, message, keys.current(), &nonce)?;
                 let write = || inbox.make(&file.folder)?.write(&temporary(&file.name()), text.as_bytes());
                 match write() {
                     Ok(()) => staged.push(file),
@@ -217,12 +221,12 @@ impl Deliver {
             if staged.is_empty() {
                 continue;
             }
-            desk.runtime.block_on(bus::files::stage(&desk.verbs.store, &staged))?;
+            desk.runtime.block_on(switchboard_bus::files::stage(&desk.verbs.store, &staged))?;
             self.files.extend(staged.into_iter().map(|file| (file.id.clone(), file)));
             self.settle_staged(desk, inbox)?;
         }
         if !messages.is_empty() && until > self.stored {
-            desk.runtime.block_on(bus::files::mark_written(&desk.verbs.store, &[], until))?;
+            desk.runtime.block_on(switchboard_bus::files::mark_written(&desk.verbs.store, &[], until))?;
             self.stored = until;
         }
         Ok(())
@@ -259,7 +263,7 @@ impl Deliver {
                 folder.sync()?;
             }
         }
-        desk.runtime.block_on(bus::files::mark_written(&desk.verbs.store, &staged, 0))?;
+        desk.runtime.block_on(switchboard_bus::files::mark_written(&desk.verbs.store, &staged, 0))?;
         for file in staged {
             if let Some(file) = self.files.get_mut(&file.id) {
                 file.is_written = true;
@@ -298,7 +302,7 @@ impl Deliver {
     /// Records that files are gone.
     pub(super) fn forget(&mut self, desk: &Desk, files: &[Out], how: Gone) -> Result<(), Trouble> {
         for files in files.chunks(CHUNK) {
-            desk.runtime.block_on(bus::files::mark_gone(&desk.verbs.store, files, how))?;
+            desk.runtime.block_on(switchboard_bus::files::mark_gone(&desk.verbs.store, files, how))?;
             for file in files {
                 self.files.remove(&file.id);
                 self.missing.remove(&file.id);
@@ -323,6 +327,6 @@ impl Deliver {
 
 /// Whether no other channel has put a message before its recipient's eyes.
 fn is_unseen(desk: &Desk, id: &MessageId) -> Result<bool, Trouble> {
-    let message = bus::message(&desk.verbs.store, id)?;
+    let message = switchboard_bus::message(&desk.verbs.store, id)?;
     Ok(message.is_some_and(|message| message.state < DeliveryState::Injected))
 }

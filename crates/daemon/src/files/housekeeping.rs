@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use bus::files::{Folder, Gone};
 use serde::Deserialize;
+use switchboard_bus::files::{Folder, Gone};
 
 use super::archive::{At, archive};
 use super::deliver::Deliver;
@@ -78,7 +78,7 @@ fn rules(root: &Folder) -> Rules {
 }
 
 fn tidy(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Trouble> {
-    desk.runtime.block_on(bus::files::forget_nonces(&desk.verbs.store))?;
+    desk.runtime.block_on(switchboard_bus::files::forget_nonces(&desk.verbs.store))?;
     archive_acknowledged(desk, root, deliver, rules)?;
     let now = desk.now().0 / 1000;
     let old = now - rules.processed_message_retention_hours.max(1) * HOUR_S;

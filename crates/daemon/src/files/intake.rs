@@ -1,11 +1,11 @@
 //! Takes one file: who signs, what the policy says, once into the record, then as the verb that every face calls.
 
-use bus::auth::Proof;
-use bus::files::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
-use policy::Obligation;
-use protocol::error::Failure;
-use protocol::id::{AgentName, Digest, MessageId, NeedId};
 use serde_json::{Value, json};
+use switchboard_bus::auth::Proof;
+use switchboard_bus::files::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
+use switchboard_policy::Obligation;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
 
 use super::archive::{At, archive, leave_receipt, set_aside};
 use super::{Desk, Trouble};
@@ -60,13 +60,15 @@ pub(super) fn message(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], orig
 /// Whether a file is one that we wrote, under another name: its reader puts it aside in its own way.
 fn is_copy(desk: &Desk, file: &MessageFile) -> Result<bool, Trouble> {
     let store = &desk.verbs.store;
-    if !bus::files::was_written(store, &file.id)? || bus::files::known(store, file)? == Known::Sent {
+    if !switchboard_bus::files::was_written(store, &file.id)?
+        || switchboard_bus::files::known(store, file)? == Known::Sent
+    {
         return Ok(false);
     }
-    let same = |message: protocol::message::Message| {
+    let same = |message: switchboard_protocol::message::Message| {
         (message.action, &message.sender, &message.payload) == (file.action, &file.sender, &file.payload)
     };
-    Ok(bus::message(store, &file.id)?.is_some_and(same))
+    Ok(switchboard_bus::message(store, &file.id)?.is_some_and(same))
 }
 
 /// Failures that are not the file's.
@@ -78,7 +80,7 @@ fn is_ours(failure: &Failure) -> bool {
 fn admit(desk: &Desk, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Receipt, Failure> {
     let store = &desk.verbs.store;
     let delivered = || Receipt::delivered(file.id.as_str(), file.recipient.as_str(), desk.now());
-    let is_signed = match bus::files::known(store, file)? {
+    let is_signed = match switchboard_bus::files::known(store, file)? {
         Known::Taken { is_signed } => is_signed,
         Known::Sent => return Ok(delivered()),
         Known::Held => return Ok(Receipt::held(file.id.as_str(), desk.now())),
@@ -93,7 +95,7 @@ fn admit(desk: &Desk, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Re
             }
             Verdict::Take(proof) => {
                 let taking = Taking { file, from, proof: proof.as_ref() };
-                desk.runtime.block_on(bus::files::take(store, taking))?;
+                desk.runtime.block_on(switchboard_bus::files::take(store, taking))?;
                 proof.is_some()
             }
         },
@@ -108,7 +110,7 @@ fn admit(desk: &Desk, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Re
 fn judge(desk: &Desk, file: &MessageFile) -> Result<Verdict, Failure> {
     let proof = match &file.auth {
         None => None,
-        Some(envelope) => Some(bus::auth::verify(&file.fields, envelope, &desk.keys()?, desk.now())?),
+        Some(envelope) => Some(switchboard_bus::auth::verify(&file.fields, envelope, &desk.keys()?, desk.now())?),
     };
     if file.expires_at().is_some_and(|at| at <= desk.now()) {
         return Err(Failure::new("file.expired", "the message's time was over when it was found"));
@@ -123,13 +125,13 @@ fn judge(desk: &Desk, file: &MessageFile) -> Result<Verdict, Failure> {
 
 fn hold(desk: &Desk, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
     // A question about somebody who isn't there would be a person's time lost.
-    if bus::agent(&desk.verbs.store, &known_as(desk, &file.recipient)?)?.is_none() {
+    if switchboard_bus::agent(&desk.verbs.store, &known_as(desk, &file.recipient)?)?.is_none() {
         return Err(Failure::new("bus.unknown-recipient", format!("no agent is called {}", file.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
     let bits = getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?;
     let taking = Taking { file, from, proof: None };
-    desk.runtime.block_on(bus::files::hold(&desk.verbs.store, taking, &text, NeedId::from_bits(bits)))?;
+    desk.runtime.block_on(switchboard_bus::files::hold(&desk.verbs.store, taking, &text, NeedId::from_bits(bits)))?;
     Ok(())
 }
 
@@ -145,7 +147,7 @@ pub(super) fn send_held(desk: &Desk, root: &Folder, held: &Held) -> Result<(), T
         Err(failure) if is_ours(&failure) => Err(failure.into()),
         Err(failure) => {
             let store = &desk.verbs.store;
-            desk.runtime.block_on(bus::files::settle_held(store, held, "refused", "daemon", None))?;
+            desk.runtime.block_on(switchboard_bus::files::settle_held(store, held, "refused", "daemon", None))?;
             leave_receipt(root, &held.sender, &Receipt::refused(held.id.as_str(), &failure, desk.now()))
         }
     }
@@ -160,28 +162,32 @@ fn send_approved(desk: &Desk, file: &MessageFile, from: &str) -> Result<(), Fail
     {
         return Err(failure);
     }
-    match desk.runtime.block_on(bus::files::take(store, Taking { file, from, proof: None })).map_err(Failure::from) {
+    match desk
+        .runtime
+        .block_on(switchboard_bus::files::take(store, Taking { file, from, proof: None }))
+        .map_err(Failure::from)
+    {
         Ok(()) => {}
         // Taken before a crash; the guard of the message's id keeps it from being sent twice.
         Err(failure) if failure.code == "request.conflict" => {}
         Err(failure) => return Err(failure),
     }
     join(desk, &file.sender)?;
-    let asker = bus::Asker {
+    let asker = switchboard_bus::Asker {
         is_verified: false,
         root: Some(desk.verbs.place.root.clone()),
         limits: desk.verbs.limits,
-        ..bus::Asker::named(caller.name)
+        ..switchboard_bus::Asker::named(caller.name)
     };
     let request =
         serde_json::from_value(args(desk, file)?).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    desk.runtime.block_on(bus::send_message(store, &asker, request, file.id.clone()))?;
+    desk.runtime.block_on(switchboard_bus::send_message(store, &asker, request, file.id.clone()))?;
     Ok(())
 }
 
 /// Tells the sender what became of a held message that was not sent.
 pub(super) fn tell_settled(desk: &Desk, root: &Folder, id: &MessageId) -> Result<(), Trouble> {
-    let Some(held) = bus::files::held_message(&desk.verbs.store, id)? else { return Ok(()) };
+    let Some(held) = switchboard_bus::files::held_message(&desk.verbs.store, id)? else { return Ok(()) };
     if held.outcome == "denied" || held.outcome == "expired" {
         leave_receipt(root, &held.sender, &Receipt::refused(id.as_str(), &denied(id), desk.now()))?;
     }
@@ -208,9 +214,11 @@ pub(super) fn result(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], agent
 
 fn answer(desk: &Desk, result: &ResultFile, bytes: &[u8], agent: &str, from: &str) -> Result<(), Failure> {
     let unknown = || Failure::new("bus.unknown-message", format!("there is no message {}", result.in_reply_to));
-    let message = bus::message(&desk.verbs.store, &result.in_reply_to)?.ok_or_else(unknown)?;
+    let message = switchboard_bus::message(&desk.verbs.store, &result.in_reply_to)?.ok_or_else(unknown)?;
     let agent = AgentName::new(agent).map_err(|error| Failure::new("file.malformed", error.to_string()))?;
-    if bus::files::canonical(agent.as_str()) != bus::files::canonical(message.recipient.as_str()) {
+    if switchboard_bus::files::canonical(agent.as_str())
+        != switchboard_bus::files::canonical(message.recipient.as_str())
+    {
         return Err(Failure::new("bus.not-yours", format!("{} is addressed to {}", message.id, message.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
@@ -220,7 +228,7 @@ fn answer(desk: &Desk, result: &ResultFile, bytes: &[u8], agent: &str, from: &st
         "recipient": message.sender, "payload": text, "replyTo": message.id,
     });
     let reply = serde_json::to_vec(&reply).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    if bus::agent(&desk.verbs.store, &message.sender)?.is_some() {
+    if switchboard_bus::agent(&desk.verbs.store, &message.sender)?.is_some() {
         let file = MessageFile::parse(&reply, Origin::Inbox(message.sender.as_str()))?;
         admit(desk, &file, from, &reply)?;
     }
@@ -237,9 +245,9 @@ fn answer(desk: &Desk, result: &ResultFile, bytes: &[u8], agent: &str, from: &st
 
 /// Puts an agent that only files tell of on the roster.
 pub(super) fn join(desk: &Desk, name: &AgentName) -> Result<(), Failure> {
-    let roster = bus::roster(&desk.verbs.store)?;
-    let wanted = bus::files::canonical(name.as_str());
-    if roster.iter().any(|agent| bus::files::canonical(agent.name.as_str()) == wanted) {
+    let roster = switchboard_bus::roster(&desk.verbs.store)?;
+    let wanted = switchboard_bus::files::canonical(name.as_str());
+    if roster.iter().any(|agent| switchboard_bus::files::canonical(agent.name.as_str()) == wanted) {
         return Ok(());
     }
     let by_files = roster.iter().filter(|agent| agent.capabilities.iter().any(|word| word == "files")).count();
@@ -259,7 +267,7 @@ pub(super) fn refuse(
     owner: Option<&str>,
     failure: &Failure,
 ) -> Result<(), Trouble> {
-    desk.runtime.block_on(bus::files::refuse(&desk.verbs.store, &at.text(), None, failure))?;
+    desk.runtime.block_on(switchboard_bus::files::refuse(&desk.verbs.store, &at.text(), None, failure))?;
     if let Some(owner) = owner.and_then(|owner| AgentName::new(owner).ok()) {
         let name = at.name.trim_end_matches(".json");
         leave_receipt(root, &owner, &Receipt::refused(name, failure, desk.now()))?;
@@ -274,7 +282,7 @@ fn refuse_message(
     file: &MessageFile,
     failure: &Failure,
 ) -> Result<(), Trouble> {
-    desk.runtime.block_on(bus::files::refuse(&desk.verbs.store, &at.text(), Some(&file.id), failure))?;
+    desk.runtime.block_on(switchboard_bus::files::refuse(&desk.verbs.store, &at.text(), Some(&file.id), failure))?;
     leave_receipt(root, &file.sender, &Receipt::refused(file.id.as_str(), failure, desk.now()))?;
     set_aside(root, at, failure, desk.now())
 }
@@ -307,11 +315,11 @@ fn args(desk: &Desk, file: &MessageFile) -> Result<Value, Failure> {
 
 /// The name under which the roster has an agent whose folder may be spelt otherwise.
 fn known_as(desk: &Desk, name: &AgentName) -> Result<AgentName, Failure> {
-    if bus::agent(&desk.verbs.store, name)?.is_some() {
+    if switchboard_bus::agent(&desk.verbs.store, name)?.is_some() {
         return Ok(name.clone());
     }
-    let wanted = bus::files::canonical(name.as_str());
-    let roster = bus::roster(&desk.verbs.store)?;
-    let found = roster.into_iter().find(|agent| bus::files::canonical(agent.name.as_str()) == wanted);
+    let wanted = switchboard_bus::files::canonical(name.as_str());
+    let roster = switchboard_bus::roster(&desk.verbs.store)?;
+    let found = roster.into_iter().find(|agent| switchboard_bus::files::canonical(agent.name.as_str()) == wanted);
     Ok(found.map_or_else(|| name.clone(), |agent| agent.name))
 }

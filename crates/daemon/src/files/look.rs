@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use bus::files::{Folder, MAX_FILE_BYTES, Origin, Unusable, is_unfinished};
-use protocol::error::Failure;
+use switchboard_bus::files::{Folder, MAX_FILE_BYTES, Origin, Unusable, is_unfinished};
+use switchboard_protocol::error::Failure;
 
 use super::archive::At;
 use super::deliver::Deliver;
@@ -25,9 +25,9 @@ const MAX_TAKEN: usize = 500;
 /// What was seen before.
 #[derive(Default)]
 pub(super) struct Look {
-    waiting: HashMap<String, (bus::files::Look, Instant)>,
+    waiting: HashMap<String, (switchboard_bus::files::Look, Instant)>,
     /// Files that could not even be set aside: they are let be until they change.
-    stuck: HashMap<String, bus::files::Look>,
+    stuck: HashMap<String, switchboard_bus::files::Look>,
     joined: BTreeSet<String>,
     /// Folders that can't be opened, which is said once.
     closed: BTreeSet<String>,
@@ -88,12 +88,18 @@ impl Look {
     /// Sends what a person has approved, and closes what nobody answered.
     #[expect(clippy::unused_self, reason = "it belongs to the look")]
     pub(super) fn held(&self, desk: &Desk, root: &Folder) -> Result<(), Trouble> {
-        let (approved, late) = bus::files::due(&desk.verbs.store)?;
+        let (approved, late) = switchboard_bus::files::due(&desk.verbs.store)?;
         for held in &approved {
             intake::send_held(desk, root, held)?;
         }
         for held in &late {
-            desk.runtime.block_on(bus::files::settle_held(&desk.verbs.store, held, "expired", "daemon", None))?;
+            desk.runtime.block_on(switchboard_bus::files::settle_held(
+                &desk.verbs.store,
+                held,
+                "expired",
+                "daemon",
+                None,
+            ))?;
         }
         Ok(())
     }
@@ -103,7 +109,7 @@ impl Look {
         if !self.joined.insert(name.to_owned()) {
             return;
         }
-        if let Ok(name) = protocol::id::AgentName::new(name)
+        if let Ok(name) = switchboard_protocol::id::AgentName::new(name)
             && let Err(failure) = intake::join(desk, &name)
         {
             tracing::warn!(agent = %name, %failure, "an agent that keeps a folder could not join");

@@ -7,14 +7,14 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bus::files::Folder;
-use protocol::agent::{Agent, AgentKind};
-use protocol::error::Failure;
-use protocol::event::{Event, Lsn};
-use protocol::time::Millis;
-use protocol::verb::run::RunSummary;
 use serde_json::{Map, Value, json};
-use store::Filter;
+use switchboard_bus::files::Folder;
+use switchboard_protocol::agent::{Agent, AgentKind};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::run::RunSummary;
+use switchboard_store::Filter;
 
 use super::{Desk, Trouble};
 
@@ -72,7 +72,10 @@ impl Mirror {
         }
         self.last = Some(Instant::now());
         self.head = head;
-        let team = Team { agents: bus::roster(&desk.verbs.store)?, teams: bus::teams(&desk.verbs.store)? };
+        let team = Team {
+            agents: switchboard_bus::roster(&desk.verbs.store)?,
+            teams: switchboard_bus::teams(&desk.verbs.store)?,
+        };
         let runs = desk.verbs.dispatch.runs(1).map_err(Failure::from)?;
         let state = serde_json::to_string_pretty(&state(&team, runs.first()))? + "\n";
         if state != self.state || !root.has("state.json") {
@@ -95,7 +98,7 @@ impl Mirror {
         };
         at = at.min(head);
         while at < head {
-            let events = desk.verbs.store.events(at, &Filter::all(), PAGE).map_err(bus::Error::from)?;
+            let events = desk.verbs.store.events(at, &Filter::all(), PAGE).map_err(switchboard_bus::Error::from)?;
             let Some(last) = events.last() else { break };
             let rows: String = events.iter().filter_map(row).collect();
             file.write_all(rows.as_bytes())?;
@@ -175,15 +178,16 @@ fn redact(value: &Value) -> Value {
 /// Who is there.
 struct Team {
     agents: Vec<Agent>,
-    teams: Vec<protocol::team::Team>,
+    teams: Vec<switchboard_protocol::team::Team>,
 }
 
 /// The prior system's shape. The session is the newest run; what the product has no word for yet (workflows) is there and empty.
 fn state(team: &Team, run: Option<&RunSummary>) -> Value {
     let (mut terminals, mut chats) = (Map::new(), Map::new());
     for agent in &team.agents {
-        let of =
-            |team: &&protocol::team::Team| team.members.iter().any(|member| member.folded() == agent.name.folded());
+        let of = |team: &&switchboard_protocol::team::Team| {
+            team.members.iter().any(|member| member.folded() == agent.name.folded())
+        };
         let friendly = if agent.friendly_name.is_empty() { agent.name.as_str() } else { &agent.friendly_name };
         let common = json!({ "role": agent.role, "status": agent.status, "statusMessage": agent.status_message,
             "friendlyName": friendly, "icon": agent.icon, "color": agent.color, "lastSeen": agent.last_seen.to_string(),
@@ -207,7 +211,7 @@ fn state(team: &Team, run: Option<&RunSummary>) -> Value {
     json!({ "session": session(run), "context": {}, "tasks": [], "teams": teams, "terminals": terminals, "chatAgents": chats })
 }
 
-fn of_team(team: &protocol::team::Team) -> Value {
+fn of_team(team: &switchboard_protocol::team::Team) -> Value {
     json!({ "name": team.name, "members": team.members, "isComposite": team.is_composite,
         "capabilities": team.capabilities, "createdAt": team.created_at.to_string() })
 }

@@ -4,10 +4,10 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use protocol::error::Failure;
 use rmcp::model::ErrorCode;
 use serde::de::IgnoredAny;
 use serde_json::json;
+use switchboard_protocol::error::Failure;
 
 use super::Limits;
 use crate::mcp;

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use super::problem::Problem;
 use super::{Limits, body};

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use protocol::error::{Exit, Failure, find};
 use serde_json::{Map, Value, json};
+use switchboard_protocol::error::{Exit, Failure, find};
 
 /// A failure on its way out.
 pub(super) struct Problem(pub(super) Failure);

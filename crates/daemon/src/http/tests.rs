@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::face::tests::{Echo, TOKEN};
 
-const MAX_BODY_BYTES: usize = protocol::wire::MAX_LINE_BYTES;
+const MAX_BODY_BYTES: usize = switchboard_protocol::wire::MAX_LINE_BYTES;
 
 struct Served {
     echo: Arc<Echo>,

@@ -6,8 +6,8 @@ use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Json, Response};
-use protocol::error::Failure;
 use serde_json::{Map, Value};
+use switchboard_protocol::error::Failure;
 
 use super::problem::Problem;
 use crate::face::{self, Caller, Invoke};

@@ -1,9 +1,9 @@
 //! The shapes of answers: results, tool errors that the model reads, and protocol errors that only its client does.
 
-use protocol::error::Failure;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
 
 use crate::face;
 

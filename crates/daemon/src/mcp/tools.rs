@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use protocol::verb::{self, Effect, Row};
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
+use switchboard_protocol::verb::{self, Effect, Row};
 
 /// Every verb as a tool, with whether it is among the default ones; by name.
 static TOOLS: LazyLock<Vec<(bool, Tool)>> =

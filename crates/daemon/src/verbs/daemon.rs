@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::event::{Lsn, Place};
-use protocol::verb::system::{
+use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Lsn, Place};
+use switchboard_protocol::verb::system::{
     self, ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply,
     SignHeadReply, UnseenMail, VerifyLogReply,
 };
-use protocol::verb::{Verb as _, need};
-use serde_json::Value;
-use store::{Filter, Store};
+use switchboard_protocol::verb::{Verb as _, need};
+use switchboard_store::{Filter, Store};
 
 use super::{Ask, Call, Verbs, typed, value};
 use crate::face;
@@ -67,10 +67,10 @@ impl Verbs {
             http: format!("http://{}:{}", self.info.host, self.info.port),
             lsn: self.store.head().lsn,
             needs,
-            agents: bus::roster(&self.store)?.len() as u64,
-            unread: bus::unread_total(&self.store)?,
-            dead: bus::dead(&self.store)?,
-            unseen: bus::unseen(&self.store)?.into_iter().map(unseen).collect(),
+            agents: switchboard_bus::roster(&self.store)?.len() as u64,
+            unread: switchboard_bus::unread_total(&self.store)?,
+            dead: switchboard_bus::dead(&self.store)?,
+            unseen: switchboard_bus::unseen(&self.store)?.into_iter().map(unseen).collect(),
             runs: self.dispatch.runs(20)?,
         })
     }
@@ -86,7 +86,7 @@ impl Verbs {
                 let what = format!("there is no event {lsn}, the record ends at {}", self.store.head().lsn);
                 return Err(Failure::new("bus.cursor-ahead", what).hint("begin again with start or now"));
             }
-            Place::Cursor(cursor) => bus::place(&self.store, cursor)?,
+            Place::Cursor(cursor) => switchboard_bus::place(&self.store, cursor)?,
         };
         let mut watch = self.store.watch();
         loop {
@@ -96,14 +96,14 @@ impl Verbs {
             if !events.is_empty() || tokio::time::Instant::now() >= deadline {
                 let reached = if is_whole { head } else { events.last().map_or(head, |event| event.lsn) };
                 self.bodies(&mut events, request.with_bodies)?;
-                return Ok(ReadEventsReply { events, cursor: bus::cursor(&self.store, reached)?, head });
+                return Ok(ReadEventsReply { events, cursor: switchboard_bus::cursor(&self.store, reached)?, head });
             }
             // A lapsed deadline is seen at the top; a closed watch means that the store is going down.
             let _ = tokio::time::timeout_at(deadline, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
         }
     }
 
-    fn bodies(&self, events: &mut [protocol::event::Event], wanted: bool) -> Result<(), Failure> {
+    fn bodies(&self, events: &mut [switchboard_protocol::event::Event], wanted: bool) -> Result<(), Failure> {
         for event in events {
             event.body = if wanted { self.store.body(event.lsn).map_err(|error| error.failure())? } else { None };
         }
@@ -112,7 +112,7 @@ impl Verbs {
 
     async fn verify(&self) -> Result<VerifyLogReply, Failure> {
         let store = self.store.clone();
-        let report = tokio::task::spawn_blocking(move || store.verify(store::Scope::All)).await;
+        let report = tokio::task::spawn_blocking(move || store.verify(switchboard_store::Scope::All)).await;
         let report = report
             .map_err(|error| Failure::new("internal.bug", error.to_string()))?
             .map_err(|error| error.failure())?;
@@ -139,7 +139,7 @@ impl Verbs {
     }
 }
 
-fn unseen(mail: bus::Unseen) -> UnseenMail {
+fn unseen(mail: switchboard_bus::Unseen) -> UnseenMail {
     UnseenMail { agent: mail.agent.name, count: mail.count, since: mail.since }
 }
 

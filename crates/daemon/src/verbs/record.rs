@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use protocol::error::Failure;
-use protocol::verb::Verb as _;
-use protocol::verb::backup::{BackupStore, BackupStoreReply};
-use protocol::verb::search::SearchMessages;
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::Verb as _;
+use switchboard_protocol::verb::backup::{BackupStore, BackupStoreReply};
+use switchboard_protocol::verb::search::SearchMessages;
 
 use super::{Call, typed, value};
 use crate::record::backup_reply;
@@ -18,7 +18,7 @@ impl Call<'_> {
         let store = self.verbs.store.clone();
         if self.verb == SearchMessages::NAME {
             let request = typed::<SearchMessages>(args)?;
-            let found = aside(move || Ok(bus::search_messages(&store, &request)?)).await?;
+            let found = aside(move || Ok(switchboard_bus::search_messages(&store, &request)?)).await?;
             return value::<SearchMessages>(found);
         }
         let path = typed::<BackupStore>(args)?.path;
@@ -27,7 +27,7 @@ impl Call<'_> {
     }
 }
 
-fn backup(store: &store::Store, path: &str) -> Result<BackupStoreReply, Failure> {
+fn backup(store: &switchboard_store::Store, path: &str) -> Result<BackupStoreReply, Failure> {
     let path = Path::new(path);
     if !path.is_absolute() {
         return Err(Failure::new("request.bad-args", "the path must be absolute").at(path.display().to_string()));

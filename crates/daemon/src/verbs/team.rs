@@ -1,11 +1,11 @@
 //! Agents, teams and leases.
 
-use process::fingerprint::Fingerprint;
-use protocol::agent::Process;
-use protocol::error::Failure;
-use protocol::lease::LeaseId;
-use protocol::verb::{Verb, agent, lease, team};
 use serde_json::Value;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_protocol::agent::Process;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::lease::LeaseId;
+use switchboard_protocol::verb::{Verb, agent, lease, team};
 
 use super::{Call, typed, value};
 use crate::roll::is_alive;
@@ -18,26 +18,29 @@ impl Call<'_> {
         match self.verb {
             agent::GetTeamRoster::NAME => {
                 typed::<agent::GetTeamRoster>(args)?;
-                let reply = agent::GetTeamRosterReply { agents: bus::roster(store)?, teams: bus::teams(store)? };
+                let reply = agent::GetTeamRosterReply {
+                    agents: switchboard_bus::roster(store)?,
+                    teams: switchboard_bus::teams(store)?,
+                };
                 value::<agent::GetTeamRoster>(reply)
             }
             agent::RegisterAgent::NAME => {
                 let request = typed::<agent::RegisterAgent>(args)?;
-                value::<agent::RegisterAgent>(bus::register_agent(store, &asker, request).await?)
+                value::<agent::RegisterAgent>(switchboard_bus::register_agent(store, &asker, request).await?)
             }
             agent::RegisterChatAgent::NAME => {
                 let request = typed::<agent::RegisterChatAgent>(args)?;
-                value::<agent::RegisterChatAgent>(bus::register_chat_agent(store, &asker, request).await?)
+                value::<agent::RegisterChatAgent>(switchboard_bus::register_chat_agent(store, &asker, request).await?)
             }
             agent::RegisterTerminal::NAME => {
                 let request = typed::<agent::RegisterTerminal>(args)?;
                 let process = running(request.pid)?;
-                let reply = bus::register_terminal(store, &asker, request, process, is_alive).await?;
+                let reply = switchboard_bus::register_terminal(store, &asker, request, process, is_alive).await?;
                 value::<agent::RegisterTerminal>(reply)
             }
             _ => {
                 let request = typed::<agent::SetAgentStatus>(args)?;
-                value::<agent::SetAgentStatus>(bus::set_agent_status(store, &asker, request).await?)
+                value::<agent::SetAgentStatus>(switchboard_bus::set_agent_status(store, &asker, request).await?)
             }
         }
     }
@@ -45,10 +48,10 @@ impl Call<'_> {
     pub(super) async fn team(&self, args: Value) -> Result<Value, Failure> {
         let (store, asker) = (&self.verbs.store, self.asker());
         match self.verb {
-            team::RemoveTeam::NAME => {
-                value::<team::RemoveTeam>(bus::remove_team(store, &asker, typed::<team::RemoveTeam>(args)?).await?)
-            }
-            _ => value::<team::SetTeam>(bus::set_team(store, &asker, typed::<team::SetTeam>(args)?).await?),
+            team::RemoveTeam::NAME => value::<team::RemoveTeam>(
+                switchboard_bus::remove_team(store, &asker, typed::<team::RemoveTeam>(args)?).await?,
+            ),
+            _ => value::<team::SetTeam>(switchboard_bus::set_team(store, &asker, typed::<team::SetTeam>(args)?).await?),
         }
     }
 

@@ -1,9 +1,9 @@
 //! What a worker left in its tree becomes one commit on the task's base.
 
-use process::git::Oid;
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::RunEvent;
+use switchboard_process::git::Oid;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
 
 use super::{Ctx, author};
 use crate::Error;

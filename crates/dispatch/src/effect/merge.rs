@@ -1,9 +1,9 @@
 //! A change goes into the run's branch: one ref moves, or nothing does. No work tree is involved.
 
-use process::git::{Author, Merged, Oid, Repo};
-use protocol::error::Failure;
-use protocol::plan::TaskId;
-use protocol::run::RunEvent;
+use switchboard_process::git::{Author, Merged, Oid, Repo};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
 
 use super::{Ctx, author};
 use crate::Error;
@@ -96,7 +96,7 @@ impl Job {
         let merged = repo.commit_tree(&tree, &[onto], &self.author, &self.message)?;
         match repo.update_branch(&self.branch, &merged, Some(onto)) {
             Ok(()) => Ok(Done::Merged(merged)),
-            Err(process::Error::Moved { .. }) => Ok(Done::Moved),
+            Err(switchboard_process::Error::Moved { .. }) => Ok(Done::Moved),
             Err(error) => Err(error.into()),
         }
     }

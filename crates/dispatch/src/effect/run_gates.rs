@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use protocol::error::Failure;
-use protocol::finding::{Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind};
-use protocol::plan::TaskId;
-use protocol::run::{GateVerdict, RunEvent};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::{
+    Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind,
+};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{GateVerdict, RunEvent};
 
-use protocol::verb::Verb;
-use protocol::verb::check::PreCheckBatch;
+use switchboard_protocol::verb::Verb;
+use switchboard_protocol::verb::check::PreCheckBatch;
 
 use super::Ctx;
 use crate::{Error, evidence};

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use pipeline::settings::Settings;
-use process::git::{Author, Merged, Oid, Repo};
-use protocol::error::Failure;
-use protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
-use protocol::id::{Digest, WorkerId};
-use protocol::plan::{Task, TaskId};
-use protocol::run::{Refusal, RunEvent, StartFrom};
-use protocol::verb::run::AgentChoice;
-use store::Durability;
+use switchboard_pipeline::settings::Settings;
+use switchboard_process::git::{Author, Merged, Oid, Repo};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::{Task, TaskId};
+use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
+use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_store::Durability;
 
 use super::{Ctx, Outcome, author};
 use crate::context::fresh_worker;
@@ -228,7 +228,7 @@ fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {
     McpCommand { name: "switchboard".to_owned(), argv, env: identity }
 }
 
-fn limits(ctx: &Ctx, settings: &Settings) -> protocol::frame::WorkerLimits {
+fn limits(ctx: &Ctx, settings: &Settings) -> switchboard_protocol::frame::WorkerLimits {
     let mut limits = ctx.inner.config.limits;
     if let Some(limit) = settings.timeout_ms {
         // The engine stops a late attempt itself; the shim's own limit is the net below it.

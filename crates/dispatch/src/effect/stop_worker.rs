@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::StopCause;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::StopCause;
 
 use super::{Ctx, Outcome};
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use protocol::error::Failure;
-use protocol::id::WorkerId;
-use protocol::verb::Verb;
-use protocol::verb::check::{BuildCheck, CheckCall, Lint, PreCheckBatch, TestRunner};
 use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::verb::Verb;
+use switchboard_protocol::verb::check::{BuildCheck, CheckCall, Lint, PreCheckBatch, TestRunner};
 
 use crate::work::WORKERS;
 use crate::{Dispatch, Error, plan};

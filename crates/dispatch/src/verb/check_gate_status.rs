@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use protocol::error::Failure;
-use protocol::finding::CheckName;
-use protocol::id::RunId;
-use protocol::run::{GateVerdict, RunEvent, TaskView};
-use protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
 use serde_json::{Value, json};
-use store::Filter;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::finding::CheckName;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::{GateVerdict, RunEvent, TaskView};
+use switchboard_protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
+use switchboard_store::Filter;
 
 use super::{find_target, run_id};
 use crate::evidence::{has_passed, passed_at};

@@ -1,9 +1,9 @@
 //! `evidence_check`: whether finished tasks have their evidence, and it says what the log says.
 
-use protocol::error::Failure;
-use protocol::plan::TaskId;
-use protocol::run::{GateVerdict, TaskState, TaskView};
-use protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{GateVerdict, TaskState, TaskView};
+use switchboard_protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
 
 use super::{find_run, run_id};
 use crate::plan::RunPlan;

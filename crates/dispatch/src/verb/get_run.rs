@@ -1,7 +1,7 @@
 //! `get_run`: each task with agent, attempts, gate verdicts and merged commit.
 
-use protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
-use store::Query;
+use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
+use switchboard_store::Query;
 
 use super::{find_run, run_id};
 use crate::work::RUNS;

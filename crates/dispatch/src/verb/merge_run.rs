@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use process::git::{Author, Head, Merged, Oid, Repo};
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::id::RunId;
-use protocol::run::TaskState;
-use protocol::verb::run::{MergeRunReply, MergeRunRequest};
-use store::{Batch, Durability, Query, Row};
+use switchboard_process::git::{Author, Head, Merged, Oid, Repo};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::TaskState;
+use switchboard_protocol::verb::run::{MergeRunReply, MergeRunRequest};
+use switchboard_store::{Batch, Durability, Query, Row};
 
 use super::{find_run, run_id};
 use crate::context::Inner;
@@ -163,7 +163,7 @@ pub(crate) async fn tidy(ctx: &Ctx) {
         Ok(views) => views,
         Err(error) => return tracing::debug!(%error, "nothing is tidied"),
     };
-    let is_merged = |view: &protocol::run::TaskView| matches!(view.state, TaskState::Merged { .. });
+    let is_merged = |view: &switchboard_protocol::run::TaskView| matches!(view.state, TaskState::Merged { .. });
     let is_whole = views.iter().all(is_merged);
     let merged = views.into_iter().filter(is_merged);
     let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), ctx.plan.task_branch(&view.task))).collect();

@@ -1,6 +1,6 @@
 //! `resume_run`: go on with what a stop or a crash interrupted.
 
-use protocol::verb::run::{ResumeRunReply, ResumeRunRequest, RetryTaskRequest};
+use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest, RetryTaskRequest};
 
 use super::{find_run, run_id};
 use crate::{Dispatch, Error};

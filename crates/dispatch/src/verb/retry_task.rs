@@ -1,8 +1,8 @@
 //! `retry_task`: a blocked or stopped task gets fresh attempts.
 
-use protocol::error::Failure;
-use protocol::run::{RunEvent, TaskState};
-use protocol::verb::run::{RetryTaskRequest, RunReply};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::run::{RunEvent, TaskState};
+use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
 
 use super::{find_target, run_id};
 use crate::{Dispatch, Error};

@@ -1,12 +1,12 @@
 //! `show_task`: one task, with its diff or its worker's output.
 
-use process::git::Oid;
-use protocol::error::Failure;
-use protocol::id::{RunId, WorkerId};
-use protocol::plan::TaskId;
-use protocol::run::{TaskState, TaskView};
-use protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
-use store::{Query, Row};
+use switchboard_process::git::Oid;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{TaskState, TaskView};
+use switchboard_protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
+use switchboard_store::{Query, Row};
 
 use super::{find_target, run_id};
 use crate::context::Inner;

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use pipeline::paths::Pattern;
-use pipeline::prepare::{Opening, opening, prepare};
-use process::git::{Head, Oid};
-use process::spawn::which;
-use protocol::error::Failure;
-use protocol::event::NewEvent;
-use protocol::frame::DriverSpec;
-use protocol::id::RunId;
-use protocol::plan::Plan;
-use protocol::run::Prepared;
-use protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
-use store::{Batch, Durability, Idempotency, Query};
+use switchboard_pipeline::paths::Pattern;
+use switchboard_pipeline::prepare::{Opening, opening, prepare};
+use switchboard_process::git::{Head, Oid};
+use switchboard_process::spawn::which;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::run::Prepared;
+use switchboard_protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
+use switchboard_store::{Batch, Durability, Idempotency, Query};
 
 use crate::context::{Inner, random_bits};
 use crate::error::shape;
@@ -72,7 +72,7 @@ impl Dispatch {
         caller: Caller<'_>,
     ) -> Result<StartRunReply, Error> {
         let inner = &self.inner;
-        let hash = pipeline::plan_hash::whole(&run_plan.plan);
+        let hash = switchboard_pipeline::plan_hash::whole(&run_plan.plan);
         not_running(inner, &hash)?;
         files::private_folder(&plan::folder(&inner.config, &run_plan.run))?;
         let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
@@ -115,7 +115,7 @@ struct Caller<'a> {
     reply: StartRunReply,
 }
 
-fn ground(repo: &process::git::Repo) -> Result<Ground, Error> {
+fn ground(repo: &switchboard_process::git::Repo) -> Result<Ground, Error> {
     match repo.head()? {
         Head::Branch { name, commit } => Ok(Ground { target: name, base: commit }),
         Head::Detached(commit) => {
@@ -194,7 +194,7 @@ fn writes(plan: &Plan) -> Vec<Pattern> {
 }
 
 /// Files that the plan declares must not have changes of the user: the merge would be refused in the end.
-fn clean(repo: &process::git::Repo, writes: &[Pattern]) -> Result<(), Error> {
+fn clean(repo: &switchboard_process::git::Repo, writes: &[Pattern]) -> Result<(), Error> {
     let dirty: Vec<_> = repo.status()?.iter().map(|dirty| plan::text(&dirty.path)).collect();
     let touched: Vec<_> = dirty.iter().filter(|path| writes.iter().any(|pattern| pattern.covers(path))).collect();
     if touched.is_empty() {

@@ -1,8 +1,8 @@
 //! `stop_run`: stop a run or one task of it; what was captured stays.
 
-use protocol::error::Failure;
-use protocol::run::RunEvent;
-use protocol::verb::run::{RunReply, StopRunRequest};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::verb::run::{RunReply, StopRunRequest};
 
 use super::{find_target, run_id};
 use crate::{Dispatch, Error};

@@ -200,7 +200,7 @@ fn a_gate_record_is_read_and_written_as_it_was() {
     let written = json!({ "taskId": "1.1", "required_gates": ["reviewer"], "gates": { "reviewer": {
         "sessionId": "s", "timestamp": AT, "agent": "reviewer", "quorum": 3 } }, "turbo": true, "later": [1] });
 
-    let record: protocol::evidence::GateRecord = serde_json::from_value(written.clone()).unwrap();
+    let record: switchboard_protocol::evidence::GateRecord = serde_json::from_value(written.clone()).unwrap();
 
     assert_eq!(serde_json::to_value(&record).unwrap(), written);
     insta::assert_snapshot!(serde_json::to_string_pretty(&record).unwrap());

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use protocol::id::AgentName;
-use protocol::lease::{MAX_GLOBS, MAX_TTL_S, Mode, Resource};
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::lease::{MAX_GLOBS, MAX_TTL_S, Mode, Resource};
 
 use crate::paths::{Pattern, UnsafePath};
 

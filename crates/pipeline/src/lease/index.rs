@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use protocol::event::Lsn;
+use switchboard_protocol::event::Lsn;
 
 use crate::paths::Pattern;
 

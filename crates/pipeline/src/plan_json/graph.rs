@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use protocol::error::near_matches;
-use protocol::plan::{Plan, Task, TaskId};
+use switchboard_protocol::error::near_matches;
+use switchboard_protocol::plan::{Plan, Task, TaskId};
 
 use super::PlanError;
 

@@ -1,9 +1,9 @@
 //! The shape of a plan, field by field. Tables say what a field holds; one walk checks them.
 
-use protocol::error::near_matches;
-use protocol::id;
-use protocol::plan::{MAX_TASKS, TaskId};
 use serde_json::{Map, Value};
+use switchboard_protocol::error::near_matches;
+use switchboard_protocol::id;
+use switchboard_protocol::plan::{MAX_TASKS, TaskId};
 
 use super::PlanError;
 use crate::paths;
@@ -241,7 +241,7 @@ fn name(pointer: &str, value: &Value) -> Result<(), PlanError> {
 }
 
 fn task_id(pointer: &str, value: &Value) -> Result<(), PlanError> {
-    let rule = |error: protocol::plan::BadTaskId| {
+    let rule = |error: switchboard_protocol::plan::BadTaskId| {
         PlanError::new("plan.unsafe-id", pointer, "a safe id such as \"1.2\"", describe(value)).hint(error.to_string())
     };
     TaskId::new(text(pointer, value)?).map(|_| ()).map_err(rule)

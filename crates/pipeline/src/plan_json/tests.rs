@@ -102,11 +102,11 @@ fn too_many_tasks_are_refused_and_ten_thousand_are_not() {
     let plan = |count: usize| {
         let mut plan = parse(DEMO).unwrap();
         let task = plan.phases[0].tasks[0].clone();
-        let id = |n: usize| protocol::plan::TaskId::new(format!("1.{n}")).unwrap();
+        let id = |n: usize| switchboard_protocol::plan::TaskId::new(format!("1.{n}")).unwrap();
         plan.phases[0].tasks = (0..count)
             .map(|n| {
                 let depends = n.checked_sub(1).map(id).into_iter().collect();
-                protocol::plan::Task { id: id(n), depends, ..task.clone() }
+                switchboard_protocol::plan::Task { id: id(n), depends, ..task.clone() }
             })
             .collect();
         plan

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use protocol::plan::Plan;
 use serde_json::{Value, json};
+use switchboard_protocol::plan::Plan;
 
 use super::carry::{self, Carry, Level, Sparse};
 use super::{Parsed, Warning, task_line};

@@ -1,7 +1,7 @@
 //! Writing a `plan.md`.
 
-use protocol::plan::{Phase, PhaseStatus, Plan, Task, TaskSize, TaskStatus, natural_order};
 use serde_json::Value;
+use switchboard_protocol::plan::{Phase, PhaseStatus, Plan, Task, TaskSize, TaskStatus, natural_order};
 
 use super::carry::{self, Carry, Level, Sparse};
 use super::parse;
@@ -107,7 +107,7 @@ fn task_line(task: &Task, is_current: bool) -> String {
         TaskSize::Large => " [LARGE]",
     });
     if !task.depends.is_empty() {
-        let mut ids: Vec<_> = task.depends.iter().map(protocol::plan::TaskId::as_str).collect();
+        let mut ids: Vec<_> = task.depends.iter().map(switchboard_protocol::plan::TaskId::as_str).collect();
         ids.sort_by(|a, b| utf16_order(a, b));
         line.push_str(&format!(" (depends: {})", ids.join(", ")));
     }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
-use protocol::plan::{Extra, Task};
 use serde_json::{Value, json};
+use switchboard_protocol::plan::{Extra, Task};
 
 use super::*;
 use crate::plan_json;

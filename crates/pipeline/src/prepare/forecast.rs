@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::plan::TaskId;
-use protocol::run::{Conflict, SkipCode, Skipped};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{Conflict, SkipCode, Skipped};
 
 use super::order::Ancestors;
 use super::{MAX_CONFLICTS, Nodes};

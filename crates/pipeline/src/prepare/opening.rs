@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use protocol::plan::{Phase, Plan, Task, TaskId};
-use protocol::run::{Prepared, RunEvent};
+use switchboard_protocol::plan::{Phase, Plan, Task, TaskId};
+use switchboard_protocol::run::{Prepared, RunEvent};
 
 use crate::paths::Pattern;
 use crate::settings;
 
-/// Bytes of JSON that the lists of one event may take, so that its facts fit ([`protocol::event::MAX_FACTS_BYTES`]).
+/// Bytes of JSON that the lists of one event may take, so that its facts fit ([`switchboard_protocol::event::MAX_FACTS_BYTES`]).
 const LISTS_BUDGET: usize = 840;
 
 /// What a run begins with beside its plan.

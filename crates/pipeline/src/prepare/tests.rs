@@ -1,7 +1,7 @@
-use protocol::event::{MAX_FACTS_BYTES, NewEvent};
-use protocol::run::{RunEvent, TaskState};
-use protocol::time::Millis;
 use serde_json::{Value, json};
+use switchboard_protocol::event::{MAX_FACTS_BYTES, NewEvent};
+use switchboard_protocol::run::{RunEvent, TaskState};
+use switchboard_protocol::time::Millis;
 
 use super::*;
 use crate::plan_json;

@@ -1,6 +1,6 @@
 //! How a run gets its tasks.
 
-use protocol::plan::TaskId;
+use switchboard_protocol::plan::TaskId;
 
 use super::record::Record;
 use super::step::Consequences;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, Refusal, RefusalCause, RunEvent, StartFrom, TaskState, TurnOutcome};
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{
+    MAX_ATTEMPTS, MAX_LOSSES, Refusal, RefusalCause, RunEvent, StartFrom, TaskState, TurnOutcome,
+};
 
 use super::RunState;
 use super::step::Consequences;

@@ -1,7 +1,7 @@
 //! What is to be done next.
 
-use protocol::run::{Effect, RunOutcome, StopCause, TaskState};
-use protocol::time::Millis;
+use switchboard_protocol::run::{Effect, RunOutcome, StopCause, TaskState};
+use switchboard_protocol::time::Millis;
 
 use super::RunState;
 use super::record::Record;

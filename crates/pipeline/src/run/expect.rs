@@ -1,8 +1,8 @@
 //! What an event has to fit to.
 
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::TaskState;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::TaskState;
 
 use super::step::Consequences;
 use super::{Refused, RefusedCode, RunState};

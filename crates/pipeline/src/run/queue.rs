@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::plan::TaskId;
+use switchboard_protocol::plan::TaskId;
 
 use super::record::Record;
 use crate::paths::PathIndex;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::{Change, GateReport, Refusal, StartFrom, TaskState, TaskView};
-use protocol::time::Millis;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{Change, GateReport, Refusal, StartFrom, TaskState, TaskView};
+use switchboard_protocol::time::Millis;
 
 use super::Counts;
 use crate::paths::Pattern;

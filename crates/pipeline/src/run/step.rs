@@ -1,9 +1,9 @@
 //! One transition per event.
 
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::{Change, GateReport, GateVerdict, RunEvent, RunOutcome, TaskState, TurnOutcome};
-use protocol::time::Millis;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{Change, GateReport, GateVerdict, RunEvent, RunOutcome, TaskState, TurnOutcome};
+use switchboard_protocol::time::Millis;
 
 use super::adding::Lists;
 use super::{Header, Refused, RefusedCode, RunState};

@@ -1,5 +1,7 @@
-use protocol::id::WorkerId;
-use protocol::run::{Effect, GateVerdict, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome};
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::run::{
+    Effect, GateVerdict, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome,
+};
 
 use super::*;
 
@@ -115,7 +117,7 @@ impl Run {
     }
 
     fn block(&mut self, task: &str) {
-        (0..protocol::run::MAX_ATTEMPTS).for_each(|_| self.fail(task));
+        (0..switchboard_protocol::run::MAX_ATTEMPTS).for_each(|_| self.fail(task));
     }
 }
 

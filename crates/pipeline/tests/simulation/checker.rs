@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pipeline::paths::Pattern;
-use protocol::plan::TaskId;
-use protocol::run::{Effect, GateVerdict, MAX_ATTEMPTS, RunEvent};
+use switchboard_pipeline::paths::Pattern;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{Effect, GateVerdict, MAX_ATTEMPTS, RunEvent};
 
 #[derive(Default)]
 pub(crate) struct Checker {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use pipeline::run::{Refused, RunState};
-use protocol::id::WorkerId;
-use protocol::plan::TaskId;
-use protocol::run::{Effect, EffectKey, GateVerdict, RunEvent, RunOutcome, StopCause, TaskState, TurnOutcome};
-use protocol::time::Millis;
+use switchboard_pipeline::run::{Refused, RunState};
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{
+    Effect, EffectKey, GateVerdict, RunEvent, RunOutcome, StopCause, TaskState, TurnOutcome,
+};
+use switchboard_protocol::time::Millis;
 
 use super::checker::{Checker, starting};
 use super::rng::Rng;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use protocol::time::Millis;
+use switchboard_protocol::time::Millis;
 
 use crate::{Error, Result};
 

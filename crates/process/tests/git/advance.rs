@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use process::Error;
-use process::env::{Env, var};
-use process::fingerprint::Fingerprint;
-use process::git::{Advanced, Git, Oid};
-use process::spawn::{Exit, Spawn};
+use switchboard_process::Error;
+use switchboard_process::env::{Env, var};
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::git::{Advanced, Git, Oid};
+use switchboard_process::spawn::{Exit, Spawn};
 
 use crate::fixture::Fixture;
 

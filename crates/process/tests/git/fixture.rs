@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use process::env::Env;
-use process::git::{Author, Git, Oid, Repo, Worktree};
-use process::spawn::Spawn;
-use protocol::time::Millis;
+use switchboard_process::env::Env;
+use switchboard_process::git::{Author, Git, Oid, Repo, Worktree};
+use switchboard_process::spawn::Spawn;
+use switchboard_protocol::time::Millis;
 use tempfile::TempDir;
 
 pub(crate) struct Fixture {

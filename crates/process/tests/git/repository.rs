@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use process::Error;
-use process::env::Env;
-use process::git::{Git, Head, Merged, Oid, Side};
+use switchboard_process::Error;
+use switchboard_process::env::Env;
+use switchboard_process::git::{Git, Head, Merged, Oid, Side};
 
 use crate::fixture::{Fixture, author};
 

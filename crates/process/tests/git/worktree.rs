@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use process::Error;
+use switchboard_process::Error;
 
 use crate::fixture::{Fixture, write};
 

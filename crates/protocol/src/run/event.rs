@@ -16,7 +16,7 @@ pub enum RunEvent {
     RunStarted {
         /// The plan's title.
         title: String,
-        /// SHA-256 in hex of all of the plan (`pipeline::plan_hash::whole`).
+        /// SHA-256 in hex of all of the plan (`switchboard_pipeline::plan_hash::whole`).
         plan_hash: String,
         /// The commit that the run's branch begins at.
         base: String,

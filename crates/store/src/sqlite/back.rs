@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use protocol::event::Lsn;
 use rusqlite::Connection;
+use switchboard_protocol::event::Lsn;
 
 use super::pending::{Decided, Layer};
 use super::redo::Deed;

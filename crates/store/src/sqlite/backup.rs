@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use protocol::event::NewEvent;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
+use switchboard_protocol::event::NewEvent;
 
 use super::redo::Deed;
 use super::sql::db;

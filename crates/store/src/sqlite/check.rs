@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use protocol::id::Digest;
 use rusqlite::Connection;
+use switchboard_protocol::id::Digest;
 
 use super::tx::Session;
 use super::{file, note, projections, redo, search, sql};

@@ -5,10 +5,10 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
-use protocol::time::Millis;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use super::sql::{self, OWN_TABLES, db, digest, number, sum};
 use super::tx::Session;

@@ -9,9 +9,9 @@ use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
 use rusqlite::{Connection, OptionalExtension as _};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
 
 use super::redo::{self, Deed};
 use super::sql;

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use protocol::event::Lsn;
+use switchboard_protocol::event::Lsn;
 
 use crate::prepared::{Draft, Prepared};
 use crate::record::{Body, Record};

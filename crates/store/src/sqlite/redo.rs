@@ -20,7 +20,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use protocol::event::Lsn;
+use switchboard_protocol::event::Lsn;
 
 pub(super) use self::frame::{Deed, Pieces};
 use crate::Error;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
 use rusqlite::Connection;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
 
 use super::tx::Session;
 use crate::core::{Core, lock};

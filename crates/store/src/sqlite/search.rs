@@ -4,9 +4,9 @@
 
 use std::ops::ControlFlow;
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
 use rusqlite::{Connection, OptionalExtension as _, params};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
 
 use super::file;
 use super::sql::{db, int, number};

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
-use protocol::time::Millis;
 use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{ErrorCode, Row as SqlRow};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::query::{Condition, Direction, Op};
 use crate::record::{Body, Record, SALT_BYTES};

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use protocol::event::Lsn;
-use protocol::time::Millis;
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::time::Millis;
 
 use super::sql::{self, Act, db, digest, int, number};
 use crate::log::Visit;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::event::Lsn;
+use switchboard_protocol::event::Lsn;
 
 use super::{Backend, Store};
 use crate::Error;

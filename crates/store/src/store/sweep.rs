@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use protocol::event::{Event, Lsn};
-use protocol::time::Millis;
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::time::Millis;
 
 use super::Store;
 use crate::{Batch, Error};

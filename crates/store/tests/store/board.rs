@@ -1,11 +1,11 @@
 //! A small part to test with: owners with a count of waiting notes, and the notes.
 
-use protocol::error::Failure;
-use protocol::event::{Event, NewEvent};
-use protocol::id::Digest;
-use protocol::time::Millis;
 use serde_json::{Value, json};
-use store::{
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Event, NewEvent};
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
+use switchboard_store::{
     Batch, Cell, Change, Column, Committed, Config, Error, Idempotency, ManualClock, Projection, Row, Store, Table,
 };
 

@@ -1,9 +1,9 @@
 //! Random histories: both backends give the same answers, rows and log, whatever is asked of them.
 
 use proptest::prelude::*;
-use protocol::event::NewEvent;
 use serde_json::json;
-use store::{Batch, Cell, Committed, Error, Filter, Guard, Op, Query, Scope};
+use switchboard_protocol::event::NewEvent;
+use switchboard_store::{Batch, Cell, Committed, Error, Filter, Guard, Op, Query, Scope};
 
 use crate::board::{Fixture, add_owner, call, drop_note, no, post, post_with, projections, raise, take};
 
@@ -132,7 +132,8 @@ fn compare(disk: &Fixture, memory: &Fixture, queries: &[Query]) {
     let log = |it: &Fixture| -> Vec<_> {
         let events = it.store.events(0, &Filter::all(), usize::MAX).unwrap();
         let body = |lsn| it.store.body(lsn).unwrap();
-        let seen = |e: protocol::event::Event| (e.lsn, e.ts, e.kind, e.subject, e.rev, e.facts, body(e.lsn));
+        let seen =
+            |e: switchboard_protocol::event::Event| (e.lsn, e.ts, e.kind, e.subject, e.rev, e.facts, body(e.lsn));
         events.into_iter().map(seen).collect()
     };
     assert_eq!(log(disk), log(memory));

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use bus::{Asker, LeaseBook, Limits, Uptime};
-use protocol::id::{AgentName, MessageId};
-use protocol::lease::LeaseId;
 use serde_json::{Map, Value, json};
-use store::{Checkpoint, Config, Query, Store};
+use switchboard_bus::{Asker, LeaseBook, Limits, Uptime};
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::lease::LeaseId;
+use switchboard_store::{Checkpoint, Config, Query, Store};
 use tokio::runtime::Runtime;
 
 use super::{BODY, MANY, disk, quantile, rate, rounded, seconds};
@@ -43,8 +43,8 @@ fn id(number: u64) -> MessageId {
     MessageId::from_bits(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-fn failed(error: bus::Error) -> anyhow::Error {
-    let failure = protocol::error::Failure::from(error);
+fn failed(error: switchboard_bus::Error) -> anyhow::Error {
+    let failure = switchboard_protocol::error::Failure::from(error);
     anyhow::anyhow!("{}: {}", failure.code, failure.what)
 }
 
@@ -60,11 +60,11 @@ impl Bus {
     }
 
     fn with(config: Config, agents: &[&str]) -> anyhow::Result<Self> {
-        let store = Store::open(config, bus::projections())?;
+        let store = Store::open(config, switchboard_bus::projections())?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         for name in agents {
             let request = serde_json::from_value(json!({ "name": name }))?;
-            runtime.block_on(bus::register_agent(&store, &asker(name), request)).map_err(failed)?;
+            runtime.block_on(switchboard_bus::register_agent(&store, &asker(name), request)).map_err(failed)?;
         }
         Ok(Self { store, runtime })
     }
@@ -72,7 +72,7 @@ impl Bus {
     fn send(&self, recipient: &str, number: u64) -> anyhow::Result<f64> {
         let request = serde_json::from_value(json!({ "recipient": recipient, "payload": body() }))?;
         let (store, sender) = (&self.store, asker("ada"));
-        let sent = async { bus::send_message(store, &sender, request, id(number)).await };
+        let sent = async { switchboard_bus::send_message(store, &sender, request, id(number)).await };
         seconds(|| self.runtime.block_on(sent).map_err(failed)).map(|(_, took)| took)
     }
 
@@ -89,7 +89,7 @@ impl Bus {
                         let args = json!({ "recipient": recipient, "payload": body() });
                         let request = serde_json::from_value(args).context("a request")?;
                         let id = id(first + (sender * each + number) as u64);
-                        bus::send_message(&store, &by, request, id).await.map_err(failed)?;
+                        switchboard_bus::send_message(&store, &by, request, id).await.map_err(failed)?;
                     }
                     anyhow::Ok(())
                 });
@@ -107,7 +107,7 @@ impl Bus {
     fn fetch(&self, owner: &str) -> anyhow::Result<f64> {
         let request = serde_json::from_value(json!({ "limit": 20 }))?;
         let reader = asker(owner);
-        let look = bus::check_inbox(&self.store, &reader, request);
+        let look = switchboard_bus::check_inbox(&self.store, &reader, request);
         let (reply, took) = seconds(|| self.runtime.block_on(look).map_err(failed))?;
         anyhow::ensure!(reply.messages.len() == 20, "an inbox with {} messages", reply.messages.len());
         Ok(took)

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use protocol::error::Failure;
 use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
 
 use crate::bench::daemon::Client;
 

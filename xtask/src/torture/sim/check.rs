@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{bail, ensure};
-use protocol::message::{Message, QueueState};
-use protocol::time::Millis;
 use serde_json::{Value, json};
-use store::Scope;
+use switchboard_protocol::message::{Message, QueueState};
+use switchboard_protocol::time::Millis;
+use switchboard_store::Scope;
 
 use super::world::{Held, Op, World, messages};
 
@@ -146,7 +146,7 @@ pub(super) fn inboxes(world: &World, agents: &[&str]) -> anyhow::Result<()> {
     for message in messages(world)? {
         *open.entry(message.recipient.to_string()).or_default() += u64::from(message.queue.is_open());
     }
-    let roster = bus::roster(&world.store).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let roster = switchboard_bus::roster(&world.store).map_err(|error| anyhow::anyhow!("{error}"))?;
     for agent in roster.iter().filter(|agent| agents.contains(&agent.name.as_str())) {
         let counted = open.get(agent.name.as_str()).copied().unwrap_or(0);
         ensure!(agent.unread == counted, "{} has {counted} open messages and {} are counted", agent.name, agent.unread);

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use anyhow::bail;
-use bus::{Asker, Limits};
-use protocol::id::{AgentName, Digest, MessageId};
-use protocol::message::Message;
-use protocol::time::Millis;
 use serde_json::{Value, json};
-use store::{ManualClock, Store};
+use switchboard_bus::{Asker, Limits};
+use switchboard_protocol::id::{AgentName, Digest, MessageId};
+use switchboard_protocol::message::Message;
+use switchboard_protocol::time::Millis;
+use switchboard_store::{ManualClock, Store};
 
 use super::check;
 use crate::torture::rng::Rng;
@@ -115,7 +115,7 @@ impl Tally {
 /// Plays one history.
 pub(super) fn play(seed: u64, steps: usize) -> anyhow::Result<History> {
     let clock = ManualClock::at(START);
-    let store = Store::in_memory(bus::projections(), clock.clock());
+    let store = Store::in_memory(switchboard_bus::projections(), clock.clock());
     let mut world = World {
         store,
         clock,
@@ -135,7 +135,7 @@ pub(super) fn play(seed: u64, steps: usize) -> anyhow::Result<History> {
         let store = world.store.clone();
         let request = parsed(json!({ "name": name }))?;
         let joined = finish(Box::pin(async move {
-            bus::register_agent(&store, &asker(name), request).await.map(|_| Value::Null).map_err(code)
+            switchboard_bus::register_agent(&store, &asker(name), request).await.map(|_| Value::Null).map_err(code)
         }));
         joined.map_err(anyhow::Error::msg)?;
     }
@@ -283,7 +283,7 @@ impl World {
 
 async fn asked(store: &Store, who: &str, verb: &str, args: Value) -> Answer {
     let by = if who == "person" { Asker { is_person: true, ..asker(who) } } else { asker(who) };
-    fn shown<T: serde::Serialize>(reply: Result<T, bus::Error>) -> Answer {
+    fn shown<T: serde::Serialize>(reply: Result<T, switchboard_bus::Error>) -> Answer {
         reply.map_err(code).and_then(|reply| serde_json::to_value(reply).map_err(|error| error.to_string()))
     }
     macro_rules! call {
@@ -295,15 +295,15 @@ async fn asked(store: &Store, who: &str, verb: &str, args: Value) -> Answer {
         };
     }
     match verb {
-        "send_message" => call!(bus::send_message, MessageId::from_bits(0)),
-        "receive_messages" => call!(bus::receive_messages),
-        "ack_message" => call!(bus::ack_message),
-        "nak_message" => call!(bus::nak_message),
-        "extend_message" => call!(bus::extend_message),
-        "cancel_message" => call!(bus::cancel_message),
-        "revive_message" => call!(bus::revive_message),
-        "check_inbox" => call!(bus::check_inbox),
-        _ => bus::sweep(store).await.map(|_| Value::Null).map_err(code),
+        "send_message" => call!(switchboard_bus::send_message, MessageId::from_bits(0)),
+        "receive_messages" => call!(switchboard_bus::receive_messages),
+        "ack_message" => call!(switchboard_bus::ack_message),
+        "nak_message" => call!(switchboard_bus::nak_message),
+        "extend_message" => call!(switchboard_bus::extend_message),
+        "cancel_message" => call!(switchboard_bus::cancel_message),
+        "revive_message" => call!(switchboard_bus::revive_message),
+        "check_inbox" => call!(switchboard_bus::check_inbox),
+        _ => switchboard_bus::sweep(store).await.map(|_| Value::Null).map_err(code),
     }
 }
 
@@ -322,8 +322,8 @@ fn asker(name: &str) -> Asker {
     Asker { limits: Limits { messages: 12, bytes: 1 << 20 }, ..Asker::named(name) }
 }
 
-fn code(error: bus::Error) -> String {
-    protocol::error::Failure::from(error).code
+fn code(error: switchboard_bus::Error) -> String {
+    switchboard_protocol::error::Failure::from(error).code
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> anyhow::Result<T> {
@@ -332,7 +332,7 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> anyhow::Result<T> {
 
 /// Every message, as the store has it.
 pub(super) fn messages(world: &World) -> anyhow::Result<Vec<Message>> {
-    let listed = bus::list_messages(&world.store, &parsed(json!({ "limit": 1000 }))?);
+    let listed = switchboard_bus::list_messages(&world.store, &parsed(json!({ "limit": 1000 }))?);
     match listed {
         Ok(reply) => Ok(reply.messages),
         Err(error) => bail!("the messages can't be listed: {error}"),

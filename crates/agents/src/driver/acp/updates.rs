@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use protocol::frame::PermissionOption;
 use serde_json::Value;
+use switchboard_protocol::frame::PermissionOption;
 
 use crate::beginning;
 use crate::driver::AgentEvent;

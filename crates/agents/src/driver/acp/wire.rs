@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::Path;
 
-use protocol::frame::McpCommand;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use switchboard_protocol::frame::McpCommand;
 
 /// The version of the protocol.
 pub(super) const VERSION: u64 = 1;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use process::clock::Deadline;
-use protocol::id::fold;
 use serde_json::{Value, json};
+use switchboard_process::clock::Deadline;
+use switchboard_protocol::id::fold;
 
 use super::Player;
 

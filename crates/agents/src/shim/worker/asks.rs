@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::frame::PermissionOption;
+use switchboard_protocol::frame::PermissionOption;
 use tokio::time::Instant;
 
 /// The open questions, by id.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::frame::WorkerEvent;
+use switchboard_protocol::frame::WorkerEvent;
 use tokio::time::Instant;
 
 use super::{Alone, CANCEL, CLOSE, Ending, GRACE, State, Worker, later};

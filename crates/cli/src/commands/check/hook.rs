@@ -5,9 +5,9 @@ use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use process::env::Env;
-use process::spawn::Spawn;
-use protocol::error::Failure;
+use switchboard_process::env::Env;
+use switchboard_process::spawn::Spawn;
+use switchboard_protocol::error::Failure;
 
 use crate::context::Context;
 use crate::report::Outcome;

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use checks::{Limits, render};
-use protocol::error::{Exit, Failure};
-use protocol::verb::check::CheckCall;
-use protocol::verb::{Row, table};
 use serde_json::{Value, json};
+use switchboard_checks::{Limits, render};
+use switchboard_protocol::error::{Exit, Failure};
+use switchboard_protocol::verb::check::CheckCall;
+use switchboard_protocol::verb::{Row, table};
 
 use super::{engine, remember};
 use crate::commands::call;

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use daemon::Place;
+use switchboard_daemon::Place;
 
 use super::Look;
 

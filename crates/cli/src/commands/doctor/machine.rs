@@ -1,8 +1,8 @@
 //! What the machine must have: git, and a kernel that can hold agents.
 
-use process::env::Env;
-use process::git::Git;
-use protocol::error::Failure;
+use switchboard_process::env::Env;
+use switchboard_process::git::Git;
+use switchboard_protocol::error::Failure;
 
 use super::Look;
 use crate::context::Context;

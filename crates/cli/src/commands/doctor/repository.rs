@@ -1,9 +1,9 @@
 //! The repository, its daemon, and what both have left behind.
 
-use daemon::{Owner, Place, ServerInfo};
-use process::git::Head;
-use protocol::error::Failure;
-use protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogReply, VerifyLogRequest};
+use switchboard_daemon::{Owner, Place, ServerInfo};
+use switchboard_process::git::Head;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogReply, VerifyLogRequest};
 
 use super::{Look, files};
 use crate::context::Context;
@@ -76,7 +76,7 @@ fn absent(fix: bool, place: &Place) -> Look {
 
 /// The record as it lies on the disk; nothing where there is none yet.
 fn record(place: &Place) -> Option<Look> {
-    match daemon::verify_store(place) {
+    match switchboard_daemon::verify_store(place) {
         Ok(None) => None,
         Ok(Some(reply)) => Some(of_record(&reply)),
         Err(failure) => Some(Look::failure("record", &failure)),

@@ -1,6 +1,6 @@
 //! The agents that can be had here.
 
-use agents::catalog;
+use switchboard_agents::catalog;
 
 use super::Look;
 use crate::available::Available;

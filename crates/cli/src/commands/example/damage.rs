@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 /// What was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

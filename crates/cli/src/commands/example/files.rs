@@ -62,8 +62,8 @@ mod tests {
     fn the_plan_in_markdown_says_the_same_as_the_one_in_json() {
         let text = |wanted: &str| REPOSITORY.iter().find(|(path, _)| *path == wanted).unwrap().1;
 
-        let json = daemon::trust::plan(text("plan.json"), "plan.json").unwrap();
-        let md = daemon::trust::plan(text("plan.md"), "plan.md").unwrap();
+        let json = switchboard_daemon::trust::plan(text("plan.json"), "plan.json").unwrap();
+        let md = switchboard_daemon::trust::plan(text("plan.md"), "plan.md").unwrap();
 
         assert_eq!((json.title, json.phases, json.switchboard), (md.title, md.phases, md.switchboard));
     }

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use process::env::Env;
-use process::spawn::Spawn;
-use protocol::error::Failure;
-use protocol::frame::DriverSpec;
-use protocol::id::AgentName;
+use switchboard_process::env::Env;
+use switchboard_process::spawn::Spawn;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::AgentName;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::files::{REPOSITORY, SCRIPTS};
@@ -187,8 +187,8 @@ mod tests {
     fn a_plan_without_tests_brings_no_commands() {
         let (_, plan) = REPOSITORY.iter().find(|(path, _)| *path == "plan.json").unwrap();
 
-        assert!(!daemon::trust::commands(plan, "plan.json").unwrap().list.is_empty());
-        assert!(daemon::trust::commands(&without_tests(plan), "plan.json").unwrap().list.is_empty());
+        assert!(!switchboard_daemon::trust::commands(plan, "plan.json").unwrap().list.is_empty());
+        assert!(switchboard_daemon::trust::commands(&without_tests(plan), "plan.json").unwrap().list.is_empty());
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use process::spawn::{Exit, Spawn};
-use protocol::error::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use switchboard_process::spawn::{Exit, Spawn};
+use switchboard_protocol::error::Failure;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::runtime::{Builder, Runtime};
 

@@ -134,7 +134,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use protocol::error::TABLE;
+    use switchboard_protocol::error::TABLE;
 
     use super::*;
 

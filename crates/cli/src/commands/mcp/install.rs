@@ -5,7 +5,7 @@ mod client;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
-use protocol::error::Failure;
+use switchboard_protocol::error::Failure;
 
 use crate::context::Context;
 use crate::edit::{self, Edited};

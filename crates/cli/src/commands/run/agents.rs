@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::error::Failure;
-use protocol::id::{AgentName, fold};
-use protocol::plan::{Phase, Plan, Task};
-use protocol::verb::run::AgentChoice;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, fold};
+use switchboard_protocol::plan::{Phase, Plan, Task};
+use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::ask;
 use crate::available::Available;

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use protocol::error::{Exit, Failure};
-use protocol::event::{Event, Place};
-use protocol::id::RunId;
-use protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest};
-use protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use switchboard_protocol::error::{Exit, Failure};
+use switchboard_protocol::event::{Event, Place};
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::verb::run::{
+    GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest,
+};
+use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
 use super::line::Teller;
 use crate::client::Client;

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use protocol::event::Event;
-use protocol::id::{RunId, WorkerId};
-use protocol::message::MessageEvent;
-use protocol::need::NeedEvent;
-use protocol::plan::TaskId;
-use protocol::run::{GateVerdict, RunEvent, RunOutcome, TurnOutcome};
-use protocol::verb::run::RunSummary;
 use serde::Deserialize;
 use serde_json::Value;
+use switchboard_protocol::event::Event;
+use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::message::MessageEvent;
+use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{GateVerdict, RunEvent, RunOutcome, TurnOutcome};
+use switchboard_protocol::verb::run::RunSummary;
 
 use crate::output::{Output, Tone, counted, one_line};
 
@@ -188,7 +188,7 @@ impl<'a> Teller<'a> {
             TurnOutcome::TimedOut => "took too long",
         };
         // A script says in every turn that it is one; the first line of the task has said so.
-        let reason = reason.strip_prefix(agents::script::GREETING).unwrap_or(reason).trim();
+        let reason = reason.strip_prefix(switchboard_agents::script::GREETING).unwrap_or(reason).trim();
         let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, WIDTH)) };
         format!("{} {says}{why}", self.head(task))
     }

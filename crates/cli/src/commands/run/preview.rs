@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use protocol::frame::DriverSpec;
-use protocol::plan::Plan;
-use protocol::verb::run::{AgentChoice, StartRunReply};
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::verb::run::{AgentChoice, StartRunReply};
 
 use crate::context::Context;
 use crate::output::{Tone, one_line};

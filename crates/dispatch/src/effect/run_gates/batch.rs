@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use protocol::evidence::{Detail, Verdict};
-use protocol::finding::{Base, CheckReport, CheckRequest, CheckVerdict};
-use protocol::run::GateVerdict;
-use protocol::verb::Verb;
-use protocol::verb::check::{CheckCall, Part, PreCheckBatch, PreCheckBatchReply, SecretscanReply};
 use serde_json::json;
+use switchboard_protocol::evidence::{Detail, Verdict};
+use switchboard_protocol::finding::{Base, CheckReport, CheckRequest, CheckVerdict};
+use switchboard_protocol::run::GateVerdict;
+use switchboard_protocol::verb::Verb;
+use switchboard_protocol::verb::check::{CheckCall, Part, PreCheckBatch, PreCheckBatchReply, SecretscanReply};
 
 use super::REASONS;
 use crate::effect::Ctx;

@@ -1,8 +1,8 @@
 //! The bytes of a frame.
 
-use protocol::event::Lsn;
-use protocol::id::Digest;
-use protocol::time::Millis;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::time::Millis;
 
 use crate::Error;
 use crate::prepared::Prepared;
@@ -249,8 +249,8 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::event::NewEvent;
     use serde_json::json;
+    use switchboard_protocol::event::NewEvent;
 
     use super::*;
     use crate::{Batch, Config, Idempotency, Store};

@@ -1,6 +1,6 @@
-use protocol::event::NewEvent;
 use serde_json::json;
-use store::{Batch, Cell, Error, Query};
+use switchboard_protocol::event::NewEvent;
+use switchboard_store::{Batch, Cell, Error, Query};
 
 use crate::board::{Fixture, add_owner, call, drop_note, on_every_backend, post, projections, raise, take};
 
@@ -235,7 +235,7 @@ fn many_callers_at_once_lose_nothing_and_share_one_order(it: &Fixture) {
         let weights: Vec<_> = it.store.read(&mine).unwrap().iter().map(|row| row.get_int("weight").unwrap()).collect();
         assert_eq!(weights, (0..each).collect::<Vec<_>>());
     }
-    assert!(it.store.verify(store::Scope::All).unwrap().is_clean());
+    assert!(it.store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }
 
 fn time_goes_on_where_the_time_of_day_has_jumped_back(it: &Fixture) {
@@ -276,19 +276,19 @@ on_every_backend!(
 
 #[test]
 fn refuses_declarations_that_cannot_be() {
-    struct Wrong(&'static [store::Table]);
-    impl store::Projection for Wrong {
-        fn tables(&self) -> &'static [store::Table] {
+    struct Wrong(&'static [switchboard_store::Table]);
+    impl switchboard_store::Projection for Wrong {
+        fn tables(&self) -> &'static [switchboard_store::Table] {
             self.0
         }
-        fn project(&self, _: &protocol::event::Event) -> Vec<store::Change> {
+        fn project(&self, _: &switchboard_protocol::event::Event) -> Vec<switchboard_store::Change> {
             Vec::new()
         }
         fn version(&self) -> u32 {
             1
         }
     }
-    use store::{Column, Table};
+    use switchboard_store::{Column, Table};
     const GOOD: Table = Table { name: "good", columns: &[Column::int("a")], key: &["a"], indexes: &[], sparse: &[] };
     const WRONG: &[Table] = &[
         Table { name: "events", ..GOOD },
@@ -306,7 +306,8 @@ fn refuses_declarations_that_cannot_be() {
     for table in WRONG {
         let mut all = projections();
         all.push(Box::new(Wrong(std::slice::from_ref(table))));
-        let opened = store::Store::open(store::Config::new(folder.path().join("store.db")), all);
+        let opened =
+            switchboard_store::Store::open(switchboard_store::Config::new(folder.path().join("store.db")), all);
         assert!(matches!(opened, Err(Error::Schema { .. })), "{table:?}");
     }
 }

@@ -1,4 +1,4 @@
-use store::{Batch, Cell, Error, Guard, Query};
+use switchboard_store::{Batch, Cell, Error, Guard, Query};
 
 use crate::board::{Fixture, add_owner, no, on_every_backend, post, take};
 

@@ -1,5 +1,5 @@
-use protocol::id::Digest;
-use store::{Batch, Error, Filter, Head, Scope};
+use switchboard_protocol::id::Digest;
+use switchboard_store::{Batch, Error, Filter, Head, Scope};
 
 use crate::board::{Fixture, add_owner, on_every_backend, post, take};
 
@@ -90,7 +90,7 @@ fn an_empty_store_verifies_and_exports(it: &Fixture) {
     it.store.export(&mut export).unwrap();
 
     assert!(it.store.verify(Scope::All).unwrap().is_clean());
-    let report = store::verify_export(export.as_slice()).unwrap();
+    let report = switchboard_store::verify_export(export.as_slice()).unwrap();
     assert!(report.is_clean(), "{:?}", report.findings);
     assert_eq!(report.head, Head { lsn: 0, hash: Digest::ZERO });
 }
@@ -102,7 +102,8 @@ fn an_export_verifies_without_the_store(it: &Fixture) {
     it.store.export(&mut export).unwrap();
     let mut hashes = Vec::new();
 
-    let report = store::verify_export_with(export.as_slice(), |lsn, hash| hashes.push((lsn, hash))).unwrap();
+    let report =
+        switchboard_store::verify_export_with(export.as_slice(), |lsn, hash| hashes.push((lsn, hash))).unwrap();
 
     assert!(report.is_clean(), "{:?}", report.findings);
     assert_eq!(report.head, it.store.head());
@@ -124,9 +125,9 @@ fn every_flipped_bit_of_an_export_is_found_and_named(it: &Fixture) {
         for bit in 0..8 {
             let mut flipped = export.clone();
             flipped[at] ^= 1 << bit;
-            let report = store::verify_export(flipped.as_slice()).unwrap();
+            let report = switchboard_store::verify_export(flipped.as_slice()).unwrap();
             let found = report.first().unwrap_or_else(|| panic!("byte {at}, bit {bit} is not found"));
-            if let (store::Place::Event { lsn, .. }, line @ 1..) = (&found.place, line_of(at)) {
+            if let (switchboard_store::Place::Event { lsn, .. }, line @ 1..) = (&found.place, line_of(at)) {
                 assert_eq!(*lsn, line, "byte {at}, bit {bit}: {found}");
             }
         }
@@ -139,13 +140,13 @@ fn a_cut_export_is_found(it: &Fixture) {
     it.store.export(&mut export).unwrap();
 
     for end in 0..export.len() {
-        let report = store::verify_export(&export[..end]).unwrap();
+        let report = switchboard_store::verify_export(&export[..end]).unwrap();
         assert!(!report.is_clean(), "cut at {end}");
     }
     let swapped = String::from_utf8(export).unwrap();
     let mut lines: Vec<&str> = swapped.lines().collect();
     lines.swap(2, 3);
-    assert!(!store::verify_export((lines.join("\n") + "\n").as_bytes()).unwrap().is_clean());
+    assert!(!switchboard_store::verify_export((lines.join("\n") + "\n").as_bytes()).unwrap().is_clean());
 }
 
 on_every_backend!(

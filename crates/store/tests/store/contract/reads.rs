@@ -1,5 +1,5 @@
 use serde_json::json;
-use store::{Batch, Cell, Error, Query};
+use switchboard_store::{Batch, Cell, Error, Query};
 
 use crate::board::{Fixture, on_every_backend, post, post_with};
 

@@ -1,5 +1,5 @@
-use protocol::event::Event;
-use store::{Batch, Error, Retention, Scope, Store, Swept};
+use switchboard_protocol::event::Event;
+use switchboard_store::{Batch, Error, Retention, Scope, Store, Swept};
 
 use crate::board::{Fixture, on_every_backend, post, take};
 

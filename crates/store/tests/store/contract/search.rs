@@ -1,4 +1,4 @@
-use store::{Batch, Error, Scope, Words};
+use switchboard_store::{Batch, Error, Scope, Words};
 
 use crate::board::{Fixture, add_owner, on_every_backend, post, take};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use store::{Batch, Config, Error, Filter, Query, Scope, Store, Words, backup_file, restore, verify_file};
+use switchboard_store::{Batch, Config, Error, Filter, Query, Scope, Store, Words, backup_file, restore, verify_file};
 
 use crate::board::{Fixture, add_owner, call, post, projections};
 

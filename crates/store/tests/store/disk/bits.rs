@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use store::{Batch, Cell, Committed, Config, Error, Query, Row, Scope, Store};
+use switchboard_store::{Batch, Cell, Committed, Config, Error, Query, Row, Scope, Store};
 
 use crate::board::{Fixture, START, add_owner, call, post, projections, take};
 
@@ -41,7 +41,7 @@ fn answers(store: &Store) -> Result<Answers, Error> {
 }
 
 fn open(path: &Path) -> Result<Store, Error> {
-    let clock = store::ManualClock::at(START).clock();
+    let clock = switchboard_store::ManualClock::at(START).clock();
     Store::open(Config { clock, ..Config::new(path) }, projections())
 }
 

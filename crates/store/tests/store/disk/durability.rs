@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
-use store::{Batch, Checkpoint, Config, Durability, Ear, Error, Guard, Heard, Query, Store};
+use switchboard_store::{Batch, Checkpoint, Config, Durability, Ear, Error, Guard, Heard, Query, Store};
 
 use crate::board::{Fixture, call, post, projections};
 
@@ -46,7 +46,8 @@ fn what_queues_up_behind_a_commit_shares_the_next_one_and_keeps_its_order() {
 
     assert_eq!(first.join().unwrap().unwrap().first, 1);
     assert_eq!(lsns, (2..=51).collect::<Vec<u64>>());
-    let times: Vec<_> = it.store.events(1, &store::Filter::all(), 50).unwrap().iter().map(|event| event.ts).collect();
+    let times: Vec<_> =
+        it.store.events(1, &switchboard_store::Filter::all(), 50).unwrap().iter().map(|event| event.ts).collect();
     assert!(times.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
@@ -188,7 +189,7 @@ fn a_spoiled_batch_does_not_spoil_its_group() {
     let (held, guard) = (it.store.clone(), waits_for(&barrier));
     let first = std::thread::spawn(move || held.commit_blocking(Batch::written().guard(guard).event(post("a", 0))));
     barrier.wait();
-    let broken = || protocol::event::NewEvent::new("projector_panics", "s", "a", serde_json::json!({}));
+    let broken = || switchboard_protocol::event::NewEvent::new("projector_panics", "s", "a", serde_json::json!({}));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 
     let answers = runtime.block_on(async {

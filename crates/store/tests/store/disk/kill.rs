@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
-use store::{Batch, Config, Durability, Error, Query, Scope, Store};
+use switchboard_store::{Batch, Config, Durability, Error, Query, Scope, Store};
 
 use crate::board::{call, post, projections};
 

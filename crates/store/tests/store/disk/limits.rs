@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use store::{Batch, Config, Error, Query, Scope, Store};
+use switchboard_store::{Batch, Config, Error, Query, Scope, Store};
 
 use crate::board::{post, projections};
 

@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use store::{Batch, Config, Error, Filter, Scan, Scope, Store};
+use switchboard_store::{Batch, Config, Error, Filter, Scan, Scope, Store};
 
 use crate::board::{Fixture, add_owner, call, post, projections, take};
 
@@ -204,12 +204,12 @@ fn a_dropped_body_leaves_no_trace_in_the_file() {
     let it = Fixture::sqlite();
     let secret = "correct horse battery staple";
     it.commit(Batch::synced().event(post("ann", 1).with_body(secret))).unwrap();
-    it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+    it.store.checkpoint(switchboard_store::Checkpoint::Truncate).unwrap();
     let holds = |path: &Path| fs::read(path).unwrap().windows(secret.len()).any(|part| part == secret.as_bytes());
     assert!(holds(&it.path()));
 
     it.commit(Batch::synced().drop_body(1)).unwrap();
-    it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+    it.store.checkpoint(switchboard_store::Checkpoint::Truncate).unwrap();
 
     assert!(!holds(&it.path()));
     assert!(!holds(&it.path().with_file_name("store.db-wal")));
@@ -244,18 +244,18 @@ fn the_redo_log_grows_in_steps_and_the_room_behind_it_means_nothing() {
     let store = open(&as_killed(&it)).unwrap();
 
     assert_eq!(store.head().lsn, 60);
-    assert!(store.verify(store::Scope::All).unwrap().is_clean());
+    assert!(store.verify(switchboard_store::Scope::All).unwrap().is_clean());
 }
 
 /// A store with an event that is in the database and five that are in the logs only, the first two of these in both.
 fn with_logs(batch: fn() -> Batch) -> Fixture {
     let it = Fixture::sqlite();
     it.commit(Batch::synced().event(post("ann", 0)).advance("search", 1)).unwrap();
-    it.store.checkpoint(store::Checkpoint::Truncate).unwrap();
+    it.store.checkpoint(switchboard_store::Checkpoint::Truncate).unwrap();
     for weight in 1..6 {
         it.commit(batch().event(post("ann", weight).with_body(format!("text {weight}")))).unwrap();
         if weight == 2 {
-            assert_eq!(it.store.count(&store::Query::table("notes")).unwrap(), 3);
+            assert_eq!(it.store.count(&switchboard_store::Query::table("notes")).unwrap(), 3);
         }
     }
     it
@@ -287,7 +287,7 @@ fn what_the_redo_log_has_is_taken_in_whatever_became_of_the_write_ahead_log() {
         if let Some(damage) = damage {
             damage(&beside(&copy, "-wal"));
         }
-        let closed = store::verify_file(&Config::new(&copy), projections()).unwrap();
+        let closed = switchboard_store::verify_file(&Config::new(&copy), projections()).unwrap();
         assert_eq!((closed.first(), closed.events()), (None, 7));
 
         let store = Store::open(Config { clock: it.clock.clock(), ..Config::new(&copy) }, projections()).unwrap();
@@ -297,7 +297,7 @@ fn what_the_redo_log_has_is_taken_in_whatever_became_of_the_write_ahead_log() {
         assert!(
             store.commit_blocking(Batch::synced().event(post("x", 1)).idempotent(call("k", "a"))).unwrap().repeated
         );
-        let read = |store: &Store| store.read(&store::Query::table("notes")).unwrap();
+        let read = |store: &Store| store.read(&switchboard_store::Query::table("notes")).unwrap();
         assert_eq!(read(&store), read(&it.store));
         assert!(store.verify(Scope::All).unwrap().is_clean());
     }
@@ -309,7 +309,7 @@ fn a_backup_of_a_killed_store_has_what_only_its_redo_log_has() {
     let copy = as_killed(&it);
     let backup = copy.with_file_name("backup.db");
 
-    let report = store::backup_file(&Config::new(&copy), projections(), &backup).unwrap();
+    let report = switchboard_store::backup_file(&Config::new(&copy), projections(), &backup).unwrap();
 
     assert_eq!(report.head, it.store.head());
     assert_eq!(open(&backup).unwrap().head(), it.store.head());
@@ -340,7 +340,7 @@ fn a_check_of_closed_files_says_what_their_opening_says() {
         remove(&beside(&copy, "-wal"));
         damage(&beside(&copy, ".redo"));
 
-        let report = store::verify_file(&Config::new(&copy), projections()).unwrap();
+        let report = switchboard_store::verify_file(&Config::new(&copy), projections()).unwrap();
         let Err(Error::Corrupt { place, .. }) = open(&copy) else { panic!("it opened") };
 
         assert_eq!(report.first().unwrap().place.to_string(), place);
@@ -384,7 +384,7 @@ fn a_store_that_is_refused_is_still_checked_and_the_event_named() {
     tamper(&path, "DELETE FROM meta WHERE name = 'checked'; UPDATE events SET actor = 'mallory' WHERE lsn = 4");
     assert!(open(&path).is_err());
 
-    let report = store::verify_file(&Config::new(&path), projections()).unwrap();
+    let report = switchboard_store::verify_file(&Config::new(&path), projections()).unwrap();
 
     assert_eq!(report.first().unwrap().place.to_string(), "event 4 (note_posted of owner/ann)");
     assert_eq!(report.events(), 5);

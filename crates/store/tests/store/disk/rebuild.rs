@@ -1,6 +1,8 @@
-use protocol::event::{Event, NewEvent};
 use serde_json::{Value, json};
-use store::{Batch, Change, Column, Config, Error, Filter, Projection, Query, Row, Scope, Store, Table, Upcaster};
+use switchboard_protocol::event::{Event, NewEvent};
+use switchboard_store::{
+    Batch, Change, Column, Config, Error, Filter, Projection, Query, Row, Scope, Store, Table, Upcaster,
+};
 
 use crate::board::{Board, Fixture, add_owner, post, projections, take};
 

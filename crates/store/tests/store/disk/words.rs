@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
-use store::{Batch, Checkpoint, Scope, Words};
+use switchboard_store::{Batch, Checkpoint, Scope, Words};
 
 use crate::board::{Board, Fixture, post, projections};
 
@@ -84,8 +84,8 @@ fn a_damaged_index_is_found_by_verify_and_made_anew_by_a_search() {
         let (path, clock, folder) = (it.path(), it.clock, it.folder);
         it.store.close();
         tamper(&path, sql);
-        let config = store::Config { clock: clock.clock(), ..store::Config::new(&path) };
-        let it = Fixture { store: store::Store::open(config, projections()).unwrap(), clock, folder };
+        let config = switchboard_store::Config { clock: clock.clock(), ..switchboard_store::Config::new(&path) };
+        let it = Fixture { store: switchboard_store::Store::open(config, projections()).unwrap(), clock, folder };
 
         let report = it.store.verify(Scope::All).unwrap();
 
@@ -103,11 +103,11 @@ fn a_damaged_index_is_found_by_verify_and_made_anew_by_a_search() {
 #[test]
 fn an_index_of_other_kinds_is_made_anew() {
     struct Silent;
-    impl store::Projection for Silent {
-        fn tables(&self) -> &'static [store::Table] {
+    impl switchboard_store::Projection for Silent {
+        fn tables(&self) -> &'static [switchboard_store::Table] {
             Board { version: 1 }.tables()
         }
-        fn project(&self, event: &protocol::event::Event) -> Vec<store::Change> {
+        fn project(&self, event: &switchboard_protocol::event::Event) -> Vec<switchboard_store::Change> {
             Board { version: 1 }.project(event)
         }
         fn version(&self) -> u32 {
