@@ -1,10 +1,11 @@
-//! Chores of this repository: `cargo xtask layers`, `schemas`, `bench`, `torture`.
+//! Chores of this repository: `cargo xtask layers`, `words`, `schemas`, `bench`, `torture`.
 
 mod bench;
 mod command;
 mod layers;
 mod schemas;
 mod torture;
+mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ struct Args {
 enum Chore {
     /// Check that every crate depends only on those that its level allows
     Layers,
+    /// List the uses of words that `docs/glossary.md` rules out
+    Words,
     /// Write the JSON schemas of all verbs to `crates/protocol/schemas/verbs.json`
     Schemas(schemas::Args),
     /// Measure, and print one JSON object on the last line
@@ -40,6 +43,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Layers => layers::run(&root()),
+        Chore::Words => words::run(&root()),
         Chore::Schemas(args) => schemas::run(&root(), &args),
         Chore::Bench(bench) => bench::run(&root(), &bench),
         Chore::Torture(torture) => torture::run(&root(), &torture),
