@@ -8,7 +8,8 @@ use super::glossary::Glossary;
 pub(super) fn uses(glossary: &Glossary, text: &str) -> Vec<(usize, String, String)> {
     let mut found = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty());
+        let words =
+            line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty());
         for word in words {
             if let Some((_, instead)) = glossary.words.iter().find(|(pattern, _)| pattern.matches(word)) {
                 found.push((at + 1, word.to_owned(), instead.clone()));
