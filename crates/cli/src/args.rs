@@ -1,13 +1,13 @@
 //! The command line. The doc comments are the help; each names the verb behind the command.
 
-use std::path::PathBuf;
-
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     agents, backup, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs, restart,
     restore, run, script_agent, shim, show, status, stop, token, trust, up, verify,
 };
+use crate::context::{Context, Shared};
+use crate::report::Outcome;
 
 /// Runs a team of coding agents on one repository and keeps a record that you can verify.
 #[derive(Debug, Parser)]
@@ -22,17 +22,6 @@ pub(crate) struct Args {
 const AFTER: &str = "First time here: switchboard run --example\n\
 Single checks, such as secretscan and lint, are commands too: switchboard check --list\n\
 Exit codes: 0 ok, 1 the work failed, 2 wrong call, 3 a gate refused, 4 needs a person, 5 an agent is missing, 130 interrupted";
-
-/// Flags that every command takes.
-#[derive(Debug, Clone, Default, ClapArgs)]
-pub(crate) struct Shared {
-    /// Print JSON; an error is one object on standard error
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Work as if this were the current folder
-    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
-    pub(crate) directory: Option<PathBuf>,
-}
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -74,10 +63,50 @@ pub(crate) enum Command {
     ScriptAgent(script_agent::Args),
 }
 
+// === impl Command ===
+
+impl Command {
+    /// Runs a command.
+    pub(crate) fn run(self, context: &mut Context) -> Outcome {
+        match self {
+            Command::Run(args) => run::run(args, context),
+            Command::Status(args) => status::run(&args, context),
+            Command::Show(args) => show::run(&args, context),
+            Command::Diff(args) => show::run_diff(&args, context),
+            Command::Log(args) => log::run(&args, context),
+            Command::Stop(args) => stop::run_stop(args, context),
+            Command::Retry(args) => stop::run_retry(args, context),
+            Command::Merge(args) => merge::run(args, context),
+            Command::Needs(args) => needs::run(&args, context),
+            Command::Approve(args) => needs::run_approve(args, context),
+            Command::Deny(args) => needs::run_deny(args, context),
+            Command::Answer(args) => needs::run_answer(args, context),
+            Command::Agents(args) => agents::run(&args, context),
+            Command::Leases(args) => leases::run(args, context),
+            Command::Messages(args) => messages::run(args, context),
+            Command::Check(args) => check::run(args, context),
+            Command::Named(check) => check::named::run(check, context),
+            Command::Verify(args) => verify::run(&args, context),
+            Command::Backup(args) => backup::run(&args, context),
+            Command::Restore(args) => restore::run(&args, context),
+            Command::Trust(args) => trust::run(&args, context),
+            Command::Mcp(args) => mcp::run(args, context),
+            Command::Up(args) => up::run(&args, context),
+            Command::Down(args) => down::run(&args, context),
+            Command::Restart(args) => restart::run(&args, context),
+            Command::Doctor(args) => doctor::run(&args, context),
+            Command::Explain(args) => explain::run(&args, context),
+            Command::Call(args) => call::run(args, context),
+            Command::Token(args) => token::run(&args, context),
+            Command::Completions(args) => completions::run(&args, Args::command(), context),
+            Command::Shim(args) => shim::run(&args),
+            Command::ScriptAgent(args) => script_agent::run(&args),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

@@ -2,9 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::args::Shared;
 use crate::output::Output;
 use crate::surroundings::Surroundings;
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Shared {
+    /// Print JSON; an error is one object on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Work as if this were the current folder
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
 
 /// What a command works with.
 #[derive(Debug)]

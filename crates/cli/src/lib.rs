@@ -43,7 +43,7 @@ pub fn run() -> ExitCode {
 
 fn run_command(args: Args, surroundings: Surroundings) -> ExitCode {
     let mut context = Context::new(&args.shared, surroundings);
-    let outcome = commands::run(args.command, &mut context);
+    let outcome = args.command.run(&mut context);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(ending) => report::end(&ending, &context),

@@ -1,7 +1,5 @@
 //! `switchboard completions`
 
-use clap::CommandFactory as _;
-
 use crate::context::Context;
 use crate::report::Outcome;
 
@@ -12,10 +10,10 @@ pub(crate) struct Args {
     shell: clap_complete::Shell,
 }
 
-/// Prints the script.
-pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+/// Prints the script for this command line.
+pub(crate) fn run(args: &Args, mut command: clap::Command, context: &mut Context) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::args::Args::command(), "switchboard", &mut script);
+    clap_complete::generate(args.shell, &mut command, "switchboard", &mut script);
     context.out.text(&String::from_utf8_lossy(&script));
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! `switchboard doctor`
 
 mod files;
+mod look;
 mod machine;
 mod repository;
 mod team;
 
-use serde::Serialize;
 use switchboard_protocol::error::Exit;
+
+use look::{Look, State};
 
 use crate::context::Context;
 use crate::output::{Tone, plain};
@@ -22,74 +24,6 @@ pub(crate) struct Args {
     /// Don't ask the daemon, and check the record as it lies on the disk; refused while one runs
     #[arg(long)]
     no_daemon: bool,
-}
-
-/// How a thing is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    /// As it should be.
-    Ok,
-    /// Worth knowing.
-    Note,
-    /// Was in the way, and is mended.
-    Fixed,
-    /// Is in the way.
-    Bad,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Look {
-    /// What was looked at.
-    about: &'static str,
-    /// How it is.
-    state: State,
-    /// In a sentence.
-    what: String,
-    /// What to do, preferably a command.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    hint: String,
-}
-
-// === impl Look ===
-
-impl Look {
-    fn new(about: &'static str, state: State, what: impl Into<String>) -> Self {
-        Self { about, state, what: what.into(), hint: String::new() }
-    }
-
-    fn ok(about: &'static str, what: impl Into<String>) -> Self {
-        Self::new(about, State::Ok, what)
-    }
-
-    fn note(about: &'static str, what: impl Into<String>) -> Self {
-        Self::new(about, State::Note, what)
-    }
-
-    fn bad(about: &'static str, what: impl Into<String>) -> Self {
-        Self::new(about, State::Bad, what)
-    }
-
-    fn failure(about: &'static str, failure: &switchboard_protocol::error::Failure) -> Self {
-        Self::bad(about, failure.to_string()).hint(&failure.hint)
-    }
-
-    fn hint(mut self, hint: &str) -> Self {
-        hint.clone_into(&mut self.hint);
-        self
-    }
-
-    /// Mends it if that is wanted; else says how to have it mended.
-    fn mend<E: std::fmt::Display>(self, fix: bool, mend: impl FnOnce() -> Result<(), E>) -> Self {
-        if !fix {
-            return self.hint("switchboard doctor --fix");
-        }
-        match mend() {
-            Ok(()) => Self { state: State::Fixed, ..self },
-            Err(error) => self.hint(&format!("it can't be mended: {error}")),
-        }
-    }
 }
 
 /// Looks, mends if asked to, and shows.

@@ -8,8 +8,7 @@ use switchboard_daemon::Launch;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::{Hello, WIRE_VERSION};
 
-use crate::args::Shared;
-use crate::context::Context;
+use crate::context::{Context, Shared};
 use crate::report::{self, Outcome};
 use crate::session::At;
 use crate::surroundings::Surroundings;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use switchboard_daemon::Place;
 
-use super::Look;
+use super::look::Look;
 
 /// Less room than this is worth a word.
 const ROOM: u64 = 512 << 20;

@@ -4,7 +4,7 @@ use switchboard_process::env::Env;
 use switchboard_process::git::Git;
 use switchboard_protocol::error::Failure;
 
-use super::Look;
+use super::look::Look;
 use crate::context::Context;
 
 /// First kernel with Landlock, which constrained agents need.

@@ -5,7 +5,8 @@ use switchboard_process::git::Head;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogReply, VerifyLogRequest};
 
-use super::{Look, files};
+use super::files;
+use super::look::Look;
 use crate::context::Context;
 
 pub(super) fn looks(fix: bool, no_daemon: bool, context: &Context) -> Vec<Look> {

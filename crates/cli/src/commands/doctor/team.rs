@@ -2,7 +2,7 @@
 
 use switchboard_agents::catalog;
 
-use super::Look;
+use super::look::Look;
 use crate::available::Available;
 use crate::context::Context;
 

@@ -1,0 +1,71 @@
+//! One thing that the doctor looked at.
+
+use serde::Serialize;
+
+/// How a thing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Note,
+    /// Was in the way, and is mended.
+    Fixed,
+    /// Is in the way.
+    Bad,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Look {
+    /// What was looked at.
+    pub(super) about: &'static str,
+    /// How it is.
+    pub(super) state: State,
+    /// In a sentence.
+    pub(super) what: String,
+    /// What to do, preferably a command.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) hint: String,
+}
+
+// === impl Look ===
+
+impl Look {
+    pub(super) fn new(about: &'static str, state: State, what: impl Into<String>) -> Self {
+        Self { about, state, what: what.into(), hint: String::new() }
+    }
+
+    pub(super) fn ok(about: &'static str, what: impl Into<String>) -> Self {
+        Self::new(about, State::Ok, what)
+    }
+
+    pub(super) fn note(about: &'static str, what: impl Into<String>) -> Self {
+        Self::new(about, State::Note, what)
+    }
+
+    pub(super) fn bad(about: &'static str, what: impl Into<String>) -> Self {
+        Self::new(about, State::Bad, what)
+    }
+
+    pub(super) fn failure(about: &'static str, failure: &switchboard_protocol::error::Failure) -> Self {
+        Self::bad(about, failure.to_string()).hint(&failure.hint)
+    }
+
+    pub(super) fn hint(mut self, hint: &str) -> Self {
+        hint.clone_into(&mut self.hint);
+        self
+    }
+
+    /// Mends it if that is wanted; else says how to have it mended.
+    pub(super) fn mend<E: std::fmt::Display>(self, fix: bool, mend: impl FnOnce() -> Result<(), E>) -> Self {
+        if !fix {
+            return self.hint("switchboard doctor --fix");
+        }
+        match mend() {
+            Ok(()) => Self { state: State::Fixed, ..self },
+            Err(error) => self.hint(&format!("it can't be mended: {error}")),
+        }
+    }
+}
