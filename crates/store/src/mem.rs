@@ -25,7 +25,8 @@ pub(crate) struct Memory {
 struct State {
     records: Vec<Record>,
     bodies: BTreeMap<Lsn, Body>,
-    revs: HashMap<String, u64>,
+    /// The events of each subject, oldest first: as many as its revision says.
+    subjects: HashMap<String, Vec<Lsn>>,
     tables: Tables,
     remembered: HashMap<(String, String), Remembered>,
     cursors: HashMap<String, Lsn>,
@@ -39,7 +40,7 @@ impl Memory {
         let state = State {
             records: Vec::new(),
             bodies: BTreeMap::new(),
-            revs: HashMap::new(),
+            subjects: HashMap::new(),
             tables: Tables::new(schema),
             remembered: HashMap::new(),
             cursors: HashMap::new(),
@@ -74,7 +75,7 @@ impl Memory {
     }
 
     pub(crate) fn rev(&self, subject: &str) -> u64 {
-        self.state.revs.get(subject).copied().unwrap_or(0)
+        self.state.rev(subject)
     }
 
     pub(crate) fn cursor(&self, name: &str) -> Lsn {
@@ -100,6 +101,14 @@ impl Memory {
         &self.state.tables
     }
 
+    /// The events of a subject after one of its revisions, oldest first.
+    pub(crate) fn events_of(&self, subject: &str, after: u64, limit: usize) -> Vec<Record> {
+        let lsns = self.state.subjects.get(subject).map(Vec::as_slice).unwrap_or_default();
+        let skip = usize::try_from(after).unwrap_or(usize::MAX);
+        let places = lsns.iter().skip(skip).take(limit).filter_map(|lsn| usize::try_from(lsn - 1).ok());
+        places.filter_map(|place| self.state.records.get(place)).cloned().collect()
+    }
+
     /// Shows the events after `from` in order, each with its body if that is wanted and there.
     pub(crate) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         let skip = usize::try_from(from).unwrap_or(usize::MAX);
@@ -115,9 +124,15 @@ impl Memory {
 
 // === impl State ===
 
+impl State {
+    fn rev(&self, subject: &str) -> u64 {
+        self.subjects.get(subject).map_or(0, |lsns| lsns.len() as u64)
+    }
+}
+
 impl View for State {
     fn rev(&mut self, subject: &str) -> Result<u64, Error> {
-        Ok(self.revs.get(subject).copied().unwrap_or(0))
+        Ok(Self::rev(self, subject))
     }
 
     fn has(&mut self, table: &'static Table, key: &[Cell]) -> Result<bool, Error> {
@@ -148,7 +163,10 @@ impl Tx for State {
     }
 
     fn append(&mut self, entry: Entry<'_>, body: Option<&Body>) -> Result<(), Error> {
-        self.revs.insert(entry.subject.to_owned(), entry.rev);
+        match self.subjects.get_mut(entry.subject) {
+            Some(lsns) => lsns.push(entry.lsn),
+            None => drop(self.subjects.insert(entry.subject.to_owned(), vec![entry.lsn])),
+        }
         if let Some(body) = body {
             self.bodies.insert(entry.lsn, body.clone());
         }

@@ -60,7 +60,7 @@ use crate::core::{Core, lock};
 use crate::lock::Lock;
 use crate::log::{Chain, Finding, Visit};
 use crate::prepared::Prepared;
-use crate::record::Tip;
+use crate::record::{Record, Tip};
 use crate::schema::Schema;
 use crate::search::{Found, Search};
 use crate::verify::Report;
@@ -236,6 +236,17 @@ impl Sqlite {
             }
         }
         Ok(())
+    }
+
+    /// The events of a subject after one of its revisions: those that SQLite has, then those that it has not yet.
+    pub(crate) fn events_of(&self, core: &Core, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
+        // In this order: what is pending now may be in SQLite a moment later.
+        let (recent, settled) = lock(&self.inner.pending).events_of(subject, after);
+        let mut records = self.read(core, |session| session.events_of(subject, after, limit))?;
+        records.retain(|record| record.lsn <= settled);
+        let missing = limit.saturating_sub(records.len());
+        records.extend(recent.into_iter().take(missing));
+        Ok(records)
     }
 
     /// A short read of SQLite.

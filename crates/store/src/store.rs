@@ -170,6 +170,20 @@ impl Store {
         Ok(events)
     }
 
+    /// The events of one subject after its revision `after` (0: from the first), oldest first, at most `limit`, without their bodies.
+    /// What it costs depends on how many there are, not on how long the log is.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] when facts don't parse; [`Error::Busy`] as for [`read`](Self::read).
+    pub fn events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<Event>, Error> {
+        let core = &self.inner.core;
+        let records = match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.events_of(core, subject, after, limit)?,
+            Backend::Memory(memory) => self.inner.alive(memory)?.events_of(subject, after, limit),
+        };
+        records.into_iter().map(|record| record.into_event(&core.schema, None)).collect()
+    }
+
     /// One event with its body; nothing when there is no such event.
     ///
     /// # Errors

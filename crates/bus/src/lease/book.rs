@@ -6,7 +6,7 @@ use switchboard_pipeline::lease::{Book, Claim};
 use switchboard_protocol::event::{Event, Lsn, NewEvent};
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::lease::{Ending, LeaseEvent, LeaseId, Resource, SUBJECT};
-use switchboard_store::{Batch, Committed, Durability, Filter, Guard, Query, Row, Store};
+use switchboard_store::{Batch, Committed, Durability, Guard, Query, Row, Store};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::clock::{LeaseClock, Uptime};
@@ -41,8 +41,7 @@ pub struct LeaseBook {
 #[derive(Debug)]
 pub(super) struct Folded {
     pub(super) book: Book,
-    lsn: Lsn,
-    /// Revision of [`SUBJECT`].
+    /// Revision of [`SUBJECT`] up to which its events are folded.
     pub(super) rev: u64,
     /// The last departure of an agent that was taken in.
     left: Lsn,
@@ -57,7 +56,7 @@ impl LeaseBook {
     /// # Errors
     /// When the store can't be read or written.
     pub async fn open(store: Store, uptime: Uptime) -> Result<Self, Error> {
-        let folded = Folded { book: stored(&store)?, lsn: store.head().lsn, rev: store.rev(SUBJECT)?, left: 0 };
+        let folded = Folded { book: stored(&store)?, rev: store.rev(SUBJECT)?, left: 0 };
         let clock = LeaseClock::resume(uptime, stood_at(&store)?);
         let this = Self { store, clock, ahead: AtomicI64::new(0), folded: Mutex::new(folded) };
         this.ahead.store(this.ahead(), Ordering::Relaxed);
@@ -134,15 +133,12 @@ impl LeaseBook {
     }
 
     fn read_on(&self, folded: &mut Folded) -> Result<(), Error> {
-        let filter = Filter::all().subject(SUBJECT);
         loop {
-            let head = self.store.head().lsn;
-            let events = self.store.events(folded.lsn, &filter, PAGE)?;
+            let events = self.store.events_of(SUBJECT, folded.rev, PAGE)?;
             for event in &events {
                 folded.take_in(event)?;
             }
             if events.len() < PAGE {
-                folded.lsn = folded.lsn.max(head);
                 return Ok(());
             }
         }
@@ -165,7 +161,6 @@ impl LeaseBook {
             for (lsn, event) in (committed.first..).zip(events) {
                 folded.book.fold(lsn, event).map_err(bad)?;
                 folded.rev += 1;
-                folded.lsn = lsn;
             }
         }
         Ok(committed)
@@ -201,13 +196,10 @@ pub(super) fn ended(claim: &Claim, ending: Ending, at: u64) -> LeaseEvent {
 
 impl Folded {
     fn take_in(&mut self, event: &Event) -> Result<(), Error> {
-        if event.subject == SUBJECT {
-            if let Some(fact) = event.fact::<LeaseEvent>() {
-                self.book.fold(event.lsn, &fact).map_err(bad)?;
-            }
-            self.rev = event.rev;
+        if let Some(fact) = event.fact::<LeaseEvent>() {
+            self.book.fold(event.lsn, &fact).map_err(bad)?;
         }
-        self.lsn = event.lsn;
+        self.rev = event.rev;
         Ok(())
     }
 }

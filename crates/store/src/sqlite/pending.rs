@@ -254,6 +254,19 @@ impl Pending {
         Some((events.map(|draft| (draft.entry().to_record(), body(draft))).collect(), self.settled))
     }
 
+    /// The events of a subject that SQLite may lack, after one of its revisions, with the last event that SQLite has.
+    pub(super) fn events_of(&self, subject: &str, after: u64) -> (Vec<Record>, Lsn) {
+        if self.find(|layer| layer.rev(subject)).is_none() {
+            return (Vec::new(), self.settled);
+        }
+        let older = self.older.iter().flat_map(|older| &older.decided);
+        let drafts = older.chain(&self.queue).flat_map(|one| &one.batch.drafts);
+        let wanted = |draft: &&Draft| {
+            draft.event.rev > after && draft.event.lsn > self.settled && draft.event.subject == subject
+        };
+        (drafts.filter(wanted).map(|draft| draft.entry().to_record()).collect(), self.settled)
+    }
+
     /// Gives what is to be written to SQLite; it stays visible meanwhile. Nothing when there is nothing.
     pub(super) fn begin(&mut self) -> Option<Arc<Older>> {
         if self.queue.is_empty() || self.older.is_some() {

@@ -345,6 +345,11 @@ pub(super) fn scan(bodies: bool) -> String {
     }
 }
 
+/// Selects at most `?3` events of the subject `?1` after its revision `?2`, through the index on subject and revision.
+pub(super) fn events_of() -> String {
+    format!("SELECT {RECORD} FROM events e WHERE e.subject = ?1 AND e.rev > ?2 ORDER BY e.rev LIMIT ?3")
+}
+
 /// The head of a log that is read from disk.
 pub(super) const HEAD: &str = "SELECT lsn, hash, ts FROM events ORDER BY lsn DESC LIMIT 1";
 

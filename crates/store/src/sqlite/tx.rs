@@ -8,7 +8,7 @@ use switchboard_protocol::time::Millis;
 
 use super::sql::{self, Act, db, digest, int, number};
 use crate::log::Visit;
-use crate::record::{Body, Entry};
+use crate::record::{Body, Entry, Record};
 use crate::schema::Schema;
 use crate::write::{Remembered, Tx};
 use crate::{Cell, Change, Error, Query, Row, Table};
@@ -105,6 +105,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// The events of a subject after one of its revisions, oldest first.
+    pub(super) fn events_of(&self, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
+        let mut statement = self.connection.prepare_cached(&sql::events_of()).map_err(db)?;
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![subject, int(after), most], sql::record).map_err(db)?;
+        rows.collect::<Result<_, _>>().map_err(db)
+    }
+
     fn run(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<(), Error> {
         self.connection.prepare_cached(sql).map_err(db)?.execute(parameters).map_err(db)?;
         Ok(())
@@ -199,4 +207,25 @@ fn call_sum(call: &Remembered) -> i64 {
     let numbers = [first.to_le_bytes(), last.to_le_bytes(), ts.0.to_le_bytes()].concat();
     let texts = [caller, key, verb, reply].map(String::as_bytes);
     sql::sum(&[texts[0], texts[1], texts[2], texts[3], &args.0, &numbers])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::file;
+
+    #[test]
+    fn the_events_of_a_subject_are_found_through_its_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        file::make(&path).unwrap();
+        let opened = file::open_writer(&path, 256).unwrap();
+        let explain = format!("EXPLAIN QUERY PLAN {}", sql::events_of());
+
+        let mut statement = opened.connection.prepare(&explain).unwrap();
+        let steps = statement.query_map(params!["run/a", 0, 10], |row| row.get::<_, String>(3)).unwrap();
+        let steps: Vec<_> = steps.collect::<Result<_, _>>().unwrap();
+
+        assert_eq!(steps, ["SEARCH e USING INDEX events_by_subject (subject=? AND rev>?)"]);
+    }
 }

@@ -157,6 +157,13 @@ fn look(disk: &Fixture, memory: &Fixture) {
         }
         let subject = format!("owner/{owner}");
         assert_eq!(disk.store.rev(&subject).unwrap(), memory.store.rev(&subject).unwrap());
+        for (after, limit) in [(0, usize::MAX), (1, 2)] {
+            let of = |it: &Fixture| -> Vec<_> {
+                let events = it.store.events_of(&subject, after, limit).unwrap();
+                events.into_iter().map(|event| (event.lsn, event.rev, event.facts)).collect()
+            };
+            assert_eq!(of(disk), of(memory), "{subject} after {after}");
+        }
     }
     assert_eq!(disk.store.cursor("search").unwrap(), memory.store.cursor("search").unwrap());
     assert_eq!(

@@ -1,5 +1,5 @@
 use switchboard_protocol::id::Digest;
-use switchboard_store::{Batch, Error, Filter, Head, Scope};
+use switchboard_store::{Batch, Checkpoint, Error, Filter, Head, Scope};
 
 use crate::board::{Fixture, add_owner, on_every_backend, post, take};
 
@@ -22,6 +22,34 @@ fn tails_from_a_cursor_with_filters_and_without_bodies(it: &Fixture) {
     assert_eq!(lsns(0, &Filter::all().subject("owner/b"), 10), [3]);
     assert_eq!(lsns(0, &Filter::kinds(["note_posted"]).subject("owner/a"), 10), [2]);
     assert!(it.store.events(0, &Filter::all(), 10).unwrap().iter().all(|event| event.body.is_none()));
+}
+
+fn events_of_a_subject_are_exactly_its_own_in_order(it: &Fixture) {
+    filled(it);
+    it.commit(Batch::written().event(post("ann", 3).with_body("third")).event(post("anna", 4))).unwrap();
+    let revs = |subject: &str, after, limit| -> Vec<(u64, u64)> {
+        let events = it.store.events_of(subject, after, limit).unwrap();
+        assert!(events.iter().all(|event| event.subject == subject && event.body.is_none()));
+        events.iter().map(|event| (event.lsn, event.rev)).collect()
+    };
+
+    assert_eq!(revs("owner/ann", 0, 10), [(1, 1), (2, 2), (4, 3), (5, 4)]);
+    assert_eq!(revs("owner/ann", 2, 1), [(4, 3)]);
+    assert_eq!(revs("owner/ann", 4, 10), []);
+    assert_eq!(revs("owner/ann", 0, 0), []);
+    assert_eq!(revs("owner/an", 0, 10), []);
+    assert_eq!(revs("owner/anna", 0, usize::MAX), [(6, 1)]);
+}
+
+fn events_of_a_subject_go_on_where_the_disk_has_the_first_of_them(it: &Fixture) {
+    filled(it);
+    it.store.checkpoint(Checkpoint::Passive).unwrap();
+    it.commit(Batch::written().event(post("ann", 3))).unwrap();
+
+    let events = it.store.events_of("owner/ann", 1, 10).unwrap();
+
+    assert_eq!(events.iter().map(|event| event.rev).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(events[2].facts["weight"], 3);
 }
 
 fn a_cursor_ahead_of_the_log_is_an_error(it: &Fixture) {
@@ -151,6 +179,8 @@ fn a_cut_export_is_found(it: &Fixture) {
 
 on_every_backend!(
     tails_from_a_cursor_with_filters_and_without_bodies,
+    events_of_a_subject_are_exactly_its_own_in_order,
+    events_of_a_subject_go_on_where_the_disk_has_the_first_of_them,
     a_cursor_ahead_of_the_log_is_an_error,
     single_events_come_with_their_body,
     every_event_continues_the_one_before,
