@@ -1,5 +1,5 @@
-//! Names the version of the rules: a hash of this crate's sources and of the locked grammars. Results that another version
-//! kept are then never taken for ours.
+//! Names the version of the rules: a hash of the sources of this crate and of those whose rules it runs, and of the locked
+//! grammars. Results that another version kept are then never taken for ours.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,16 @@ fn main() -> io::Result<()> {
     // Cargo runs this in the package's folder.
     let here = PathBuf::from(".");
     let mut files = vec![here.join("../../Cargo.lock"), here.join("../grammars/src/lib.rs")];
-    collect(&here.join("src"), &mut files)?;
+    for sources in ["src", "../secrets/src", "../syntax/src"] {
+        collect(&here.join(sources), &mut files)?;
+        println!("cargo:rerun-if-changed={sources}");
+    }
     files.sort();
     let mut hash = DefaultHasher::new();
     for file in files.iter().filter(|file| file.is_file()) {
         println!("cargo:rerun-if-changed={}", file.display());
         fs::read(file)?.hash(&mut hash);
     }
-    println!("cargo:rerun-if-changed=src");
     println!("cargo:rustc-env=CHECK_RULES={:016x}", hash.finish());
     Ok(())
 }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use switchboard_protocol::finding::Finding;
 
 use crate::Error;
-use crate::engine::Look;
-use crate::source::Source;
+use crate::file_check::Look;
+use switchboard_syntax::Source;
 
 /// The largest baseline that is read.
 const BASELINE_BYTES: u64 = 20_000_000;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sha2::{Digest, Sha256};
 use switchboard_protocol::finding::{CheckName, Finding};
 
-use crate::source::{Base, Source};
+use switchboard_syntax::{Base, Source};
 
 mod pack;
 

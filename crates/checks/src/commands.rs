@@ -95,7 +95,7 @@ pub(crate) fn run(root: &Path, command: &CheckCommand, limits: &Limits) -> Comma
     let cwd = command.cwd.clone().unwrap_or_else(|| ".".into());
     let mut done = CommandRun {
         kind: command.kind,
-        argv: command.argv.iter().map(|word| crate::secrets::redact(word)).collect(),
+        argv: command.argv.iter().map(|word| switchboard_secrets::redact(word)).collect(),
         cwd: cwd.clone(),
         exit_code: None,
         ending: String::new(),
@@ -218,7 +218,7 @@ fn shown(capture: &Capture) -> String {
             format!("{head}{mark}{tail}")
         }
     };
-    crate::secrets::redact(&text)
+    switchboard_secrets::redact(&text)
 }
 
 /// Finds the folder to run in; it must lie in the root.

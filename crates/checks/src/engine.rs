@@ -6,34 +6,23 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict, Finding};
+use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict};
 
 use crate::accepted::{Baseline, allow_by_comment};
 use crate::cache::FileKey;
 use crate::commands;
+use crate::file_check::{FileCheck, Look};
 use crate::moved::Moved;
 use crate::placeholder::PlaceholderScan;
+use crate::reader::{Loaded, Reader, shown};
 use crate::report::Report;
-use crate::secrets::Secretscan;
+use crate::secretscan::Secretscan;
 use crate::selection::{self, Entry, Selection};
-use crate::source::{self, Base, Loaded, Reader, Source};
-use crate::syntax::{Parsers, SyntaxCheck};
+use crate::syntax_check::SyntaxCheck;
 use crate::todo::TodoExtract;
 use crate::{Cache, Error, Limits};
-
-/// A check that looks at one file at a time.
-pub(crate) trait FileCheck: Sync {
-    fn name(&self) -> CheckName;
-
-    /// Looks at a file. Findings say themselves whether they are new and block.
-    fn look(&self, source: &Source, parsers: &mut Parsers) -> Look;
-}
-
-/// What a check says about a file.
-pub(crate) enum Look {
-    Looked(Vec<Finding>),
-    Skipped(String),
-}
+use switchboard_syntax::Parsers;
+use switchboard_syntax::{Base, Source};
 
 /// What all checks say about a file.
 struct Seen {
@@ -287,7 +276,7 @@ impl Pass<'_> {
     }
 
     fn look(&self, entry: &Entry, parsers: &mut Parsers) -> Result<Seen, Error> {
-        let path = source::shown(&entry.path);
+        let path = shown(&entry.path);
         let skipped = |path, why: String| {
             let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
             Ok(Seen { path, looks })

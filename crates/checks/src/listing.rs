@@ -8,7 +8,7 @@ use switchboard_protocol::verb::check::BuildMode;
 
 use crate::project::build::steps;
 use crate::project::{Project, Search};
-use crate::secrets::secret_rules;
+use switchboard_secrets::rules as secret_rules;
 
 /// A check, for people who choose one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

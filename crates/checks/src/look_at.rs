@@ -4,12 +4,13 @@ use switchboard_protocol::finding::Finding;
 
 use crate::Limits;
 use crate::accepted::allow_by_comment;
-use crate::engine::{FileCheck, Look};
+use crate::file_check::{FileCheck, Look};
 use crate::placeholder::PlaceholderScan;
-use crate::secrets::Secretscan;
-use crate::source::{Base, Source};
-use crate::syntax::{Parsers, SyntaxCheck};
+use crate::secretscan::Secretscan;
+use crate::syntax_check::SyntaxCheck;
 use crate::todo::TodoExtract;
+use switchboard_syntax::Parsers;
+use switchboard_syntax::{Base, Source};
 
 /// Looks at a text with every check that needs no command; `before` is what it was before the change.
 ///

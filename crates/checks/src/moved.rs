@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::git::Blob;
-use crate::source::Reader;
+use crate::reader::Reader;
 
 /// The most vanished files that are read; beyond it, moved files count as new.
 const MOST: usize = 200;

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
-use crate::engine::{FileCheck, Look};
+use crate::file_check::{FileCheck, Look};
 use crate::fingerprint::{Occurrences, fingerprint};
-use crate::notes;
-use crate::secrets::redact;
-use crate::source::Source;
-use crate::syntax::Parsers;
+use switchboard_secrets::redact;
+use switchboard_syntax::Parsers;
+use switchboard_syntax::Source;
+use switchboard_syntax::{notes, tree};
 
 mod code;
 mod plain;
@@ -80,7 +80,7 @@ impl FileCheck for PlaceholderScan {
                     return Look::Skipped("parsing it took too long".into());
                 };
                 found.extend(code::placeholders(&tree, &source.text, language, &source.path));
-                notes::comments(&tree)
+                tree::comments(&tree)
             }
             (None, Some(marker)) => plain::comments(&source.text, marker),
             (None, None) if source.path.ends_with(".swarm/plan.md") => Vec::new(),

@@ -2,12 +2,12 @@
 
 use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
-use crate::engine::{FileCheck, Look};
+use crate::file_check::{FileCheck, Look};
 use crate::fingerprint::{Occurrences, fingerprint};
-use crate::notes::{Note, notes};
-use crate::secrets::redact;
-use crate::source::Source;
-use crate::syntax::Parsers;
+use switchboard_secrets::redact;
+use switchboard_syntax::Parsers;
+use switchboard_syntax::Source;
+use switchboard_syntax::notes::{Note, notes};
 
 /// The check.
 pub(crate) struct TodoExtract;

@@ -6,7 +6,7 @@ use tree_sitter::{Node, Tree};
 use super::Placeholder;
 use super::words::says_unfinished;
 use super::{stub, text as strings, typed};
-use crate::notes::each_node_below;
+use switchboard_syntax::tree::each_node_below;
 
 /// Lists the placeholder statements of a file.
 pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &str) -> Vec<Placeholder> {

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::secrets::redact;
-use crate::source::Reader;
+use crate::reader::Reader;
+use switchboard_secrets::redact;
 
 /// The longest excerpt, in characters.
 const CHARS: usize = 100;

@@ -1,0 +1,82 @@
+//! Passwords that are told by their place among the arguments of a call.
+
+use std::ops::Range;
+
+use crate::assignment::Assigned;
+use crate::detector::Found;
+use crate::name::Promise;
+use crate::scan::Place;
+use crate::value::is_credential;
+
+/// How far the arguments are read.
+const WINDOW: usize = 400;
+
+/// Calls, in small letters, and which of their arguments is the password.
+const CALLS: &[(&str, usize, Promise)] = &[
+    ("auth=(", 1, Promise::Password),
+    ("auth = (", 1, Promise::Password),
+    ("basicauth(", 1, Promise::Password),
+    ("setbasicauth(", 1, Promise::Password),
+    ("passwordcredentials(", 1, Promise::Password),
+    ("networkcredential(", 1, Promise::Password),
+    ("passwordauthentication(", 1, Promise::Password),
+    (".login(", 1, Promise::Password),
+    ("getconnection(", 2, Promise::Password),
+    ("mysqli_connect(", 2, Promise::Password),
+    ("mysql_connect(", 2, Promise::Password),
+    ("new mysqli(", 2, Promise::Password),
+    ("new pdo(", 2, Promise::Password),
+    ("awscredentials(", 1, Promise::Key),
+    ("jwt.sign(", 1, Promise::Key),
+    ("jwt.verify(", 1, Promise::Key),
+    ("createhmac(", 1, Promise::Key),
+];
+
+/// The keywords of [`argument`].
+pub(crate) const KEYWORDS: &[&str] = &{
+    let mut words = [""; CALLS.len()];
+    let mut at = 0;
+    while at < CALLS.len() {
+        words[at] = CALLS[at].0;
+        at += 1;
+    }
+    words
+};
+
+/// Reads the argument that is the password; the keyword is the call's name with its bracket.
+pub(crate) fn argument(place: &Place<'_>) -> Option<Found> {
+    let call = &place.text[place.at..place.keyword_end];
+    let (_, wanted, promise) = CALLS.iter().find(|(name, _, _)| call.eq_ignore_ascii_case(name.as_bytes()))?;
+    let range = literal(place, *wanted)?;
+    let assigned =
+        Assigned { name: b"password", value: &place.text[range.clone()], kind: place.kind, is_compared: false };
+    is_credential(*promise, &assigned).then_some(Found { range })
+}
+
+/// Finds an argument by its number, where it is a literal in quotes.
+fn literal(place: &Place<'_>, wanted: usize) -> Option<Range<usize>> {
+    let end = place.text.len().min(place.keyword_end + WINDOW);
+    let (mut at, mut number, mut depth) = (place.keyword_end, 0, 0_usize);
+    while at < end {
+        match place.text[at] {
+            quote @ (b'"' | b'\'' | b'`') => {
+                let length = place.text[at + 1..end].iter().position(|byte| *byte == quote || *byte == b'\n')?;
+                let range = at + 1..at + 1 + length;
+                if place.text[range.end] == b'\n' {
+                    return None;
+                }
+                if depth == 0 && number == wanted {
+                    return (length > 0).then_some(range);
+                }
+                at = range.end;
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
+            b',' if depth == 0 => number += 1,
+            b';' => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}

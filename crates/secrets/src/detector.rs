@@ -1,0 +1,149 @@
+//! What a detector is: data, in the tables of `table/`.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use regex::bytes::{Regex, RegexBuilder};
+use switchboard_protocol::finding::Severity;
+
+use crate::scan::Place;
+
+/// How many bytes from its keyword on a pattern may look at.
+const WINDOW: usize = 700;
+/// Between a vendor's name and the value: the rest of the name, quotes, an operator, quotes.
+const ASSIGNED: &str = r#"^(?i:[A-Za-z0-9_.\-]{2,60}["'`\])]{0,3}[ \t]{0,8}(?:=>|:=|\?=|={1,3}|:|,|>|\()[ \t]{0,8}(?:[brfu@$]{0,2}["'`]{1,3})?)("#;
+
+/// One kind of secret.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Detector {
+    /// The rule id, e.g. `github-pat`.
+    pub(crate) rule: &'static str,
+    /// What it is, e.g. `GitHub personal access token`.
+    pub(crate) title: &'static str,
+    /// Lower-case words, one of which stands at the beginning of every match.
+    pub(crate) keywords: &'static [&'static str],
+    pub(crate) find: Find,
+    pub(crate) severity: Severity,
+    /// Bits a character that the secret must have at least.
+    pub(crate) min_entropy: f64,
+    /// The vendor's own checksum over the whole token.
+    pub(crate) checksum: Option<fn(&[u8]) -> bool>,
+    pub(crate) cwe: u32,
+}
+
+/// How a detector finds its secret.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Find {
+    /// The pattern begins with the keyword. Group 1 is the secret, or the whole match.
+    Token(&'static str),
+    /// The keyword is a vendor's name; a value of this pattern is assigned to it.
+    Assigned(&'static str),
+    /// A reader of its own; takes the text and where the keyword stands.
+    Reader(fn(&Place<'_>) -> Option<Found>),
+}
+
+/// What a reader found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) range: Range<usize>,
+}
+
+// === impl Detector ===
+
+impl Detector {
+    const fn new(rule: &'static str, title: &'static str, keywords: &'static [&'static str], find: Find) -> Self {
+        Self { rule, title, keywords, find, severity: Severity::High, min_entropy: 0.0, checksum: None, cwe: 798 }
+    }
+
+    /// A token that is told by its own form.
+    pub(crate) const fn token(
+        rule: &'static str,
+        title: &'static str,
+        keywords: &'static [&'static str],
+        pattern: &'static str,
+    ) -> Self {
+        Self { min_entropy: 2.8, ..Self::new(rule, title, keywords, Find::Token(pattern)) }
+    }
+
+    /// A value that is told by the vendor's name before it.
+    pub(crate) const fn assigned(
+        rule: &'static str,
+        title: &'static str,
+        keywords: &'static [&'static str],
+        pattern: &'static str,
+    ) -> Self {
+        Self { min_entropy: 2.8, ..Self::new(rule, title, keywords, Find::Assigned(pattern)) }
+    }
+
+    /// A secret that needs a reader of its own.
+    pub(crate) const fn reader(
+        rule: &'static str,
+        title: &'static str,
+        keywords: &'static [&'static str],
+        reader: fn(&Place<'_>) -> Option<Found>,
+    ) -> Self {
+        Self::new(rule, title, keywords, Find::Reader(reader))
+    }
+
+    pub(crate) const fn severity(self, severity: Severity) -> Self {
+        Self { severity, ..self }
+    }
+
+    pub(crate) const fn critical(self) -> Self {
+        self.severity(Severity::Critical)
+    }
+
+    pub(crate) const fn medium(self) -> Self {
+        self.severity(Severity::Medium)
+    }
+
+    pub(crate) const fn entropy(self, min_entropy: f64) -> Self {
+        Self { min_entropy, ..self }
+    }
+
+    pub(crate) const fn checksum(self, checksum: fn(&[u8]) -> bool) -> Self {
+        Self { checksum: Some(checksum), ..self }
+    }
+
+    /// Gives the part of a token that its vendor publishes: the keyword it begins with.
+    pub(crate) fn public_prefix(&self, secret: &[u8]) -> Option<&'static str> {
+        let is_prefix =
+            |word: &&&str| secret.len() > word.len() + 8 && secret[..word.len()].eq_ignore_ascii_case(word.as_bytes());
+        match self.find {
+            Find::Token(_) => self.keywords.iter().find(is_prefix).copied(),
+            Find::Assigned(_) | Find::Reader(_) => None,
+        }
+    }
+
+    /// Finds the secret behind a keyword; `regex` is where this detector's pattern is kept once it is built.
+    pub(crate) fn find(&self, place: &Place<'_>, regex: &OnceLock<Option<Regex>>) -> Option<Found> {
+        let pattern = match self.find {
+            Find::Reader(read) => return read(place),
+            Find::Token(_) if !place.begins_word() => return None,
+            Find::Token(pattern) => ("^(?:", pattern, ")"),
+            Find::Assigned(pattern) => (ASSIGNED, pattern, ")"),
+        };
+        let regex = regex.get_or_init(|| build(&[pattern.0, pattern.1, pattern.2])).as_ref()?;
+        let window = &place.text[place.at..place.text.len().min(place.at + WINDOW)];
+        let groups = regex.captures(window)?;
+        let group = groups.get(1).or_else(|| groups.get(0))?;
+        let range = place.at + group.start()..place.at + group.end();
+        ends_word(place.text, &range).then_some(Found { range })
+    }
+}
+
+/// Builds a pattern over bytes. A pattern of ours that does not build is caught by the test of the tables.
+pub(crate) fn build(parts: &[&str]) -> Option<Regex> {
+    RegexBuilder::new(&parts.concat()).unicode(false).size_limit(20_000_000).build().ok()
+}
+
+/// Tells whether a secret is whole: what follows is not more of it.
+fn ends_word(text: &[u8], range: &Range<usize>) -> bool {
+    let last = text.get(range.end.wrapping_sub(1)).copied().unwrap_or(b' ');
+    let next = text.get(range.end).copied().unwrap_or(b' ');
+    !(is_word(last) || matches!(last, b'-' | b'+' | b'/')) || !is_word(next)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}

@@ -1,0 +1,228 @@
+//! What kind of file a text is, as far as credentials are concerned.
+
+use crate::detector::Find;
+
+/// Decides which detectors look, whether a value needs quotes, and how much must speak for a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileKind {
+    pub(crate) form: Form,
+    /// Tests and samples, of any form: made-up credentials are usual there.
+    pub(crate) is_test: bool,
+}
+
+/// How values are written in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A value is a literal in quotes.
+    Code,
+    /// A value may stand without quotes.
+    Config,
+    /// `NAME=value` without quotes, variables with `$`.
+    Shell,
+    /// Prose with examples in it.
+    Docs,
+    /// Full of checksums: only what is told by its own form counts.
+    Lock,
+    /// Texts for people in their languages.
+    Translation,
+    /// Output of a program.
+    Log,
+}
+
+/// Folders and words in names that mean tests and samples.
+const TEST_FOLDERS: &[&str] = &[
+    "test",
+    "tests",
+    "testing",
+    "testdata",
+    "test_data",
+    "spec",
+    "specs",
+    "__tests__",
+    "__mocks__",
+    "mock",
+    "mocks",
+    "fixtures",
+    "fixture",
+    "example",
+    "examples",
+    "sample",
+    "samples",
+    "demo",
+    "demos",
+    "e2e",
+    "testsuite",
+    "benches",
+    "benchmark",
+    "stubs",
+];
+const LOCKS: &[&str] = &[
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "cargo.lock",
+    "poetry.lock",
+    "uv.lock",
+    "pipfile.lock",
+    "go.sum",
+    "composer.lock",
+    "gemfile.lock",
+    "packages.lock.json",
+    "mix.lock",
+    "pubspec.lock",
+    "flake.lock",
+    "podfile.lock",
+    "bun.lock",
+    "deno.lock",
+    "gradle.lockfile",
+    "checksums.txt",
+    ".cargo-checksum.json",
+];
+const CONFIG_ENDINGS: &[&str] = &[
+    "yaml",
+    "yml",
+    "properties",
+    "ini",
+    "cfg",
+    "conf",
+    "config",
+    "toml",
+    "tfvars",
+    "cnf",
+    "netrc",
+    "pgpass",
+    "npmrc",
+    "pypirc",
+    "cred",
+    "credentials",
+    "prefs",
+    "settings",
+    "tf",
+    "hcl",
+    "htaccess",
+    "service",
+    "plist",
+    "json",
+    "json5",
+    "jsonc",
+    "xml",
+    "txt",
+    "csv",
+    "env",
+    "envrc",
+    "secrets",
+    "text",
+    "sql",
+    "ovpn",
+    "reg",
+    "inf",
+];
+const SHELL_ENDINGS: &[&str] =
+    &["sh", "bash", "zsh", "ksh", "fish", "bat", "cmd", "ps1", "psm1", "dockerfile", "mk", "command"];
+const DOC_ENDINGS: &[&str] = &["md", "markdown", "rst", "adoc", "html", "htm", "tex", "org", "pod", "ipynb"];
+
+// === impl FileKind ===
+
+impl FileKind {
+    /// The output of a program.
+    pub(crate) const LOG: Self = Self { form: Form::Log, is_test: false };
+
+    /// Tells the kind from the path.
+    pub(crate) fn of(path: &str) -> Self {
+        let path = path.to_ascii_lowercase();
+        let file = path.rsplit('/').next().unwrap_or(&path);
+        Self { form: Form::of(&path, file), is_test: is_test(&path, file) }
+    }
+
+    /// Tells whether a detector of this form looks into this kind of file.
+    pub(crate) const fn takes(self, find: &Find) -> bool {
+        match (self.form, find) {
+            (Form::Lock, Find::Token(_)) => true,
+            (Form::Lock, Find::Assigned(_) | Find::Reader(_)) => false,
+            (_, Find::Token(_) | Find::Assigned(_) | Find::Reader(_)) => true,
+        }
+    }
+
+    /// Tells whether a value may stand without quotes.
+    pub(crate) const fn has_bare_values(self) -> bool {
+        matches!(self.form, Form::Config | Form::Shell | Form::Log)
+    }
+
+    /// Tells whether made-up credentials are usual here.
+    pub(crate) const fn is_for_show(self) -> bool {
+        self.is_test || matches!(self.form, Form::Docs | Form::Translation)
+    }
+}
+
+// === impl Form ===
+
+impl Form {
+    fn of(path: &str, file: &str) -> Self {
+        let stem = file.trim_start_matches('.');
+        let ending = stem.rsplit_once('.').map_or(stem, |(_, ending)| ending);
+        let is_built =
+            file.ends_with(".min.js") || file.ends_with(".min.css") || ["map", "sum", "svg"].contains(&ending);
+        let is_recipe =
+            ["makefile", "dockerfile", "containerfile", "procfile"].iter().any(|name| stem.starts_with(name));
+        match ending {
+            _ if LOCKS.contains(&file) || is_built => Self::Lock,
+            _ if is_translation(path, ending) => Self::Translation,
+            _ if DOC_ENDINGS.contains(&ending) => Self::Docs,
+            _ if SHELL_ENDINGS.contains(&ending) || is_recipe => Self::Shell,
+            _ if CONFIG_ENDINGS.contains(&ending) || stem.starts_with("env.") => Self::Config,
+            "log" | "out" => Self::Log,
+            _ => Self::Code,
+        }
+    }
+}
+
+fn is_test(path: &str, file: &str) -> bool {
+    let mut folders = path.rsplit('/').skip(1);
+    folders.any(|folder| TEST_FOLDERS.contains(&folder))
+        || file.starts_with("test_")
+        || ["test", "tests", "spec"].contains(&file.split('.').next().unwrap_or(file))
+        || [
+            ".test.",
+            ".spec.",
+            "_test.",
+            "_spec.",
+            "-test.",
+            ".example",
+            ".sample",
+            ".dist",
+            ".template",
+            "test.java",
+            "tests.cs",
+            "test.php",
+            "test.kt",
+            "tests.swift",
+        ]
+        .iter()
+        .any(|mark| file.contains(mark))
+}
+
+fn is_translation(path: &str, ending: &str) -> bool {
+    ["po", "pot", "strings", "xlf", "xliff", "arb", "resx"].contains(&ending)
+        || path.split('/').any(|folder| {
+            ["locale", "locales", "i18n", "l10n", "lang", "langs", "translations", "nls"].contains(&folder)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_comes_from_folders_before_endings() {
+        let kind = |path| (FileKind::of(path).form, FileKind::of(path).is_test);
+
+        assert_eq!(kind("src/app.py"), (Form::Code, false));
+        assert_eq!(kind("tests/conf.yaml"), (Form::Config, true));
+        assert_eq!(kind("deploy/.env"), (Form::Config, false));
+        assert_eq!(kind(".env.production"), (Form::Config, false));
+        assert_eq!(kind("Dockerfile"), (Form::Shell, false));
+        assert_eq!(kind("web/yarn.lock"), (Form::Lock, false));
+        assert_eq!(kind("src/locales/de.json"), (Form::Translation, false));
+    }
+}

@@ -1,0 +1,130 @@
+//! Credentials in HTTP headers and on command lines.
+
+use crate::assignment::Assigned;
+use crate::detector::Found;
+use crate::name::Promise;
+use crate::scan::Place;
+use crate::value::{is_credential, is_made_up, is_reference};
+use crate::words::{classes, entropy, wordiness};
+
+/// Reads the token of `Bearer TOKEN`; the keyword is `bearer `.
+pub(crate) fn bearer(place: &Place<'_>) -> Option<Found> {
+    let range = token_at(place, |byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=')
+    })?;
+    let token = &place.text[range.clone()];
+    let is_random =
+        token.len() >= 20 && entropy(token) >= 3.5 && wordiness(token) < 0.6 && token.iter().any(u8::is_ascii_digit);
+    (is_random && !is_made_up(token) && !is_reference(token)).then_some(Found { range })
+}
+
+/// Reads the user and password of `Basic BASE64`; the keyword is `basic `.
+pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
+    if place.begins_word() { user_and_password(place, place.keyword_end) } else { None }
+}
+
+/// Reads base64 of a user and a password, at a place behind the keyword.
+pub(super) fn user_and_password(place: &Place<'_>, start: usize) -> Option<Found> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let length = place.text[start..].iter().take(2_000).take_while(|byte| is_part(**byte)).count();
+    let range = start..start + length;
+    let token = &place.text[range.clone()];
+    let decoded = decode(token).filter(|_| length >= 8)?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    let (user, password) = (&decoded[..colon], &decoded[colon + 1..]);
+    let is_text = decoded.iter().all(u8::is_ascii_graphic) && !user.is_empty() && password.len() >= 4;
+    let is_shown = is_made_up(password)
+        || is_reference(password)
+        || user == password
+        || (wordiness(password) > 0.6 && classes(password) < 2);
+    let is_sesame = decoded.to_ascii_lowercase().windows(10).any(|part| part == b"opensesame" || part == b"open sesam");
+    // The client that the specifications of OAuth have as their example.
+    let is_specified = user == b"s6BhdRkqt3";
+    let is_example = is_sesame || is_specified || (place.kind.is_for_show() && classes(password) < 3);
+    (is_text && !is_shown && !is_example).then_some(Found { range })
+}
+
+/// Reads the token of `Authorization: token …` or of a scheme of somebody's own; the keyword is `authorization`.
+pub(crate) fn authorization(place: &Place<'_>) -> Option<Found> {
+    let end = place.text.len().min(place.keyword_end + 400);
+    let rest = &place.text[place.keyword_end..end];
+    let marks = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b':' | b'=' | b',' | b' ' | b']' | b'\\');
+    let mut start = rest.iter().take(12).take_while(|byte| marks(byte)).count();
+    if !rest[..start].iter().any(|byte| matches!(byte, b':' | b'=' | b',')) {
+        return None;
+    }
+    let scheme = rest[start..].iter().take(20).take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
+    if ["bearer", "basic"].iter().any(|own| rest[start..start + scheme].eq_ignore_ascii_case(own.as_bytes())) {
+        return None;
+    }
+    if matches!(rest.get(start + scheme), Some(b' ' | b'=')) {
+        start += scheme + 1;
+    }
+    let is_part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=');
+    let length = rest[start..].iter().take_while(|byte| is_part(byte)).count();
+    let range = place.keyword_end + start..place.keyword_end + start + length;
+    let value = &place.text[range.clone()];
+    let assigned = Assigned { name: b"authorization", value, kind: place.kind, is_compared: false };
+    (length >= 20 && is_credential(Promise::Key, &assigned)).then_some(Found { range })
+}
+
+/// Programs and their flags for a password.
+const FLAGS: &[(&str, &[&str])] = &[
+    ("mysql ", &[" -p"]),
+    ("mysqldump ", &[" -p"]),
+    ("mysqladmin ", &[" -p"]),
+    ("sshpass ", &["sshpass -p "]),
+    ("docker login ", &[" -p "]),
+    ("identified by ", &["by '", "by \"", "by password '"]),
+];
+
+/// Reads the password behind a flag that only the program gives its meaning; the keyword is the program.
+pub(crate) fn flag(place: &Place<'_>) -> Option<Found> {
+    let program = &place.text[place.at..place.keyword_end];
+    let (_, flags) = FLAGS.iter().find(|(name, _)| program.eq_ignore_ascii_case(name.as_bytes()))?;
+    let line = &place.text[place.at..place.text.len().min(place.at + 300)];
+    let line = line.split(|byte| matches!(byte, b'\n' | b'|')).next().unwrap_or_default();
+    let small = line.to_ascii_lowercase();
+    let flag = |flag: &&str| Some(small.windows(flag.len()).position(|part| part == flag.as_bytes())? + flag.len());
+    let start = flags.iter().find_map(flag)?;
+    let quotes = line[start..].iter().take_while(|byte| matches!(byte, b'"' | b'\'')).count();
+    let start = start + quotes;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b';' | b'`');
+    let end = start + line[start..].iter().position(ends).unwrap_or(line.len() - start);
+    let range = place.at + start..place.at + end;
+    let assigned =
+        Assigned { name: b"password", value: &place.text[range.clone()], kind: place.kind, is_compared: false };
+    (start < end && is_credential(Promise::Password, &assigned)).then_some(Found { range })
+}
+
+/// Reads the password of `curl -u user:password`; the keyword is `curl `.
+pub(crate) fn curl(place: &Place<'_>) -> Option<Found> {
+    let line = &place.text[place.at..place.text.len().min(place.at + 400)];
+    let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'|')).unwrap_or(line.len())];
+    let flag = [&b" -u "[..], b" --user ", b" --user=", b" -u"]
+        .iter()
+        .find_map(|flag| Some(line.windows(flag.len()).position(|part| part == *flag)? + flag.len()))?;
+    let start = flag + line[flag..].iter().take_while(|byte| matches!(byte, b'"' | b'\'' | b' ')).count();
+    let pair = line[start..].iter().take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'')).count();
+    let colon = line[start..start + pair].iter().position(|byte| *byte == b':')?;
+    let range = place.at + start + colon + 1..place.at + start + pair;
+    let (user, value) = (&line[start..start + colon], &place.text[range.clone()]);
+    let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
+    let counts = !user.is_empty() && user != value && is_credential(Promise::Password, &assigned);
+    counts.then_some(Found { range })
+}
+
+fn token_at(place: &Place<'_>, is_part: impl Fn(u8) -> bool) -> Option<std::ops::Range<usize>> {
+    if !place.begins_word() {
+        return None;
+    }
+    let length = place.text[place.keyword_end..].iter().take(2_000).take_while(|byte| is_part(**byte)).count();
+    (length >= 8).then_some(place.keyword_end..place.keyword_end + length)
+}
+
+fn decode(token: &[u8]) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    let trimmed: Vec<u8> = token.iter().copied().filter(|byte| *byte != b'=').collect();
+    base64::engine::general_purpose::STANDARD_NO_PAD.decode(trimmed).ok()
+}

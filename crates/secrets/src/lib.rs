@@ -1,0 +1,29 @@
+//! Text in, places of credentials out: keys, tokens and passwords in any kind of file.
+//!
+//! [`scan`] makes one pass of a keyword search over a text; behind every keyword the detectors that own it look at a few
+//! hundred bytes. A [`Hit`] says where a value stands and which rule found it, never the value itself.
+
+mod assignment;
+mod call;
+mod checksum;
+mod detector;
+mod encoded;
+mod file_kind;
+mod header;
+mod jwt;
+mod keywords;
+mod name;
+mod pem;
+mod placed;
+mod prefixless;
+mod redact;
+mod scan;
+mod table;
+mod url;
+mod value;
+mod words;
+
+pub use redact::redact;
+pub use scan::{Hit, scan};
+pub use table::rules;
+pub use words::is_random;

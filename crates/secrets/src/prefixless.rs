@@ -1,0 +1,62 @@
+//! Tokens whose telling part is not at their beginning.
+
+use std::ops::Range;
+
+use crate::detector::Found;
+use crate::scan::Place;
+use crate::value::is_made_up;
+use crate::words::entropy;
+
+/// `NNNNNNNNN:AA…`: the bot's number, a colon, 35 characters. Source: core.telegram.org/bots.
+pub(crate) fn telegram(place: &Place<'_>) -> Option<Found> {
+    let before = back(place, u8::is_ascii_digit, 10);
+    let after = forward(place, place.at + 1, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'), 60);
+    let fits = (8..=10).contains(&before) && after == 35 && place.text[place.at + 1..].starts_with(b"AA");
+    whole(place, place.at - before..place.at + 1 + after, fits)
+}
+
+/// 32 hexadecimal digits, `-us` and the number of a data centre. Source: mailchimp.com/developer.
+pub(crate) fn mailchimp(place: &Place<'_>) -> Option<Found> {
+    let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let before = back(place, is_hex, 33);
+    let after = forward(place, place.keyword_end, u8::is_ascii_digit, 3);
+    whole(place, place.at - before..place.keyword_end + after, before == 32 && (1..=2).contains(&after))
+}
+
+/// 14 characters, `.atlasv1.`, 60 to 70 characters. Source: developer.hashicorp.com.
+pub(crate) fn terraform(place: &Place<'_>) -> Option<Found> {
+    let before = back(place, u8::is_ascii_alphanumeric, 15);
+    let after = forward(
+        place,
+        place.keyword_end,
+        |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'='),
+        80,
+    );
+    whole(place, place.at - before..place.keyword_end + after, before == 14 && (60..=72).contains(&after))
+}
+
+/// 36 hexadecimal digits and `NRAL`. Source: docs.newrelic.com.
+pub(crate) fn newrelic(place: &Place<'_>) -> Option<Found> {
+    let before = back(place, |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'), 37);
+    let fits = before == 36 && place.text[place.at..].starts_with(b"NRAL");
+    whole(place, place.at - before..place.keyword_end, fits)
+}
+
+fn back(place: &Place<'_>, is_part: impl Fn(&u8) -> bool, most: usize) -> usize {
+    place.text[..place.at].iter().rev().take(most + 1).take_while(|byte| is_part(byte)).count()
+}
+
+fn forward(place: &Place<'_>, from: usize, is_part: impl Fn(&u8) -> bool, most: usize) -> usize {
+    place.text[from..].iter().take(most + 1).take_while(|byte| is_part(byte)).count()
+}
+
+/// Takes a token that fits and is no part of a longer word.
+fn whole(place: &Place<'_>, range: Range<usize>, fits: bool) -> Option<Found> {
+    let text = place.text;
+    let is_word = |at: Option<usize>| {
+        at.and_then(|at| text.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let is_alone = !is_word(range.start.checked_sub(1)) && !is_word(Some(range.end));
+    let secret = &text[range.clone()];
+    (fits && is_alone && entropy(secret) >= 3.0 && !is_made_up(secret)).then_some(Found { range })
+}

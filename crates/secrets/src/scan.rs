@@ -1,0 +1,284 @@
+//! The pass over a text: keywords, then the detectors that own them, then what speaks against a hit.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use regex::bytes::Regex;
+use switchboard_protocol::finding::Severity;
+
+use crate::detector::{Detector, Find, Found};
+use crate::file_kind::{FileKind, Form};
+use crate::keywords::Keywords;
+use crate::{encoded, table, value, words};
+
+static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
+
+/// More secrets than this in one file are not told apart any more.
+const MOST_HITS: usize = 4_000;
+
+/// A secret in a text. It knows where the value is, never the value itself.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    detector: &'static Detector,
+    /// Bytes of the text.
+    pub range: Range<usize>,
+    /// Whether it stands behind base64; the range is that of the encoded text.
+    is_encoded: bool,
+    /// What speaks against it being a live one.
+    doubt: Option<&'static str>,
+}
+
+/// Finds the credentials of a file, by place. Its path tells what kind of file it is and is not opened.
+#[must_use]
+pub fn scan(text: &[u8], path: &str) -> Vec<Hit> {
+    Scanner::shared().scan(text, FileKind::of(path))
+}
+
+// === impl Hit ===
+
+impl Hit {
+    /// Returns the id of the rule that found it.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        self.detector.rule
+    }
+
+    /// Says what was found.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let title = self.detector.title;
+        let title = if self.is_encoded { format!("{title}, in base64") } else { title.to_owned() };
+        self.doubt.map_or(title.clone(), |doubt| format!("{title} ({doubt})"))
+    }
+
+    /// Returns how grave it is.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        if self.doubt.is_some() { Severity::Low } else { self.detector.severity }
+    }
+
+    /// Returns the number of the weakness in the CWE list.
+    #[must_use]
+    pub fn cwe(&self) -> u32 {
+        self.detector.cwe
+    }
+
+    /// Returns the part of the secret that its vendor publishes; `None` if it has none.
+    #[must_use]
+    pub fn public_prefix(&self, text: &[u8]) -> Option<&'static str> {
+        self.detector.public_prefix(&text[self.range.clone()])
+    }
+}
+
+/// Where a keyword stands.
+pub(crate) struct Place<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) at: usize,
+    pub(crate) keyword_end: usize,
+    pub(crate) kind: FileKind,
+}
+
+/// All detectors and their keywords.
+pub(crate) struct Scanner {
+    detectors: Vec<(&'static Detector, OnceLock<Option<Regex>>)>,
+    keywords: Keywords,
+    /// The detectors of each keyword.
+    owners: Vec<Vec<usize>>,
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    /// Gives what stands on the line before a place, without indentation.
+    pub(crate) fn line_before(&self, at: usize) -> &[u8] {
+        let from = at.saturating_sub(200);
+        let line = self.text[from..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.trim_ascii_start()
+    }
+
+    /// Tells whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
+    pub(crate) fn begins_word(&self) -> bool {
+        let first = self.text[self.at];
+        let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {
+            return true;
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if !is_word(first) || !is_word(before) {
+            return true;
+        }
+        matches!(before, b'n' | b'r' | b't') && self.at >= 2 && self.text[self.at - 2] == b'\\'
+    }
+}
+
+// === impl Scanner ===
+
+impl Scanner {
+    /// Gives the scanner of this process, made by the first who asks.
+    pub(crate) fn shared() -> &'static Self {
+        &SHARED
+    }
+
+    fn new(detectors: Vec<&'static Detector>) -> Self {
+        let mut words: Vec<&str> = detectors.iter().flat_map(|detector| detector.keywords).copied().collect();
+        words.sort_unstable();
+        words.dedup();
+        let keywords = Keywords::new(words);
+        let owners = keywords
+            .words()
+            .iter()
+            .map(|word| (0..detectors.len()).filter(|at| detectors[*at].keywords.contains(word)).collect())
+            .collect();
+        Self {
+            detectors: detectors.into_iter().map(|detector| (detector, OnceLock::new())).collect(),
+            keywords,
+            owners,
+        }
+    }
+
+    /// Finds the secrets of a text, by place, and those behind one level of base64; where two overlap the more telling
+    /// one stays.
+    pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        let mut hits = self.scan_plain(text, kind);
+        if kind.form != Form::Lock {
+            for run in encoded::runs(text) {
+                let told = self
+                    .scan_plain(&run.text, kind)
+                    .into_iter()
+                    .find(|hit| matches!(hit.detector.find, Find::Token(_)) || hit.detector.rule == "private-key");
+                hits.extend(told.map(|hit| Hit { range: run.range, is_encoded: true, ..hit }));
+            }
+        }
+        without_overlaps(hits)
+    }
+
+    fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        self.keywords.each(text, |at, word| {
+            let place = Place { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
+            for owner in &self.owners[word] {
+                let (detector, regex) = &self.detectors[*owner];
+                if kind.takes(&detector.find)
+                    && let Some(found) = detector.find(&place, regex)
+                {
+                    hits.extend(weigh(detector, found, text));
+                }
+            }
+            hits.len() < MOST_HITS
+        });
+        hits
+    }
+}
+
+/// Drops what cannot be a secret, and says what speaks against the rest.
+fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> {
+    let secret = &text[found.range.clone()];
+    let judged = match detector.find {
+        Find::Reader(_) => true,
+        Find::Token(_) | Find::Assigned(_) => {
+            !value::is_made_up(secret) && words::entropy(secret) >= detector.min_entropy
+        }
+    };
+    if !judged {
+        return None;
+    }
+    let doubt = detector.checksum.filter(|fits| !fits(secret)).map(|_| "its checksum does not fit: revoked or made up");
+    Some(Hit { detector, range: found.range, is_encoded: false, doubt })
+}
+
+/// Of hits that share bytes the one of the more special kind stays, then the longer one.
+fn without_overlaps(mut hits: Vec<Hit>) -> Vec<Hit> {
+    let rank = |hit: &Hit| match hit.detector.find {
+        Find::Token(_) => 0,
+        Find::Assigned(_) => 1,
+        Find::Reader(_) => 2,
+    };
+    hits.sort_by_key(|hit| (rank(hit), std::cmp::Reverse(hit.range.len()), hit.range.start, hit.detector.rule));
+    let mut kept: Vec<Hit> = Vec::new();
+    for hit in hits {
+        if !kept.iter().any(|other| other.range.start < hit.range.end && hit.range.start < other.range.end) {
+            kept.push(hit);
+        }
+    }
+    kept.sort_by_key(|hit| hit.range.start);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Pieces that the readers look for, in every order and cut at every place.
+    const PIECES: &[&str] = &[
+        "password",
+        "secret",
+        "token",
+        "api_key",
+        "=",
+        ":",
+        "=>",
+        "==",
+        " ",
+        "\"",
+        "'",
+        "\\",
+        "\n",
+        "<",
+        ">",
+        "(",
+        ")",
+        "://",
+        "user:",
+        "@",
+        "host",
+        "/",
+        "Bearer ",
+        "Basic ",
+        "curl ",
+        " -u ",
+        "-----BEGIN ",
+        "PRIVATE KEY-----",
+        "eyJ",
+        ".",
+        "-us1",
+        ":AA",
+        "NRAL",
+        ".atlasv1.",
+        "ghp_",
+        "AKIA",
+        "é",
+        "\u{0}",
+        "a1B2c3D4e5F6g7H8",
+        "${",
+        "}",
+        "`",
+        "[",
+        "]",
+        ",",
+        ";",
+        "&",
+        "#",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn any_text_is_scanned_and_every_hit_lies_inside(pieces in prop::collection::vec((0..PIECES.len(), 0..4_usize), 0..40), path in "(a\\.py|a\\.yaml|a\\.sh|t/a\\.md|a\\.lock)") {
+            let text: Vec<u8> = pieces.iter().flat_map(|(piece, cut)| {
+                let piece = PIECES[*piece].as_bytes();
+                piece[..piece.len().saturating_sub(*cut / 2)].to_vec()
+            }).collect();
+
+            for hit in Scanner::shared().scan(&text, FileKind::of(&path)) {
+                prop_assert!(hit.range.start < hit.range.end && hit.range.end <= text.len());
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_scanned(text in prop::collection::vec(any::<u8>(), 0..400)) {
+            Scanner::shared().scan(&text, FileKind::LOG);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The detectors, a table for each group of vendors.
+//!
+//! Patterns are written from the vendors' public descriptions of their token formats. Keywords are in small letters.
+
+use crate::detector::Detector;
+
+mod ai;
+mod cloud;
+mod forge;
+mod generic;
+mod hosted;
+mod messaging;
+mod operations;
+mod payment;
+mod services;
+
+/// Gives all detectors.
+pub(crate) fn all() -> Vec<&'static Detector> {
+    [
+        ai::DETECTORS,
+        cloud::DETECTORS,
+        forge::DETECTORS,
+        generic::DETECTORS,
+        hosted::DETECTORS,
+        messaging::DETECTORS,
+        operations::DETECTORS,
+        payment::DETECTORS,
+        services::DETECTORS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Lists the rules with what each of them finds.
+pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    all().into_iter().map(|detector| (detector.rule, detector.title))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detector::{Find, build};
+
+    #[test]
+    fn every_pattern_builds_and_every_keyword_is_small() {
+        for detector in all() {
+            if let Find::Token(pattern) | Find::Assigned(pattern) = detector.find {
+                assert!(build(&["^(?:", pattern, ")"]).is_some(), "{}", detector.rule);
+            }
+            assert!(!detector.keywords.is_empty(), "{}", detector.rule);
+            for word in detector.keywords {
+                assert!(word.len() >= 3 && *word == word.to_ascii_lowercase(), "{}: {word}", detector.rule);
+            }
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_name_of_its_own() {
+        let mut rules: Vec<&str> = all().iter().map(|detector| detector.rule).collect();
+        let all = rules.len();
+        rules.sort_unstable();
+        rules.dedup();
+
+        assert_eq!(rules.len(), all);
+    }
+}

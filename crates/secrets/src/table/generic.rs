@@ -1,0 +1,61 @@
+//! Credentials that no vendor's form tells.
+
+use crate::detector::Detector;
+use crate::{assignment, call, header, jwt, pem, placed, url};
+
+pub(super) const DETECTORS: &[Detector] = &[
+    Detector::reader("private-key", "Private key", &["-----begin "], pem::private_key).critical(),
+    Detector::reader("url-password", "Password in a URL", &["://"], url::password),
+    Detector::reader("bearer-token", "Bearer token", &["bearer "], header::bearer),
+    Detector::reader("basic-auth", "User and password of basic authentication", &["basic "], header::basic),
+    Detector::reader("curl-password", "Password on a command line", &["curl "], header::curl),
+    Detector::reader("authorization-header", "Token of a header", &["authorization"], header::authorization),
+    Detector::reader(
+        "command-password",
+        "Password on a command line",
+        &["mysql ", "mysqldump ", "mysqladmin ", "sshpass ", "docker login ", "identified by "],
+        header::flag,
+    ),
+    Detector::reader("placed-password", "Password of a command or a password file", placed::KEYWORDS, placed::word),
+    Detector::reader("piped-password", "Password piped into a command", &["--password-stdin"], placed::piped),
+    Detector::reader("column-password", "Password in a row of a table", &["insert into "], placed::column),
+    Detector::reader("registry-auth", "User and password of a package registry", &["_auth"], placed::registry),
+    Detector::reader("argument-password", "Password among arguments", call::KEYWORDS, call::argument),
+    Detector::reader("jwt", "JSON web token", &["eyj"], jwt::token).medium(),
+    Detector::reader("password", "Password", &["pass", "pwd", "psw", "senha", "contrasena"], assignment::password),
+    Detector::reader(
+        "secret-value",
+        "Secret, key or token",
+        &["secret", "token", "key", "cred", "bearer"],
+        assignment::key,
+    ),
+    Detector::assigned(
+        "django-secret-key",
+        "Django secret key",
+        &["secret_key"],
+        r"(?:django-insecure-)?[a-z0-9!@#$%^&*(\-_=+)]{50}",
+    )
+    .entropy(4.0),
+    Detector::assigned(
+        "wordpress-salt",
+        "WordPress key or salt",
+        &["auth_key", "secure_auth", "logged_in_key", "nonce_key", "auth_salt", "logged_in_salt", "nonce_salt"],
+        r"[\x20-\x26\x28-\x7e]{64}",
+    )
+    .entropy(4.5),
+    Detector::token(
+        "age-secret-key",
+        "age secret key",
+        &["age-secret-key-1"],
+        r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}",
+    )
+    .critical(),
+    Detector::token(
+        "putty-private-key",
+        "PuTTY private key",
+        &["putty-user-key-file-"],
+        r"PuTTY-User-Key-File-\d: [a-z0-9-]+\r?\nEncryption: none",
+    )
+    .critical()
+    .entropy(0.0),
+];

@@ -1,0 +1,91 @@
+//! How random a value is, and how much like words.
+
+/// Pairs of letters that make up most of English text and of names in code.
+const COMMON_PAIRS: &str = "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic ne ea ra ce \
+    li ch ll be ma si om ur ca el ta la ns ge ho us ec et il pe ot ni tr di ss no fo ly ai pr un ac so rs mo po pa wo ut em id su ad ct tu ld ow \
+    am bo ie op ul pl ir sp im oo ke ey ag ap ab lo ov ee fi ig av bl do mi ol tt if up da rt rm pu bu ay ci ty sc cr ck pp us gr ex tp cl wh wi \
+    ef vi sh ts ls na ue ia ff ob ew rn nc rd uc va dr br ry ip qu mp ph gi ei au ep ev ms gn vo sk tl cu pi fa bi nf ki ga gh bj je";
+
+/// Gives Shannon's entropy in bits a byte.
+pub(crate) fn entropy(value: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in value {
+        counts[usize::from(*byte)] += 1;
+    }
+    let all = value.len() as f64;
+    counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
+}
+
+/// Tells how much of a value's letter pairs are common in words, from 0 to 1. Where letters are few, one pair among digits
+/// says little: it counts as if a third of the value were pairs.
+pub(crate) fn wordiness(value: &[u8]) -> f64 {
+    let (mut pairs, mut common) = (0_u32, 0_u32);
+    for pair in value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_alphabetic)) {
+        // `passwordField`: a capital after a small letter begins a word, the pair across says nothing.
+        if pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase() {
+            continue;
+        }
+        pairs += 1;
+        common += u32::from(is_common(pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase()));
+    }
+    let least = u32::try_from(value.len().saturating_sub(1) / 3).unwrap_or(u32::MAX);
+    if pairs.max(least) == 0 { 0.0 } else { f64::from(common) / f64::from(pairs.max(least)) }
+}
+
+fn is_common(first: u8, second: u8) -> bool {
+    static TABLE: std::sync::LazyLock<[[bool; 26]; 26]> = std::sync::LazyLock::new(|| {
+        let mut table = [[false; 26]; 26];
+        for pair in COMMON_PAIRS.split_whitespace().map(str::as_bytes) {
+            table[usize::from(pair[0] - b'a')][usize::from(pair[1] - b'a')] = true;
+        }
+        table
+    });
+    TABLE[usize::from(first - b'a')][usize::from(second - b'a')]
+}
+
+/// Counts the kinds of characters: small letters, capitals, digits, others.
+pub(crate) fn classes(value: &[u8]) -> usize {
+    let has = |want: fn(&u8) -> bool| usize::from(value.iter().any(want));
+    has(u8::is_ascii_lowercase)
+        + has(u8::is_ascii_uppercase)
+        + has(u8::is_ascii_digit)
+        + has(|byte| !byte.is_ascii_alphanumeric())
+}
+
+/// Counts how often a value changes between letters and digits, or from small letters to capitals.
+pub(crate) fn changes(value: &[u8]) -> usize {
+    let class = |byte: &u8| match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    value.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count()
+}
+
+/// Tells whether a value is long and random enough that its hash gives nothing away.
+#[must_use]
+pub fn is_random(value: &[u8]) -> bool {
+    value.len() >= 20 && entropy(value) >= 3.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wordy_and_random_letters_are_not() {
+        for word in ["authentication", "passwordResetToken", "my-secret-name", "connectionString"] {
+            assert!(wordiness(word.as_bytes()) > 0.7, "{word} {}", wordiness(word.as_bytes()));
+        }
+        for random in ["xkqzvbnwtjfh", "qWzXcVbKjHgF", "zpqmwxkvjbqd"] {
+            assert!(wordiness(random.as_bytes()) < 0.4, "{random} {}", wordiness(random.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn entropy_grows_with_variety() {
+        assert!(entropy(b"aaaaaaaa") < 0.01);
+        assert!((entropy(b"abcdefgh") - 3.0).abs() < 0.01);
+    }
+}

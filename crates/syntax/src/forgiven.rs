@@ -1,0 +1,32 @@
+//! What a language's own parser refuses and its grammar forgives: each language's rules over a tree without errors.
+
+use switchboard_grammars::Language;
+use tree_sitter::Tree;
+
+use crate::problem::Problem;
+use crate::{go, java, javascript, python};
+
+/// Lists these mistakes; empty for a language without rules of its own.
+pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Problem> {
+    match language {
+        Language::Go => go::mistakes(tree, text),
+        Language::Java => java::mistakes(tree, text),
+        Language::JavaScript => javascript::mistakes(tree, text, javascript::Dialect::JavaScript),
+        Language::TypeScript | Language::Tsx => javascript::mistakes(tree, text, javascript::Dialect::TypeScript),
+        Language::Python => python::mistakes(tree, text),
+        Language::Bash
+        | Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Css
+        | Language::Dart
+        | Language::Ini
+        | Language::Kotlin
+        | Language::Php
+        | Language::PowerShell
+        | Language::Regex
+        | Language::Ruby
+        | Language::Rust
+        | Language::Swift => Vec::new(),
+    }
+}

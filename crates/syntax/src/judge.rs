@@ -1,0 +1,150 @@
+//! Which places of a file no longer parse, and which of them came with the change.
+//!
+//! A grammar is never perfect, so the verdict compares: what the base's version already had is old, and where the
+//! base did not parse cleanly only what is inside or next to changed lines counts as new.
+
+use std::ops::Range;
+
+use switchboard_grammars::Language;
+
+use crate::caution::Caution;
+use crate::parsers::{self, Parsers};
+use crate::problem::{self, Problem};
+use crate::source::{Base, Source};
+use crate::{forgiven, rust, tidied};
+
+/// The most problems of one file that are told; a broken file has one cause and many symptoms.
+const MOST_PER_FILE: usize = 10;
+
+/// A place that does not parse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The rule, such as `python-syntax`.
+    pub rule: String,
+    /// What is wrong. Holds no text of the file but punctuation and keywords.
+    pub message: String,
+    /// Bytes.
+    pub range: Range<usize>,
+    /// Its first line, from 0.
+    pub line: usize,
+    /// Whether it came with the change.
+    pub is_new: bool,
+    /// Whether the grammar is trusted enough here for it to block.
+    pub blocks: bool,
+}
+
+/// What is said of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judged {
+    /// It was parsed; these are its mistakes, at most ten of them.
+    Parsed(Vec<Mistake>),
+    /// It could not be judged, and why.
+    Skipped(String),
+}
+
+/// Judges a file beside what the base had.
+pub fn judge(source: &Source, parsers: &mut Parsers) -> Judged {
+    let skipped = |why: &str| Judged::Skipped(why.to_owned());
+    let Some(language) = parsers::language_of(source) else {
+        return skipped("no grammar for this kind of file");
+    };
+    if std::str::from_utf8(&source.text).is_err() {
+        return skipped("not UTF-8");
+    }
+    if is_template(source) {
+        return skipped("a template, not code yet");
+    }
+    if matches!(language, Language::C | Language::Cpp) && is_objective(&source.text) {
+        return skipped("Objective-C, for which there is no grammar");
+    }
+    let Some(tree) = parsers.tree_of(language, &source.text) else {
+        return skipped("parsing it took too long");
+    };
+    let problems = problems_of(&tree, &source.text, language);
+    if problems.is_empty() {
+        return Judged::Parsed(Vec::new());
+    }
+    let old = match &source.base {
+        Base::Other(before) => parsers.parse(language, before).map(|tree| problems_of(&tree, before, language)),
+        Base::Nothing | Base::Same => None,
+    };
+    let caution = Caution::of(language, source, old.as_ref().is_some_and(Vec::is_empty));
+    let newness = Newness::new(source, old);
+    let may_block = |problem: &Problem| newness.is_new(problem) && caution.lets_block(problem, source);
+    if source.base == Base::Nothing && caution.is_doubt() && !problems.iter().any(may_block) {
+        return skipped("the grammar does not know all of this dialect");
+    }
+    let mistakes = problems.iter().map(|problem| Mistake {
+        rule: format!("{}-syntax", language.as_str()),
+        message: problem.message(language),
+        range: problem.range.clone(),
+        line: problem.lines.start,
+        is_new: newness.is_new(problem),
+        blocks: may_block(problem),
+    });
+    Judged::Parsed(mistakes.take(MOST_PER_FILE).collect())
+}
+
+/// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
+/// that of the parser which procedural macros use.
+fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
+    let seen = problem::all(tree, text);
+    if language != Language::Rust {
+        return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
+    }
+    match rust::opinion(&tidied::tidied(language, text)) {
+        rust::Opinion::Fine => Vec::new(),
+        rust::Opinion::Wrong(problem) if seen.is_empty() => vec![problem],
+        rust::Opinion::Wrong(_) | rust::Opinion::None => seen,
+    }
+}
+
+/// A project template (`cookiecutter` and its kind) holds code with gaps.
+fn is_template(source: &Source) -> bool {
+    source.path.contains("{{") || source.path.contains("{%")
+}
+
+/// Headers of C and Objective-C have the same ending.
+fn is_objective(text: &[u8]) -> bool {
+    ["\n@interface ", "\n@protocol ", "\n@implementation ", "\n@import ", "\n@class ", "\n#import "]
+        .iter()
+        .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+}
+
+/// What tells new problems from old ones.
+enum Newness<'a> {
+    /// The file is new, or the base parsed: whatever is wrong now came with the change.
+    AllNew,
+    NoneNew,
+    /// The base had problems of its own.
+    Beside {
+        old: Vec<Problem>,
+        source: &'a Source,
+    },
+}
+
+// === impl Newness ===
+
+impl<'a> Newness<'a> {
+    fn new(source: &'a Source, old: Option<Vec<Problem>>) -> Self {
+        match (&source.base, old) {
+            (Base::Same, _) => Self::NoneNew,
+            (Base::Other(_), Some(old)) if !old.is_empty() => Self::Beside { old, source },
+            (Base::Nothing | Base::Other(_), _) => Self::AllNew,
+        }
+    }
+
+    fn is_new(&self, problem: &Problem) -> bool {
+        match self {
+            Self::AllNew => true,
+            Self::NoneNew => false,
+            Self::Beside { old, source } => {
+                let touched = source.touched();
+                let was_there = old.iter().any(|before| {
+                    before.kind == problem.kind && touched.moved(before.lines.start) == Some(problem.lines.start)
+                });
+                !was_there && touched.is_near(&problem.lines)
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A second opinion on Rust, from the parser that procedural macros use.
+//!
+//! The grammar stumbles over a file in a hundred of the published crates, mostly inside macros; this parser does not, and
+//! it sees some mistakes that the grammar forgives.
+
+use std::thread;
+
+use crate::problem::{Kind, Problem};
+
+/// Brackets that nest deeper are not tried: that parser recurses.
+const DEEPEST: usize = 100;
+/// The most bytes of one statement and of those around it: what recursion can feed on where no bracket nests.
+const LONGEST: usize = 8_000;
+/// Larger files are not tried.
+const LARGEST: usize = 1_000_000;
+/// The stack it gets, many times what [`LONGEST`] can use up.
+const STACK: usize = 128 * 1024 * 1024;
+
+/// What the second parser says.
+pub(crate) enum Opinion {
+    Fine,
+    Wrong(Problem),
+    /// It was not asked, or cannot be trusted here.
+    None,
+}
+
+/// Asks the second parser, on a stack of its own.
+pub(crate) fn opinion(text: &[u8]) -> Opinion {
+    let Ok(source) = std::str::from_utf8(text) else {
+        return Opinion::None;
+    };
+    if text.len() > LARGEST || !is_shallow(text) {
+        return Opinion::None;
+    }
+    let ask = || match syn::parse_file(source) {
+        Ok(_) => Opinion::Fine,
+        Err(error) => Opinion::Wrong(problem(source, &error)),
+    };
+    thread::scope(|scope| {
+        let asked = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, ask);
+        asked.map_or(Opinion::None, |asked| asked.join().unwrap_or(Opinion::None))
+    })
+}
+
+fn problem(source: &str, error: &syn::Error) -> Problem {
+    let start = error.span().start();
+    let line = start.line.saturating_sub(1);
+    let line_at = source.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+    let column = source[line_at..].chars().take(start.column).map(char::len_utf8).sum::<usize>();
+    let at = (line_at + column).min(source.len());
+    Problem { kind: Kind::Unreadable, range: at..at, lines: line..line + 1 }
+}
+
+/// Tells whether a text is too flat to recurse far. Brackets in strings and comments count too, which only makes it more
+/// careful.
+fn is_shallow(text: &[u8]) -> bool {
+    let (mut outer, mut around, mut run) = (Vec::new(), 0_usize, 0_usize);
+    for byte in text {
+        run += 1;
+        match byte {
+            b'(' | b'[' | b'{' => {
+                outer.push(run);
+                around += std::mem::take(&mut run);
+            }
+            b')' | b']' | b'}' => {
+                let before = outer.pop().unwrap_or(0);
+                around -= before;
+                run = if *byte == b'}' { 0 } else { run + before };
+            }
+            b';' | b',' => run = 0,
+            _ => {}
+        }
+        if outer.len() > DEEPEST || around + run > LONGEST {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_knows_what_the_grammar_does_not_and_says_where() {
+        assert!(matches!(opinion(b"unsafe extern \"C\" { safe fn a() -> u64; }"), Opinion::Fine));
+        let Opinion::Wrong(problem) = opinion(b"fn a() {\n    let = 1;\n}\n") else { panic!("it parses") };
+
+        assert_eq!((problem.lines, problem.range.start), (1..2, 17));
+    }
+
+    #[test]
+    fn what_would_recurse_too_far_is_not_tried() {
+        let deep = ["(", "-", "1+", "return ", "a=", "if a {} else ", "x.", "&", "|a| ", "{", "!{", "[return {"];
+        for part in deep {
+            let text = format!("fn f() {{ {}", part.repeat(60_000));
+
+            assert!(matches!(opinion(text.as_bytes()), Opinion::None | Opinion::Wrong(_)), "{part}");
+        }
+    }
+
+    #[test]
+    fn what_is_just_allowed_fits_the_stack() {
+        for part in ["-", "1+", "return ", "a=", "a..", "&", "|a|", "break ", "*"] {
+            let text = format!("fn f() {{ {} }}", part.repeat((LONGEST - 100) / part.len()));
+
+            assert!(is_shallow(text.as_bytes()), "{part}");
+            let _survived = opinion(text.as_bytes());
+        }
+    }
+}
