@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 use serde::Deserialize;
 use switchboard_protocol::finding::Finding;
 
-use crate::Error;
+use crate::error::Error;
 use crate::file_check::Look;
 use switchboard_syntax::Source;
 

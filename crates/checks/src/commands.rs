@@ -9,9 +9,9 @@ use switchboard_protocol::finding::{
     CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind, CommandRun, Finding, Severity, Span,
 };
 
-use crate::Limits;
-use crate::engine::millis;
 use crate::fingerprint::{Occurrences, fingerprint};
+use crate::limits::Limits;
+use crate::limits::millis;
 use crate::output::{self, totals};
 
 mod memory;

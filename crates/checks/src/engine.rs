@@ -9,18 +9,21 @@ use std::time::Instant;
 use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict};
 
 use crate::accepted::{Baseline, allow_by_comment};
+use crate::cache::Cache;
 use crate::cache::FileKey;
 use crate::commands;
+use crate::error::Error;
 use crate::file_check::{FileCheck, Look};
+use crate::limits::Limits;
+use crate::limits::millis;
 use crate::moved::Moved;
 use crate::placeholder::PlaceholderScan;
 use crate::reader::{Loaded, Reader, shown};
-use crate::report::Report;
+use crate::report::{Looked, Report};
 use crate::secretscan::Secretscan;
 use crate::selection::{self, Entry, Selection};
 use crate::syntax_check::SyntaxCheck;
 use crate::todo::TodoExtract;
-use crate::{Cache, Error, Limits};
 use switchboard_syntax::Parsers;
 use switchboard_syntax::{Base, Source};
 
@@ -194,9 +197,6 @@ impl Engine {
     }
 }
 
-/// A report, and the files that it is about.
-pub(crate) type Looked = (CheckReport, Vec<String>);
-
 /// A check that was asked for, and what it goes by besides the file.
 struct Asked {
     check: Box<dyn FileCheck>,
@@ -314,8 +314,4 @@ fn remembered(asked: &Asked, source: &Source, parsers: &mut Parsers, key: Option
         cache.put(key, findings);
     }
     look
-}
-
-pub(crate) fn millis(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use switchboard_process::env::Env;
 use switchboard_process::spawn::{End, Exit, Output, Spawn};
 
-use crate::{Error, Limits};
+use crate::error::Error;
+use crate::limits::Limits;
 
 mod blobs;
 mod history;

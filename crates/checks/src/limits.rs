@@ -1,7 +1,7 @@
 //! How much a run of the checks may take.
 
 use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bounds a run. The defaults suit a developer's machine; tests make them small.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,4 +50,9 @@ impl Default for Limits {
             threads: cores.clamp(2, 16),
         }
     }
+}
+
+/// Returns the milliseconds since a moment.
+pub(crate) fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

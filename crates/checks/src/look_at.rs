@@ -2,9 +2,9 @@
 
 use switchboard_protocol::finding::Finding;
 
-use crate::Limits;
 use crate::accepted::allow_by_comment;
 use crate::file_check::{FileCheck, Look};
+use crate::limits::Limits;
 use crate::placeholder::PlaceholderScan;
 use crate::secretscan::Secretscan;
 use crate::syntax_check::SyntaxCheck;

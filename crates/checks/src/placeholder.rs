@@ -3,7 +3,6 @@
 //! A legal empty body, a guard clause, an abstract method, a no-op default: none of them fires. What fires says itself
 //! that something is missing.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use switchboard_protocol::finding::{CheckName, Finding, Severity};
@@ -16,11 +15,14 @@ use switchboard_syntax::Source;
 use switchboard_syntax::{notes, tree};
 
 mod code;
+mod found;
 mod plain;
 mod stub;
 mod text;
 mod typed;
 mod words;
+
+use found::Placeholder;
 
 /// The rules; those of somebody's own patterns are called `placeholder/custom-…`.
 pub(crate) const RULES: [&str; 9] = [
@@ -55,13 +57,6 @@ impl PlaceholderScan {
         let patterns: Vec<&str> = self.deny.iter().map(|(text, _)| text.as_str()).collect();
         format!("{} {patterns:?}", self.all_is_change)
     }
-}
-
-/// A place that only stands for code to come.
-pub(crate) struct Placeholder {
-    pub(crate) rule: Cow<'static, str>,
-    pub(crate) what: &'static str,
-    pub(crate) range: Range<usize>,
 }
 
 impl FileCheck for PlaceholderScan {

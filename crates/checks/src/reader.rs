@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use switchboard_syntax::{Base, Source};
 
-use crate::Error;
+use crate::error::Error;
 use crate::git::{Blob, Blobs};
 use crate::selection::{Before, Entry, Now};
 

@@ -2,8 +2,7 @@
 
 use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, SkippedFile};
 
-use crate::Limits;
-use crate::engine::Looked;
+use crate::limits::Limits;
 
 /// A report in the making.
 pub(crate) struct Report {
@@ -15,6 +14,9 @@ pub(crate) struct Report {
     skipped_left_out: u64,
     looked_at: Vec<String>,
 }
+
+/// A report, and the files that it is about.
+pub(crate) type Looked = (CheckReport, Vec<String>);
 
 /// What is counted for the summary, before any finding is left out.
 struct Counts {

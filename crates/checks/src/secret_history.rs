@@ -8,12 +8,14 @@ use std::time::Instant;
 use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckVerdict, Finding, SkippedFile};
 
 use crate::accepted::{Baseline, allow_by_comment};
-use crate::engine::{Engine, millis};
+use crate::engine::Engine;
+use crate::error::Error;
 use crate::file_check::Look;
 use crate::git::{Blob, Blobs, Git, History, Reached};
+use crate::limits::Limits;
+use crate::limits::millis;
 use crate::reader::{decoded, shown};
 use crate::secretscan::Secretscan;
-use crate::{Error, Limits};
 use switchboard_syntax::{Base, Source};
 
 /// Versions that are looked at together, and the bytes they hold.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use switchboard_protocol::finding::{Base, CheckRequest, SkippedFile};
 
+use crate::error::Error;
 use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
-use crate::{Error, Limits};
+use crate::limits::Limits;
 
 mod asked;
 pub(crate) mod walk;

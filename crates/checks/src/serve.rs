@@ -8,7 +8,10 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
 use switchboard_protocol::verb::check::{CheckAnswer, CheckCall};
 
-use crate::{Cache, Engine, Error, Limits};
+use crate::cache::Cache;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::limits::Limits;
 
 /// The longest line that is read.
 const LINE_BYTES: usize = 8 * 1024 * 1024;

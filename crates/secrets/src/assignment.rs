@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::detector::Found;
-use crate::file_kind::{FileKind, Form};
+use crate::candidate::Assigned;
+use crate::file_kind::Form;
 use crate::name::{Promise, promise};
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::value::is_credential;
 
 /// The longest name, to either side of its keyword.
@@ -29,15 +29,6 @@ const WRAPPERS: &[&[u8]] = &[
     b"Encoding.UTF8.GetBytes(",
     b"new SecretString(",
 ];
-
-/// A name and the literal that is assigned to it.
-pub(crate) struct Assigned<'a> {
-    pub(crate) name: &'a [u8],
-    pub(crate) value: &'a [u8],
-    pub(crate) kind: FileKind,
-    /// `==` instead of `=`.
-    pub(crate) is_compared: bool,
-}
 
 /// Reads a password.
 pub(crate) fn password(place: &Place<'_>) -> Option<Found> {

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use crate::assignment::Assigned;
-use crate::detector::Found;
+use crate::candidate::Assigned;
 use crate::name::Promise;
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::value::is_credential;
 
 /// How far the arguments are read.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 use switchboard_protocol::finding::Severity;
 
-use crate::scan::Place;
+use crate::place::{Found, Place};
 
 /// How many bytes from its keyword on a pattern may look at.
 const WINDOW: usize = 700;
@@ -40,12 +40,6 @@ pub(crate) enum Find {
     Assigned(&'static str),
     /// A reader of its own; takes the text and where the keyword stands.
     Reader(fn(&Place<'_>) -> Option<Found>),
-}
-
-/// What a reader found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) range: Range<usize>,
 }
 
 // === impl Detector ===

@@ -1,7 +1,5 @@
 //! What kind of file a text is, as far as credentials are concerned.
 
-use crate::detector::Find;
-
 /// Decides which detectors look, whether a value needs quotes, and how much must speak for a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileKind {
@@ -133,15 +131,6 @@ impl FileKind {
         let path = path.to_ascii_lowercase();
         let file = path.rsplit('/').next().unwrap_or(&path);
         Self { form: Form::of(&path, file), is_test: is_test(&path, file) }
-    }
-
-    /// Tells whether a detector of this form looks into this kind of file.
-    pub(crate) const fn takes(self, find: &Find) -> bool {
-        match (self.form, find) {
-            (Form::Lock, Find::Token(_)) => true,
-            (Form::Lock, Find::Assigned(_) | Find::Reader(_)) => false,
-            (_, Find::Token(_) | Find::Assigned(_) | Find::Reader(_)) => true,
-        }
     }
 
     /// Tells whether a value may stand without quotes.

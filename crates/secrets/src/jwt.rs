@@ -3,8 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::detector::Found;
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::words::entropy;
 
 /// The longest token.

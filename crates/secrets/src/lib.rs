@@ -5,6 +5,7 @@
 
 mod assignment;
 mod call;
+mod candidate;
 mod checksum;
 mod detector;
 mod encoded;
@@ -14,6 +15,7 @@ mod jwt;
 mod keywords;
 mod name;
 mod pem;
+mod place;
 mod placed;
 mod prefixless;
 mod redact;

@@ -1,7 +1,6 @@
 //! Private keys in PEM armour, and what else comes in such blocks.
 
-use crate::detector::Found;
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::value::is_made_up;
 use crate::words::entropy;
 

@@ -5,11 +5,10 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use crate::assignment::Assigned;
-use crate::detector::Found;
+use crate::candidate::Assigned;
 use crate::header;
 use crate::name::Promise;
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::value::is_credential;
 
 /// How far is read from a keyword.

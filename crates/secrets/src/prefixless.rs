@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::detector::Found;
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::value::is_made_up;
 use crate::words::entropy;
 

@@ -6,9 +6,10 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::Regex;
 use switchboard_protocol::finding::Severity;
 
-use crate::detector::{Detector, Find, Found};
+use crate::detector::{Detector, Find};
 use crate::file_kind::{FileKind, Form};
 use crate::keywords::Keywords;
+use crate::place::{Found, Place};
 use crate::{encoded, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
@@ -70,44 +71,12 @@ impl Hit {
     }
 }
 
-/// Where a keyword stands.
-pub(crate) struct Place<'a> {
-    pub(crate) text: &'a [u8],
-    pub(crate) at: usize,
-    pub(crate) keyword_end: usize,
-    pub(crate) kind: FileKind,
-}
-
 /// All detectors and their keywords.
 pub(crate) struct Scanner {
     detectors: Vec<(&'static Detector, OnceLock<Option<Regex>>)>,
     keywords: Keywords,
     /// The detectors of each keyword.
     owners: Vec<Vec<usize>>,
-}
-
-// === impl Place ===
-
-impl Place<'_> {
-    /// Gives what stands on the line before a place, without indentation.
-    pub(crate) fn line_before(&self, at: usize) -> &[u8] {
-        let from = at.saturating_sub(200);
-        let line = self.text[from..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        line.trim_ascii_start()
-    }
-
-    /// Tells whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
-    pub(crate) fn begins_word(&self) -> bool {
-        let first = self.text[self.at];
-        let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {
-            return true;
-        };
-        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        if !is_word(first) || !is_word(before) {
-            return true;
-        }
-        matches!(before, b'n' | b'r' | b't') && self.at >= 2 && self.text[self.at - 2] == b'\\'
-    }
 }
 
 // === impl Scanner ===
@@ -157,7 +126,7 @@ impl Scanner {
             let place = Place { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
             for owner in &self.owners[word] {
                 let (detector, regex) = &self.detectors[*owner];
-                if kind.takes(&detector.find)
+                if takes(kind, &detector.find)
                     && let Some(found) = detector.find(&place, regex)
                 {
                     hits.extend(weigh(detector, found, text));
@@ -166,6 +135,15 @@ impl Scanner {
             hits.len() < MOST_HITS
         });
         hits
+    }
+}
+
+/// Tells whether a detector looks into this kind of file.
+const fn takes(kind: FileKind, find: &Find) -> bool {
+    match (kind.form, find) {
+        (Form::Lock, Find::Token(_)) => true,
+        (Form::Lock, Find::Assigned(_) | Find::Reader(_)) => false,
+        (_, Find::Token(_) | Find::Assigned(_) | Find::Reader(_)) => true,
     }
 }
 

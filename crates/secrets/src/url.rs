@@ -1,9 +1,8 @@
 //! Credentials in URLs: `scheme://user:password@host`.
 
-use crate::assignment::Assigned;
-use crate::detector::Found;
+use crate::candidate::Assigned;
 use crate::name::Promise;
-use crate::scan::Place;
+use crate::place::{Found, Place};
 use crate::value::{is_credential, is_made_up, is_reference};
 use crate::words::{classes, wordiness};
 

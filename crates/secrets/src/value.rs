@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use crate::assignment::Assigned;
+use crate::candidate::Assigned;
 use crate::file_kind::Form;
 use crate::name::Promise;
 use crate::words::{changes, classes, entropy, wordiness};

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use switchboard_process::spawn::{Duplex, Spawn};
 
 use super::{environment, guarded};
-use crate::{Error, Limits};
+use crate::error::Error;
+use crate::limits::Limits;
 
 /// Shared by all threads of a run; started by the first question, ended when it is dropped.
 pub(crate) struct Blobs {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use switchboard_process::spawn::{Duplex, Spawn};
 
 use super::{Git, Mode, guarded, mode, path, text};
-use crate::Error;
+use crate::error::Error;
 
 /// The longest path or line of git's list.
 const LONGEST: u64 = 1_000_000;

@@ -3,7 +3,7 @@
 use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
-use super::Placeholder;
+use super::found::Placeholder;
 use super::words::says_unfinished;
 use super::{stub, text as strings, typed};
 use switchboard_syntax::tree::each_node_below;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::Placeholder;
+use super::found::Placeholder;
 
 /// How a kind of file begins a comment.
 const MARKERS: &[(&str, &[&str])] = &[

@@ -6,7 +6,7 @@
 use switchboard_grammars::Language;
 use tree_sitter::Node;
 
-use super::Placeholder;
+use super::found::Placeholder;
 
 /// What a language calls a function that stands by itself.
 struct Shape {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::{Regex, RegexBuilder};
 use tree_sitter::Node;
 
-use super::Placeholder;
+use super::found::Placeholder;
 
 /// The whole of a string that a function gives back.
 static GIVEN_BACK: LazyLock<Regex> = LazyLock::new(|| {

@@ -6,7 +6,7 @@
 use switchboard_grammars::Language;
 use tree_sitter::Node;
 
-use super::Placeholder;
+use super::found::Placeholder;
 use super::stub::{DUMMIES, WORK, empty, gives_dummy, words};
 
 /// Words before a body that say that somebody else asked for the function, may replace it, or that it is one of several.

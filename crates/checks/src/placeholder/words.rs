@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::Placeholder;
+use super::found::Placeholder;
 
 /// Sentences that a hasty writer leaves instead of code. Each alternative is a whole phrase: single words such as
 /// `placeholder` or `stub` are ordinary names.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Which paths are wanted; all of them where none was named.
 pub(crate) struct Asked {

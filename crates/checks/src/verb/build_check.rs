@@ -9,9 +9,9 @@ use switchboard_protocol::verb::check::{
     BuildCheckReply, BuildCheckRequest, BuildSummary, BuildVerdict, CommandFinding,
 };
 
-use super::folder;
-use crate::Engine;
+use super::arguments::folder;
 use crate::commands::{run as run_command, said};
+use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::build::{Step, steps};
 use crate::project::{Project, Search, Tool};

@@ -6,9 +6,9 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun};
 use switchboard_protocol::verb::check::{LintReply, LintRequest};
 
-use super::folder;
-use crate::Engine;
+use super::arguments::folder;
 use crate::commands::{has_started, run as run_command, said};
+use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::{Project, Search, lint};
 

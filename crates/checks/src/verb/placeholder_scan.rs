@@ -8,8 +8,8 @@ use switchboard_protocol::evidence::PlaceholderFinding;
 use switchboard_protocol::finding::{CheckName, CheckVerdict, Finding, placeholder_kind};
 use switchboard_protocol::verb::check::{PlaceholderScanReply, PlaceholderScanRequest};
 
-use super::{base, folder, globs, is_named, report, request};
-use crate::Engine;
+use super::arguments::{base, folder, globs, is_named, report, request};
+use crate::engine::Engine;
 use crate::placeholder::PlaceholderScan;
 
 /// The largest program that a pattern may become.

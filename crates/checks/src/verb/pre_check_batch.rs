@@ -10,9 +10,11 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckVerdict};
 use switchboard_protocol::verb::check::{LintReply, LintRequest, Part, PreCheckBatchReply, PreCheckBatchRequest};
 
-use super::{base, folder, lint, report, request, secretscan};
-use crate::engine::millis;
-use crate::{Engine, Limits};
+use super::arguments::{base, folder, report, request};
+use super::{lint, secretscan};
+use crate::engine::Engine;
+use crate::limits::Limits;
+use crate::limits::millis;
 
 /// Longest time of one part.
 const PART_TIME: Duration = Duration::from_secs(60);

@@ -6,9 +6,9 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckVerdict, Finding, Severity};
 use switchboard_protocol::verb::check::{SecretFinding, SecretscanReply, SecretscanRequest};
 
+use super::arguments::{base, folder, globs, is_named, report, request};
 use super::excerpt::Excerpts;
-use super::{base, folder, globs, is_named, report, request};
-use crate::Engine;
+use crate::engine::Engine;
 
 pub(super) fn run(engine: &Engine, root: &Path, args: &SecretscanRequest) -> Result<SecretscanReply, Failure> {
     let folder = folder(root, args.directory.as_deref().or(args.working_directory.as_deref()))?;

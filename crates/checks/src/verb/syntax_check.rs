@@ -9,8 +9,8 @@ use switchboard_protocol::evidence::{FileSyntax, SyntaxError};
 use switchboard_protocol::finding::{Base, CheckName, Finding};
 use switchboard_protocol::verb::check::{SyntaxCheckReply, SyntaxCheckRequest, SyntaxMode};
 
-use super::{base, folder, report, request};
-use crate::Engine;
+use super::arguments::{base, folder, report, request};
+use crate::engine::Engine;
 use crate::placeholder::PlaceholderScan;
 
 pub(super) fn run(engine: &Engine, root: &Path, args: &SyntaxCheckRequest) -> Result<SyntaxCheckReply, Failure> {

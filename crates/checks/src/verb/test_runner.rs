@@ -6,9 +6,9 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{CheckCommand, CommandKind, CommandRun, TestTotals};
 use switchboard_protocol::verb::check::{TestOutcome, TestRunnerReply, TestRunnerRequest, TestScope};
 
-use super::folder;
-use crate::Engine;
+use super::arguments::folder;
 use crate::commands::{run as run_command, said};
+use crate::engine::Engine;
 use crate::output::totals::{cases, coverage, totals};
 use crate::project::test::{Asked, command};
 use crate::project::{Project, Search, related};

@@ -6,8 +6,8 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{Base, CheckName, Finding, Severity};
 use switchboard_protocol::verb::check::{ByPriority, TodoEntry, TodoExtractReply, TodoExtractRequest};
 
-use super::{folder, globs, is_named, report, request};
-use crate::Engine;
+use super::arguments::{folder, globs, is_named, report, request};
+use crate::engine::Engine;
 
 pub(super) fn run(engine: &Engine, root: &Path, args: &TodoExtractRequest) -> Result<TodoExtractReply, Failure> {
     let folder = folder(root, args.working_directory.as_deref())?;

@@ -1,0 +1,43 @@
+//! Where a keyword stands in a text.
+
+use std::ops::Range;
+
+use crate::file_kind::FileKind;
+
+/// Where a keyword stands.
+pub(crate) struct Place<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) at: usize,
+    pub(crate) keyword_end: usize,
+    pub(crate) kind: FileKind,
+}
+
+/// What a reader found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) range: Range<usize>,
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    /// Gives what stands on the line before a place, without indentation.
+    pub(crate) fn line_before(&self, at: usize) -> &[u8] {
+        let from = at.saturating_sub(200);
+        let line = self.text[from..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.trim_ascii_start()
+    }
+
+    /// Tells whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
+    pub(crate) fn begins_word(&self) -> bool {
+        let first = self.text[self.at];
+        let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {
+            return true;
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if !is_word(first) || !is_word(before) {
+            return true;
+        }
+        matches!(before, b'n' | b'r' | b't') && self.at >= 2 && self.text[self.at - 2] == b'\\'
+    }
+}
