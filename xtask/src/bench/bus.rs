@@ -77,9 +77,9 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         report = timed(&binary, &peers, rounds, args.part)?;
     }
     if !args.quiet_only && args.part.is_none() {
-        let hogs = Hogs::start()?;
+        let load = CpuLoad::start()?;
         report.insert("hogged".to_owned(), Value::Object(timed(&binary, &peers, rounds.min(3), None)?));
-        drop(hogs);
+        drop(load);
     }
     if matches!(args.part, None | Some(Part::Sizes)) {
         report.extend(local::sizes()?);
@@ -127,14 +127,14 @@ fn timed(binary: &Path, peers: &Path, rounds: usize, part: Option<Part>) -> anyh
 }
 
 /// Two busy loops for each core, until dropped.
-struct Hogs {
+struct CpuLoad {
     goes: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
-// === impl Hogs ===
+// === impl CpuLoad ===
 
-impl Hogs {
+impl CpuLoad {
     fn start() -> anyhow::Result<Self> {
         let goes = Arc::new(AtomicBool::new(true));
         let cores = std::thread::available_parallelism()?.get();
@@ -150,7 +150,7 @@ impl Hogs {
     }
 }
 
-impl Drop for Hogs {
+impl Drop for CpuLoad {
     fn drop(&mut self) {
         self.goes.store(false, Ordering::Relaxed);
         for thread in self.threads.drain(..) {

@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// A repository with a home of its own.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TestRepo {
     folder: TempDir,
     binary: PathBuf,
     /// Variables of the daemon, beside its home.
@@ -31,20 +31,20 @@ pub(crate) struct Place {
     descriptors: Option<u64>,
 }
 
-// === impl Place ===
+// === impl TestRepo ===
 
-impl Place {
+impl TestRepo {
     /// Makes a repository with one commit.
     pub(crate) fn new(binary: &Path) -> anyhow::Result<Self> {
-        let place = Self { folder: TempDir::new()?, binary: binary.to_owned(), env: Vec::new(), descriptors: None };
+        let test_repo = Self { folder: TempDir::new()?, binary: binary.to_owned(), env: Vec::new(), descriptors: None };
         for folder in ["home", "state", "repo"] {
-            fs::create_dir(place.folder.path().join(folder))?;
+            fs::create_dir(test_repo.folder.path().join(folder))?;
         }
-        let git = |args: &[&str]| output(place.at_home(&mut command("git", &place.repo())).args(args));
+        let git = |args: &[&str]| output(test_repo.at_home(&mut command("git", &test_repo.repo())).args(args));
         git(&["init", "--quiet", "--initial-branch=main"])?;
         let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
         git(&[who.as_slice(), &["commit", "--quiet", "--allow-empty", "--message=start"]].concat())?;
-        Ok(place)
+        Ok(test_repo)
     }
 
     /// Sets a variable for whatever runs here.

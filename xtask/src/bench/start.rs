@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::daemon::Place;
+use super::daemon::TestRepo;
 use super::{median, rounded};
 use crate::command::{command, output};
 
@@ -45,14 +45,14 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let size = binary.metadata()?.len();
     let (mut ready, mut memory, mut status) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=args.runs.max(1) {
-        let place = Place::new(&binary)?;
-        let (daemon, took) = place.start()?;
+        let test_repo = TestRepo::new(&binary)?;
+        let (daemon, took) = test_repo.start()?;
         ready.push(milliseconds(took));
         std::thread::sleep(IDLE);
         memory.push(daemon.resident_mb()?);
         for _ in 0..COMMANDS {
             let began = Instant::now();
-            output(place.switchboard().args(["status", "--json"]))?;
+            output(test_repo.switchboard().args(["status", "--json"]))?;
             status.push(milliseconds(began.elapsed()));
         }
         if !args.json {

@@ -1,4 +1,4 @@
-//! `kill -9` of the daemon at random moments, under senders, receivers and holders of leases who all keep a diary; and at the end a comparison of their diaries with
+//! `kill -9` of the daemon at random moments, under senders, receivers and holders of leases who all keep a log; and at the end a comparison of their logs with
 //! the record.
 
 mod actors;
@@ -14,8 +14,8 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 
 use super::rng::Rng;
-use crate::bench::daemon::Place;
-use actors::{Diary, Post};
+use crate::bench::daemon::TestRepo;
+use actors::{CallLog, Post};
 
 /// How to kill.
 #[derive(Debug, ClapArgs)]
@@ -48,12 +48,12 @@ const DRAIN: Duration = Duration::from_secs(120);
 pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     let binary = args.binary.clone().unwrap_or_else(|| root.join("target/debug/switchboard"));
     let binary = binary.canonicalize().with_context(|| format!("{}: build it first", binary.display()))?;
-    let place = Place::new(&binary)?;
-    let (first, cold) = place.start()?;
+    let test_repo = TestRepo::new(&binary)?;
+    let (first, cold) = test_repo.start()?;
     let mut daemon = Some(first);
-    let post = Arc::new(Post::new(place.repo(), RECEIVERS)?);
+    let post = Arc::new(Post::new(test_repo.repo(), RECEIVERS)?);
     let (sending, receiving) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicBool::new(true)));
-    let spawn = |role: fn(&Post, usize, &AtomicBool) -> anyhow::Result<Diary>, number, goes: &Arc<AtomicBool>| {
+    let spawn = |role: fn(&Post, usize, &AtomicBool) -> anyhow::Result<CallLog>, number, goes: &Arc<AtomicBool>| {
         let (post, goes) = (Arc::clone(&post), Arc::clone(goes));
         std::thread::spawn(move || role(&post, number, &goes))
     };
@@ -68,21 +68,21 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
         if let Some(daemon) = daemon.take() {
             daemon.kill()?;
         }
-        let (again, took) = place.start()?;
+        let (again, took) = test_repo.start()?;
         ready.push(took);
         daemon = Some(again);
     }
     sending.store(false, Ordering::SeqCst);
-    let mut diaries = Diary::default();
+    let mut logs = CallLog::default();
     for actor in senders.into_iter().chain(holders) {
-        diaries.add(join(actor)?);
+        logs.add(join(actor)?);
     }
     drain(&post)?;
     receiving.store(false, Ordering::SeqCst);
     for actor in receivers {
-        diaries.add(join(actor)?);
+        logs.add(join(actor)?);
     }
-    let verdict = history::compare(&post, diaries)?;
+    let verdict = history::compare(&post, logs)?;
     if verdict.sent == 0 || verdict.acked == 0 || verdict.leases == 0 || (args.kills > 0 && verdict.retried == 0) {
         bail!("nothing was proven: {verdict:?}");
     }
@@ -102,7 +102,7 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn join(actor: std::thread::JoinHandle<anyhow::Result<Diary>>) -> anyhow::Result<Diary> {
+fn join(actor: std::thread::JoinHandle<anyhow::Result<CallLog>>) -> anyhow::Result<CallLog> {
     actor.join().map_err(|_| anyhow::anyhow!("an actor panicked"))?
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::bench::daemon::{Client, Place};
+use crate::bench::daemon::{Client, TestRepo};
 use crate::command::{command, output};
 
 /// Where the daemon is.
@@ -91,11 +91,11 @@ impl Drop for Disk {
 }
 
 fn full_disk(binary: &Path, disk: &Disk) -> anyhow::Result<Value> {
-    let place = Place::new(binary)?.with("XDG_STATE_HOME", &disk.path());
+    let test_repo = TestRepo::new(binary)?.with("XDG_STATE_HOME", &disk.path());
     let ballast = disk.path().join("ballast");
     std::fs::write(&ballast, vec![1; 4 << 20])?;
-    let (daemon, _) = place.start()?;
-    let mut client = place.connect("torture")?;
+    let (daemon, _) = test_repo.start()?;
+    let mut client = test_repo.connect("torture")?;
     ask(&mut client, "register_agent", json!({ "name": "ada" }))?;
     let mut accepted = BTreeSet::new();
     let mut refused = None;
@@ -119,8 +119,8 @@ fn full_disk(binary: &Path, disk: &Disk) -> anyhow::Result<Value> {
     }
     accepted.insert("msg_again".to_owned());
     daemon.kill()?;
-    let (_daemon, _) = place.start()?;
-    let mut client = place.connect("torture")?;
+    let (_daemon, _) = test_repo.start()?;
+    let mut client = test_repo.connect("torture")?;
     let kept = kept(&mut client)?;
     ensure!(kept == accepted, "{} were accepted, {} are there", accepted.len(), kept.len());
     ensure!(ask(&mut client, "verify_log", json!({}))?["is_intact"] == true, "the record is damaged");
@@ -128,11 +128,11 @@ fn full_disk(binary: &Path, disk: &Disk) -> anyhow::Result<Value> {
 }
 
 fn few_descriptors(binary: &Path) -> anyhow::Result<Value> {
-    let place = Place::new(binary)?.limited_to(DESCRIPTORS);
-    let (_daemon, _) = place.start()?;
-    let mut client = place.connect("torture")?;
+    let test_repo = TestRepo::new(binary)?.limited_to(DESCRIPTORS);
+    let (_daemon, _) = test_repo.start()?;
+    let mut client = test_repo.connect("torture")?;
     ask(&mut client, "register_agent", json!({ "name": "ada" }))?;
-    let info: Value = serde_json::from_slice(&std::fs::read(place.repo().join(".switchboard/server_info.json"))?)?;
+    let info: Value = serde_json::from_slice(&std::fs::read(test_repo.repo().join(".switchboard/server_info.json"))?)?;
     let socket = info["socket"].as_str().context("no socket")?;
     let mut accepted = BTreeSet::new();
     let mut crowd = Vec::new();
@@ -148,7 +148,7 @@ fn few_descriptors(binary: &Path) -> anyhow::Result<Value> {
     drop(crowd);
     let began = Instant::now();
     let mut client = loop {
-        let come_back = Client::connect(&place.repo(), "torture");
+        let come_back = Client::connect(&test_repo.repo(), "torture");
         match come_back.and_then(|mut client| ask(&mut client, "get_status", json!({})).map(|_| client)) {
             Ok(client) => break client,
             Err(error) if began.elapsed() > PATIENCE => bail!("nobody is let in any more: {error:#}"),

@@ -41,7 +41,7 @@ const RUNS: u64 = 4;
 /// States that wait for somebody to open them.
 const QUEUE: usize = 64;
 
-/// How often it is said how far a trial is.
+/// How often it is said how far a kind is.
 const SAY: Duration = Duration::from_secs(5);
 
 /// States after which a control that has lost nothing counts as blind.
@@ -49,7 +49,7 @@ const CONTROL: u64 = 3_000;
 
 /// Kinds of disks and stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trial {
+enum StoreKind {
     /// The store as it is, on a disk that keeps its word.
     Real,
     /// A store that syncs no commit.
@@ -76,9 +76,9 @@ struct Tally {
     faults: Vec<String>,
 }
 
-/// Says now and then how far a trial is.
+/// Says now and then how far a kind is.
 struct Progress {
-    trial: Trial,
+    kind: StoreKind,
     wanted: u64,
     begun: Instant,
     said: Instant,
@@ -93,7 +93,7 @@ impl Progress {
         }
         self.said = Instant::now();
         let rate = distinct / self.begun.elapsed().as_secs().max(1);
-        eprintln!("{:?}: {distinct} of {} states, {rate} a second", self.trial, self.wanted);
+        eprintln!("{:?}: {distinct} of {} states, {rate} a second", self.kind, self.wanted);
     }
 }
 
@@ -105,9 +105,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let _alone = super::alone();
     vfs::install()?;
     let begun = Instant::now();
-    let real = try_states(Trial::Real, args.states, args.seed)?;
-    let careless = try_states(Trial::Careless, CONTROL, args.seed)?;
-    let lying = try_states(Trial::LyingDisk, CONTROL, args.seed)?;
+    let real = try_states(StoreKind::Real, args.states, args.seed)?;
+    let careless = try_states(StoreKind::Careless, CONTROL, args.seed)?;
+    let lying = try_states(StoreKind::LyingDisk, CONTROL, args.seed)?;
     let lost = |tally: &Tally| tally.faults.iter().filter(|fault| fault.contains("LOST")).count();
     for fault in real.faults.iter().take(10) {
         println!("{fault}");
@@ -130,20 +130,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Opens so many distinct states of runs with consecutive seeds; a control ends with its first fault.
-fn try_states(trial: Trial, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
+fn try_states(kind: StoreKind, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let mut seen = HashSet::new();
-    let mut progress = Progress { trial, wanted, begun: Instant::now(), said: Instant::now() };
+    let mut progress = Progress { kind, wanted, begun: Instant::now(), said: Instant::now() };
     let each = (wanted / RUNS).max(1);
     for seed in seed.. {
         let left = wanted.saturating_sub(tally.distinct);
-        if left == 0 || (trial != Trial::Real && !tally.faults.is_empty()) {
+        if left == 0 || (kind != StoreKind::Real && !tally.faults.is_empty()) {
             break;
         }
         // A long form takes all that a run has; a short one a part of each.
         let share = if wanted > 20_000 { left } else { left.min(each) };
         let before = tally.distinct;
-        one_run(trial, seed, share, &mut seen, &mut tally, &mut progress)?;
+        one_run(kind, seed, share, &mut seen, &mut tally, &mut progress)?;
         ensure!(tally.distinct > before, "the run of seed {seed} has no state that was not seen before");
     }
     Ok(tally)
@@ -151,7 +151,7 @@ fn try_states(trial: Trial, wanted: u64, seed: u64) -> anyhow::Result<Tally> {
 
 /// Records a run and opens states of it.
 fn one_run(
-    trial: Trial,
+    kind: StoreKind,
     seed: u64,
     share: u64,
     seen: &mut HashSet<Digest>,
@@ -160,14 +160,14 @@ fn one_run(
 ) -> anyhow::Result<()> {
     let folder = scratch::folder()?;
     let recording = tape::start(folder.path(), None);
-    let plan = Plan { seed, steps: STEPS, is_careless: trial == Trial::Careless };
+    let plan = Plan { seed, steps: STEPS, is_careless: kind == StoreKind::Careless };
     let (done, store) = work::run(folder.path(), plan);
     let recorded = recording.stop();
     drop(store);
     if let Some(error) = done.failed.first() {
         bail!("the work itself failed: {error}");
     }
-    let obeys_sync = trial != Trial::LyingDisk;
+    let obeys_sync = kind != StoreKind::LyingDisk;
     let candidates = candidates(&recorded.ops, obeys_sync, seed, share);
     let (sender, receiver) = sync_channel(QUEUE);
     let receiver = Mutex::new(receiver);
@@ -177,7 +177,7 @@ fn one_run(
         for _ in 0..threads {
             let folder = scratch::folder()?;
             let (receiver, watch, history) = (&receiver, &watch, &done.history);
-            scope.spawn(move || open_all(receiver, folder.path(), history, watch, trial, seed));
+            scope.spawn(move || open_all(receiver, folder.path(), history, watch, kind, seed));
         }
         let (mut disk, mut promised, mut next) = (Disk::default(), Promised::default(), 0);
         let mut asked = HashSet::new();
@@ -224,7 +224,7 @@ fn open_all(
     folder: &Path,
     history: &History,
     watch: &Watch,
-    trial: Trial,
+    kind: StoreKind,
     seed: u64,
 ) {
     loop {
@@ -237,7 +237,7 @@ fn open_all(
         if let Err(error) = open_one(&state, folder, history) {
             let fault = format!("seed {seed}, after operation {}, {:?}: {error:#}", state.at, state.cut);
             watch.faults.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
-            watch.is_over.store(trial != Trial::Real, Ordering::Relaxed);
+            watch.is_over.store(kind != StoreKind::Real, Ordering::Relaxed);
         }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 
 use super::rng::Rng;
-use crate::bench::daemon::{Client, Place};
+use crate::bench::daemon::{Client, TestRepo};
 use record::Record;
 
 /// What to try.
@@ -65,16 +65,16 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     let channels = args.channel.map_or(vec![Channel::Acp, Channel::Files], |channel| vec![channel]);
     let mut lines = serde_json::Map::new();
     for channel in channels {
-        let place = Place::new(&binary)?;
-        let (_daemon, _) = place.start()?;
+        let test_repo = TestRepo::new(&binary)?;
+        let (_daemon, _) = test_repo.start()?;
         let (name, record, able) = match channel {
             Channel::Acp => {
-                let record = acp::run(&place, &binary, args.messages, args.seed)?;
+                let record = acp::run(&test_repo, &binary, args.messages, args.seed)?;
                 let able = acp::able(&record)?;
                 ("acp", record, able)
             }
             Channel::Files => {
-                let (record, able) = file::run(&place, args.messages, args.seed)?;
+                let (record, able) = file::run(&test_repo, args.messages, args.seed)?;
                 ("files", record, able)
             }
         };
@@ -99,8 +99,8 @@ struct Sender {
 // === impl Sender ===
 
 impl Sender {
-    fn new(place: &Place, recipient: &'static str, seed: u64) -> anyhow::Result<Self> {
-        let client = place.connect("sender")?;
+    fn new(test_repo: &TestRepo, recipient: &'static str, seed: u64) -> anyhow::Result<Self> {
+        let client = test_repo.connect("sender")?;
         Ok(Self { client, recipient, rng: Rng::new(seed), sent: 0, acked: BTreeSet::new(), looked: Instant::now() })
     }
 

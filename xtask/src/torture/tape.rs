@@ -175,11 +175,11 @@ pub(super) fn is_to_fail(call: Call) -> Option<bool> {
 
 /// Hears what the store does to its redo log; SQLite's files have a layer of their own.
 #[derive(Debug)]
-struct RedoEar;
+struct RedoHook;
 
 /// The ear of every store here.
 pub(super) fn ear() -> Option<Arc<dyn Ear>> {
-    Some(Arc::new(RedoEar))
+    Some(Arc::new(RedoHook))
 }
 
 /// Syncs of a redo log so far.
@@ -190,7 +190,7 @@ pub(super) fn syncs() -> u64 {
     SYNCS.load(Ordering::Relaxed)
 }
 
-impl Ear for RedoEar {
+impl Ear for RedoHook {
     fn before(&self, path: &Path, what: Heard<'_>) -> std::io::Result<()> {
         let Some(file) = which(path) else { return Ok(()) };
         let call = match what {

@@ -27,7 +27,7 @@ static BELOW: OnceLock<Below> = OnceLock::new();
 
 /// An open file as SQLite holds it: our head, and behind it the file of the layer below.
 #[repr(C)]
-struct Ear {
+struct HookedFile {
     base: sqlite3_file,
     file: Option<File>,
     /// Whether the next sync takes the folder along, as SQLite's layer does for a log that it may have made.
@@ -80,8 +80,8 @@ pub(super) fn install() -> anyhow::Result<()> {
         if below.is_null() || BELOW.set(Below(below)).is_err() {
             bail!("SQLite has no file layer to listen to");
         }
-        let head = c_int::try_from(size_of::<Ear>())?;
-        let ear = sqlite3_vfs {
+        let head = c_int::try_from(size_of::<HookedFile>())?;
+        let hooked = sqlite3_vfs {
             szOsFile: head + (*below).szOsFile,
             pNext: ptr::null_mut(),
             zName: c"torture".as_ptr(),
@@ -89,7 +89,7 @@ pub(super) fn install() -> anyhow::Result<()> {
             xDelete: Some(delete),
             ..*below
         };
-        ffi::sqlite3_vfs_register(Box::leak(Box::new(ear)), 1)
+        ffi::sqlite3_vfs_register(Box::leak(Box::new(hooked)), 1)
     };
     if code != ffi::SQLITE_OK {
         bail!("SQLite refuses the file layer: {code}");
@@ -107,14 +107,14 @@ fn below() -> *mut sqlite3_vfs {
 /// `file` is one that [`open`] was given.
 unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: SQLite has made room for both, ours first.
-    unsafe { file.cast::<Ear>().add(1).cast() }
+    unsafe { file.cast::<HookedFile>().add(1).cast() }
 }
 
 /// # Safety
 /// As [`inner`].
 unsafe fn heard(file: *mut sqlite3_file) -> Option<File> {
     // SAFETY: `open` has written it.
-    unsafe { (*file.cast::<Ear>()).file }
+    unsafe { (*file.cast::<HookedFile>()).file }
 }
 
 /// # Safety
@@ -139,7 +139,7 @@ unsafe extern "C" fn open(
     unsafe {
         let heard = file_of(name);
         let (base, syncs_folder) = (sqlite3_file { pMethods: ptr::null() }, heard == Some(File::Wal));
-        ptr::write(file.cast::<Ear>(), Ear { base, file: heard, syncs_folder });
+        ptr::write(file.cast::<HookedFile>(), HookedFile { base, file: heard, syncs_folder });
         if heard.is_some() && tape::is_to_fail(Call::Open).is_some() {
             return ffi::SQLITE_CANTOPEN;
         }
@@ -211,8 +211,8 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
         if let Some(heard) = heard.filter(|_| code == ffi::SQLITE_OK) {
             tape::record(Op::Sync(heard));
             // With the folder on the disk, a journal that was deleted before is gone for good.
-            let ear = &mut *file.cast::<Ear>();
-            if std::mem::take(&mut ear.syncs_folder) {
+            let hooked = &mut *file.cast::<HookedFile>();
+            if std::mem::take(&mut hooked.syncs_folder) {
                 tape::record(Op::Sync(File::Journal));
             }
         }

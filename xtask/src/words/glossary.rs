@@ -98,13 +98,13 @@ mod tests {
 
     #[test]
     fn reads_words_phrases_and_unique_names() {
-        let page = "## Words we don't use\n\n| not | but |\n|---|---|\n| `Ear`, `*Ear`, \"Old Word\" | `IoHook` |\n\
+        let page = "## Words we don't use\n\n| not | but |\n|---|---|\n| `Qux`, `*Qux`, \"Old Word\" | `IoHook` |\n\
                     ## Names that one type has\n| `Caller` | x |\n## Words we use\n| `agent` | y |\n";
 
         let glossary = Glossary::parse(page).unwrap();
 
         let words: Vec<_> = glossary.words.iter().map(|(word, _)| word).collect();
-        assert_eq!(words, [&Pattern::Exact("Ear".to_owned()), &Pattern::Ends("Ear".to_owned())]);
+        assert_eq!(words, [&Pattern::Exact("Qux".to_owned()), &Pattern::Ends("Qux".to_owned())]);
         assert_eq!(glossary.phrases, [("old word".to_owned(), "IoHook".to_owned())]);
         assert_eq!(glossary.unique, ["Caller"]);
     }

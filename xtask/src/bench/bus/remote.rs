@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::clients::{processes, sends, threads};
 use super::{MANY, jetstream, postgres, quantile, rate, rounded};
-use crate::bench::daemon::{Daemon, Place};
+use crate::bench::daemon::{Daemon, TestRepo};
 
 /// Agents that receive, and sends for each figure.
 pub(super) const AGENTS: usize = 64;
@@ -24,15 +24,15 @@ const WAKES: usize = 200;
 /// Agents and messages of each in a large daemon.
 const LARGE: (usize, usize) = (1_000, 100);
 
-fn place(binary: &Path, agents: usize) -> anyhow::Result<(Place, Daemon)> {
-    let place = Place::new(binary)?;
-    let (daemon, _) = place.start()?;
-    let mut client = place.connect("bench")?;
+fn test_repo(binary: &Path, agents: usize) -> anyhow::Result<(TestRepo, Daemon)> {
+    let test_repo = TestRepo::new(binary)?;
+    let (daemon, _) = test_repo.start()?;
+    let mut client = test_repo.connect("bench")?;
     for number in 0..agents {
         let reply = client.call("register_agent", json!({ "name": format!("agent-{number}") }), None)?;
         reply.map_err(|failure| anyhow::anyhow!("{}", failure.what))?;
     }
-    Ok((place, daemon))
+    Ok((test_repo, daemon))
 }
 
 /// The figures of one round.
@@ -43,8 +43,8 @@ pub(super) fn round(
     database: Option<&postgres::Server>,
 ) -> anyhow::Result<Map<String, Value>> {
     let mut row = Map::new();
-    let (place, daemon) = place(binary, AGENTS)?;
-    let repo = place.repo();
+    let (test_repo, daemon) = test_repo(binary, AGENTS)?;
+    let repo = test_repo.repo();
     row.insert("durability_tax_socket_p50".to_owned(), json!(quantile(sends(&repo, "one", ONE)?, 0.5) / floor));
     let ours = || -> anyhow::Result<f64> {
         let took = threads(MANY, |number| sends(&repo, &format!("many-{number}"), EACH).map(drop))?;
@@ -58,7 +58,7 @@ pub(super) fn round(
     row.insert("socket_rate_64".to_owned(), json!(ours));
     row.insert("vs_jetstream_always_64".to_owned(), json!(nats.map(|theirs| ours / theirs)));
     row.insert("vs_postgres_64".to_owned(), json!(database.map(|theirs| ours / theirs)));
-    let wake = wake(&place)?;
+    let wake = wake(&test_repo)?;
     row.insert("wake_p99_over_fdatasync".to_owned(), json!(quantile(wake, 0.99) / floor));
     drop(daemon);
     row.insert("fairness_max_over_p50".to_owned(), json!(fairness(binary)?));
@@ -66,19 +66,19 @@ pub(super) fn round(
 }
 
 fn fairness(binary: &Path) -> anyhow::Result<f64> {
-    let (place, daemon) = place(binary, AGENTS)?;
-    let times = processes(&place.repo(), PROCESSES, BY_PROCESS)?;
+    let (test_repo, daemon) = test_repo(binary, AGENTS)?;
+    let times = processes(&test_repo.repo(), PROCESSES, BY_PROCESS)?;
     drop(daemon);
     let p50 = quantile(times.clone(), 0.5);
     Ok(quantile(times, 1.0) / p50)
 }
 
 /// Seconds from the answer to a send, which is its commit, to the waiting reader's news of it.
-fn wake(place: &Place) -> anyhow::Result<Vec<f64>> {
+fn wake(test_repo: &TestRepo) -> anyhow::Result<Vec<f64>> {
     let (ready, begins) = channel::<()>();
     let (heard, news) = channel::<Instant>();
-    let mut reader = place.connect("agent-0")?;
-    let mut sender = place.connect("waker")?;
+    let mut reader = test_repo.connect("agent-0")?;
+    let mut sender = test_repo.connect("waker")?;
     let reading = std::thread::spawn(move || -> anyhow::Result<()> {
         let mut cursor = Value::from("now");
         loop {
@@ -118,8 +118,8 @@ fn wake(place: &Place) -> anyhow::Result<Vec<f64>> {
 pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
     let mut row = Map::new();
     let (agents, each) = LARGE;
-    let (place, daemon) = place(binary, agents)?;
-    let repo = place.repo();
+    let (test_repo, daemon) = test_repo(binary, agents)?;
+    let repo = test_repo.repo();
     let body = "x".repeat(super::BODY);
     threads(MANY, |number| {
         let mut client = crate::bench::daemon::Client::connect(&repo, &format!("filler-{number}"))?;
@@ -131,8 +131,8 @@ pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
     })?;
     std::thread::sleep(Duration::from_secs(2));
     row.insert("rss_mb_1k_agents_100k_messages".to_owned(), json!(rounded(daemon.resident_mb()?)));
-    row.insert("tools_list_bytes".to_owned(), json!(tools_list(&place)?));
-    let mut reader = place.connect("agent-1")?;
+    row.insert("tools_list_bytes".to_owned(), json!(tools_list(&test_repo)?));
+    let mut reader = test_repo.connect("agent-1")?;
     let asked = json!({ "agent": "agent-1", "cursor": "start", "limit": 1 });
     let feed = reader.call("read_inbox_events", asked, None)?.map_err(|failure| anyhow::anyhow!("{}", failure.what))?;
     row.insert("wake_notice_bytes".to_owned(), json!(feed["events"][0].to_string().len()));
@@ -141,9 +141,14 @@ pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
 }
 
 /// Bytes of the tools that an MCP client is shown.
-fn tools_list(place: &Place) -> anyhow::Result<usize> {
-    let mut bridge =
-        place.switchboard().arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+fn tools_list(test_repo: &TestRepo) -> anyhow::Result<usize> {
+    let mut bridge = test_repo
+        .switchboard()
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
     let mut input = bridge.stdin.take().context("stdin")?;
     let mut lines = BufReader::new(bridge.stdout.take().context("stdout")?).lines();
     let client = json!({ "name": "bench", "version": "1" });

@@ -27,7 +27,7 @@ pub(super) struct Post {
 
 /// What one or several actors were told.
 #[derive(Debug, Default)]
-pub(super) struct Diary {
+pub(super) struct CallLog {
     /// Accepted messages with recipient, sender, and the number among this sender's.
     pub(super) accepted: BTreeMap<String, (String, usize, u64)>,
     /// Messages that were tried.
@@ -42,9 +42,9 @@ pub(super) struct Diary {
     pub(super) retried: u64,
 }
 
-// === impl Diary ===
+// === impl CallLog ===
 
-impl Diary {
+impl CallLog {
     pub(super) fn add(&mut self, other: Self) {
         self.accepted.extend(other.accepted);
         self.tried.extend(other.tried);
@@ -151,9 +151,9 @@ impl<'a> Line<'a> {
 }
 
 /// Sends numbered messages to the receivers in turn.
-pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<Diary> {
+pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
     let mut line = Line::new(post, &format!("sender-{number}"));
-    let mut diary = Diary::default();
+    let mut log = CallLog::default();
     let mut count = 0_u64;
     while goes.load(Ordering::SeqCst) {
         count += 1;
@@ -161,50 +161,50 @@ pub(super) fn send(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
         let recipient = &post.receivers[usize::try_from((count + number as u64) % receivers)?];
         let id = format!("msg_{number}_{count}");
         let args = json!({ "id": id, "recipient": recipient, "payload": format!("{id} to {recipient}"), "options": { "max_attempts": 50 } });
-        diary.tried.insert(id.clone(), recipient.clone());
+        log.tried.insert(id.clone(), recipient.clone());
         match line.ask("send_message", &args, None)? {
             Ok(_) => {
-                diary.accepted.insert(id, (recipient.clone(), number, count));
+                log.accepted.insert(id, (recipient.clone(), number, count));
             }
             Err(failure) if failure.code == "bus.inbox-full" => std::thread::sleep(Duration::from_millis(20)),
             Err(failure) => return Err(told(failure)),
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    diary.retried = line.retried;
-    Ok(diary)
+    log.retried = line.retried;
+    Ok(log)
 }
 
 /// Receives and acknowledges, a few at a time.
-pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<Diary> {
+pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
     let mut line = Line::new(post, &post.receivers[number]);
-    let mut diary = Diary::default();
+    let mut log = CallLog::default();
     while goes.load(Ordering::SeqCst) {
         let args = json!({ "max": 20, "lease_ms": LEASE_MS, "wait_ms": 100 });
         let reply = line.ask("receive_messages", &args, None)?.map_err(told)?;
         for message in reply["messages"].as_array().into_iter().flatten() {
             let id = message["id"].as_str().context("a message without an id")?.to_owned();
             let attempt = message["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0);
-            if diary.acked.contains(&id) {
+            if log.acked.contains(&id) {
                 bail!("{id} was delivered after its acknowledgement was confirmed");
             }
-            diary.delivered.push((id.clone(), attempt));
+            log.delivered.push((id.clone(), attempt));
             let args = json!({ "id": id, "lease_token": message["lease_token"] });
             match line.ask("ack_message", &args, None)? {
-                Ok(_) => diary.acked.push(id),
+                Ok(_) => log.acked.push(id),
                 Err(failure) if failure.code == "bus.lease-lost" => {}
                 Err(failure) => return Err(told(failure)),
             }
         }
     }
-    diary.retried = line.retried;
-    Ok(diary)
+    log.retried = line.retried;
+    Ok(log)
 }
 
 /// Takes the same files as the other holders, for itself alone, and gives them back.
-pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<Diary> {
+pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
     let mut line = Line::new(post, &format!("holder-{number}"));
-    let mut diary = Diary::default();
+    let mut log = CallLog::default();
     let mut count = 0;
     while goes.load(Ordering::SeqCst) {
         count += 1;
@@ -222,10 +222,10 @@ pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Res
         let token = granted["lease"]["token"].as_u64().context("a lease without a token")?;
         std::thread::sleep(Duration::from_millis(2));
         let until = post.tick();
-        diary.leases.push((token, since, until));
+        log.leases.push((token, since, until));
         let args = json!({ "lease": granted["lease"]["id"], "token": token });
         line.ask("release_files", &args, Some(&format!("release-{number}-{count}")))?.map_err(told)?;
     }
-    diary.retried = line.retried;
-    Ok(diary)
+    log.retried = line.retried;
+    Ok(log)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
-use super::actors::{Diary, Post};
+use super::actors::{CallLog, Post};
 
 /// What was compared; a broken promise is an error instead.
 #[derive(Debug)]
@@ -29,31 +29,31 @@ struct Story {
 }
 
 /// Compares.
-pub(super) fn compare(post: &Post, diary: Diary) -> anyhow::Result<Verdict> {
+pub(super) fn compare(post: &Post, log: CallLog) -> anyhow::Result<Verdict> {
     let verified = post.verify()?;
     ensure!(verified["is_intact"] == true, "the record does not verify: {}", verified["summary"]);
     let events = post.events()?;
     let stories = stories(&events)?;
-    for (id, (recipient, ..)) in &diary.accepted {
+    for (id, (recipient, ..)) in &log.accepted {
         let story = stories.get(id.as_str()).with_context(|| format!("{id} was accepted and is lost"))?;
         ensure!(story.recipient == *recipient, "{id} went to {} instead of {recipient}", story.recipient);
     }
     for (id, story) in &stories {
-        ensure!(diary.tried.contains_key(id), "{id} was never sent");
+        ensure!(log.tried.contains_key(id), "{id} was never sent");
         ensure!(story.sent == 1, "{id} is there {} times", story.sent);
         ensure!(story.acked == 1, "{id} was acknowledged {} times", story.acked);
         ensure!(story.after_end == 0, "{id} went on after its end");
     }
-    in_order(&diary, &stories)?;
-    let acked: BTreeSet<_> = diary.acked.iter().collect();
-    ensure!(acked.len() == diary.acked.len(), "a message was confirmed to two deliveries");
-    leases(diary.leases.clone())?;
+    in_order(&log, &stories)?;
+    let acked: BTreeSet<_> = log.acked.iter().collect();
+    ensure!(acked.len() == log.acked.len(), "a message was confirmed to two deliveries");
+    leases(log.leases.clone())?;
     Ok(Verdict {
-        sent: diary.accepted.len(),
+        sent: log.accepted.len(),
         acked: acked.len(),
-        retried: diary.retried,
-        redelivered: diary.delivered.iter().filter(|(_, attempt)| *attempt > 1).count(),
-        leases: diary.leases.len(),
+        retried: log.retried,
+        redelivered: log.delivered.iter().filter(|(_, attempt)| *attempt > 1).count(),
+        leases: log.leases.len(),
         events: events.len(),
     })
 }
@@ -87,10 +87,10 @@ fn stories(events: &[Value]) -> anyhow::Result<BTreeMap<String, Story>> {
 }
 
 /// What one sender sent to one recipient stands there in the order of sending.
-fn in_order(diary: &Diary, stories: &BTreeMap<String, Story>) -> anyhow::Result<()> {
+fn in_order(log: &CallLog, stories: &BTreeMap<String, Story>) -> anyhow::Result<()> {
     let mut last: BTreeMap<(usize, &str), (u64, u64)> = BTreeMap::new();
     let mut sent: Vec<_> =
-        diary.accepted.iter().map(|(id, (recipient, sender, count))| (*sender, *count, recipient, id)).collect();
+        log.accepted.iter().map(|(id, (recipient, sender, count))| (*sender, *count, recipient, id)).collect();
     sent.sort();
     for (sender, count, recipient, id) in sent {
         let number = stories.get(id).map_or(0, |story| story.number);

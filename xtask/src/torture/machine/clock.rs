@@ -7,7 +7,7 @@ use std::process::Stdio;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{Client, Place, ask};
+use super::{Client, TestRepo, ask};
 use crate::command::command;
 
 /// What puts a program's time of day off, from Debian's `libfaketime`; the steady clock it leaves alone.
@@ -36,17 +36,17 @@ pub(super) fn run(binary: &Path, peers: &Path) -> anyhow::Result<Value> {
     let Some(library) = install(&peers.join("faketime")) else {
         return Ok(json!("skipped: libfaketime is not there and can't be fetched"));
     };
-    let place = Place::new(binary)?;
-    let offset = place.repo().join(".git/offset");
-    let place = place
+    let test_repo = TestRepo::new(binary)?;
+    let offset = test_repo.repo().join(".git/offset");
+    let test_repo = test_repo
         .with("LD_PRELOAD", &library)
         .with("FAKETIME_TIMESTAMP_FILE", &offset)
         .with("FAKETIME_NO_CACHE", Path::new("1"))
         .with("FAKETIME_DONT_FAKE_MONOTONIC", Path::new("1"));
     let jump = |seconds: i64| std::fs::write(&offset, format!("{seconds:+}\n"));
     jump(0)?;
-    let (daemon, _) = place.start()?;
-    let (mut ada, mut ben) = (place.connect("ada")?, place.connect("ben")?);
+    let (daemon, _) = test_repo.start()?;
+    let (mut ada, mut ben) = (test_repo.connect("ada")?, test_repo.connect("ben")?);
     for (client, name) in [(&mut ada, "ada"), (&mut ben, "ben")] {
         ask(client, "register_agent", json!({ "name": name }))?;
     }
@@ -69,8 +69,8 @@ pub(super) fn run(binary: &Path, peers: &Path) -> anyhow::Result<Value> {
     }
 
     daemon.kill()?;
-    let (_daemon, _) = place.start()?;
-    let (mut ada, mut ben) = (place.connect("ada")?, place.connect("ben")?);
+    let (_daemon, _) = test_repo.start()?;
+    let (mut ada, mut ben) = (test_repo.connect("ada")?, test_repo.connect("ben")?);
     still_held(&mut ada, &mut ben)?;
     send(&mut ada, JUMPS.len() + 1)?;
     take_again(&mut ben, JUMPS.len())?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::record::{Able, Record};
 use super::{Sender, ask, told};
-use crate::bench::daemon::{Client, Place};
+use crate::bench::daemon::{Client, TestRepo};
 use crate::torture::rng::Rng;
 
 const AGENT: &str = "scout";
@@ -30,10 +30,10 @@ const STOP: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs the agent under fire.
-pub(super) fn run(place: &Place, binary: &Path, messages: u64, seed: u64) -> anyhow::Result<Record> {
-    let script = place.repo().parent().context("a folder")?.join("scout.json");
+pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64) -> anyhow::Result<Record> {
+    let script = test_repo.repo().parent().context("a folder")?.join("scout.json");
     std::fs::write(&script, sections(seed).to_string())?;
-    let mut sender = Sender::new(place, AGENT, seed)?;
+    let mut sender = Sender::new(test_repo, AGENT, seed)?;
     let run = start(&mut sender.client, binary, &script)?;
     let mut looked = Instant::now();
     sender.send_all(messages, |client| {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::record::{Able, Record};
 use super::{Sender, ask};
-use crate::bench::daemon::Place;
+use crate::bench::daemon::TestRepo;
 use crate::torture::rng::Rng;
 
 const AGENT: &str = "reader";
@@ -22,10 +22,10 @@ const LOOK: Duration = Duration::from_millis(5);
 const STATES: [usize; 3] = [400, 400, 1_500];
 
 /// Runs the agent under fire; says when it looked.
-pub(super) fn run(place: &Place, messages: u64, seed: u64) -> anyhow::Result<(Record, Able)> {
-    let mut sender = Sender::new(place, AGENT, seed)?;
+pub(super) fn run(test_repo: &TestRepo, messages: u64, seed: u64) -> anyhow::Result<(Record, Able)> {
+    let mut sender = Sender::new(test_repo, AGENT, seed)?;
     ask(&mut sender.client, "register_agent", json!({ "name": AGENT }))?;
-    let inbox = place.repo().join(".switchboard/inbox").join(AGENT);
+    let inbox = test_repo.repo().join(".switchboard/inbox").join(AGENT);
     std::fs::create_dir_all(&inbox)?;
     let goes = Arc::new(AtomicBool::new(true));
     let reader = {
