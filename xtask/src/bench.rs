@@ -3,6 +3,7 @@
 mod bus;
 pub(crate) mod daemon;
 mod gates;
+mod house;
 mod start;
 
 use std::path::Path;
@@ -18,6 +19,8 @@ pub(crate) enum Bench {
     Start(start::Args),
     /// How fast and how right the checks are
     Gates(gates::Args),
+    /// Whether tree and daemon keep within their limits
+    House(house::Args),
 }
 
 /// Measures.
@@ -29,6 +32,7 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
         Bench::Bus(args) => bus::run(root, args),
         Bench::Start(args) => start::run(root, args),
         Bench::Gates(args) => gates::run(root, args),
+        Bench::House(args) => house::run(root, args),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Chores of this repository: `cargo xtask layers`, `words`, `schemas`, `bench`, `torture`.
 
 mod bench;
+mod circles;
 mod command;
 mod layers;
+mod rng;
 mod schemas;
 mod torture;
 mod words;
@@ -24,6 +26,8 @@ struct Args {
 enum Chore {
     /// Check that every crate depends only on those that its level allows
     Layers,
+    /// List files of a crate that import each other in a ring
+    Circles,
     /// List the uses of words that `docs/glossary.md` rules out
     Words,
     /// Write the JSON schemas of all verbs to `crates/protocol/schemas/verbs.json`
@@ -43,6 +47,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Layers => layers::run(&root()),
+        Chore::Circles => circles::run(&root()),
         Chore::Words => words::run(&root()),
         Chore::Schemas(args) => schemas::run(&root(), &args),
         Chore::Bench(bench) => bench::run(&root(), &bench),

@@ -8,7 +8,6 @@ mod faults;
 mod kill;
 mod machine;
 mod power;
-mod rng;
 mod scratch;
 mod seen;
 mod sim;

@@ -156,6 +156,14 @@ impl Client {
         Ok(client)
     }
 
+    /// Lets calls wait longer than a start may take.
+    ///
+    /// # Errors
+    /// When the socket is gone.
+    pub(crate) fn wait_longer(&mut self) -> anyhow::Result<()> {
+        Ok(self.lines.get_ref().set_read_timeout(Some(3 * LIMIT))?)
+    }
+
     /// One call: the reply, or the daemon's refusal.
     ///
     /// # Errors
@@ -200,6 +208,11 @@ impl Daemon {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Memory that it holds, in megabytes of a million bytes.

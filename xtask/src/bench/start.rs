@@ -79,7 +79,7 @@ fn milliseconds(span: Duration) -> f64 {
 }
 
 /// Builds into an empty folder, so that nothing of an earlier build counts, and puts the binary where it belongs.
-fn build(root: &Path) -> anyhow::Result<f64> {
+pub(super) fn build(root: &Path) -> anyhow::Result<f64> {
     let target = root.join("target/bench-build");
     if target.exists() {
         std::fs::remove_dir_all(&target)?;

@@ -13,8 +13,8 @@ use serde_json::json;
 use switchboard_store::{Error, Filter, Query, Row, Scope, Store, Words};
 
 use super::board::{closed, parts, posted};
-use super::rng::Rng;
 use super::{scratch, work};
+use crate::rng::Rng;
 
 /// How much to try.
 #[derive(Debug, clap::Args)]

@@ -13,8 +13,8 @@ use std::path::Path;
 
 use switchboard_protocol::id::Digest;
 
-use super::rng::Rng;
 use super::tape::{File, Op, after_boot};
+use crate::rng::Rng;
 
 /// What a disk writes as a whole.
 const SECTOR: usize = 512;

@@ -13,8 +13,8 @@ use anyhow::{Context as _, bail};
 use clap::Args as ClapArgs;
 use serde_json::json;
 
-use super::rng::Rng;
 use crate::bench::daemon::TestRepo;
+use crate::rng::Rng;
 use actors::{CallLog, Post};
 
 /// How to kill.

@@ -16,10 +16,10 @@ use serde_json::json;
 use switchboard_protocol::id::Digest;
 
 use super::disk::{Cut, Disk, Image, sectors};
-use super::rng::Rng;
 use super::tape::{self, Op, Promised};
 use super::work::{self, History, Plan};
 use super::{scratch, vfs};
+use crate::rng::Rng;
 
 /// How much to try.
 #[derive(Debug, clap::Args)]

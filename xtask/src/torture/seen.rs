@@ -14,8 +14,8 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 
-use super::rng::Rng;
 use crate::bench::daemon::{Client, TestRepo};
+use crate::rng::Rng;
 use record::Record;
 
 /// What to try.

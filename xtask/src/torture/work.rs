@@ -10,8 +10,8 @@ use switchboard_store::{
 };
 
 use super::board::{closed, parts, posted};
-use super::rng::Rng;
 use super::tape::{self, Ack, Op, Promised};
+use crate::rng::Rng;
 
 /// The cursor that some batches move.
 const CURSOR: &str = "feed";

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::record::{Able, Record};
 use super::{Sender, ask, told};
 use crate::bench::daemon::{Client, TestRepo};
-use crate::torture::rng::Rng;
+use crate::rng::Rng;
 
 const AGENT: &str = "scout";
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::record::{Able, Record};
 use super::{Sender, ask};
 use crate::bench::daemon::TestRepo;
-use crate::torture::rng::Rng;
+use crate::rng::Rng;
 
 const AGENT: &str = "reader";
 

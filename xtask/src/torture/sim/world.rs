@@ -14,7 +14,7 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{ManualClock, Store};
 
 use super::check;
-use crate::torture::rng::Rng;
+use crate::rng::Rng;
 
 /// Calls that are under way at once.
 const AT_ONCE: usize = 4;

@@ -1,0 +1,184 @@
+//! `cargo xtask bench house`: whether the tree and the daemon keep within their limits. Prints what was measured beside what is wanted.
+
+mod daemon;
+mod figure;
+mod idle;
+mod lines;
+mod mutants;
+mod store;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::{Map, Value, json};
+
+use self::figure::Figure;
+use super::start;
+use crate::command::{command, output};
+use crate::{circles, words};
+
+/// How to measure.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print only the JSON object
+    #[arg(long)]
+    json: bool,
+    /// Measure only these figures
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Measure all figures but these
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    skip: Vec<String>,
+    /// Also time a release build from nothing
+    #[arg(long)]
+    build: bool,
+    /// The binary; a release build of this tree when left out
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    #[command(flatten)]
+    mutants: mutants::Args,
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// When something that is to be measured does not run.
+pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
+    if cfg!(debug_assertions) {
+        return again_optimised(root);
+    }
+    let mut house = House { root, args, binary: None, rows: Vec::new(), details: Map::new() };
+    house.tree()?;
+    house.parts()?;
+    house.daemon()?;
+    house.slow()?;
+    house.print();
+    Ok(())
+}
+
+/// Some figures time code in this process: runs the same command in a release build.
+fn again_optimised(root: &Path) -> anyhow::Result<()> {
+    let mut cargo = command("cargo", root);
+    cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
+    let status = cargo.status().context("cargo")?;
+    anyhow::ensure!(status.success(), "the release build of xtask ended with {status}");
+    Ok(())
+}
+
+struct House<'a> {
+    root: &'a Path,
+    args: &'a Args,
+    binary: Option<PathBuf>,
+    rows: Vec<(Figure, f64)>,
+    /// What stands behind the figures.
+    details: Map<String, Value>,
+}
+
+// === impl House ===
+
+impl House<'_> {
+    /// What the files of the tree say.
+    fn tree(&mut self) -> anyhow::Result<()> {
+        if self.wants(Figure::GlossaryLeft) {
+            self.row(Figure::GlossaryLeft, lines::count(words::uses(self.root)?.len()));
+        }
+        if self.wants(Figure::LargestCircle) {
+            let mut largest = 0;
+            let mut listed = Map::new();
+            for (name, src) in circles::crates(self.root)? {
+                let rings = circles::of_crate(&src)?;
+                largest = largest.max(rings.first().map_or(0, Vec::len));
+                if !rings.is_empty() {
+                    listed.insert(name, json!(rings));
+                }
+            }
+            self.row(Figure::LargestCircle, lines::count(largest));
+            self.details.insert("circles".to_owned(), Value::Object(listed));
+        }
+        self.details.insert("tests".to_owned(), lines::tests(self.root)?);
+        Ok(())
+    }
+
+    /// Parts of the binary, in this process.
+    fn parts(&mut self) -> anyhow::Result<()> {
+        if self.wants(Figure::FoldRatio) {
+            self.row(Figure::FoldRatio, store::fold_ratio()?);
+        }
+        Ok(())
+    }
+
+    /// A real daemon.
+    fn daemon(&mut self) -> anyhow::Result<()> {
+        if self.wants(Figure::VerbUs) {
+            let binary = self.binary()?;
+            self.row(Figure::VerbUs, daemon::verb_us(&binary)?);
+        }
+        if self.wants(Figure::StatusGrowth) {
+            let binary = self.binary()?;
+            self.row(Figure::StatusGrowth, daemon::status_growth(&binary)?);
+        }
+        if self.wants(Figure::WaitersTax) {
+            let binary = self.binary()?;
+            self.row(Figure::WaitersTax, daemon::waiters_tax(&binary)?);
+        }
+        if self.wants(Figure::IdleWakeups) {
+            let binary = self.binary()?;
+            let idle = idle::measure(&binary)?;
+            self.row(Figure::IdleWakeups, idle.per_second);
+            self.details.insert("idle".to_owned(), idle.details);
+        }
+        Ok(())
+    }
+
+    /// What takes minutes.
+    fn slow(&mut self) -> anyhow::Result<()> {
+        if self.wants(Figure::MutantsCaught) {
+            let caught = mutants::run(self.root, &self.args.mutants)?;
+            self.row(Figure::MutantsCaught, caught.share());
+            self.details.insert("mutants".to_owned(), caught.details());
+        }
+        if self.args.build && self.wants(Figure::ReleaseBuildS) {
+            let took = start::build(self.root)?;
+            self.row(Figure::ReleaseBuildS, took);
+        }
+        Ok(())
+    }
+
+    fn wants(&self, figure: Figure) -> bool {
+        let is_in = |names: &[String]| names.iter().any(|name| name == figure.name());
+        (self.args.only.is_empty() || is_in(&self.args.only)) && !is_in(&self.args.skip)
+    }
+
+    /// The binary under measure, built when none was named.
+    fn binary(&mut self) -> anyhow::Result<PathBuf> {
+        if let Some(binary) = &self.binary {
+            return Ok(binary.clone());
+        }
+        let binary = match &self.args.binary {
+            Some(binary) => binary.clone(),
+            None => {
+                output(command("cargo", self.root).args(["build", "--release", "--quiet"]))?;
+                self.root.join("target/release/switchboard")
+            }
+        };
+        let binary = binary.canonicalize().with_context(|| binary.display().to_string())?;
+        self.binary = Some(binary.clone());
+        Ok(binary)
+    }
+
+    fn row(&mut self, figure: Figure, measured: f64) {
+        if !self.args.json {
+            println!("{}", figure.line(measured));
+        }
+        self.rows.push((figure, measured));
+    }
+
+    fn print(self) {
+        let mut object = Map::new();
+        for (figure, measured) in &self.rows {
+            object.insert(figure.name().to_owned(), json!(super::rounded(*measured)));
+        }
+        object.extend(self.details);
+        println!("{}", Value::Object(object));
+    }
+}

@@ -1,0 +1,78 @@
+//! The figures and what is wanted of each.
+
+/// A figure. `docs/benchmarks.md` says how each is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    /// Share of mutants that a test catches.
+    MutantsCaught,
+    /// Opening a run beside many foreign events ÷ beside few.
+    FoldRatio,
+    /// Context switches of an idle daemon.
+    IdleWakeups,
+    /// A send beside 64 waiters ÷ without.
+    WaitersTax,
+    /// `get_status` with 8,000 open messages ÷ with none.
+    StatusGrowth,
+    /// A read over the socket.
+    VerbUs,
+    /// Words that the glossary rules out.
+    GlossaryLeft,
+    /// Files that import each other in a ring.
+    LargestCircle,
+    /// A release build from nothing.
+    ReleaseBuildS,
+}
+
+// === impl Figure ===
+
+impl Figure {
+    /// Its key in the JSON object.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::MutantsCaught => "mutants_caught",
+            Self::FoldRatio => "fold_ratio",
+            Self::IdleWakeups => "idle_wakeups_per_s",
+            Self::WaitersTax => "waiters_tax",
+            Self::StatusGrowth => "status_growth",
+            Self::VerbUs => "verb_us",
+            Self::GlossaryLeft => "glossary_left",
+            Self::LargestCircle => "largest_circle",
+            Self::ReleaseBuildS => "release_build_s",
+        }
+    }
+
+    /// The limit, and whether more is better.
+    fn wanted(self) -> (f64, bool) {
+        match self {
+            Self::MutantsCaught => (0.9, true),
+            Self::FoldRatio => (1.5, false),
+            Self::IdleWakeups => (5.0, false),
+            Self::WaitersTax => (1.1, false),
+            Self::StatusGrowth => (1.3, false),
+            Self::VerbUs => (150.0, false),
+            Self::GlossaryLeft => (0.0, false),
+            Self::LargestCircle => (3.0, false),
+            Self::ReleaseBuildS => (300.0, false),
+        }
+    }
+
+    /// A row of the printed table.
+    pub(super) fn line(self, measured: f64) -> String {
+        let (limit, more_is_better) = self.wanted();
+        let (mark, is_met) = if more_is_better { ("≥", measured >= limit) } else { ("≤", measured <= limit) };
+        let verdict = if is_met { "met" } else { "missed" };
+        format!("{:<20} {:>10.2}   wanted {mark} {limit:<6} {verdict}", self.name(), measured)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_whether_the_limit_is_met() {
+        assert!(Figure::VerbUs.line(150.0).ends_with("wanted ≤ 150    met"));
+        assert!(Figure::VerbUs.line(150.1).ends_with("missed"));
+        assert!(Figure::MutantsCaught.line(0.89).ends_with("missed"));
+    }
+}

@@ -1,0 +1,309 @@
+//! Finds what can be mutated in a file.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, ItemFn, Lit, ReturnType, Stmt, Type, UnOp};
+
+/// One change of one expression or statement.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    /// The crate's folder.
+    pub(super) package: String,
+    /// The file.
+    pub(super) path: PathBuf,
+    /// The line.
+    pub(super) line: usize,
+    /// The bytes that are replaced.
+    pub(super) range: Range<usize>,
+    /// What stands there.
+    pub(super) original: String,
+    /// How the switch is written.
+    pub(super) form: Form,
+    /// The number that turns it on.
+    pub(super) number: usize,
+}
+
+/// How a mutant is written beside the original.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    /// This expression instead of the original one.
+    Instead(String),
+    /// The statement is left out.
+    Without,
+    /// The function returns this before anything else.
+    Returns(String),
+}
+
+// === impl Site ===
+
+impl Site {
+    /// Whether two sites change the same bytes.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let insertion = self.range.is_empty() || other.range.is_empty();
+        let meets = self.range.start < other.range.end && other.range.start < self.range.end;
+        let same = self.range.start == other.range.start;
+        self.path == other.path && (meets && !insertion || same)
+    }
+
+    /// The text with the switch in it; `name` is the function that asks whether a mutant is on.
+    pub(super) fn text(&self, name: &str) -> String {
+        let (number, original) = (self.number, &self.original);
+        match &self.form {
+            Form::Instead(other) => format!("(if {name}({number}) {{ {other} }} else {{ {original} }})"),
+            Form::Without => format!("if !{name}({number}) {{ {original} }}"),
+            Form::Returns(value) => format!(" if {name}({number}) {{ return {value}; }} "),
+        }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display().to_string();
+        let path = path.split_once("/crates/").map_or(path.as_str(), |(_, below)| below);
+        let short =
+            |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(80).collect::<String>();
+        write!(f, "crates/{path}:{}: ", self.line)?;
+        match &self.form {
+            Form::Instead(other) => write!(f, "`{}` for `{}`", short(other), short(&self.original)),
+            Form::Without => write!(f, "without `{}`", short(&self.original)),
+            Form::Returns(value) => write!(f, "returns `{value}` at once"),
+        }
+    }
+}
+
+/// All sites of a file.
+///
+/// # Errors
+/// When the file is not Rust.
+pub(super) fn find(package: &str, path: &Path, text: &str) -> anyhow::Result<Vec<Site>> {
+    let file = syn::parse_file(text).with_context(|| path.display().to_string())?;
+    let mut finder = Finder { package, path, text, sites: Vec::new() };
+    finder.visit_file(&file);
+    Ok(finder.sites)
+}
+
+struct Finder<'a> {
+    package: &'a str,
+    path: &'a Path,
+    text: &'a str,
+    sites: Vec<Site>,
+}
+
+// === impl Finder ===
+
+impl Finder<'_> {
+    fn add(&mut self, range: Range<usize>, line: usize, form: Form) {
+        let original = self.text.get(range.clone()).unwrap_or_default().to_owned();
+        let (package, path) = (self.package.to_owned(), self.path.to_owned());
+        self.sites.push(Site { package, path, line, range, original, form, number: 0 });
+    }
+
+    fn instead(&mut self, expr: &Expr, other: String) {
+        self.add(expr.span().byte_range(), expr.span().start().line, Form::Instead(other));
+    }
+
+    fn source(&self, expr: &Expr) -> String {
+        self.text.get(expr.span().byte_range()).unwrap_or_default().to_owned()
+    }
+
+    /// The body of a function returns at once.
+    fn body(&mut self, output: &ReturnType, block: &syn::Block) {
+        let Some(value) = early(output) else { return };
+        let open = block.brace_token.span.open();
+        let at = open.byte_range().end;
+        // A body that does only this would be the same.
+        if !block.stmts.is_empty() {
+            self.add(at..at, open.start().line, Form::Returns(value.to_owned()));
+        }
+    }
+
+    fn condition(&mut self, cond: &Expr) {
+        if !has_let(cond) && !matches!(cond, Expr::Lit(_)) {
+            self.instead(cond, "true".to_owned());
+            self.instead(cond, "false".to_owned());
+        }
+    }
+}
+
+/// The value that a function may return instead of its own; `None` for types that have no obvious one.
+fn early(output: &ReturnType) -> Option<&'static str> {
+    let ReturnType::Type(_, ty) = output else { return Some("") };
+    let Type::Path(path) = &**ty else { return None };
+    let last = path.path.segments.last()?;
+    match last.ident.to_string().as_str() {
+        "bool" => Some("false"),
+        "Option" => Some("None"),
+        "Vec" => Some("Vec::new()"),
+        "String" => Some("String::new()"),
+        "usize" | "u8" | "u16" | "u32" | "u64" | "i64" => Some("0"),
+        "Result" if returns_unit(&last.arguments) => Some("Ok(())"),
+        _ => None,
+    }
+}
+
+fn returns_unit(arguments: &syn::PathArguments) -> bool {
+    let syn::PathArguments::AngleBracketed(arguments) = arguments else { return false };
+    matches!(arguments.args.first(), Some(syn::GenericArgument::Type(Type::Tuple(tuple))) if tuple.elems.is_empty())
+}
+
+/// The operator that is put in place of another.
+fn opposite(op: &BinOp) -> Option<&'static str> {
+    match op {
+        BinOp::Eq(_) => Some("!="),
+        BinOp::Ne(_) => Some("=="),
+        BinOp::Lt(_) => Some("<="),
+        BinOp::Le(_) => Some("<"),
+        BinOp::Gt(_) => Some(">="),
+        BinOp::Ge(_) => Some(">"),
+        BinOp::And(_) => Some("||"),
+        BinOp::Or(_) => Some("&&"),
+        BinOp::Add(_) => Some("-"),
+        BinOp::Sub(_) => Some("+"),
+        BinOp::AddAssign(_) => Some("-="),
+        BinOp::SubAssign(_) => Some("+="),
+        _ => None,
+    }
+}
+
+/// Whether a condition has a `let`, which can't be put in parentheses.
+fn has_let(expr: &Expr) -> bool {
+    match expr {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
+        Expr::Paren(paren) => has_let(&paren.expr),
+        Expr::Group(group) => has_let(&group.expr),
+        _ => false,
+    }
+}
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let path = attribute.path();
+        path.is_ident("test")
+            || path.segments.last().is_some_and(|last| last.ident == "test")
+            || path.is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+    })
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_test(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
+        if item.sig.constness.is_none() && !is_test(&item.attrs) {
+            self.body(&item.sig.output, &item.block);
+            visit::visit_item_fn(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if item.sig.constness.is_none() && !is_test(&item.attrs) {
+            self.body(&item.sig.output, &item.block);
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let last = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
+        if !is_test(&item.attrs) && !last.is_some_and(|last| last.ident == "Debug") {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
+    // What is computed at compile time can't ask for a variable.
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+    fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
+    // Of a pattern only the guard is an expression that runs.
+    fn visit_pat(&mut self, pat: &'ast syn::Pat) {
+        if let syn::Pat::Guard(guarded) = pat {
+            self.condition(&guarded.guard);
+            self.visit_expr(&guarded.guard);
+        }
+    }
+
+    fn visit_type(&mut self, _: &'ast Type) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_stmt(&mut self, stmt: &'ast Stmt) {
+        if let Stmt::Expr(expr, Some(_)) = stmt
+            && matches!(expr, Expr::MethodCall(_) | Expr::Call(_) | Expr::Assign(_) | Expr::Await(_) | Expr::Try(_))
+        {
+            self.add(stmt.span().byte_range(), stmt.span().start().line, Form::Without);
+        }
+        visit::visit_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        match expr {
+            Expr::Binary(binary) if !has_let(expr) => {
+                if let Some(op) = opposite(&binary.op) {
+                    let other = format!("{} {op} {}", self.source(&binary.left), self.source(&binary.right));
+                    self.instead(expr, other);
+                }
+            }
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => self.instead(expr, self.source(&unary.expr)),
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Bool(value) => self.instead(expr, (!value.value).to_string()),
+                Lit::Int(value) => self.instead(expr, format!("{value} + 1")),
+                _ => {}
+            },
+            Expr::If(branch) => self.condition(&branch.cond),
+            _ => {}
+        }
+        visit::visit_expr(self, expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let sites = find("a", Path::new("/x/crates/a/src/b.rs"), text).unwrap();
+        sites.iter().map(|site| site.to_string().split_once(": ").unwrap().1.to_owned()).collect()
+    }
+
+    #[test]
+    fn conditions_operators_statements_and_bodies_are_mutated() {
+        let found = found("fn f(a: u8) -> bool { if a < 3 { g(); } !h() }");
+
+        assert_eq!(
+            found,
+            [
+                "returns `false` at once",
+                "`true` for `a < 3`",
+                "`false` for `a < 3`",
+                "`a <= 3` for `a < 3`",
+                "`3 + 1` for `3`",
+                "without `g();`",
+                "`h()` for `!h()`",
+            ]
+        );
+    }
+
+    #[test]
+    fn tests_constants_and_conditions_with_let_are_left_alone() {
+        assert!(found("const A: u8 = 1 + 2;\n#[cfg(test)]\nmod tests { fn f() -> bool { 1 < 2 } }").is_empty());
+        assert_eq!(found("fn f(a: Option<u8>) { if let Some(b) = a && b == 1 {} }").len(), 3);
+    }
+
+    #[test]
+    fn a_switch_holds_both() {
+        let text = "fn f() -> bool { a == b }";
+        let mut sites = find("a", Path::new("b.rs"), text).unwrap();
+        let mut site = sites.remove(1);
+        site.number = 7;
+
+        assert_eq!(site.text("on"), "(if on(7) { a != b } else { a == b })");
+        assert!(!site.overlaps(&sites[0]));
+    }
+}
