@@ -1,9 +1,16 @@
 //! Tells a process from another one that later got the same pid, by its start time; a stranger is never signalled.
 
 use std::fs;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// How often a process is looked at where the system can't tell when it ends.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Longest chain of parents that is followed.
 const MAX_DEPTH: usize = 256;
@@ -65,6 +72,24 @@ impl Fingerprint {
         leads && self.is_alive() && rustix::process::kill_process_group(pid, signal).is_ok()
     }
 
+    /// Returns when this very process has ended, at once if it has.
+    pub async fn ended(&self) {
+        let handle = raw(self.pid).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+        if !self.is_alive() {
+            return;
+        }
+        let watched = handle.and_then(watch);
+        if let Some(watched) = watched
+            && watched.readable().await.is_ok()
+        {
+            return;
+        }
+        // A system without pidfds.
+        while self.is_alive() {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
     /// Is `pid` this process or one of its descendants, at this moment?
     #[must_use]
     pub fn is_ancestor_of(&self, pid: u32) -> bool {
@@ -83,6 +108,13 @@ impl Fingerprint {
         }
         false
     }
+}
+
+/// Registers a pidfd with the runtime: it becomes readable when its process has ended.
+#[expect(unsafe_code, reason = "tokio can't see that nobody else closes the descriptor")]
+fn watch(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+    // SAFETY: the descriptor is owned by the `AsyncFd` alone and stays open until that is dropped.
+    unsafe { AsyncFd::register_with_interest(handle, Interest::READABLE) }.ok()
 }
 
 /// The kernel's id of this boot; empty where there is none.
@@ -140,6 +172,24 @@ mod tests {
         assert!(own.is_alive());
         assert!(parent.is_ancestor_of(own.pid));
         assert!(!own.is_ancestor_of(parent.pid));
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_process_is_noticed() {
+        let detached =
+            crate::spawn::Spawn::new(["sleep", "30"]).env_only(crate::env::Env::plain()).detached(None).unwrap();
+        let process = detached.fingerprint.unwrap();
+        let waiting = tokio::spawn({
+            let process = process.clone();
+            async move { process.ended().await }
+        });
+        assert!(process.is_alive());
+
+        process.signal(Signal::KILL);
+
+        waiting.await.unwrap();
+        assert!(!process.is_alive());
+        process.ended().await;
     }
 
     #[test]
