@@ -98,7 +98,13 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let policy = load_policy(&place)?;
     token::ensure(&place.project)?;
     let stop = CancellationToken::new();
-    let dispatch = Dispatch::new(store.clone(), dispatch_config(&place)?, Arc::new(Mail(store.clone())), stop.clone());
+    let dispatch = Dispatch::new(
+        store.clone(),
+        place.repo.clone(),
+        dispatch_config(&place)?,
+        Arc::new(Mail(store.clone())),
+        stop.clone(),
+    );
     let listener = bind(&place)?;
     let http = Http::bind(options.port).await.map_err(io(&place.root))?;
     let started_at = store.now();
@@ -126,7 +132,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let resting = tokio::spawn(quiet::run(store.clone(), stop.clone()));
     dispatch.boot().await?;
     // After boot: before, nobody would seem to have anything to do.
-    let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.crew(), stop.clone()));
+    let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.assignees(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
         let (verbs, stop) = (Arc::clone(&verbs), no_files.clone());
@@ -181,7 +187,6 @@ fn load_policy(place: &Place) -> Result<Policy, Error> {
 fn dispatch_config(place: &Place) -> Result<Config, Error> {
     let pins = Pins::at(&place.settings);
     Ok(Config {
-        repo: place.repo.clone(),
         trusts: Trust(Arc::new(move |digest| pins.has(digest))),
         state: place.state.clone(),
         worktrees: place.state.join("worktrees"),

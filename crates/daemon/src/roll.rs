@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_bus::LeaseBook;
-use switchboard_dispatch::Crew;
+use switchboard_dispatch::Assignees;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_protocol::agent::Process;
 use switchboard_store::Store;
@@ -17,11 +17,11 @@ const LOOK: Duration = Duration::from_secs(60);
 /// How often it is looked whether the time of day has jumped.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Looks at the start, when the crew changes and from time to time, until the daemon ends.
+/// Looks at the start, when the assignees change and from time to time, until the daemon ends.
 pub(crate) async fn keep(
     store: Store,
     leases: Arc<LeaseBook>,
-    mut crew: watch::Receiver<Crew>,
+    mut assignees: watch::Receiver<Assignees>,
     stop: CancellationToken,
 ) {
     let mut look = tokio::time::interval(LOOK);
@@ -39,9 +39,9 @@ pub(crate) async fn keep(
                 follow_time(&leases).await;
                 continue;
             }
-            changed = crew.changed() => if changed.is_err() { return },
+            changed = assignees.changed() => if changed.is_err() { return },
         }
-        match switchboard_bus::dismiss_workers(&store, |agent| crew.borrow().has(&agent.name)).await {
+        match switchboard_bus::dismiss_workers(&store, |agent| assignees.borrow().has(&agent.name)).await {
             Ok(0) => {}
             Ok(workers) => tracing::info!(workers, "done"),
             Err(error) => tracing::warn!(%error, "workers that are done could not be taken off the roll"),

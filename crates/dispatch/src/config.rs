@@ -20,8 +20,6 @@ impl std::fmt::Debug for Trust {
 /// Places, limits and the test's crash point.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The user's repository.
-    pub repo: switchboard_process::git::Repo,
     /// Whether the user trusts a set of commands that came with a plan, by its digest.
     pub trusts: Trust,
     /// State folder of this repository.

@@ -7,115 +7,39 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_pipeline::run::RunState;
+use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Effect, EffectKey, RunEvent, TaskState, TaskView};
-use switchboard_store::{Batch, Durability, Filter};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use switchboard_protocol::run::{Effect, EffectKey, RunEvent, TaskState};
+use switchboard_store::{Batch, Durability};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use crate::context::Inner;
-use crate::crew::{self, Doer};
-use crate::effect::{self, Outcome};
+use crate::assignees::{self, Assignee};
 use crate::error::shape;
-use crate::event::DispatchEvent;
-use crate::plan::{self, RunPlan};
-use crate::{Error, watch};
-
-/// Messages that wait for an engine; senders wait when it is full.
-pub(crate) const INBOX: usize = 256;
+use crate::handle::{Handle, LastWorker, Message, Outcome, Record};
+use crate::plan::RunPlan;
+use crate::watch::Reachable;
+use crate::world::World;
+use crate::{Error, effect, history};
 
 /// How often an engine looks at the clock when nothing happens: time limits of attempts are in minutes.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What an engine is told.
-pub(crate) enum Msg {
-    /// Something happened that belongs into the record.
-    Record(Record),
-    /// An effect has ended.
-    Done(EffectKey, Outcome),
-    /// Somebody wants to see the tasks.
-    View(oneshot::Sender<Vec<TaskView>>),
-}
-
-/// Events to be recorded in one commit.
-pub(crate) struct Record {
-    /// Steps of the run.
-    pub(crate) steps: Vec<RunEvent>,
-    /// Events of other subjects that belong to them.
-    pub(crate) beside: Vec<NewEvent>,
-    /// Whether the disk must have them before the answer.
-    pub(crate) durability: Durability,
-    /// Where the answer goes.
-    pub(crate) answer: oneshot::Sender<Result<(), Failure>>,
-}
-
-/// The way to an engine. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct Handle {
-    sender: mpsc::Sender<Msg>,
-}
-
-/// The last worker of a task: what the next attempt may build on.
-#[derive(Debug, Clone)]
-pub(crate) struct LastWorker {
-    pub(crate) base: String,
-    pub(crate) start: String,
-}
-
 pub(crate) struct Engine {
-    inner: Arc<Inner>,
+    world: Arc<World>,
     plan: Arc<RunPlan>,
     state: RunState,
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
     merge_under_way: Option<EffectKey>,
-    doers: BTreeMap<TaskId, Doer>,
+    assignees: BTreeMap<TaskId, Assignee>,
     /// Who is on the roster for this run.
-    mustered: BTreeSet<String>,
+    on_roster: BTreeSet<String>,
     me: Handle,
-    inbox: mpsc::Receiver<Msg>,
-}
-
-// === impl Handle ===
-
-impl Handle {
-    pub(crate) fn new(sender: mpsc::Sender<Msg>) -> Self {
-        Self { sender }
-    }
-
-    /// Records events and returns when they are in the log.
-    pub(crate) async fn record(
-        &self,
-        steps: Vec<RunEvent>,
-        beside: Vec<NewEvent>,
-        durability: Durability,
-    ) -> Result<(), Error> {
-        let (answer, answered) = oneshot::channel();
-        let record = Record { steps, beside, durability, answer };
-        self.sender.send(Msg::Record(record)).await.map_err(|_| Error::Stopping)?;
-        answered.await.map_err(|_| Error::Stopping)?.map_err(Error::from)
-    }
-
-    /// Records one step of the run.
-    pub(crate) async fn step(&self, event: RunEvent) -> Result<(), Error> {
-        self.record(vec![event], Vec::new(), Durability::Synced).await
-    }
-
-    /// The tasks as they stand.
-    pub(crate) async fn view(&self) -> Result<Vec<TaskView>, Error> {
-        let (answer, answered) = oneshot::channel();
-        self.sender.send(Msg::View(answer)).await.map_err(|_| Error::Stopping)?;
-        answered.await.map_err(|_| Error::Stopping)
-    }
-
-    async fn done(&self, key: EffectKey, outcome: Outcome) {
-        // The engine is gone only when the run has ended or the daemon goes down; boot settles what is open then.
-        let _ = self.sender.send(Msg::Done(key, outcome)).await;
-    }
+    inbox: mpsc::Receiver<Message>,
 }
 
 // === impl Engine ===
@@ -123,40 +47,39 @@ impl Handle {
 impl Engine {
     /// Folds a run from the log.
     pub(crate) fn fold(
-        inner: Arc<Inner>,
+        world: Arc<World>,
         run: &RunId,
-        me: mpsc::Sender<Msg>,
-        inbox: mpsc::Receiver<Msg>,
+        me: mpsc::Sender<Message>,
+        inbox: mpsc::Receiver<Message>,
     ) -> Result<Self, Error> {
-        let plan = Arc::new(load(&inner, run)?);
-        let state = fold_state(&inner.store, run)?;
-        let last = last_workers(&inner, run)?;
-        let doers = crew::doers(&plan)?;
+        let plan = Arc::new(history::plan(&world, run)?);
+        let state = history::fold(&world.store, run)?;
+        let last = history::last_workers(&world, run)?;
+        let assignees = assignees::of(&plan)?;
         let mut engine = Self {
-            doers,
-            mustered: BTreeSet::new(),
-            inner,
+            world,
             plan,
             state,
             last,
             under_way: BTreeSet::new(),
             merge_under_way: None,
+            assignees,
+            on_roster: BTreeSet::new(),
             me: Handle::new(me),
             inbox,
         };
-        engine.mustered = engine.crew();
+        engine.on_roster = engine.assigned();
         Ok(engine)
     }
 
-    /// Runs until the run has ended or the daemon goes down. `place` is held until workers that are there already are known.
-    pub(crate) async fn run(mut self, place: Option<OwnedSemaphorePermit>) {
+    /// Runs until the run has ended or the daemon goes down. `permit` is held until workers that are there already are watched.
+    pub(crate) async fn run(mut self, permit: Option<OwnedSemaphorePermit>) {
         if let Err(error) = self.ensure_branch().await {
-            tracing::error!(run = %self.plan.run, %error, "the run's branch can't be made");
-            return self.inner.engine_ended(&self.plan.run);
+            return tracing::error!(run = %self.plan.run, %error, "the run's branch can't be made");
         }
         self.adopt();
-        drop(place);
-        let stop = self.inner.stop.clone();
+        drop(permit);
+        let stop = self.world.stop.clone();
         loop {
             self.start_effects();
             let message = tokio::select! {
@@ -166,25 +89,24 @@ impl Engine {
                 () = tokio::time::sleep(TICK) => continue,
             };
             match message {
-                Some(Msg::Record(record)) => self.record(record).await,
-                Some(Msg::Done(key, outcome)) => {
+                Some(Message::Record(record)) => self.record(record).await,
+                Some(Message::Done(key, outcome)) => {
                     if self.settle(key, outcome).await {
                         break;
                     }
                 }
-                Some(Msg::View(answer)) => drop(answer.send(self.state.tasks().collect())),
+                Some(Message::View(answer)) => drop(answer.send(self.state.tasks().collect())),
                 None => break,
             }
         }
-        self.inner.engine_ended(&self.plan.run);
     }
 
     /// The run's branch is made after the run is recorded, so a crash may have come between the two.
     async fn ensure_branch(&self) -> Result<(), Error> {
-        let (repo, name, base) = (self.inner.config.repo.clone(), self.plan.branch.clone(), self.plan.base.clone());
-        let made = self.inner.blocking(move || match repo.branch(&name)? {
+        let (name, base) = (self.plan.branch.clone(), self.plan.base.clone());
+        let made = self.world.git(move |git| match git.branch(&name)? {
             Some(_) => Ok(()),
-            None => Ok(repo.update_branch(&name, &Oid::parse(&base)?, None)?),
+            None => git.update_branch(&name, &Oid::parse(&base)?, None),
         });
         made.await
     }
@@ -195,8 +117,8 @@ impl Engine {
         for view in views {
             match view.state {
                 TaskState::Starting { worker } | TaskState::Working { worker } => {
-                    let (inner, plan) = (Arc::clone(&self.inner), Arc::clone(&self.plan));
-                    watch::worker(inner, plan, view.task, worker, self.me.clone());
+                    let worker = Reachable::new(Arc::clone(&self.world), &worker);
+                    worker.watch(Arc::clone(&self.plan), view.task, self.me.clone());
                 }
                 TaskState::Merging { change, onto } => {
                     let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit: change.commit };
@@ -219,7 +141,7 @@ impl Engine {
     }
 
     fn start_effects(&mut self) {
-        for effect in self.state.decide(self.inner.store.now()) {
+        for effect in self.state.decide(self.world.store.now()) {
             // Between the start of a merge and its intent another task may come first in order: one merge at a time.
             let is_merge = matches!(effect, Effect::Merge { .. });
             if is_merge && self.merge_under_way.is_some() {
@@ -243,7 +165,7 @@ impl Engine {
             Effect::Merge { .. } | Effect::StopWorker { .. } | Effect::Finish { .. } => None,
         };
         let ctx = effect::Ctx {
-            inner: Arc::clone(&self.inner),
+            world: Arc::clone(&self.world),
             plan: Arc::clone(&self.plan),
             engine: self.me.clone(),
             last,
@@ -256,7 +178,7 @@ impl Engine {
         });
     }
 
-    /// Takes an effect's outcome in; says whether the run has ended.
+    /// Takes an effect's outcome in; returns whether the run has ended.
     async fn settle(&mut self, key: EffectKey, outcome: Outcome) -> bool {
         let is_over = outcome.is_last;
         if let Some(last) = outcome.last {
@@ -281,24 +203,26 @@ impl Engine {
         }
     }
 
-    /// Who has something to do.
-    pub(crate) fn crew(&self) -> BTreeSet<String> {
-        self.state.unsettled().filter_map(|task| self.doers.get(task)).map(|doer| doer.name.folded()).collect()
+    /// Who has a task that is not settled.
+    pub(crate) fn assigned(&self) -> BTreeSet<String> {
+        let assignees = self.state.unsettled().filter_map(|task| self.assignees.get(task));
+        assignees.map(|assignee| assignee.name.folded()).collect()
     }
 
     /// Puts agents on the roster whose tasks are open again. Who is done leaves it by the daemon's hand.
-    fn muster(&mut self) -> Result<Vec<NewEvent>, Error> {
-        let after = self.crew();
-        let before = std::mem::replace(&mut self.mustered, after.clone());
+    fn assign(&mut self) -> Result<Vec<NewEvent>, Error> {
+        let after = self.assigned();
+        let before = std::mem::replace(&mut self.on_roster, after.clone());
         let mut back = BTreeMap::new();
-        for doer in self.doers.values() {
-            let id = doer.name.folded();
+        for assignee in self.assignees.values() {
+            let id = assignee.name.folded();
             if after.contains(&id) && !before.contains(&id) {
-                back.entry(id).or_insert(doer);
+                back.entry(id).or_insert(assignee);
             }
         }
-        self.inner.set_crew(&self.plan.run, after);
-        back.values().map(|doer| self.inner.mail.joined(&doer.name, doer.is_scripted)).collect()
+        self.world.assign(&self.plan.run, after);
+        let joined = |assignee: &&Assignee| self.world.ports.mail.joined(&assignee.name, assignee.is_scripted);
+        back.values().map(joined).collect()
     }
 
     /// Steps the state, then commits. A failed commit is the store's end, and with it the daemon's.
@@ -309,11 +233,11 @@ impl Engine {
         durability: Durability,
     ) -> Result<(), Failure> {
         let mut batch = Batch::new(durability);
-        let subject = format!("run/{}", self.plan.run);
+        let subject = history::subject(&self.plan.run);
         let open = self.state.unsettled_count();
         for step in steps {
             let step = step.fitted();
-            let follows = self.state.step(&step, self.inner.store.now()).map_err(|refused| refusal(&refused))?;
+            let follows = self.state.step(&step, self.world.store.now()).map_err(|refused| refusal(&refused))?;
             for step in std::iter::once(step).chain(follows) {
                 let step = step.fitted();
                 batch = batch.event(NewEvent::of(&step, subject.clone(), "daemon").map_err(shape("a step"))?);
@@ -323,74 +247,13 @@ impl Engine {
             batch = batch.event(event);
         }
         if self.state.unsettled_count() != open {
-            batch.events.extend(self.muster()?);
+            batch.events.extend(self.assign()?);
         }
-        self.inner.store.commit(batch).await.map_err(|error| error.failure())?;
+        self.world.commit(batch).await.map_err(|error| error.failure())?;
         Ok(())
     }
 }
 
-fn refusal(refused: &switchboard_pipeline::run::Refused) -> Failure {
+fn refusal(refused: &Refused) -> Failure {
     Failure::new(refused.code.code(), refused.why.clone()).hint(refused.hint.clone())
-}
-
-/// Folds a run's events into its state.
-pub(crate) fn fold_state(store: &switchboard_store::Store, run: &RunId) -> Result<RunState, Error> {
-    let mut state = RunState::default();
-    let mut after = 0;
-    let filter = Filter::all().subject(format!("run/{run}"));
-    loop {
-        let page = store.events(after, &filter, 1000)?;
-        let Some(last) = page.last() else { return Ok(state) };
-        after = last.lsn;
-        for event in page.iter().filter(|event| event.subject == format!("run/{run}")) {
-            let Some(step) = event.fact::<RunEvent>() else { continue };
-            if let Err(refused) = state.step(&step, event.ts) {
-                let what = format!("event {} of {run} does not follow from those before: {}", event.lsn, refused.why);
-                return Err(Failure::new("store.corrupt", what).hint("run `switchboard verify`").into());
-            }
-        }
-    }
-}
-
-/// Reads a run's fixed part: the log has it, but for how its agents are started.
-pub(crate) fn load(inner: &Inner, run: &RunId) -> Result<RunPlan, Error> {
-    let row = inner.store.get(crate::work::RUNS, &[run.as_str().into()])?;
-    let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
-    let configured = row.try_u64("configured")?;
-    let text = inner.store.body(configured)?.ok_or_else(|| Error::Missing(format!("the plan of {run}")))?;
-    let plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
-    let agents = crate::files::read_if_there(&plan::agents_file(&inner.config, run))?;
-    let agents: Vec<switchboard_protocol::verb::run::AgentChoice> = match agents {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
-        None => Vec::new(),
-    };
-    Ok(RunPlan {
-        run: run.clone(),
-        plan,
-        base: row.try_text("base")?.to_owned(),
-        branch: row.try_text("branch")?.to_owned(),
-        worktrees: row.try_text("worktrees")?.into(),
-        default_agent: row
-            .get_text("default_agent")
-            .and_then(|name| switchboard_protocol::id::AgentName::new(name).ok()),
-        agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
-        merge: row.get_bool("merge"),
-    })
-}
-
-fn last_workers(inner: &Inner, run: &RunId) -> Result<BTreeMap<TaskId, LastWorker>, Error> {
-    let mut last = BTreeMap::new();
-    let query = switchboard_store::Query::table(crate::work::WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
-    for row in inner.store.read(&query)? {
-        let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
-        let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());
-        last.insert(task, LastWorker { base, start });
-    }
-    Ok(last)
-}
-
-/// The event that goes beside `worker_intended`.
-pub(crate) fn equipped(event: &DispatchEvent, worker: &WorkerId) -> Result<NewEvent, Error> {
-    NewEvent::of(event, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))
 }

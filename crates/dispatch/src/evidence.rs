@@ -13,9 +13,9 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{GateVerdict, TaskView};
 
-use crate::context::Inner;
 use crate::error::shape;
-use crate::{Config, Error, files, plan};
+use crate::world::World;
+use crate::{Error, plan};
 
 /// Findings that one entry lists; all are counted.
 const FINDINGS: usize = 200;
@@ -49,30 +49,30 @@ pub(crate) fn of_report(report: &CheckReport) -> Found {
 ///
 /// Both are for readers. What decides is the log: an entry that it does not know counts for nothing ([`stands`]).
 pub(crate) fn keep(
-    inner: &Inner,
+    world: &World,
     run: &RunId,
     id: &TaskId,
     attempt: u32,
     found: Vec<Found>,
     judged: &[(String, GateVerdict)],
 ) -> Result<(), Error> {
-    let path = plan::evidence_file(&inner.config, run, id);
-    write_record(inner, run, id, judged)?;
-    let mut bundle = read(&inner.config, run, id)?;
+    let path = plan::evidence_file(&world.config, run, id);
+    write_record(world, run, id, judged)?;
+    let mut bundle = read(world, run, id)?;
     for found in found {
-        let entry = entry(id, attempt, &inner.store.now().to_string(), found);
+        let entry = entry(id, attempt, &world.store.now().to_string(), found);
         let appended = switchboard_pipeline::evidence::append(bundle.take(), entry);
         bundle = Some(appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?);
     }
     let Some(bundle) = bundle else { return Ok(()) };
     if let Some(folder) = path.parent() {
-        files::private_folder(folder)?;
+        world.ports.files.make_folder(folder)?;
     }
-    files::write_private(&path, switchboard_pipeline::evidence::write(&bundle).as_bytes())
+    world.ports.files.write(&path, switchboard_pipeline::evidence::write(&bundle).as_bytes())
 }
 
 /// Writes the swarm document's gate record: the gates that the attempt needs, and those that it has passed.
-fn write_record(inner: &Inner, run: &RunId, id: &TaskId, judged: &[(String, GateVerdict)]) -> Result<(), Error> {
+fn write_record(world: &World, run: &RunId, id: &TaskId, judged: &[(String, GateVerdict)]) -> Result<(), Error> {
     let mut required: Vec<String> = judged
         .iter()
         .filter(|(_, verdict)| *verdict != GateVerdict::NotConfigured)
@@ -80,7 +80,7 @@ fn write_record(inner: &Inner, run: &RunId, id: &TaskId, judged: &[(String, Gate
         .collect();
     required.sort();
     let passed = judged.iter().filter(|(_, verdict)| has_passed(*verdict));
-    let timestamp = inner.store.now().to_string();
+    let timestamp = world.store.now().to_string();
     let gates = passed.map(|(gate, _)| (gate.clone(), passed_at(run, timestamp.clone()))).collect();
     let marks = judged.iter().find(|(gate, _)| gate == CheckName::PlaceholderScan.as_str());
     let record = GateRecord {
@@ -90,12 +90,12 @@ fn write_record(inner: &Inner, run: &RunId, id: &TaskId, judged: &[(String, Gate
         todo_scan: marks.map(|(_, verdict)| json!({ "verdict": verdict })),
         ..GateRecord::default()
     };
-    let path = plan::gate_record_file(&inner.config, run, id);
+    let path = plan::gate_record_file(&world.config, run, id);
     if let Some(folder) = path.parent() {
-        files::private_folder(folder)?;
+        world.ports.files.make_folder(folder)?;
     }
     let text = serde_json::to_vec(&record).map_err(shape("a gate record"))?;
-    files::write_private(&path, &text)
+    world.ports.files.write(&path, &text)
 }
 
 /// Says who let a task pass, and when.
@@ -112,8 +112,8 @@ pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
 }
 
 /// Lists the evidence of a task, by gate and type, that agrees with what the log says about its present attempt.
-pub(crate) fn stands(config: &Config, run: &RunId, view: &TaskView) -> Result<Vec<(String, &'static str)>, Error> {
-    let Some(bundle) = read(config, run, &view.task)? else { return Ok(Vec::new()) };
+pub(crate) fn stands(world: &World, run: &RunId, view: &TaskView) -> Result<Vec<(String, &'static str)>, Error> {
+    let Some(bundle) = read(world, run, &view.task)? else { return Ok(Vec::new()) };
     let said = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
     let known = bundle.entries.iter().filter_map(|entry| match entry {
         Entry::Known(entry) => Some(entry),
@@ -161,8 +161,8 @@ const fn kind(detail: &Detail) -> &'static str {
     }
 }
 
-fn read(config: &Config, run: &RunId, id: &TaskId) -> Result<Option<Bundle>, Error> {
-    let text = files::read_if_there(&plan::evidence_file(config, run, id))?;
+fn read(world: &World, run: &RunId, id: &TaskId) -> Result<Option<Bundle>, Error> {
+    let text = world.ports.files.read(&plan::evidence_file(&world.config, run, id))?;
     text.map(|text| serde_json::from_slice(&text).map_err(shape("evidence.json"))).transpose()
 }
 

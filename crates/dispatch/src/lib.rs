@@ -15,36 +15,39 @@
 //! A worker's shim is reached over the daemon's socket ([`Dispatch::attach`]); while it is not, its journal and its lock
 //! tell what became of it ([`watch`]).
 
-mod checker;
+mod assignees;
+mod attach;
+mod authorship;
 mod config;
-mod context;
 mod crash;
-mod crew;
+mod dispatch;
 mod effect;
 mod engine;
 mod error;
 mod event;
 mod evidence;
-mod files;
+mod handle;
+mod history;
 mod link;
 mod needs;
 mod plan;
-mod ports;
+mod port;
 mod prompt;
 mod report;
-mod shim;
+mod user_branch;
 mod verb;
 mod watch;
 mod work;
+mod world;
 
+pub use assignees::Assignees;
+pub use attach::WorkerIdentity;
 pub use config::{Config, Trust};
-pub use context::Dispatch;
 pub use crash::POINTS as CRASH_POINTS;
-pub use crew::Crew;
+pub use dispatch::Dispatch;
 pub use error::Error;
 pub use event::{DispatchEvent, Report};
-pub use link::WorkerIdentity;
 pub use needs::Settle;
 pub use plan::{commands, commands_digest, read as read_plan};
-pub use ports::Mailroom;
+pub use port::Mailroom;
 pub use work::Work;

@@ -3,26 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_protocol::error::Failure;
-use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
-use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
+use switchboard_protocol::frame::{Frame, ShimCommand};
+use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::StopCause;
-use switchboard_protocol::wire::Hello;
-use switchboard_store::Query;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-use crate::context::Inner;
-use crate::{Dispatch, Error};
+use crate::Error;
 
 /// Signals that wait for a watch; a shim's connection waits when it is full.
 const INBOX: usize = 64;
-
-/// Commands that wait for a shim.
-const COMMANDS: usize = 64;
-
-/// Between asking an agent to end and ending it, when the daemon goes down or nobody waits for it.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// What a watch is told.
 pub(crate) enum Signal {
@@ -52,174 +41,23 @@ impl Link {
         (Arc::new(Self { worker, signals }), inbox)
     }
 
+    pub(crate) fn worker(&self) -> &WorkerId {
+        &self.worker
+    }
+
+    /// Passes a signal on; fails when nobody watches the worker any more.
+    pub(crate) async fn send(&self, signal: Signal) -> Result<(), Error> {
+        self.signals.send(signal).await.map_err(|_| Error::Stopping)
+    }
+
     pub(crate) async fn tell(&self, command: ShimCommand) -> Result<(), Error> {
-        self.signals.send(Signal::Tell(command)).await.map_err(|_| Error::Stopping)
+        self.send(Signal::Tell(command)).await
     }
 
     pub(crate) async fn stop(&self, cause: StopCause, grace: Duration) {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        if self.signals.send(Signal::Stop { cause, grace_ms }).await.is_err() {
+        if self.send(Signal::Stop { cause, grace_ms }).await.is_err() {
             tracing::debug!(worker = %self.worker, "the worker is gone already");
         }
     }
-}
-
-impl Dispatch {
-    /// Serves a shim's connection until it closes: checks who it is, then passes frames up and commands down.
-    ///
-    /// # Errors
-    /// A refusal (`auth.bad-token`, another version, a worker that is over) or a broken connection.
-    pub async fn attach(
-        &self,
-        hello: &Hello,
-        read: impl AsyncBufRead + Unpin + Send,
-        write: impl AsyncWrite + Unpin + Send,
-    ) -> Result<(), Error> {
-        let Hello::Shim { v, worker, epoch: _, token } = hello else {
-            return Err(Failure::new("request.malformed", "not a shim's hello").into());
-        };
-        if *v > FRAME_VERSION || *v + 1 < FRAME_VERSION {
-            return Err(Failure::new(
-                "daemon.other-version",
-                format!("the shim speaks version {v}, this daemon {FRAME_VERSION}"),
-            )
-            .into());
-        }
-        admit(&self.inner, worker, token)?;
-        let Some(link) = self.inner.link(worker) else {
-            return turn_away(write).await;
-        };
-        serve(link, read, write).await
-    }
-}
-
-/// A worker as its capability token proves it.
-#[derive(Debug, Clone)]
-pub struct WorkerIdentity {
-    /// Its run.
-    pub run: RunId,
-    /// Which worker.
-    pub worker: WorkerId,
-    /// Its task.
-    pub task: String,
-    /// Which agent it is on the bus.
-    pub agent: AgentName,
-}
-
-impl Dispatch {
-    /// The live worker whose capability token this is.
-    ///
-    /// # Errors
-    /// When the store can't be read.
-    pub fn worker_of(&self, token: &str) -> Result<Option<WorkerIdentity>, Error> {
-        let digest = Digest::of(token.as_bytes()).hex();
-        let query = Query::table(crate::work::WORKERS).eq("token", digest).eq("exited", 0_i64).limit(1);
-        let Some(row) = self.inner.store.read(&query)?.into_iter().next() else { return Ok(None) };
-        let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
-        Ok(Some(WorkerIdentity {
-            run: RunId::new(row.try_text("run")?).map_err(|_| bad("run"))?,
-            worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
-            task: row.try_text("task")?.to_owned(),
-            agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
-        }))
-    }
-}
-
-/// A shim must bring the token of which the record holds the digest.
-fn admit(inner: &Inner, worker: &WorkerId, token: &str) -> Result<(), Error> {
-    let row = inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
-    let digest = Digest::of(token.as_bytes()).hex();
-    let fits =
-        row.is_some_and(|row| row.get_text("token").is_some_and(|held| same(held.as_bytes(), digest.as_bytes())));
-    if fits { Ok(()) } else { Err(Failure::new("auth.bad-token", format!("{worker} did not prove who it is")).into()) }
-}
-
-/// Compares without saying by its time where the difference lies.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
-/// Nobody waits for this worker any more: its task has gone on without it.
-async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
-    let grace_ms = u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX);
-    let text = line(&ShimCommand::Stop { grace_ms })?;
-    write.write_all(&text).await.map_err(|_| Error::Stopping)?;
-    Ok(())
-}
-
-async fn serve(
-    link: Arc<Link>,
-    mut read: impl AsyncBufRead + Unpin,
-    mut write: impl AsyncWrite + Unpin,
-) -> Result<(), Error> {
-    let (sender, mut commands) = mpsc::channel::<ShimCommand>(COMMANDS);
-    link.signals.send(Signal::Attached(sender)).await.map_err(|_| Error::Stopping)?;
-    let mut buffer = Vec::new();
-    loop {
-        tokio::select! {
-            command = commands.recv() => {
-                let Some(command) = command else { break };
-                if write.write_all(&line(&command)?).await.is_err() {
-                    break;
-                }
-            }
-            got = next_line(&mut read, &mut buffer) => {
-                let Ok(true) = got else { break };
-                match serde_json::from_slice::<Frame>(&buffer) {
-                    Ok(frame) if frame.worker == link.worker => {
-                        link.signals.send(Signal::Frame(Box::new(frame))).await.map_err(|_| Error::Stopping)?;
-                    }
-                    Ok(_) | Err(_) => tracing::warn!(worker = %link.worker, "a frame that does not parse or is another worker's is skipped"),
-                }
-                buffer.clear();
-            }
-        }
-    }
-    if link.signals.send(Signal::Detached).await.is_err() {
-        tracing::debug!(worker = %link.worker, "the worker's watch ended before its shim");
-    }
-    Ok(())
-}
-
-/// Reads on to the end of a line into `buffer`, which keeps what was read when the caller stops waiting in between.
-async fn next_line(read: &mut (impl AsyncBufRead + Unpin), buffer: &mut Vec<u8>) -> std::io::Result<bool> {
-    loop {
-        let chunk = read.fill_buf().await?;
-        if chunk.is_empty() {
-            return Ok(false);
-        }
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(chunk.len(), |end| end + 1);
-        buffer.extend_from_slice(&chunk[..used]);
-        read.consume(used);
-        if buffer.len() > MAX_FRAME_BYTES {
-            return Err(std::io::Error::other("the line is too long"));
-        }
-        if end.is_some() {
-            return Ok(true);
-        }
-    }
-}
-
-fn line(command: &ShimCommand) -> Result<Vec<u8>, Error> {
-    let mut text = serde_json::to_vec(command).map_err(crate::error::shape("a command"))?;
-    text.push(b'\n');
-    Ok(text)
-}
-
-/// Asks every worker to stop and waits for their ends; says how many were left.
-pub(crate) async fn stop_all(inner: &Arc<Inner>, limit: Duration) -> usize {
-    inner.end_hiring(limit / 2).await;
-    for link in inner.links() {
-        link.stop(StopCause::Requested, GRACE).await;
-    }
-    let wait = async {
-        while !inner.links().is_empty() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    if tokio::time::timeout(limit, wait).await.is_err() {
-        tracing::warn!(left = inner.links().len(), "workers did not end in time");
-    }
-    inner.links().len()
 }

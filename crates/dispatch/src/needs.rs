@@ -10,14 +10,13 @@ use switchboard_protocol::id::{NeedId, RunId, WorkerId};
 use switchboard_protocol::need::{Need, NeedEvent};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::need::{ListNeedsReply, ListNeedsRequest, SettleReply};
 use switchboard_store::{Batch, Durability, Guard, Idempotency, Query, Row};
 
-use crate::context::Inner;
+use crate::Error;
 use crate::error::shape;
 use crate::event::cut;
 use crate::work::NEEDS;
-use crate::{Dispatch, Error};
+use crate::world::World;
 
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -43,39 +42,7 @@ pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
     options.iter().take(6).map(short).collect()
 }
 
-impl Dispatch {
-    /// Lists questions, oldest first.
-    ///
-    /// # Errors
-    /// When the store can't be read.
-    pub fn list_needs(&self, request: &ListNeedsRequest) -> Result<ListNeedsReply, Error> {
-        let query = Query::table(NEEDS).asc("seq").limit(1000);
-        let query = if request.include_settled { query } else { query.eq("outcome", "") };
-        let needs =
-            self.inner.store.read(&query)?.iter().map(|row| need(&self.inner, row)).collect::<Result<_, _>>()?;
-        Ok(ListNeedsReply { needs })
-    }
-
-    /// Settles a question and tells the worker that waits.
-    ///
-    /// # Errors
-    /// A refusal (unknown, settled before, no such option) or the store's failure.
-    pub async fn settle_need(
-        &self,
-        id: &str,
-        how: Settle,
-        by: &str,
-        call: Option<Idempotency>,
-    ) -> Result<SettleReply, Error> {
-        let need = find(&self.inner, id)?;
-        let (outcome, option) = choose(&need, how)?;
-        settle(&self.inner, &need.id, outcome, option.clone(), by, call).await?;
-        tell(&self.inner, &need.id, option).await?;
-        Ok(SettleReply { id: need.id, outcome: outcome.to_owned() })
-    }
-}
-
-fn choose(need: &Need, how: Settle) -> Result<(&'static str, Option<String>), Error> {
+pub(crate) fn choose(need: &Need, how: Settle) -> Result<(&'static str, Option<String>), Error> {
     let first = |kinds: [&str; 2]| {
         let of = |kind: &str| need.options.iter().find(|option| option.kind == kind);
         kinds.into_iter().find_map(of).map(|option| option.id.clone())
@@ -99,8 +66,8 @@ fn no_option(need: &Need, which: &str) -> Error {
     Failure::new("request.bad-args", what).hint(format!("it offers: {}", offered.join(", "))).into()
 }
 
-async fn settle(
-    inner: &Inner,
+pub(crate) async fn settle(
+    world: &World,
     id: &NeedId,
     outcome: &str,
     option: Option<String>,
@@ -113,39 +80,39 @@ async fn settle(
     let guard = Guard::equals(NEEDS, [id.as_str().into()], "outcome", "", refusal);
     let mut batch = Batch::new(Durability::Synced).event(event).guard(guard);
     batch.idempotency = call;
-    inner.store.commit(batch).await?;
+    world.commit(batch).await?;
     Ok(())
 }
 
-async fn tell(inner: &Inner, id: &NeedId, option: Option<String>) -> Result<(), Error> {
-    let row = inner.store.get(NEEDS, &[id.as_str().into()])?.ok_or_else(|| Error::Missing(id.to_string()))?;
+pub(crate) async fn tell(world: &World, id: &NeedId, option: Option<String>) -> Result<(), Error> {
+    let row = world.store.get(NEEDS, &[id.as_str().into()])?.ok_or_else(|| Error::Missing(id.to_string()))?;
     let worker = WorkerId::new(row.try_text("worker")?).map_err(|_| Error::Missing(format!("the worker of {id}")))?;
-    let Some(link) = inner.link(&worker) else { return Ok(()) };
+    let Some(link) = world.link(&worker) else { return Ok(()) };
     link.tell(ShimCommand::Permit { ask: row.try_text("ask")?.to_owned(), option }).await
 }
 
 /// Settled questions of a worker, to be told again to a shim that comes back; it ignores what it knows.
-pub(crate) fn settled_for(inner: &Inner, worker: &WorkerId) -> Result<Vec<(String, Option<String>)>, Error> {
+pub(crate) fn settled_for(world: &World, worker: &WorkerId) -> Result<Vec<(String, Option<String>)>, Error> {
     let query = Query::table(NEEDS).eq("worker", worker.as_str()).ne("outcome", "").asc("seq").limit(1000);
-    let rows = inner.store.read(&query)?;
+    let rows = world.store.read(&query)?;
     rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()
 }
 
 /// Closes what a worker asked and nobody answered: it has ended and waits no longer.
-pub(crate) async fn withdraw(inner: &Inner, worker: &WorkerId) -> Result<(), Error> {
+pub(crate) async fn withdraw(world: &World, worker: &WorkerId) -> Result<(), Error> {
     let open = Query::table(NEEDS).eq("worker", worker.as_str()).eq("outcome", "").asc("seq").limit(1000);
-    for row in inner.store.read(&open)? {
-        let need = need(inner, &row)?;
-        settle(inner, &need.id, "withdrawn", None, "daemon", None).await?;
+    for row in world.store.read(&open)? {
+        let need = need(world, &row)?;
+        settle(world, &need.id, "withdrawn", None, "daemon", None).await?;
     }
     Ok(())
 }
 
 /// Titles of what a task's workers asked for and a person denied, each once, the first ten.
-pub(crate) fn denied_to(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
+pub(crate) fn denied_to(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
     let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task.as_str()).eq("outcome", "denied");
     let mut titles: Vec<String> = Vec::new();
-    for row in inner.store.read(&query.asc("seq").limit(100))? {
+    for row in world.store.read(&query.asc("seq").limit(100))? {
         let title = row.try_text("title")?;
         if titles.len() < 10 && !titles.iter().any(|known| known == title) {
             titles.push(title.to_owned());
@@ -155,54 +122,33 @@ pub(crate) fn denied_to(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec
 }
 
 /// Refuses what nobody answered in time, until the daemon ends.
-pub(crate) async fn expire(inner: Arc<Inner>) {
+pub(crate) async fn expire(world: Arc<World>) {
     loop {
         tokio::select! {
-            () = inner.stop.cancelled() => return,
+            () = world.stop.cancelled() => return,
             () = tokio::time::sleep(TICK) => {}
         }
-        if let Err(error) = expire_once(&inner).await {
+        if let Err(error) = expire_once(&world).await {
             tracing::error!(%error, "questions could not be expired");
         }
     }
 }
 
-async fn expire_once(inner: &Inner) -> Result<(), Error> {
-    let now = inner.store.now();
-    for row in inner.store.read(&Query::table(NEEDS).eq("outcome", "").asc("seq").limit(1000))? {
+async fn expire_once(world: &World) -> Result<(), Error> {
+    let now = world.store.now();
+    for row in world.store.read(&Query::table(NEEDS).eq("outcome", "").asc("seq").limit(1000))? {
         if row.try_int("expires_at")? > now.0 {
             continue;
         }
-        let need = need(inner, &row)?;
+        let need = need(world, &row)?;
         let (_, option) = choose(&need, Settle::Deny)?;
-        settle(inner, &need.id, "expired", option.clone(), "daemon", None).await?;
-        tell(inner, &need.id, option).await?;
+        settle(world, &need.id, "expired", option.clone(), "daemon", None).await?;
+        tell(world, &need.id, option).await?;
     }
     Ok(())
 }
 
-fn find(inner: &Inner, id: &str) -> Result<Need, Error> {
-    if let Some(row) = inner.store.get(NEEDS, &[id.into()])? {
-        return need(inner, &row);
-    }
-    let rows = inner.store.read(&Query::table(NEEDS).desc("seq").limit(10_000))?;
-    let fits = |row: &&Row| {
-        row.get_text("id")
-            .is_some_and(|known| known.starts_with(id) || known.trim_start_matches("need_").starts_with(id))
-    };
-    let found: Vec<_> = rows.iter().filter(fits).collect();
-    match found.as_slice() {
-        [row] if !id.is_empty() => need(inner, row),
-        [] => Err(Failure::new("need.unknown", format!("there is no question {}", cut(id, 40)))
-            .hint("switchboard needs")
-            .into()),
-        _ => Err(Failure::new("need.unknown", format!("{} fits several questions", cut(id, 40)))
-            .hint("give more of its id")
-            .into()),
-    }
-}
-
-fn need(inner: &Inner, row: &Row) -> Result<Need, Error> {
+pub(crate) fn need(world: &World, row: &Row) -> Result<Need, Error> {
     let bad = |what: &str| Error::Missing(format!("{what} of a question"));
     Ok(Need {
         id: NeedId::new(row.try_text("id")?).map_err(|_| bad("the id"))?,
@@ -211,7 +157,7 @@ fn need(inner: &Inner, row: &Row) -> Result<Need, Error> {
         worker: Some(WorkerId::new(row.try_text("worker")?).map_err(|_| bad("the worker"))?),
         message: None,
         title: row.try_text("title")?.to_owned(),
-        detail: inner.store.body(row.try_u64("seq")?)?.unwrap_or_default(),
+        detail: world.store.body(row.try_u64("seq")?)?.unwrap_or_default(),
         options: serde_json::from_str(row.try_text("options")?).map_err(shape("options"))?,
         asked_at: Millis(row.try_int("asked_at")?),
         expires_at: Millis(row.try_int("expires_at")?),

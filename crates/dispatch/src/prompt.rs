@@ -15,8 +15,8 @@ pub(crate) fn title(task: &Task) -> String {
     format!("{}: {}", task.id, cut(line, 60))
 }
 
-/// What came of earlier attempts.
-pub(crate) struct Earlier<'a> {
+/// What came of the attempts before.
+pub(crate) struct Previous<'a> {
     /// Why each was refused.
     pub(crate) refusals: &'a [Refusal],
     /// The work tree begins with what the last one changed.
@@ -26,7 +26,7 @@ pub(crate) struct Earlier<'a> {
 }
 
 /// The first prompt of a worker.
-pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, earlier: &Earlier<'_>, mail: &[Message]) -> String {
+pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, previous: &Previous<'_>, mail: &[Message]) -> String {
     let mut text = format!("Task {} of \"{}\", attempt {attempt}.\n\n{}\n", task.id, plan.plan.title, task.description);
     if let Some(acceptance) = &task.acceptance {
         let _ = write!(text, "\nIt is accepted when: {acceptance}\n");
@@ -34,7 +34,7 @@ pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, earlier: &Earlier
     if !task.files_touched.is_empty() {
         let _ = write!(text, "\nFiles you are expected to touch: {}\n", task.files_touched.join(", "));
     }
-    text.push_str(&past(earlier));
+    text.push_str(&past(previous));
     text.push_str(RULES);
     if !mail.is_empty() {
         text.push('\n');
@@ -43,22 +43,22 @@ pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, earlier: &Earlier
     text
 }
 
-fn past(earlier: &Earlier<'_>) -> String {
+fn past(previous: &Previous<'_>) -> String {
     let mut text = String::new();
-    for refusal in earlier.refusals {
+    for refusal in previous.refusals {
         let _ = write!(text, "\nAttempt {} was refused ({}):\n", refusal.attempt, cause(&refusal.cause));
         for reason in &refusal.reasons {
             let _ = writeln!(text, "- {reason}");
         }
     }
-    if !earlier.denied.is_empty() {
+    if !previous.denied.is_empty() {
         text.push_str("\nA person has denied what you asked for:\n");
-        for title in &earlier.denied {
+        for title in &previous.denied {
             let _ = writeln!(text, "- {title}");
         }
         text.push_str("Don't ask for the same again: find another way, or say why there is none.\n");
     }
-    if earlier.has_change && !earlier.refusals.is_empty() {
+    if previous.has_change && !previous.refusals.is_empty() {
         text.push_str("\nYour earlier change is in the work tree; mend it.\n");
     }
     text
@@ -100,8 +100,8 @@ pub(crate) fn mail(messages: &[Message]) -> String {
 mod tests {
     use super::*;
 
-    fn earlier(refusals: &[Refusal]) -> Earlier<'_> {
-        Earlier { refusals, has_change: false, denied: Vec::new() }
+    fn previous(refusals: &[Refusal]) -> Previous<'_> {
+        Previous { refusals, has_change: false, denied: Vec::new() }
     }
 
     #[test]
@@ -109,17 +109,17 @@ mod tests {
         let reasons = vec!["no file had changed".to_owned()];
         let refusals = [Refusal { attempt: 1, cause: RefusalCause::NothingChanged, reasons }];
 
-        let without = past(&earlier(&refusals));
-        let with = past(&Earlier { has_change: true, ..earlier(&refusals) });
+        let without = past(&previous(&refusals));
+        let with = past(&Previous { has_change: true, ..previous(&refusals) });
 
         assert!(!without.contains("Your earlier change"), "{without}");
         assert!(with.contains("Your earlier change is in the work tree"), "{with}");
-        assert_eq!(past(&earlier(&[])), "");
+        assert_eq!(past(&previous(&[])), "");
     }
 
     #[test]
     fn what_a_person_denied_is_told_to_the_next_attempt() {
-        let told = past(&Earlier { denied: vec!["Write a".to_owned()], ..earlier(&[]) });
+        let told = past(&Previous { denied: vec!["Write a".to_owned()], ..previous(&[]) });
 
         assert!(told.contains("A person has denied what you asked for:\n- Write a\n"), "{told}");
     }

@@ -11,24 +11,14 @@ use switchboard_protocol::verb::run::{GateReport, RunSummary, TaskReport};
 use switchboard_store::{Filter, Query, Row};
 
 use crate::Error;
-use crate::context::Inner;
 use crate::error::io;
 use crate::plan::RunPlan;
 use crate::work::WORKERS;
-
-/// A run's tasks as they stand: from its engine while it is live, else folded from the log.
-pub(crate) async fn views(inner: &Inner, run: &RunId) -> Result<Vec<TaskView>, Error> {
-    if let Some(engine) = inner.engine(run)
-        && let Ok(views) = engine.view().await
-    {
-        return Ok(views);
-    }
-    Ok(crate::engine::fold_state(&inner.store, run)?.tasks().collect())
-}
+use crate::world::World;
 
 pub(crate) fn summary(row: &Row) -> Result<RunSummary, Error> {
     Ok(RunSummary {
-        run: crate::verb::run_id(row)?,
+        run: crate::work::run_id(row)?,
         title: row.try_text("title")?.to_owned(),
         state: row.try_text("state")?.to_owned(),
         branch: row.try_text("branch")?.to_owned(),
@@ -43,11 +33,11 @@ pub(crate) fn summary(row: &Row) -> Result<RunSummary, Error> {
     })
 }
 
-pub(crate) fn task(inner: &Inner, plan: &RunPlan, view: &TaskView) -> Result<TaskReport, Error> {
+pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<TaskReport, Error> {
     let (task, settings) = plan.settings(&view.task)?;
     let query =
         Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
-    let workers = inner.store.read(&query)?;
+    let workers = world.store.read(&query)?;
     let costs: Vec<_> = workers.iter().filter_map(|row| row.get_int("micro_usd")).collect();
     let last = workers.first();
     let worktree = plan.worktree(&view.task);
@@ -64,9 +54,9 @@ pub(crate) fn task(inner: &Inner, plan: &RunPlan, view: &TaskView) -> Result<Tas
         gates: view.gates.iter().map(gate).collect(),
         refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
         commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },
-        files: files(inner, &plan.run, &view.task)?,
+        files: files(world, &plan.run, &view.task)?,
         depends: task.depends.iter().map(ToString::to_string).collect(),
-        worktree: if worktree.is_dir() { crate::plan::text(&worktree) } else { String::new() },
+        worktree: if world.ports.files.is_folder(&worktree) { crate::plan::text(&worktree) } else { String::new() },
         micro_usd: (!costs.is_empty()).then(|| u64::try_from(costs.iter().sum::<i64>()).unwrap_or(0)),
     })
 }
@@ -129,12 +119,12 @@ fn refusal(refusal: &Refusal) -> String {
 }
 
 /// Files of a task's last captured change.
-fn files(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
+fn files(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
     let filter = Filter::kinds(["change_captured"]).subject(format!("run/{run}"));
     let mut found = Vec::new();
     let mut after = 0;
     loop {
-        let page = inner.store.events(after, &filter, 1000)?;
+        let page = world.store.events(after, &filter, 1000)?;
         let Some(last) = page.last() else { return Ok(found) };
         after = last.lsn;
         for event in &page {
@@ -148,12 +138,12 @@ fn files(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error
 }
 
 /// Messages sent and acknowledged between a run's start and its end.
-pub(crate) fn mail_during(inner: &Inner, row: &Row) -> Result<(u64, u64), Error> {
+pub(crate) fn mail_during(world: &World, row: &Row) -> Result<(u64, u64), Error> {
     let end = row.get_int("ended_at").map_or(i64::MAX, |end| end);
     let filter = Filter::kinds(["message_sent", "message_acked"]);
     let (mut sent, mut acked, mut after) = (0, 0, row.try_u64("configured")?);
     loop {
-        let page = inner.store.events(after, &filter, 1000)?;
+        let page = world.store.events(after, &filter, 1000)?;
         let Some(last) = page.last() else { return Ok((sent, acked)) };
         after = last.lsn;
         for event in page.iter().filter(|event| event.ts.0 <= end) {

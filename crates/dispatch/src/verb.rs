@@ -5,6 +5,7 @@ pub(crate) mod check_gate_status;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 pub(crate) mod merge_run;
+pub(crate) mod needs;
 pub(crate) mod resume_run;
 pub(crate) mod retry_task;
 pub(crate) mod show_task;
@@ -14,16 +15,17 @@ pub(crate) mod stop_run;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::TaskView;
 use switchboard_store::{Query, Row};
 
-use crate::Error;
-use crate::context::Inner;
 use crate::event::cut;
 use crate::work::RUNS;
+use crate::world::World;
+use crate::{Dispatch, Error, history};
 
 /// The run that somebody names by its id, the beginning of it, or not at all (the newest).
-pub(crate) fn find_run(inner: &Inner, named: Option<&str>) -> Result<Row, Error> {
-    let rows = inner.store.read(&Query::table(RUNS).desc("seq").limit(10_000))?;
+pub(crate) fn find_run(world: &World, named: Option<&str>) -> Result<Row, Error> {
+    let rows = world.store.read(&Query::table(RUNS).desc("seq").limit(10_000))?;
     let Some(named) = named else {
         return rows.into_iter().next().ok_or_else(|| unknown("there is no run yet"));
     };
@@ -43,18 +45,14 @@ fn unknown(what: &str) -> Error {
     Failure::new("dispatch.unknown-run", what).hint("`switchboard status` lists runs").into()
 }
 
-pub(crate) fn run_id(row: &Row) -> Result<RunId, Error> {
-    RunId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a run".to_owned()))
-}
-
 /// Splits `RUN/TASK`, or `RUN`, or `TASK` of the newest run.
-pub(crate) fn find_target(inner: &Inner, what: &str) -> Result<(Row, Option<TaskId>), Error> {
+pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<TaskId>), Error> {
     if let Some((run, task)) = what.split_once('/') {
-        return Ok((find_run(inner, Some(run))?, Some(task_id(task)?)));
+        return Ok((find_run(world, Some(run))?, Some(task_id(task)?)));
     }
-    match find_run(inner, Some(what)) {
+    match find_run(world, Some(what)) {
         Ok(row) => Ok((row, None)),
-        Err(error) => match (task_id(what), find_run(inner, None)) {
+        Err(error) => match (task_id(what), find_run(world, None)) {
             (Ok(task), Ok(newest)) if what.starts_with(|c: char| c.is_ascii_digit()) => Ok((newest, Some(task))),
             _ => Err(error),
         },
@@ -64,4 +62,16 @@ pub(crate) fn find_target(inner: &Inner, what: &str) -> Result<(Row, Option<Task
 fn task_id(text: &str) -> Result<TaskId, Error> {
     TaskId::new(text)
         .map_err(|error| Failure::new("dispatch.unknown-task", format!("{}: {error}", cut(text, 40))).into())
+}
+
+impl Dispatch {
+    /// A run's tasks as they stand: from its engine while it is live, else folded from the log.
+    pub(crate) async fn views(&self, run: &RunId) -> Result<Vec<TaskView>, Error> {
+        if let Some(engine) = self.engine(run)
+            && let Ok(views) = engine.view().await
+        {
+            return Ok(views);
+        }
+        Ok(history::fold(&self.world.store, run)?.tasks().collect())
+    }
 }

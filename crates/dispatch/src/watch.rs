@@ -1,45 +1,42 @@
 //! Watches one worker from its start to its end: takes its frames in, once each and in order, and finds out what became
-//! of it when its shim is silent. The record is ahead of the ack, always.
+//! of it when its shim is silent.
+//!
+//! Nothing is polled: a watch wakes on what its link brings, on the end of the shim's process, and on the few time limits
+//! that it has itself.
+
+mod ending;
+mod intake;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
+use switchboard_protocol::frame::ShimCommand;
 use switchboard_protocol::id::{AgentName, WorkerId};
-use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunEvent, StopCause, TurnOutcome};
-use switchboard_store::Durability;
+use switchboard_protocol::run::{RunEvent, StopCause};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::context::{Inner, fresh_need};
-use crate::engine::Handle;
-use crate::error::shape;
-use crate::event::{DispatchEvent, Report, cut, frame_number};
+use crate::handle::Handle;
 use crate::link::{Link, Signal};
 use crate::plan::RunPlan;
-use crate::{Error, plan, prompt, shim};
+use crate::port::BoxFuture;
+use crate::port::shims::Shim;
+use crate::world::World;
+use crate::{Error, needs, plan};
 
-/// How often a silent worker is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+/// Shortest time between two looks at a shim.
+const PAUSE: Duration = Duration::from_millis(100);
 
-/// The variable that every process of a worker inherits.
-const MARK: &str = "SWITCHBOARD_WORKER";
+/// How long to wait before what could not be recorded is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// How long a finished worker's shim may take to seal its spool.
 const SEAL: Duration = Duration::from_secs(5);
 
-/// Further turns that waiting mail may open in one worker.
-const MAIL_TURNS: u32 = 8;
-
-/// Messages that one turn shows at most.
-const MAIL_PER_TURN: usize = 10;
-
 struct Watch {
-    inner: Arc<Inner>,
+    world: Arc<World>,
     plan: Arc<RunPlan>,
     task: TaskId,
     worker: WorkerId,
@@ -60,27 +57,59 @@ struct Watch {
     is_concluded: bool,
     is_sealed: bool,
     since: Instant,
+    /// When to look at the shim though nothing was heard; `None` while there is no need to.
+    look_at: Option<Instant>,
+    /// Resolves when the shim's process, which is not linked, has ended.
+    ended: Option<BoxFuture<'static, ()>>,
 }
 
-/// Watches a worker until it has ended or is lost. When this returns, it can be told to stop.
-pub(crate) fn worker(inner: Arc<Inner>, plan: Arc<RunPlan>, task: TaskId, worker: WorkerId, engine: Handle) {
-    let (link, signals) = Link::new(worker.clone());
-    inner.set_link(&worker, Arc::clone(&link));
-    tokio::spawn(async move {
-        watch(&inner, plan, task, &worker, engine, signals).await;
-        inner.drop_link(&worker, &link);
-    });
+/// What a watch wakes for.
+enum Wake {
+    Signal(Signal),
+    Look,
+    Stop,
+}
+
+/// A worker that can be reached and told to stop, before anybody watches it: its shim may be faster than its watch.
+pub(crate) struct Reachable {
+    world: Arc<World>,
+    link: Arc<Link>,
+    signals: mpsc::Receiver<Signal>,
+}
+
+// === impl Reachable ===
+
+impl Reachable {
+    pub(crate) fn new(world: Arc<World>, worker: &WorkerId) -> Self {
+        let (link, signals) = Link::new(worker.clone());
+        world.set_link(worker, Arc::clone(&link));
+        Self { world, link, signals }
+    }
+
+    /// Watches the worker until it has ended or is lost.
+    pub(crate) fn watch(self, plan: Arc<RunPlan>, task: TaskId, engine: Handle) {
+        let Self { world, link, signals } = self;
+        tokio::spawn(async move {
+            watch(&world, plan, task, link.worker(), engine, signals).await;
+            world.drop_link(&link);
+        });
+    }
+
+    /// The worker never came to be.
+    pub(crate) fn give_up(self) {
+        self.world.drop_link(&self.link);
+    }
 }
 
 async fn watch(
-    inner: &Arc<Inner>,
+    world: &Arc<World>,
     plan: Arc<RunPlan>,
     task: TaskId,
     worker: &WorkerId,
     engine: Handle,
     signals: mpsc::Receiver<Signal>,
 ) {
-    match Watch::new(Arc::clone(inner), plan, task.clone(), worker.clone(), engine.clone()) {
+    match Watch::new(Arc::clone(world), plan, task.clone(), worker.clone(), engine.clone()) {
         Ok(watch) => watch.run(signals).await,
         Err(error) => {
             tracing::error!(%worker, %error, "the worker can't be watched");
@@ -96,29 +125,29 @@ async fn watch(
 
 impl Watch {
     fn new(
-        inner: Arc<Inner>,
+        world: Arc<World>,
         plan: Arc<RunPlan>,
         task: TaskId,
         worker: WorkerId,
         engine: Handle,
     ) -> Result<Self, Error> {
-        let row = inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
+        let row = world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
         let agent = row.try_text("agent")?;
         let agent = AgentName::new(agent).map_err(|_| Error::Missing(format!("the agent of {worker}")))?;
         let said = match row.get_int("said") {
-            Some(lsn) => inner.store.body(u64::try_from(lsn).unwrap_or(0))?.unwrap_or_default(),
+            Some(lsn) => world.store.body(u64::try_from(lsn).unwrap_or(0))?.unwrap_or_default(),
             None => String::new(),
         };
         Ok(Self {
-            folder: plan::worker_folder(&inner.config, &plan.run, &worker),
+            folder: plan::worker_folder(&world.config, &plan.run, &worker),
             seen: row.try_int("frame")?,
             stop: row.get_text("stop").map(str::to_owned),
             is_exec: row.try_text("driver")? == "exec",
             attempt: u32::try_from(row.try_int("attempt")?).unwrap_or(1),
             agent,
             said,
-            inner,
+            world,
             plan,
             task,
             worker,
@@ -129,44 +158,73 @@ impl Watch {
             is_concluded: false,
             is_sealed: false,
             since: Instant::now(),
+            look_at: Some(Instant::now() + PAUSE),
+            ended: None,
         })
     }
 
     async fn run(mut self, mut signals: mpsc::Receiver<Signal>) {
-        let stop = self.inner.stop.clone();
         loop {
-            let signal = tokio::select! {
-                biased;
-                () = stop.cancelled() => return,
-                signal = signals.recv() => signal,
-                () = tokio::time::sleep(LOOK) => None,
-            };
-            let done = match signal {
-                Some(signal) => self.take(signal).await,
-                None => self.look().await,
+            let done = match self.wake(&mut signals).await {
+                Wake::Signal(signal) => self.take(signal).await,
+                Wake::Look => self.look().await,
+                Wake::Stop => return,
             };
             match done {
                 Ok(()) => {}
                 Err(Error::Stopping) => return,
-                Err(error) => tracing::error!(worker = %self.worker, %error, "a report could not be taken in"),
+                Err(error) => self.start_over(&error),
             }
             if self.is_over() {
                 break;
             }
         }
-        if let Err(error) = crate::needs::withdraw(&self.inner, &self.worker).await {
+        if let Err(error) = needs::withdraw(&self.world, &self.worker).await {
             tracing::error!(worker = %self.worker, %error, "open questions of an ended worker stay open until they expire");
         }
     }
 
+    /// What could not be recorded comes again: from the shim over a new connection, or from its journal.
+    fn start_over(&mut self, error: &Error) {
+        tracing::error!(worker = %self.worker, %error, "a report could not be taken in");
+        self.commands = None;
+        self.look_at = Some(Instant::now() + AGAIN);
+    }
+
+    async fn wake(&mut self, signals: &mut mpsc::Receiver<Signal>) -> Wake {
+        let look_at = if self.is_concluded { Some(self.since + SEAL) } else { None };
+        let look_at = look_at.into_iter().chain(self.look_at).min();
+        let look = async {
+            match look_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = async {
+            match &mut self.ended {
+                Some(ended) => ended.await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.world.stop.cancelled() => Wake::Stop,
+            // The link holds the other end as long as the watch runs.
+            Some(signal) = signals.recv() => Wake::Signal(signal),
+            () = ended => Wake::Look,
+            () = look => Wake::Look,
+        }
+    }
+
     fn is_over(&self) -> bool {
-        self.is_concluded && (self.is_sealed || self.since.elapsed() > SEAL)
+        self.is_concluded && (self.is_sealed || self.since.elapsed() >= SEAL)
     }
 
     async fn take(&mut self, signal: Signal) -> Result<(), Error> {
         match signal {
             Signal::Attached(commands) => {
                 self.commands = Some(commands);
+                (self.look_at, self.ended) = (None, None);
                 self.acknowledge().await;
                 self.answer_again().await?;
                 // Who asks for the end may be faster than the shim.
@@ -183,6 +241,7 @@ impl Watch {
             Signal::Detached => {
                 self.commands = None;
                 self.since = Instant::now();
+                self.look_at = Some(self.since + PAUSE);
                 Ok(())
             }
             Signal::Tell(command) => {
@@ -214,28 +273,48 @@ impl Watch {
 
     /// Answers that a person gave while the shim was not linked.
     async fn answer_again(&mut self) -> Result<(), Error> {
-        for (ask, option) in crate::needs::settled_for(&self.inner, &self.worker)? {
+        for (ask, option) in needs::settled_for(&self.world, &self.worker)? {
             self.tell(ShimCommand::Permit { ask, option }).await;
         }
         Ok(())
     }
 
-    /// Nothing was heard: reads the journal of a shim that is gone, and concludes.
+    /// Nothing was heard: looks at the shim, and concludes when it is gone.
     async fn look(&mut self) -> Result<(), Error> {
-        if self.commands.is_some() || shim::alive(&self.folder).is_some() {
+        (self.look_at, self.ended) = (None, None);
+        if self.commands.is_some() {
             return Ok(());
         }
-        let is_young = self.since.elapsed() < self.inner.config.shim_grace;
-        if is_young && !shim::has_begun(&self.folder) {
-            return Ok(());
+        let (shims, folder) = (Arc::clone(&self.world.ports.shims), self.folder.clone());
+        let state = self.world.blocking(move || Ok(shims.state(&folder))).await?;
+        let until = self.since + self.world.config.shim_grace;
+        match state {
+            Shim::Alive => {
+                let (shims, folder) = (Arc::clone(&self.world.ports.shims), self.folder.clone());
+                self.ended = Some(Box::pin(async move {
+                    tokio::time::sleep(PAUSE).await;
+                    shims.ended(&folder).await;
+                }));
+                Ok(())
+            }
+            Shim::NotBegun if Instant::now() < until => {
+                self.look_at = Some(until);
+                Ok(())
+            }
+            Shim::NotBegun | Shim::Gone => self.conclude().await,
         }
+    }
+
+    /// The shim is gone: its journal says how the worker ended, or it is lost.
+    async fn conclude(&mut self) -> Result<(), Error> {
         // An agent that outlived its shim would go on writing into a tree that the next worker begins with.
-        let marker = self.worker.to_string();
-        let left = self.inner.blocking(move || Ok(switchboard_process::orphans::kill_marked(MARK, &marker))).await?;
-        if !left.is_empty() {
-            tracing::error!(worker = %self.worker, ?left, "processes of a worker without a shim don't end");
+        let (shims, worker) = (Arc::clone(&self.world.ports.shims), self.worker.clone());
+        let left = self.world.blocking(move || Ok(shims.kill_leftovers(&worker))).await?;
+        if left > 0 {
+            tracing::error!(worker = %self.worker, left, "processes of a worker without a shim don't end");
         }
-        for frame in shim::frames_after(&self.folder, self.seen)? {
+        let (shims, folder, seen) = (Arc::clone(&self.world.ports.shims), self.folder.clone(), self.seen);
+        for frame in self.world.blocking(move || shims.frames_after(&folder, seen)).await? {
             self.frame(&frame).await?;
         }
         if !self.is_concluded {
@@ -246,192 +325,5 @@ impl Watch {
         }
         self.is_sealed = true;
         Ok(())
-    }
-
-    /// Takes a frame in: its record, the steps of the run that follow from it, then what is to be said to the shim.
-    async fn frame(&mut self, frame: &Frame) -> Result<(), Error> {
-        if frame_number(frame) <= self.seen {
-            return Ok(());
-        }
-        let steps = self.steps(&frame.event);
-        let beside = self.beside(frame)?;
-        let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
-        let is_end = !steps.is_empty() && !matches!(frame.event, WorkerEvent::AgentStarted { .. });
-        match self.engine.record(steps.clone(), beside.clone(), durability).await {
-            Err(Error::Refused(refused)) if !steps.is_empty() => {
-                // The run has gone on without this worker: its report is kept, its step is not taken.
-                tracing::info!(worker = %self.worker, why = %refused, "a late report");
-                self.engine.record(Vec::new(), beside, durability).await?;
-            }
-            other => other?,
-        }
-        self.seen = frame_number(frame);
-        self.inner.crash("frame-recorded");
-        if is_end {
-            self.is_concluded = true;
-            self.since = Instant::now();
-            self.inner.crash("turn-ended");
-        }
-        self.follow_up(&frame.event).await
-    }
-
-    fn steps(&mut self, event: &WorkerEvent) -> Vec<RunEvent> {
-        let (task, worker) = (self.task.clone(), self.worker.clone());
-        match event {
-            WorkerEvent::AgentStarted { .. } => vec![RunEvent::WorkerStarted { task, worker }],
-            WorkerEvent::TurnEnded { stop, text, .. } => {
-                self.stop = Some(stop.clone());
-                self.said.clone_from(text);
-                Vec::new()
-            }
-            WorkerEvent::Faulted { code, what } if is_hopeless(code) => {
-                vec![RunEvent::TaskBlocked { task, attempt: self.attempt, reason: format!("{what} [{code}]") }]
-            }
-            WorkerEvent::Faulted { code, what } => {
-                self.stop = Some(code.clone());
-                self.said.clone_from(what);
-                Vec::new()
-            }
-            WorkerEvent::AgentExited { code, signal, stderr } => {
-                let (outcome, reason) = self.ending(*code, *signal, stderr);
-                vec![RunEvent::TurnEnded { task, worker, outcome, reason }]
-            }
-            WorkerEvent::Sealed { .. } if !self.is_concluded => {
-                let (outcome, reason) = self.ending(None, None, "");
-                vec![RunEvent::TurnEnded { task, worker, outcome, reason }]
-            }
-            WorkerEvent::SessionOpened { .. }
-            | WorkerEvent::TurnStarted { .. }
-            | WorkerEvent::ToolCalled { .. }
-            | WorkerEvent::PermissionAsked { .. }
-            | WorkerEvent::PermissionSettled { .. }
-            | WorkerEvent::CostReported { .. }
-            | WorkerEvent::Sealed { .. } => Vec::new(),
-        }
-    }
-
-    /// What the agent's end means. An exit code alone never means that the work is done; the tree will tell.
-    fn ending(&self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> (TurnOutcome, String) {
-        let said = cut(self.said.trim(), 400);
-        match self.stopping {
-            Some((StopCause::Requested, _)) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
-            Some((StopCause::TimedOut, _)) => return (TurnOutcome::TimedOut, "the time limit has passed".to_owned()),
-            None => {}
-        }
-        let how = match (code, signal) {
-            (Some(code), _) => format!("exit code {code}"),
-            (None, Some(signal)) => format!("signal {signal}"),
-            (None, None) => "no exit state".to_owned(),
-        };
-        let words = if stderr.trim().is_empty() { said.clone() } else { cut(stderr.trim(), 400) };
-        match self.stop.as_deref() {
-            Some("end_turn") => (TurnOutcome::Finished, said),
-            Some("cancelled") => (TurnOutcome::Stopped, said),
-            Some("refusal") => (TurnOutcome::Refused, said),
-            Some("agent.timeout") => (TurnOutcome::TimedOut, said),
-            Some("exit") | None if self.is_exec && code == Some(0) => (TurnOutcome::Finished, said),
-            Some(other) => (TurnOutcome::Failed, format!("{other}, {how}: {words}")),
-            None => (TurnOutcome::Failed, format!("it ended in the middle of its turn, {how}: {words}")),
-        }
-    }
-
-    fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
-        let (what, body) = Report::of(&frame.event);
-        let fact =
-            DispatchEvent::WorkerReported { worker: self.worker.clone(), epoch: frame.epoch, seq: frame.seq, what };
-        let mut event =
-            NewEvent::of(&fact, format!("worker/{}", self.worker), self.agent.as_str()).map_err(shape("a report"))?;
-        event.body = body;
-        let mut events = vec![event];
-        match &frame.event {
-            WorkerEvent::TurnStarted { turn, mail } if !mail.is_empty() => {
-                let evidence = format!("turn {turn} of {}", self.worker);
-                events.extend(self.inner.mail.injected(mail, &self.agent, &evidence)?);
-            }
-            WorkerEvent::PermissionAsked { ask, title, options, detail } => {
-                let id = fresh_need()?;
-                let limit = i64::try_from(self.inner.config.limits.permission_ms).unwrap_or(i64::MAX);
-                let fact = NeedEvent::NeedAsked {
-                    id: id.clone(),
-                    run: self.plan.run.clone(),
-                    task: self.task.to_string(),
-                    worker: self.worker.clone(),
-                    ask: cut(ask, 80),
-                    title: cut(title, 200),
-                    options: crate::needs::options(options),
-                    expires_at: self.inner.store.now().plus(limit),
-                };
-                let event =
-                    NewEvent::of(&fact, format!("need/{id}"), self.agent.as_str()).map_err(shape("a question"))?;
-                events.push(event.with_body(detail.clone()));
-            }
-            WorkerEvent::AgentStarted { .. }
-            | WorkerEvent::SessionOpened { .. }
-            | WorkerEvent::TurnStarted { .. }
-            | WorkerEvent::ToolCalled { .. }
-            | WorkerEvent::PermissionSettled { .. }
-            | WorkerEvent::CostReported { .. }
-            | WorkerEvent::TurnEnded { .. }
-            | WorkerEvent::AgentExited { .. }
-            | WorkerEvent::Faulted { .. }
-            | WorkerEvent::Sealed { .. } => {}
-        }
-        Ok(events)
-    }
-
-    /// After a turn: mail that the agent has not seen opens another one, else the shim may finish.
-    async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
-        match event {
-            WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
-                let waiting = if stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none() {
-                    self.inner.mail.waiting(&self.agent, MAIL_PER_TURN)?
-                } else {
-                    Vec::new()
-                };
-                if waiting.is_empty() {
-                    self.tell(ShimCommand::Finish).await;
-                } else {
-                    self.turns += 1;
-                    let text = prompt::mail(&waiting);
-                    let mail = waiting.into_iter().map(|message| message.id).collect();
-                    self.tell(ShimCommand::Prompt { text, mail }).await;
-                }
-            }
-            WorkerEvent::Faulted { code, .. } if is_hopeless(code) => self.is_concluded = true,
-            WorkerEvent::Sealed { .. } => self.is_sealed = true,
-            WorkerEvent::AgentStarted { .. }
-            | WorkerEvent::SessionOpened { .. }
-            | WorkerEvent::TurnStarted { .. }
-            | WorkerEvent::ToolCalled { .. }
-            | WorkerEvent::PermissionAsked { .. }
-            | WorkerEvent::PermissionSettled { .. }
-            | WorkerEvent::CostReported { .. }
-            | WorkerEvent::TurnEnded { .. }
-            | WorkerEvent::AgentExited { .. }
-            | WorkerEvent::Faulted { .. } => {}
-        }
-        Ok(())
-    }
-}
-
-/// Whether no further attempt can succeed before a person has done something.
-fn is_hopeless(code: &str) -> bool {
-    matches!(code, "agent.missing" | "agent.login")
-}
-
-/// Whether a report must be on disk before it is acked: what costs, asks or ends.
-const fn is_heavy(event: &WorkerEvent) -> bool {
-    match event {
-        WorkerEvent::AgentStarted { .. }
-        | WorkerEvent::TurnStarted { .. }
-        | WorkerEvent::PermissionAsked { .. }
-        | WorkerEvent::CostReported { .. }
-        | WorkerEvent::TurnEnded { .. }
-        | WorkerEvent::AgentExited { .. }
-        | WorkerEvent::Faulted { .. } => true,
-        WorkerEvent::SessionOpened { .. }
-        | WorkerEvent::ToolCalled { .. }
-        | WorkerEvent::PermissionSettled { .. }
-        | WorkerEvent::Sealed { .. } => false,
     }
 }

@@ -1,10 +1,12 @@
 //! The projection: runs, workers and questions to people, as status, boot and verbs read them.
 
 use switchboard_protocol::event::Event;
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::run::RunEvent;
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
+use crate::Error;
 use crate::event::{DispatchEvent, Report, frame_key};
 
 /// Runs, keyed by id.
@@ -299,4 +301,9 @@ fn need(event: &Event, fact: NeedEvent) -> Vec<Change> {
             vec![patch(NEEDS, id.as_str(), vec![("outcome", outcome.into()), ("option", option)])]
         }
     }
+}
+
+/// The id in a row of [`RUNS`].
+pub(crate) fn run_id(row: &Row) -> Result<RunId, Error> {
+    RunId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a run".to_owned()))
 }

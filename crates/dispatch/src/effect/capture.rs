@@ -5,8 +5,10 @@ use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
-use super::{Ctx, author};
+use super::Ctx;
 use crate::Error;
+use crate::authorship::{author, message};
+use crate::port::git::Commit;
 
 /// Files that the event names; the rest is counted.
 const FILES_NAMED: usize = 50;
@@ -17,25 +19,25 @@ pub(crate) async fn capture(
     attempt: u32,
     worker: &WorkerId,
 ) -> Result<Option<RunEvent>, Error> {
-    let row = ctx.inner.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
+    let row = ctx.world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
     let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
     let (task, settings) = ctx.plan.settings(id)?;
     let agent = settings.author.unwrap_or(row.try_text("agent")?.to_owned());
-    let author = author(&agent, ctx.inner.store.now());
-    let message = super::message(ctx, &task, attempt);
-    let (repo, path, branch) = (ctx.repo(), ctx.plan.worktree(id), ctx.plan.task_branch(id));
-    let captured = ctx.inner.blocking(move || {
-        let tree = repo.worktree(&path)?.ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;
-        let Some(captured) = tree.capture(&branch, &base, &author, &message)? else { return Ok(None) };
-        if captured.tree == repo.tree_of(&start)? && start != base {
+    let author = author(&agent, ctx.world.store.now());
+    let message = message(&ctx.plan.run, &task, attempt);
+    let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let captured = ctx.world.git(move |git| {
+        let commit = Commit { branch: &branch, parent: &base, author: &author, message: &message };
+        let Some(captured) = git.capture(&path, &commit)? else { return Ok(None) };
+        if captured.tree == git.tree_of(&start)? && start != base {
             return Ok(None);
         }
-        let files = repo.changed_files(&base, &captured.commit)?;
+        let files = git.changed_files(&base, &captured.commit)?;
         Ok(Some((captured, files)))
     });
     let captured = captured.await?;
-    ctx.inner.crash("change-committed");
+    ctx.world.crash("change-committed");
     let Some((captured, files)) = captured else {
         return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
     };
@@ -44,6 +46,6 @@ pub(crate) async fn capture(
     let (commit, tree) = (captured.commit.to_string(), captured.tree.to_string());
     let captured = RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, files, files_total };
     ctx.engine.step(captured).await?;
-    ctx.inner.crash("change-captured");
+    ctx.world.crash("change-captured");
     Ok(None)
 }

@@ -1,12 +1,14 @@
 //! A change goes into the run's branch: one ref moves, or nothing does. No work tree is involved.
 
-use switchboard_process::git::{Author, Merged, Oid, Repo};
+use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
-use super::{Ctx, author};
+use super::Ctx;
 use crate::Error;
+use crate::authorship::{author, message};
+use crate::port::Git;
 
 /// How often a merge starts over because the branch moved in between; only a person's hand can move it.
 const TRIES: u32 = 5;
@@ -24,17 +26,17 @@ pub(crate) async fn merge(
     let job = Job {
         branch: ctx.plan.branch.clone(),
         commit: Oid::parse(commit)?,
-        author: author(&agent, ctx.inner.store.now()),
-        message: super::message(ctx, &task, attempt),
+        author: author(&agent, ctx.world.store.now()),
+        message: message(&ctx.plan.run, &task, attempt),
     };
     for _ in 0..TRIES {
         let onto = match begun.take() {
             Some(onto) => onto,
             None => intend(ctx, id, attempt, &job).await?,
         };
-        let (repo, work) = (ctx.repo(), job.clone());
-        let done = ctx.inner.blocking(move || work.merge(&repo, &Oid::parse(&onto)?)).await?;
-        ctx.inner.crash("merge-done");
+        let work = job.clone();
+        let done = ctx.world.git(move |git| work.merge(git, &Oid::parse(&onto)?)).await?;
+        ctx.world.crash("merge-done");
         match done {
             Done::Merged(commit) => {
                 return Ok(RunEvent::TaskMerged { task: id.clone(), attempt, commit: commit.to_string() });
@@ -48,13 +50,13 @@ pub(crate) async fn merge(
 }
 
 async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, job: &Job) -> Result<String, Error> {
-    let (repo, branch) = (ctx.repo(), job.branch.clone());
-    let head = ctx.inner.blocking(move || Ok(repo.branch(&branch)?)).await?;
+    let branch = job.branch.clone();
+    let head = ctx.world.git(move |git| git.branch(&branch)).await?;
     let onto = head.ok_or_else(|| Error::Missing(format!("the branch {}", job.branch)))?.to_string();
     let intent =
         RunEvent::MergeIntended { task: id.clone(), attempt, commit: job.commit.to_string(), onto: onto.clone() };
     ctx.engine.step(intent).await?;
-    ctx.inner.crash("merge-intended");
+    ctx.world.crash("merge-intended");
     Ok(onto)
 }
 
@@ -75,29 +77,29 @@ enum Done {
 // === impl Job ===
 
 impl Job {
-    fn merge(&self, repo: &Repo, onto: &Oid) -> Result<Done, Error> {
-        let tree = match repo.merge_tree(onto, &self.commit)? {
+    fn merge(&self, git: &dyn Git, onto: &Oid) -> Result<Done, Error> {
+        let tree = match git.merge_tree(onto, &self.commit)? {
             Merged::Clean { tree } => tree,
             Merged::Conflict { files } => {
                 return Ok(Done::Conflict(files.iter().map(|file| crate::plan::text(file)).collect()));
             }
         };
-        if tree == repo.tree_of(onto)? {
+        if tree == git.tree_of(onto)? {
             return Ok(Done::Merged(onto.clone()));
         }
         // A crash may have come between the move and its record: then the branch stands on `onto` with just this tree.
-        if let Some(head) = repo.branch(&self.branch)?
+        if let Some(head) = git.branch(&self.branch)?
             && head != *onto
-            && repo.is_ancestor(onto, &head)?
-            && repo.tree_of(&head)? == tree
+            && git.is_ancestor(onto, &head)?
+            && git.tree_of(&head)? == tree
         {
             return Ok(Done::Merged(head));
         }
-        let merged = repo.commit_tree(&tree, &[onto], &self.author, &self.message)?;
-        match repo.update_branch(&self.branch, &merged, Some(onto)) {
+        let merged = git.commit_tree(&tree, &[onto], &self.author, &self.message)?;
+        match git.update_branch(&self.branch, &merged, Some(onto)) {
             Ok(()) => Ok(Done::Merged(merged)),
-            Err(switchboard_process::Error::Moved { .. }) => Ok(Done::Moved),
-            Err(error) => Err(error.into()),
+            Err(Error::Process(switchboard_process::Error::Moved { .. })) => Ok(Done::Moved),
+            Err(error) => Err(error),
         }
     }
 }

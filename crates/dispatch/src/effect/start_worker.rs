@@ -1,10 +1,12 @@
 //! A work tree, a shim in it, and an agent under the shim.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use switchboard_pipeline::settings::Settings;
-use switchboard_process::git::{Author, Merged, Oid, Repo};
+use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{Task, TaskId};
@@ -12,11 +14,15 @@ use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_store::Durability;
 
-use super::{Ctx, Outcome, author};
-use crate::context::fresh_worker;
-use crate::engine::{LastWorker, equipped};
+use super::Ctx;
+use crate::authorship::author;
+use crate::error::shape;
 use crate::event::DispatchEvent;
-use crate::{Error, files, plan, prompt, watch};
+use crate::handle::LastWorker;
+use crate::handle::Outcome;
+use crate::port::{Files, Git};
+use crate::watch::Reachable;
+use crate::{Error, plan, prompt};
 
 /// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
 const FIRST_MAIL: usize = 10;
@@ -34,7 +40,7 @@ struct Ground {
     base: Oid,
     /// The commit that its tree begins as; leaving just that is no change.
     start: Oid,
-    /// What the tree is brought to; nothing where it stays as it is.
+    /// What the tree is brought to; `None` leaves it as it is.
     content: Option<Oid>,
 }
 
@@ -49,9 +55,9 @@ struct Equipment {
 }
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Start, refusals: Vec<Refusal>) -> Outcome {
-    let Some(_place) = ctx.inner.hire().await else {
+    let Some(_permit) = ctx.world.start_permit().await else {
         // The daemon goes down: the next one starts it.
-        ctx.inner.stop.cancelled().await;
+        ctx.world.stop.cancelled().await;
         return Outcome::default();
     };
     let equipment = match prepare(&ctx, &id, start).await {
@@ -61,57 +67,58 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Star
     if let Err(error) = intend(&ctx, &id, attempt, &equipment).await {
         return super::blocked(id, attempt, error);
     }
-    ctx.inner.crash("worker-intended");
+    ctx.world.crash("worker-intended");
     let worker = equipment.worker.clone();
     let Ground { base, start, .. } = &equipment.ground;
     let last = LastWorker { base: base.to_string(), start: start.to_string() };
     let last = Some((id.clone(), last));
+    let reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
     if let Err(error) = launch(&ctx, &id, attempt, equipment, &refusals).await {
+        reachable.give_up();
         let failure = Failure::from(error);
         let reason = format!("{failure} {}", failure.cause.join(": "));
         return Outcome { steps: vec![RunEvent::WorkerLost { task: id, worker, reason }], last, is_last: false };
     }
-    ctx.inner.crash("shim-spawned");
-    watch::worker(ctx.inner, ctx.plan, id, worker, ctx.engine);
+    ctx.world.crash("shim-spawned");
+    reachable.watch(ctx.plan, id, ctx.engine);
     Outcome { last, ..Outcome::default() }
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<Equipment, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let choice = ctx.plan.choice(id, &settings)?;
-    let token = format!("{:016x}{:016x}", crate::context::random_bits()?, crate::context::random_bits()?);
-    let (repo, branch, path) = (ctx.repo(), ctx.plan.branch.clone(), ctx.plan.worktree(id));
-    let (last, earlier, now) = (ctx.last.clone(), ctx.last.clone(), ctx.inner.store.now());
-    let ground = ctx.inner.blocking(move || {
-        let kept = start.resume && repo.worktree(&path)?.is_some();
-        match last.filter(|_| kept) {
-            Some(last) => Ok(Ground { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None }),
-            None => ground(&repo, &branch, earlier, start.from, &author("Switchboard", now)),
+    let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
+    let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
+    let (last, now) = (ctx.last.clone(), ctx.world.store.now());
+    let ground = ctx.world.git(move |git| match &last {
+        Some(last) if start.resume && git.has_worktree(&path)? => {
+            Ok(Ground { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None })
         }
+        Some(_) | None => ground(git, &branch, last, start.from, &author("Switchboard", now)),
     });
-    Ok(Equipment { worker: fresh_worker()?, token, choice, task, settings, ground: ground.await? })
+    Ok(Equipment { worker: ctx.world.fresh_worker()?, token, choice, task, settings, ground: ground.await? })
 }
 
 /// The commit that the change will stand on, and the one that the tree begins as.
 fn ground(
-    repo: &Repo,
+    git: &dyn Git,
     branch: &str,
     last: Option<LastWorker>,
     from: StartFrom,
     author: &Author,
 ) -> Result<Ground, Error> {
     let missing = || Error::Missing(format!("the branch {branch}"));
-    let head = repo.branch(branch)?.ok_or_else(missing)?;
+    let head = git.branch(branch)?.ok_or_else(missing)?;
     let fresh = |head: Oid| Ground { base: head.clone(), start: head.clone(), content: Some(head) };
     match (from, last) {
         (StartFrom::Change { commit }, Some(last)) => {
             let commit = Oid::parse(&commit)?;
             Ok(Ground { base: Oid::parse(&last.base)?, start: commit.clone(), content: Some(commit) })
         }
-        (StartFrom::Rebased { commit }, _) => match repo.merge_tree(&head, &Oid::parse(&commit)?)? {
+        (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
             Merged::Clean { tree } => {
                 let message = "An earlier attempt on the run's present head";
-                let content = repo.commit_tree(&tree, &[&head], author, message)?;
+                let content = git.commit_tree(&tree, &[&head], author, message)?;
                 Ok(Ground { base: head.clone(), start: head, content: Some(content) })
             }
             Merged::Conflict { .. } => Ok(fresh(head)),
@@ -135,8 +142,9 @@ async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: &Equipment) -> 
         worktree: plan::text(&ctx.plan.worktree(id)),
         token: Digest::of(equipment.token.as_bytes()),
     };
+    let fact = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))?;
     let step = RunEvent::WorkerIntended { task: id.clone(), attempt, worker: worker.clone() };
-    ctx.engine.record(vec![step], vec![equipped(&fact, worker)?], Durability::Synced).await
+    ctx.engine.record(vec![step], vec![fact], Durability::Synced).await
 }
 
 const fn driver_name(driver: &DriverSpec) -> &'static str {
@@ -147,45 +155,56 @@ const fn driver_name(driver: &DriverSpec) -> &'static str {
 }
 
 async fn launch(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<(), Error> {
-    let (repo, path, branch) = (ctx.repo(), ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let (base, content) = (equipment.ground.base.clone(), equipment.ground.content.clone());
-    ctx.inner.blocking(move || work_tree(&repo, &path, &branch, &base, content.as_ref())).await?;
-    ctx.inner.crash("worktree-made");
+    let files = Arc::clone(&ctx.world.ports.files);
+    let tree = Tree { path, branch, base, content };
+    ctx.world.git(move |git| tree.make(git, &*files)).await?;
+    ctx.world.crash("worktree-made");
     let spec = spec(ctx, id, attempt, equipment, refusals)?;
-    let binary = ctx.inner.config.binary.clone();
-    ctx.inner.blocking(move || spawn_shim(&binary, &spec)).await
+    let shims = Arc::clone(&ctx.world.ports.shims);
+    ctx.world.blocking(move || shims.launch(&spec)).await
 }
 
-fn work_tree(repo: &Repo, path: &Path, branch: &str, base: &Oid, content: Option<&Oid>) -> Result<(), Error> {
-    if let Some(parent) = path.parent() {
-        files::private_folder(parent)?;
-    }
-    let at = repo.branch(branch)?.unwrap_or_else(|| base.clone());
-    let worktree = repo.worktree_add(path, branch, &at)?;
-    match content {
-        Some(commit) => Ok(worktree.reset(branch, commit, false)?),
-        None => Ok(()),
+/// A work tree to be made.
+struct Tree {
+    path: PathBuf,
+    branch: String,
+    base: Oid,
+    content: Option<Oid>,
+}
+
+// === impl Tree ===
+
+impl Tree {
+    fn make(&self, git: &dyn Git, files: &dyn Files) -> Result<(), Error> {
+        if let Some(parent) = self.path.parent() {
+            files.make_folder(parent)?;
+        }
+        let at = git.branch(&self.branch)?.unwrap_or_else(|| self.base.clone());
+        git.worktree_add(&self.path, &self.branch, &at)?;
+        self.content.as_ref().map_or(Ok(()), |commit| git.worktree_reset(&self.path, &self.branch, commit))
     }
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
     let Equipment { worker, token, choice, task, settings, ground } = equipment;
-    let earlier = prompt::Earlier {
+    let previous = prompt::Previous {
         refusals,
         has_change: ground.content.as_ref() != Some(&ground.base),
-        denied: crate::needs::denied_to(&ctx.inner, &ctx.plan.run, id)?,
+        denied: crate::needs::denied_to(&ctx.world, &ctx.plan.run, id)?,
     };
     let is_prompted = matches!(choice.driver, DriverSpec::Acp { .. });
-    let mail = if is_prompted { ctx.inner.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
+    let mail = if is_prompted { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
     let identity = identity(ctx, id, attempt, &worker, &token, &choice);
-    let mut env = ctx.inner.config.env.clone();
+    let mut env = ctx.world.config.env.clone();
     env.extend(choice.env.iter().cloned());
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
         v: FRAME_VERSION,
-        prompt: prompt::first(&ctx.plan, &task, attempt, &earlier, &mail),
+        prompt: prompt::first(&ctx.plan, &task, attempt, &previous, &mail),
         mail: mail.into_iter().map(|message| message.id).collect(),
-        folder: plan::text(&plan::worker_folder(&ctx.inner.config, &ctx.plan.run, &worker)),
+        folder: plan::text(&plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker)),
         worker,
         run: ctx.plan.run.clone(),
         task: id.to_string(),
@@ -193,7 +212,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[
         attempt,
         driver: choice.driver,
         cwd: plan::text(&ctx.plan.worktree(id)),
-        socket: plan::text(&ctx.inner.config.socket),
+        socket: plan::text(&ctx.world.config.socket),
         token,
         mcp: is_prompted.then(|| bridge(ctx, identity)),
         env,
@@ -217,31 +236,22 @@ fn identity(
         ("SWITCHBOARD_TASK", id.to_string()),
         ("SWITCHBOARD_ATTEMPT", attempt.to_string()),
         ("SWITCHBOARD_TOKEN", token.to_owned()),
-        ("SWITCHBOARD_SOCKET", plan::text(&ctx.inner.config.socket)),
+        ("SWITCHBOARD_SOCKET", plan::text(&ctx.world.config.socket)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()
 }
 
 fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {
-    let argv = vec![plan::text(&ctx.inner.config.binary), "mcp".to_owned()];
+    let argv = vec![plan::text(&ctx.world.config.binary), "mcp".to_owned()];
     McpCommand { name: "switchboard".to_owned(), argv, env: identity }
 }
 
 fn limits(ctx: &Ctx, settings: &Settings) -> switchboard_protocol::frame::WorkerLimits {
-    let mut limits = ctx.inner.config.limits;
+    let mut limits = ctx.world.config.limits;
     if let Some(limit) = settings.timeout_ms {
         // The engine stops a late attempt itself; the shim's own limit is the net below it.
         limits.wall_ms = u64::try_from(limit).unwrap_or(0) + 60_000;
     }
     limits
-}
-
-fn spawn_shim(binary: &Path, spec: &WorkerSpec) -> Result<(), Error> {
-    let folder = Path::new(&spec.folder);
-    files::private_folder(folder)?;
-    let path = folder.join("spec.json");
-    let text = serde_json::to_vec(spec).map_err(crate::error::shape("spec.json"))?;
-    files::write_private(&path, &text)?;
-    crate::shim::spawn(binary, &path, folder)
 }

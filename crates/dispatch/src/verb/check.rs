@@ -21,13 +21,13 @@ impl Dispatch {
         let root = self.root_of(worker)?;
         let call = CheckCall { id: None, verb: verb.to_owned(), root: plan::text(&root), args };
         let runs_commands = runs_commands(verb, &call.args);
-        let limit = if runs_commands { self.inner.config.gate_limit } else { Duration::from_secs(120) };
-        self.inner.checker.call(&call, runs_commands, limit).await
+        let limit = if runs_commands { self.world.config.gate_limit } else { Duration::from_secs(120) };
+        self.world.ports.checks.call(&call, runs_commands, limit).await
     }
 
     fn root_of(&self, worker: Option<&WorkerId>) -> Result<PathBuf, Error> {
-        let Some(worker) = worker else { return Ok(self.inner.config.repo.root().to_owned()) };
-        let row = self.inner.store.get(WORKERS, &[worker.as_str().into()])?;
+        let Some(worker) = worker else { return Ok(self.world.ports.git.root().to_owned()) };
+        let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("the worker {worker}")))?;
         Ok(PathBuf::from(row.try_text("worktree")?))
     }

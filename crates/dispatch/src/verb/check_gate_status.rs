@@ -10,9 +10,10 @@ use switchboard_protocol::run::{GateVerdict, RunEvent, TaskView};
 use switchboard_protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
 use switchboard_store::Filter;
 
-use super::{find_target, run_id};
+use super::find_target;
 use crate::evidence::{has_passed, passed_at};
-use crate::{Dispatch, Error, plan, report};
+use crate::work::run_id;
+use crate::{Dispatch, Error, plan};
 
 impl Dispatch {
     /// Says which gates a task has passed.
@@ -20,13 +21,13 @@ impl Dispatch {
     /// # Errors
     /// An unknown run or task, or a failure of the store.
     pub async fn check_gate_status(&self, request: &CheckGateStatusRequest) -> Result<CheckGateStatusReply, Error> {
-        let (row, task) = find_target(&self.inner, &request.task_id)?;
+        let (row, task) = find_target(&self.world, &request.task_id)?;
         let run = run_id(&row)?;
         let unknown = || Failure::new("dispatch.unknown-task", format!("{run} has no task {}", request.task_id));
         let task = task.ok_or_else(unknown)?;
-        let views = report::views(&self.inner, &run).await?;
+        let views = self.views(&run).await?;
         let view = views.iter().find(|view| view.task == task).ok_or_else(unknown)?;
-        let fixed = crate::engine::load(&self.inner, &run)?;
+        let fixed = crate::history::plan(&self.world, &run)?;
         let required = plan::gates(&fixed.settings(&task)?.1);
         let times = self.times(&run, view)?;
         Ok(status(&run, view, required, &times))
@@ -37,7 +38,7 @@ impl Dispatch {
         let filter = Filter::all().subject(format!("run/{run}"));
         let (mut after, mut times) = (0, BTreeMap::new());
         loop {
-            let page = self.inner.store.events(after, &filter, 1000)?;
+            let page = self.world.store.events(after, &filter, 1000)?;
             let Some(last) = page.last() else { return Ok(times) };
             after = last.lsn;
             for event in &page {

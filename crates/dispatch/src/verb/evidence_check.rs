@@ -5,9 +5,10 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{GateVerdict, TaskState, TaskView};
 use switchboard_protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
 
-use super::{find_run, run_id};
+use super::find_run;
 use crate::plan::RunPlan;
-use crate::{Dispatch, Error, evidence, report};
+use crate::work::run_id;
+use crate::{Dispatch, Error, evidence};
 
 /// The most stars in a pattern.
 const STARS: usize = 5;
@@ -22,17 +23,17 @@ impl Dispatch {
         if pattern.len() > 100 || pattern.matches('*').count() > STARS {
             return Err(Failure::new("request.bad-args", "the pattern of tasks is too long").into());
         }
-        let row = find_run(&self.inner, request.run.as_deref())?;
+        let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
-        let plan = crate::engine::load(&self.inner, &run)?;
+        let plan = crate::history::plan(&self.world, &run)?;
         let asked = request.required_types.list();
-        let views = report::views(&self.inner, &run).await?;
+        let views = self.views(&run).await?;
         let is_wanted =
             |view: &&TaskView| matches!(view.state, TaskState::Merged { .. }) && fits(pattern, view.task.as_str());
         let (mut completed, mut full, mut gaps) = (Vec::new(), Vec::new(), Vec::new());
         for view in views.iter().filter(is_wanted) {
             completed.push(view.task.to_string());
-            let found = evidence::stands(&self.inner.config, &run, view)?;
+            let found = evidence::stands(&self.world, &run, view)?;
             match gap(&plan, view, &asked, &found)? {
                 None => full.push(view.task.to_string()),
                 Some(gap) => gaps.push(gap),

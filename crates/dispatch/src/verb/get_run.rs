@@ -3,8 +3,9 @@
 use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
 use switchboard_store::Query;
 
-use super::{find_run, run_id};
+use super::find_run;
 use crate::work::RUNS;
+use crate::work::run_id;
 use crate::{Dispatch, Error, report};
 
 impl Dispatch {
@@ -13,12 +14,12 @@ impl Dispatch {
     /// # Errors
     /// An unknown run, or the store's failure.
     pub async fn get_run(&self, request: &GetRunRequest) -> Result<GetRunReply, Error> {
-        let row = find_run(&self.inner, request.run.as_deref())?;
+        let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
-        let views = report::views(&self.inner, &run).await?;
-        let plan = crate::engine::load(&self.inner, &run)?;
-        let (messages_sent, messages_acked) = report::mail_during(&self.inner, &row)?;
-        let list = views.iter().map(|view| report::task(&self.inner, &plan, view)).collect::<Result<_, _>>()?;
+        let views = self.views(&run).await?;
+        let plan = crate::history::plan(&self.world, &run)?;
+        let (messages_sent, messages_acked) = report::mail_during(&self.world, &row)?;
+        let list = views.iter().map(|view| report::task(&self.world, &plan, view)).collect::<Result<_, _>>()?;
         Ok(GetRunReply { summary: report::summary(&row)?, list, messages_sent, messages_acked })
     }
 
@@ -27,6 +28,6 @@ impl Dispatch {
     /// # Errors
     /// The store's failure.
     pub fn runs(&self, limit: u64) -> Result<Vec<RunSummary>, Error> {
-        self.inner.store.read(&Query::table(RUNS).desc("seq").limit(limit))?.iter().map(report::summary).collect()
+        self.world.store.read(&Query::table(RUNS).desc("seq").limit(limit))?.iter().map(report::summary).collect()
     }
 }

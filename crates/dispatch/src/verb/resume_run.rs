@@ -2,7 +2,8 @@
 
 use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest, RetryTaskRequest};
 
-use super::{find_run, run_id};
+use super::find_run;
+use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
@@ -12,12 +13,12 @@ impl Dispatch {
     /// # Errors
     /// An unknown run, or the store's failure.
     pub async fn resume_run(&self, request: &ResumeRunRequest) -> Result<ResumeRunReply, Error> {
-        let row = find_run(&self.inner, request.run.as_deref())?;
+        let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
-        let cursor = self.inner.store.head().lsn;
+        let cursor = self.world.store.head().lsn;
         let state = match row.try_text("state")? {
             "running" => {
-                self.inner.start_engine(&run)?;
+                self.start_engine(&run)?;
                 "running".to_owned()
             }
             "stopped" => self.retry_task(&RetryTaskRequest { what: run.to_string() }).await?.state,

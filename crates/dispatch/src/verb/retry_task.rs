@@ -4,7 +4,8 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::run::{RunEvent, TaskState};
 use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
 
-use super::{find_target, run_id};
+use super::find_target;
+use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
@@ -13,9 +14,9 @@ impl Dispatch {
     /// # Errors
     /// An unknown run or task, nothing to retry, or the store's failure.
     pub async fn retry_task(&self, request: &RetryTaskRequest) -> Result<RunReply, Error> {
-        let (row, task) = find_target(&self.inner, &request.what)?;
+        let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let engine = self.inner.start_engine(&run)?;
+        let engine = self.start_engine(&run)?;
         let tasks = match task {
             Some(task) => vec![task],
             None => {

@@ -8,9 +8,10 @@ use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
 use switchboard_store::{Query, Row};
 
-use super::{find_target, run_id};
-use crate::context::Inner;
+use super::find_target;
 use crate::work::WORKERS;
+use crate::work::run_id;
+use crate::world::World;
 use crate::{Dispatch, Error, plan, report};
 
 /// Bytes kept of each end of a diff.
@@ -25,38 +26,38 @@ impl Dispatch {
     /// # Errors
     /// An unknown run or task, or a failure of the store or of git.
     pub async fn show_task(&self, request: &ShowTaskRequest) -> Result<ShowTaskReply, Error> {
-        let (row, task) = find_target(&self.inner, &request.task)?;
+        let (row, task) = find_target(&self.world, &request.task)?;
         let run = run_id(&row)?;
         let Some(id) = task else {
             return Err(Failure::new("request.bad-args", "name a task: RUN/TASK").into());
         };
-        let views = report::views(&self.inner, &run).await?;
+        let views = self.views(&run).await?;
         let view = views.iter().find(|view| view.task == id);
         let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {id}")))?;
-        let fixed = crate::engine::load(&self.inner, &run)?;
-        let worker = last_worker(&self.inner, &run, &id)?;
+        let fixed = crate::history::plan(&self.world, &run)?;
+        let worker = last_worker(&self.world, &run, &id)?;
         let folder = match &worker {
-            Some(row) => worker_folder(&self.inner, &run, row)?,
+            Some(row) => worker_folder(&self.world, &run, row)?,
             None => String::new(),
         };
-        let diff = if request.diff { diff(&self.inner, view, worker.as_ref()).await? } else { None };
+        let diff = if request.diff { diff(&self.world, view, worker.as_ref()).await? } else { None };
         let output = if request.output && !folder.is_empty() { report::output(&folder, OUTPUT_BYTES)? } else { None };
-        Ok(ShowTaskReply { run, task: report::task(&self.inner, &fixed, view)?, diff, output, folder })
+        Ok(ShowTaskReply { run, task: report::task(&self.world, &fixed, view)?, diff, output, folder })
     }
 }
 
-fn last_worker(inner: &Inner, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
+fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
     let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
-    Ok(inner.store.read(&query)?.into_iter().next())
+    Ok(world.store.read(&query)?.into_iter().next())
 }
 
-fn worker_folder(inner: &Inner, run: &RunId, row: &Row) -> Result<String, Error> {
+fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {
     let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
-    Ok(plan::text(&plan::worker_folder(&inner.config, run, &worker)))
+    Ok(plan::text(&plan::worker_folder(&world.config, run, &worker)))
 }
 
 /// What the task changes: the merged commit against the one before, else the captured change against its base.
-async fn diff(inner: &Inner, view: &TaskView, worker: Option<&Row>) -> Result<Option<String>, Error> {
+async fn diff(world: &World, view: &TaskView, worker: Option<&Row>) -> Result<Option<String>, Error> {
     let (from, to) = match (&view.state, worker) {
         (TaskState::Merged { commit }, _) => (format!("{commit}^"), commit.clone()),
         (
@@ -68,25 +69,22 @@ async fn diff(inner: &Inner, view: &TaskView, worker: Option<&Row>) -> Result<Op
         ) => (row.try_text("base")?.to_owned(), change.commit.clone()),
         (_, Some(row)) => {
             let worktree = std::path::PathBuf::from(row.try_text("worktree")?);
-            return of_worktree(inner, row.try_text("base")?.to_owned(), worktree).await;
+            return of_worktree(world, row.try_text("base")?.to_owned(), worktree).await;
         }
         (_, None) => return Ok(None),
     };
-    let repo = inner.config.repo.clone();
-    let text = inner.blocking(move || {
-        let from = repo.rev_parse(&from)?.ok_or(Error::Missing(from))?;
-        Ok(repo.diff_text(&from, &Oid::parse(&to)?, DIFF_BYTES)?.text)
+    let text = world.git(move |git| {
+        let from = git.rev_parse(&from)?.ok_or(Error::Missing(from))?;
+        git.diff_text(&from, &Oid::parse(&to)?, DIFF_BYTES)
     });
     text.await.map(Some)
 }
 
 /// What stands in the work tree of a task that is at work or was refused: its branch's tip against its base.
-async fn of_worktree(inner: &Inner, base: String, worktree: std::path::PathBuf) -> Result<Option<String>, Error> {
-    let repo = inner.config.repo.clone();
-    let text = inner.blocking(move || {
-        let listed = repo.worktree_list()?.into_iter().find(|listed| listed.path == worktree);
-        let Some(tip) = listed.and_then(|listed| listed.commit) else { return Ok(None) };
-        Ok(Some(repo.diff_text(&Oid::parse(&base)?, &tip, DIFF_BYTES)?.text))
+async fn of_worktree(world: &World, base: String, worktree: std::path::PathBuf) -> Result<Option<String>, Error> {
+    let text = world.git(move |git| {
+        let Some(tip) = git.worktree_tip(&worktree)? else { return Ok(None) };
+        git.diff_text(&Oid::parse(&base)?, &tip, DIFF_BYTES).map(Some)
     });
     text.await
 }

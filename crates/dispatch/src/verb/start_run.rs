@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare};
 use switchboard_process::git::{Head, Oid};
-use switchboard_process::spawn::which;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
@@ -16,12 +16,13 @@ use switchboard_protocol::run::Prepared;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
-use crate::context::{Inner, random_bits};
 use crate::error::shape;
 use crate::event::{DispatchEvent, cut};
 use crate::plan::{self, DEFAULT_GATES, RunPlan};
+use crate::port::{Git, Shims};
 use crate::work::RUNS;
-use crate::{Dispatch, Error, files};
+use crate::world::World;
+use crate::{Dispatch, Error};
 
 /// Dirty files that a refusal names.
 const NAMED: usize = 10;
@@ -43,22 +44,21 @@ impl Dispatch {
         by: &str,
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
-        let inner = &self.inner;
+        let world = &self.world;
         let plan = plan::read(&request.plan, &request.source)?;
-        let repo = inner.config.repo.clone();
-        let ground = inner.blocking(move || ground(&repo)).await?;
-        let run = RunId::from_bits(random_bits()?);
-        let run_plan = run_plan(inner, run, &request, plan, &ground)?;
-        let agents = agents(&run_plan)?;
-        trusted(inner, &run_plan.plan)?;
+        let ground = world.git(ground).await?;
+        let run = world.fresh_run()?;
+        let run_plan = run_plan(world, run, &request, plan, &ground)?;
+        let agents = agents(&*world.ports.shims, &run_plan)?;
+        trusted(world, &run_plan.plan)?;
         let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
-        let reply = reply(inner, &run_plan, &ground, &prepared, &agents);
-        let (repo, writes) = (inner.config.repo.clone(), writes(&run_plan.plan));
-        inner.blocking(move || clean(&repo, &writes)).await?;
+        let reply = reply(world, &run_plan, &ground, &prepared, &agents);
+        let writes = writes(&run_plan.plan);
+        world.git(move |git| clean(git, &writes)).await?;
         if request.dry_run {
             return Ok(reply);
         }
-        let _one_at_a_time = inner.starting.lock().await;
+        let _one_at_a_time = world.starting.lock().await;
         self.open(&request, run_plan, &ground, &prepared, &agents, Caller { by, call, reply }).await
     }
 
@@ -71,12 +71,10 @@ impl Dispatch {
         agents: &[AgentChoice],
         caller: Caller<'_>,
     ) -> Result<StartRunReply, Error> {
-        let inner = &self.inner;
+        let world = &self.world;
         let hash = switchboard_pipeline::plan_hash::whole(&run_plan.plan);
-        not_running(inner, &hash)?;
-        files::private_folder(&plan::folder(&inner.config, &run_plan.run))?;
-        let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
-        files::write_private(&plan::agents_file(&inner.config, &run_plan.run), &text)?;
+        not_running(world, &hash)?;
+        write_agents(world, &run_plan).await?;
         let mut batch = Batch::new(Durability::Synced).event(configured(&run_plan, request, ground, &hash, caller.by)?);
         let gates = DEFAULT_GATES.map(str::to_owned);
         let opening =
@@ -86,27 +84,39 @@ impl Dispatch {
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
         for agent in agents {
-            batch = batch.event(inner.mail.joined(&agent.name, agent.scripted)?);
+            batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
         }
         let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the record says so: who is there must not be taken for somebody who has left.
-        inner.set_crew(&run_plan.run, agents.iter().map(|agent| agent.name.folded()).collect());
-        let committed = inner.store.commit(batch).await;
+        world.assign(&run_plan.run, agents.iter().map(|agent| agent.name.folded()).collect());
+        let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
-            inner.set_crew(&run_plan.run, BTreeSet::new());
+            world.assign(&run_plan.run, BTreeSet::new());
         }
         let committed = committed?;
-        inner.crash("run-recorded");
+        world.crash("run-recorded");
         let reply: StartRunReply = serde_json::from_value(committed.reply).map_err(shape("a reply"))?;
         if let Some(run) = &reply.run
             && !committed.repeated
         {
-            inner.start_engine(run)?;
+            self.start_engine(run)?;
         }
         Ok(reply)
     }
+}
+
+/// How the agents are started is kept beside the log: it may hold secrets.
+async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
+    let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
+    let folder = plan::folder(&world.config, &run_plan.run);
+    let (path, files) = (plan::agents_file(&world.config, &run_plan.run), Arc::clone(&world.ports.files));
+    let written = world.blocking(move || {
+        files.make_folder(&folder)?;
+        files.write(&path, &text)
+    });
+    written.await
 }
 
 struct Caller<'a> {
@@ -115,8 +125,8 @@ struct Caller<'a> {
     reply: StartRunReply,
 }
 
-fn ground(repo: &switchboard_process::git::Repo) -> Result<Ground, Error> {
-    match repo.head()? {
+fn ground(git: &dyn Git) -> Result<Ground, Error> {
+    match git.head()? {
         Head::Branch { name, commit } => Ok(Ground { target: name, base: commit }),
         Head::Detached(commit) => {
             let what = format!("HEAD is detached at {}, so there is no branch to merge into", commit.short());
@@ -130,14 +140,14 @@ fn ground(repo: &switchboard_process::git::Repo) -> Result<Ground, Error> {
 }
 
 fn run_plan(
-    inner: &Inner,
+    world: &World,
     run: RunId,
     request: &StartRunRequest,
     plan: Plan,
     ground: &Ground,
 ) -> Result<RunPlan, Error> {
     let worktrees = match &request.worktrees {
-        None => inner.config.worktrees.clone(),
+        None => world.config.worktrees.clone(),
         Some(folder) if PathBuf::from(folder).is_absolute() => folder.into(),
         Some(folder) => {
             return Err(Failure::new("config.bad-value", "the folder for work trees must be an absolute path")
@@ -158,14 +168,14 @@ fn run_plan(
 }
 
 /// The agents that the tasks need, each with a program that is there.
-fn agents(run_plan: &RunPlan) -> Result<Vec<AgentChoice>, Error> {
+fn agents(shims: &dyn Shims, run_plan: &RunPlan) -> Result<Vec<AgentChoice>, Error> {
     let mut needed = BTreeMap::new();
     for task in run_plan.plan.tasks() {
         let (_, settings) = run_plan.settings(&task.id)?;
         let choice = run_plan.choice(&task.id, &settings)?;
         let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
         let program = argv.first().cloned().unwrap_or_default();
-        if which(&program).is_none() {
+        if !shims.has_program(&program) {
             let what = format!("task {} needs the program {:?}, which is not there", task.id, cut(&program, 100));
             return Err(Failure::new("agent.missing", what)
                 .hint("install it, or name another agent with --agent")
@@ -176,9 +186,9 @@ fn agents(run_plan: &RunPlan) -> Result<Vec<AgentChoice>, Error> {
     Ok(needed.into_values().collect())
 }
 
-fn trusted(inner: &Inner, plan: &Plan) -> Result<(), Error> {
+fn trusted(world: &World, plan: &Plan) -> Result<(), Error> {
     let commands = plan::commands(plan);
-    if commands.is_empty() || (inner.config.trusts.0)(&plan::commands_digest(&commands)) {
+    if commands.is_empty() || (world.config.trusts.0)(&plan::commands_digest(&commands)) {
         return Ok(());
     }
     let list: Vec<_> =
@@ -194,8 +204,8 @@ fn writes(plan: &Plan) -> Vec<Pattern> {
 }
 
 /// Files that the plan declares must not have changes of the user: the merge would be refused in the end.
-fn clean(repo: &switchboard_process::git::Repo, writes: &[Pattern]) -> Result<(), Error> {
-    let dirty: Vec<_> = repo.status()?.iter().map(|dirty| plan::text(&dirty.path)).collect();
+fn clean(git: &dyn Git, writes: &[Pattern]) -> Result<(), Error> {
+    let dirty: Vec<_> = git.dirty()?.iter().map(|path| plan::text(path)).collect();
     let touched: Vec<_> = dirty.iter().filter(|path| writes.iter().any(|pattern| pattern.covers(path))).collect();
     if touched.is_empty() {
         return Ok(());
@@ -205,8 +215,8 @@ fn clean(repo: &switchboard_process::git::Repo, writes: &[Pattern]) -> Result<()
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first").into())
 }
 
-fn not_running(inner: &Inner, hash: &str) -> Result<(), Error> {
-    let rows = inner.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1))?;
+fn not_running(world: &World, hash: &str) -> Result<(), Error> {
+    let rows = world.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1))?;
     let Some(row) = rows.first() else { return Ok(()) };
     let run = row.try_text("id")?;
     let what = format!("this plan already runs as {run}");
@@ -241,7 +251,7 @@ fn configured(
 }
 
 fn reply(
-    inner: &Inner,
+    world: &World,
     run_plan: &RunPlan,
     ground: &Ground,
     prepared: &Prepared,
@@ -258,6 +268,6 @@ fn reply(
         agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
         notes: skipped.map(|left| format!("{}: {}", left.id, left.detail)).collect(),
         max_workers: prepared.max_workers,
-        cursor: inner.store.head().lsn,
+        cursor: world.store.head().lsn,
     }
 }

@@ -4,7 +4,8 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::{RunReply, StopRunRequest};
 
-use super::{find_target, run_id};
+use super::find_target;
+use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
@@ -13,9 +14,9 @@ impl Dispatch {
     /// # Errors
     /// An unknown run or task, one that is over, or the store's failure.
     pub async fn stop_run(&self, request: &StopRunRequest) -> Result<RunReply, Error> {
-        let (row, task) = find_target(&self.inner, &request.what)?;
+        let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let Some(engine) = self.inner.engine(&run) else {
+        let Some(engine) = self.engine(&run) else {
             let what = format!("{run} is over: {}", row.try_text("state")?);
             return Err(Failure::new("request.conflict", what).into());
         };

@@ -15,8 +15,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
+use super::BoxFuture;
 use crate::Error;
-use crate::effect::child_failed;
 
 /// Address space of the child in bytes; a parser that runs away ends there.
 const MEMORY: u64 = 4 << 30;
@@ -24,8 +24,32 @@ const MEMORY: u64 = 4 << 30;
 /// Longest answer in bytes.
 const MAX_ANSWER: usize = 16 << 20;
 
-/// The checking child: started at the first request, again after it failed.
-pub(crate) struct Checker {
+/// Judges changes, and answers the checks' verbs.
+pub(crate) trait Checks: Send + Sync {
+    /// Has a change judged within a time limit.
+    ///
+    /// # Errors
+    /// When the checks could not do their part.
+    fn check<'a>(
+        &'a self,
+        request: &'a CheckRequest,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Vec<CheckReport>, Error>>;
+
+    /// Calls one of the checks' verbs within a time limit.
+    ///
+    /// # Errors
+    /// What the check refuses, or that it could not do its part.
+    fn call<'a>(
+        &'a self,
+        call: &'a CheckCall,
+        runs_commands: bool,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Value, Failure>>;
+}
+
+/// Children of our own binary: started at the first request, again after they failed.
+pub(crate) struct Children {
     binary: PathBuf,
     /// Judges changes.
     gates: Slot,
@@ -42,16 +66,35 @@ struct Serving {
     stdout: BufReader<ChildStdout>,
 }
 
-// === impl Checker ===
+// === impl Children ===
 
-impl Checker {
+impl Checks for Children {
+    fn check<'a>(
+        &'a self,
+        request: &'a CheckRequest,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Vec<CheckReport>, Error>> {
+        Box::pin(self.judge(request, limit))
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a CheckCall,
+        runs_commands: bool,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(self.answer(call, runs_commands, limit))
+    }
+}
+
+impl Children {
     pub(crate) fn new(binary: PathBuf) -> Self {
         Self { binary, gates: Slot::default(), verbs: Slot::default() }
     }
 
     /// Has a change judged: its files by the warm child, commands that the request brings by one of their own, side by
     /// side. A child that breaks or stalls is ended and named in the error.
-    pub(crate) async fn check(&self, request: &CheckRequest, limit: Duration) -> Result<Vec<CheckReport>, Error> {
+    async fn judge(&self, request: &CheckRequest, limit: Duration) -> Result<Vec<CheckReport>, Error> {
         let (files, commands) = parted(request);
         let ask_files = async {
             match &files {
@@ -71,7 +114,7 @@ impl Checker {
     }
 
     /// Calls one of the checks' verbs.
-    pub(crate) async fn call(&self, call: &CheckCall, runs_commands: bool, limit: Duration) -> Result<Value, Failure> {
+    async fn answer(&self, call: &CheckCall, runs_commands: bool, limit: Duration) -> Result<Value, Failure> {
         let answer: CheckAnswer = if runs_commands {
             self.ask_fresh(call, limit).await?
         } else {
@@ -150,6 +193,11 @@ impl Serving {
         }
         Ok(serde_json::from_slice(&answer)?)
     }
+}
+
+/// A failure that names the checking child.
+fn child_failed(what: impl Into<String>) -> Error {
+    Failure::new("gate.refused", what).hint("run `switchboard doctor`").into()
 }
 
 /// Parts a request into what looks at files and what runs commands.

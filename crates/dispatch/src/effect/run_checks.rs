@@ -1,8 +1,8 @@
 //! The gates judge a captured change: the checks in a limited child, the plan's build and test commands with them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind,
 };
@@ -20,7 +20,7 @@ mod batch;
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
 
-pub(crate) async fn run_gates(
+pub(super) async fn run_checks(
     ctx: &Ctx,
     id: &TaskId,
     attempt: u32,
@@ -28,14 +28,14 @@ pub(crate) async fn run_gates(
     gates: &[String],
 ) -> Result<Vec<RunEvent>, Error> {
     let request = request(ctx, id, commit, gates)?;
-    let limit = ctx.inner.config.gate_limit;
+    let limit = ctx.world.config.gate_limit;
     let asked = !request.only.is_empty();
-    let reports = if asked { ctx.inner.checker.check(&request, limit).await? } else { Vec::new() };
+    let reports = if asked { ctx.world.ports.checks.check(&request, limit).await? } else { Vec::new() };
     let batch = match gates.iter().any(|gate| gate == PreCheckBatch::NAME) {
         true => Some(batch::run(ctx, &request, limit).await?),
         false => None,
     };
-    ctx.inner.crash("gates-judged");
+    ctx.world.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
     let lint = by_name.get(CheckName::Lint.as_str()).copied();
     let judged: Vec<_> = gates
@@ -51,7 +51,9 @@ pub(crate) async fn run_gates(
         .map(evidence::of_report)
         .chain(batch.as_ref().map(|batch| batch::evidence(batch, lint)))
         .collect();
-    evidence::keep(&ctx.inner, &ctx.plan.run, id, attempt, found, &verdicts)?;
+    let (world, run, task) = (Arc::clone(&ctx.world), ctx.plan.run.clone(), id.clone());
+    let kept = ctx.world.blocking(move || evidence::keep(&world, &run, &task, attempt, found, &verdicts));
+    kept.await?;
     let event =
         |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
     Ok(judged.into_iter().map(event).collect())
@@ -80,7 +82,7 @@ fn request(ctx: &Ctx, id: &TaskId, commit: &str, gates: &[String]) -> Result<Che
                     kind,
                     argv,
                     cwd: None,
-                    time_limit_s: Some(ctx.inner.config.gate_limit.as_secs() / 2),
+                    time_limit_s: Some(ctx.world.config.gate_limit.as_secs() / 2),
                 });
             }
         }
@@ -138,9 +140,4 @@ fn reasons(report: &CheckReport) -> Vec<String> {
         reasons.push(report.summary.clone());
     }
     reasons
-}
-
-/// Turns a failure of the checking child into one that names it.
-pub(crate) fn child_failed(what: impl Into<String>) -> Error {
-    Failure::new("gate.refused", what).hint("run `switchboard doctor`").into()
 }

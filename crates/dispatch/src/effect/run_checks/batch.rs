@@ -24,7 +24,7 @@ pub(super) async fn run(ctx: &Ctx, request: &CheckRequest, limit: Duration) -> R
         root: request.root.clone(),
         args: json!({ "base": base, "may_run_commands": false }),
     };
-    let reply = ctx.inner.checker.call(&call, false, limit).await.map_err(Error::from)?;
+    let reply = ctx.world.ports.checks.call(&call, false, limit).await.map_err(Error::from)?;
     serde_json::from_value(reply).map_err(shape("the answer of pre_check_batch"))
 }
 

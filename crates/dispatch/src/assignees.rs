@@ -1,4 +1,4 @@
-//! Who has something to do in a live run: an agent belongs to the crew as long as a task of it is not settled.
+//! Who has a task in a live run: an agent counts as assigned as long as a task of it is not settled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,30 +8,30 @@ use switchboard_protocol::plan::TaskId;
 use crate::Error;
 use crate::plan::RunPlan;
 
-/// The agents of all live runs, by their folded names.
+/// The agents with tasks in live runs, by their folded names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Crew {
+pub struct Assignees {
     runs: BTreeMap<RunId, BTreeSet<String>>,
 }
 
-/// Who does a task.
+/// Who is to do a task.
 #[derive(Debug, Clone)]
-pub(crate) struct Doer {
+pub(crate) struct Assignee {
     pub(crate) name: AgentName,
     pub(crate) is_scripted: bool,
 }
 
-// === impl Crew ===
+// === impl Assignees ===
 
-impl Crew {
-    /// Whether an agent has something to do.
+impl Assignees {
+    /// Whether an agent has a task.
     #[must_use]
     pub fn has(&self, agent: &AgentName) -> bool {
         let id = agent.folded();
         self.runs.values().any(|names| names.contains(&id))
     }
 
-    /// Says who has something to do in a run from now on; nobody when it has ended. Says whether that is news.
+    /// Sets who has a task in a run, nobody when it has ended; returns whether that is a change.
     pub(crate) fn set(&mut self, run: &RunId, names: BTreeSet<String>) -> bool {
         if names.is_empty() {
             return self.runs.remove(run).is_some();
@@ -40,12 +40,12 @@ impl Crew {
     }
 }
 
-/// Who does what in a run.
-pub(crate) fn doers(plan: &RunPlan) -> Result<BTreeMap<TaskId, Doer>, Error> {
-    let doer = |id: &TaskId| {
+/// The assignee of each task of a run.
+pub(crate) fn of(plan: &RunPlan) -> Result<BTreeMap<TaskId, Assignee>, Error> {
+    let assignee = |id: &TaskId| {
         let (_, settings) = plan.settings(id)?;
         let choice = plan.choice(id, &settings)?;
-        Ok((id.clone(), Doer { name: choice.name, is_scripted: choice.scripted }))
+        Ok((id.clone(), Assignee { name: choice.name, is_scripted: choice.scripted }))
     };
-    plan.plan.tasks().map(|task| doer(&task.id)).collect()
+    plan.plan.tasks().map(|task| assignee(&task.id)).collect()
 }

@@ -1,0 +1,136 @@
+//! The dispatcher as the daemon holds it: the world, and an engine for each live run.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use switchboard_process::git::Repo;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::StopCause;
+use switchboard_store::{Query, Store};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::assignees::Assignees;
+use crate::engine::Engine;
+use crate::handle::{self, Handle};
+use crate::port::{Mailroom, Ports};
+use crate::work::RUNS;
+use crate::world::{World, lock};
+use crate::{Config, Error, user_branch};
+
+/// Between asking an agent to end and ending it, when the daemon goes down.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The dispatcher. Cheap to clone.
+#[derive(Clone)]
+pub struct Dispatch {
+    pub(crate) world: Arc<World>,
+    engines: Arc<Engines>,
+}
+
+/// The engines of live runs.
+struct Engines {
+    handles: Mutex<BTreeMap<RunId, Handle>>,
+    live: watch::Sender<usize>,
+}
+
+// === impl Dispatch ===
+
+impl Dispatch {
+    /// Makes a dispatcher that does nothing yet; [`boot`](Self::boot) takes live runs up again.
+    #[must_use]
+    pub fn new(store: Store, repo: Repo, config: Config, mail: Arc<dyn Mailroom>, stop: CancellationToken) -> Self {
+        let ports = Ports::real(&config, repo, &store, mail);
+        Self::with(World::new(store, config, ports, stop))
+    }
+
+    pub(crate) fn with(world: World) -> Self {
+        let engines = Engines { handles: Mutex::default(), live: watch::Sender::new(0) };
+        Self { world: Arc::new(world), engines: Arc::new(engines) }
+    }
+
+    /// Takes every run up again that was live when the last daemon ended, and settles merges that it had begun.
+    ///
+    /// # Errors
+    /// When the record can't be read; a single run that can't go on is logged and left alone.
+    pub async fn boot(&self) -> Result<(), Error> {
+        user_branch::settle(&self.world).await?;
+        let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
+        for row in self.world.store.read(&live)? {
+            let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
+            if let Err(error) = self.start_engine(&run) {
+                tracing::error!(%run, %error, "the run can't be taken up again");
+            }
+        }
+        tokio::spawn(crate::needs::expire(Arc::clone(&self.world)));
+        Ok(())
+    }
+
+    /// How many runs are live; changes as they start and end.
+    #[must_use]
+    pub fn live_runs(&self) -> watch::Receiver<usize> {
+        self.engines.live.subscribe()
+    }
+
+    /// Who has a task in a live run; changes as tasks end and begin. A worker's agent that is not among them has left the team.
+    #[must_use]
+    pub fn assignees(&self) -> watch::Receiver<Assignees> {
+        self.world.assignees()
+    }
+
+    /// Asks every live worker to stop and waits until they are gone, at most `limit`. For `down`.
+    pub async fn stop_workers(&self, limit: Duration) -> usize {
+        self.world.end_starts(limit / 2).await;
+        for link in self.world.links() {
+            link.stop(StopCause::Requested, GRACE).await;
+        }
+        let mut linked = self.world.linked();
+        let gone = tokio::time::timeout(limit, linked.wait_for(|left| *left == 0)).await;
+        let left = self.linked_workers();
+        if gone.is_err() {
+            tracing::warn!(left, "workers did not end in time");
+        }
+        left
+    }
+
+    /// How many workers have a shim linked to this daemon.
+    #[must_use]
+    pub fn linked_workers(&self) -> usize {
+        *self.world.linked().borrow()
+    }
+
+    /// Starts the engine of a run unless it runs.
+    pub(crate) fn start_engine(&self, run: &RunId) -> Result<Handle, Error> {
+        let mut handles = lock(&self.engines.handles);
+        if let Some(handle) = handles.get(run) {
+            return Ok(handle.clone());
+        }
+        let (sender, inbox) = mpsc::channel(handle::INBOX);
+        let engine = Engine::fold(Arc::clone(&self.world), run, sender.clone(), inbox)?;
+        let handle = Handle::new(sender);
+        self.world.assign(run, engine.assigned());
+        handles.insert(run.clone(), handle.clone());
+        self.engines.live.send_replace(handles.len());
+        drop(handles);
+        let (this, run) = (self.clone(), run.clone());
+        let permit = self.world.adoption_permit();
+        tokio::spawn(async move {
+            engine.run(permit).await;
+            this.engine_ended(&run);
+        });
+        Ok(handle)
+    }
+
+    pub(crate) fn engine(&self, run: &RunId) -> Option<Handle> {
+        lock(&self.engines.handles).get(run).cloned()
+    }
+
+    fn engine_ended(&self, run: &RunId) {
+        let mut handles = lock(&self.engines.handles);
+        handles.remove(run);
+        self.engines.live.send_replace(handles.len());
+        drop(handles);
+        self.world.assign(run, std::collections::BTreeSet::new());
+    }
+}

@@ -1,0 +1,53 @@
+//! The end of a run: recorded, then its work trees are removed and its branch is merged where that was asked for.
+
+use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, TaskView};
+
+use super::Ctx;
+use crate::handle::Outcome;
+use crate::{plan, user_branch};
+
+pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
+    if let Err(error) = ctx.engine.step(RunEvent::RunFinished { outcome }).await {
+        tracing::error!(run = %ctx.plan.run, %error, "the end of the run was not recorded");
+        return Outcome::default();
+    }
+    ctx.world.crash("run-finished");
+    tidy(ctx).await;
+    if ctx.plan.merge
+        && outcome == RunOutcome::Succeeded
+        && let Err(error) = user_branch::merge(&ctx.world, &ctx.plan.run).await
+    {
+        tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
+    }
+    Outcome { is_last: true, ..Outcome::default() }
+}
+
+/// Removes the work trees and branches of merged tasks, and, when none is left, the file that says how agents are started.
+async fn tidy(ctx: &Ctx) {
+    let views = match ctx.engine.view().await {
+        Ok(views) => views,
+        Err(error) => return tracing::debug!(%error, "nothing is tidied"),
+    };
+    let is_merged = |view: &TaskView| matches!(view.state, TaskState::Merged { .. });
+    let is_whole = views.iter().all(is_merged);
+    let merged = views.into_iter().filter(is_merged);
+    let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), ctx.plan.task_branch(&view.task))).collect();
+    let (base, run, files) = (ctx.plan.worktrees.clone(), ctx.plan.run.clone(), ctx.world.ports.files.clone());
+    let agents = plan::agents_file(&ctx.world.config, &run);
+    let done = ctx.world.git(move |git| {
+        for (path, branch) in trees {
+            git.worktree_remove(&path, &base)?;
+            if let Some(tip) = git.branch(&branch)? {
+                git.delete_branch(&branch, &tip)?;
+            }
+        }
+        // A retry of what is left needs to know how its agents are started.
+        if is_whole {
+            files.remove(&agents)?;
+        }
+        files.remove_empty_folder(&base.join(run.as_str()))
+    });
+    if let Err(error) = done.await {
+        tracing::warn!(run = %ctx.plan.run, %error, "work trees of merged tasks could not be removed; `switchboard doctor --fix` does it");
+    }
+}

@@ -1,0 +1,94 @@
+//! Reads a run back from the record: its state, its fixed part, its last workers.
+
+use std::collections::BTreeMap;
+
+use switchboard_pipeline::run::RunState;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::Event;
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_store::{Filter, Query, Store};
+
+use crate::Error;
+use crate::error::shape;
+use crate::handle::LastWorker;
+use crate::plan::{self, RunPlan};
+use crate::work::{RUNS, WORKERS};
+use crate::world::World;
+
+/// Events read in one go.
+const PAGE: usize = 1000;
+
+/// The subject of a run's events.
+pub(crate) fn subject(run: &RunId) -> String {
+    format!("run/{run}")
+}
+
+/// Visits a run's events, oldest first.
+pub(crate) fn events(
+    store: &Store,
+    run: &RunId,
+    mut visit: impl FnMut(&Event) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let subject = subject(run);
+    let filter = Filter::all().subject(subject.clone());
+    let mut after = 0;
+    loop {
+        let page = store.events(after, &filter, PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = last.lsn;
+        page.iter().filter(|event| event.subject == subject).try_for_each(&mut visit)?;
+    }
+}
+
+/// Folds a run's events into its state.
+pub(crate) fn fold(store: &Store, run: &RunId) -> Result<RunState, Error> {
+    let mut state = RunState::default();
+    events(store, run, |event| {
+        let Some(step) = event.fact::<RunEvent>() else { return Ok(()) };
+        let stepped = state.step(&step, event.ts);
+        stepped.map(drop).map_err(|refused| {
+            let what = format!("event {} of {run} does not follow from those before: {}", event.lsn, refused.why);
+            Failure::new("store.corrupt", what).hint("run `switchboard verify`").into()
+        })
+    })?;
+    Ok(state)
+}
+
+/// Reads a run's fixed part: the log has it, but for how its agents are started.
+pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
+    let row = world.store.get(RUNS, &[run.as_str().into()])?;
+    let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
+    let configured = row.try_u64("configured")?;
+    let text = world.store.body(configured)?.ok_or_else(|| Error::Missing(format!("the plan of {run}")))?;
+    let plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
+    let agents = world.ports.files.read(&plan::agents_file(&world.config, run))?;
+    let agents: Vec<AgentChoice> = match agents {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
+        None => Vec::new(),
+    };
+    Ok(RunPlan {
+        run: run.clone(),
+        plan,
+        base: row.try_text("base")?.to_owned(),
+        branch: row.try_text("branch")?.to_owned(),
+        worktrees: row.try_text("worktrees")?.into(),
+        default_agent: row.get_text("default_agent").and_then(|name| AgentName::new(name).ok()),
+        agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
+        merge: row.get_bool("merge"),
+    })
+}
+
+/// The last worker of each task of a run.
+pub(crate) fn last_workers(world: &World, run: &RunId) -> Result<BTreeMap<TaskId, LastWorker>, Error> {
+    let mut last = BTreeMap::new();
+    let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
+    for row in world.store.read(&query)? {
+        let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
+        let (base, start) = (row.try_text("base")?.to_owned(), row.try_text("start")?.to_owned());
+        last.insert(task, LastWorker { base, start });
+    }
+    Ok(last)
+}

@@ -1,0 +1,63 @@
+//! What dispatch touches of the world, each behind a small trait: git, shims, checks, mail, files, threads, the record's commits,
+//! randomness. The daemon wires the real ones; a simulation brings its own. Timers are tokio's, which a simulation pauses;
+//! the time of day is the store's clock.
+
+pub(crate) mod checks;
+pub(crate) mod commits;
+pub(crate) mod files;
+pub(crate) mod git;
+pub(crate) mod mail;
+pub(crate) mod random;
+pub(crate) mod shims;
+pub(crate) mod threads;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use switchboard_process::git::Repo;
+use switchboard_store::Store;
+
+pub(crate) use checks::Checks;
+pub(crate) use commits::Commits;
+pub(crate) use files::Files;
+pub(crate) use git::Git;
+pub use mail::Mailroom;
+pub(crate) use random::Random;
+pub(crate) use shims::Shims;
+pub(crate) use threads::Threads;
+
+use crate::Config;
+
+/// A future behind a trait object.
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The ports of one dispatcher.
+#[derive(Clone)]
+pub(crate) struct Ports {
+    pub(crate) git: Arc<dyn Git>,
+    pub(crate) shims: Arc<dyn Shims>,
+    pub(crate) checks: Arc<dyn Checks>,
+    pub(crate) mail: Arc<dyn Mailroom>,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) threads: Arc<dyn Threads>,
+    pub(crate) commits: Arc<dyn Commits>,
+    pub(crate) random: Arc<dyn Random>,
+}
+
+// === impl Ports ===
+
+impl Ports {
+    /// The real ones.
+    pub(crate) fn real(config: &Config, repo: Repo, store: &Store, mail: Arc<dyn Mailroom>) -> Self {
+        Self {
+            git: Arc::new(repo),
+            shims: Arc::new(shims::Processes::new(config.binary.clone())),
+            checks: Arc::new(checks::Children::new(config.binary.clone())),
+            mail,
+            files: Arc::new(files::Disk),
+            threads: Arc::new(threads::Pool),
+            commits: Arc::new(store.clone()),
+            random: Arc::new(random::System),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Small files of ours: written whole or not at all.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use crate::Error;
+use crate::error::io;
+
+/// Files in the state folder. All calls block.
+pub(crate) trait Files: Send + Sync {
+    /// Makes a folder that only the user can read, with its parents.
+    fn make_folder(&self, path: &Path) -> Result<(), Error>;
+    /// Removes a folder if it is there and empty.
+    fn remove_empty_folder(&self, path: &Path) -> Result<(), Error>;
+    /// Whether there is a folder.
+    fn is_folder(&self, path: &Path) -> bool;
+    /// Writes a file that only the user can read.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error>;
+    /// Reads a file; `None` if there is none.
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error>;
+    /// Removes a file if it is there.
+    fn remove(&self, path: &Path) -> Result<(), Error>;
+}
+
+/// The disk.
+pub(crate) struct Disk;
+
+impl Files for Disk {
+    fn make_folder(&self, path: &Path) -> Result<(), Error> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(io(path))
+    }
+
+    fn remove_empty_folder(&self, path: &Path) -> Result<(), Error> {
+        use std::io::ErrorKind::{DirectoryNotEmpty, NotFound};
+        match fs::remove_dir(path) {
+            Err(error) if !matches!(error.kind(), NotFound | DirectoryNotEmpty) => Err(io(path)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn is_folder(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    /// Beside it, synced, then renamed.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let beside = path.with_extension("tmp");
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&beside)
+            .map_err(io(&beside))?;
+        file.write_all(bytes).map_err(io(&beside))?;
+        file.sync_data().map_err(io(&beside))?;
+        fs::rename(&beside, path).map_err(io(path))
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error> {
+        match fs::read(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io(path)(error)),
+        }
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Error> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path)(error)),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The repository, as far as runs touch it.
+
+use std::path::{Path, PathBuf};
+
+use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid, Repo};
+
+use crate::Error;
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Calls of git. All of them block.
+pub(crate) trait Git: Send + Sync {
+    /// Top folder of the user's work tree.
+    fn root(&self) -> &Path;
+    /// Where the user's `HEAD` points.
+    fn head(&self) -> Result<Head>;
+    /// Paths that differ from `HEAD` in the user's work tree.
+    fn dirty(&self) -> Result<Vec<PathBuf>>;
+    /// The commit that a revision names; `None` if there is none.
+    fn rev_parse(&self, revision: &str) -> Result<Option<Oid>>;
+    /// Tip of a branch; `None` if there is no such branch.
+    fn branch(&self, name: &str) -> Result<Option<Oid>>;
+    /// Moves a branch from `old` to `new`, or makes it where `old` is `None`. Fails with `Moved` when it is elsewhere.
+    fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()>;
+    /// Deletes a branch that stands at `tip`.
+    fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()>;
+    /// Moves a branch that the user has checked out, with index and files.
+    fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()>;
+    /// Whether `commit` is or descends from `ancestor`.
+    fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool>;
+    /// The tree of a commit.
+    fn tree_of(&self, commit: &Oid) -> Result<Oid>;
+    /// Merges two commits into a tree.
+    fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged>;
+    /// Makes a commit.
+    fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid>;
+    /// Paths that differ between two commits.
+    fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
+    /// The difference of two commits as text, at most `keep` bytes of each end.
+    fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String>;
+    /// Whether there is a work tree of ours at `path`.
+    fn has_worktree(&self, path: &Path) -> Result<bool>;
+    /// Tip of the work tree at `path`; `None` if there is none.
+    fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>>;
+    /// Makes a work tree with `branch` checked out, which is made at `at` if it doesn't exist.
+    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()>;
+    /// Brings a work tree and its branch to a commit.
+    fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
+    /// Removes a work tree that lies below `base`.
+    fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()>;
+    /// Makes what lies in a work tree one commit on `parent`; `None` if it is `parent`'s tree.
+    fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
+}
+
+/// The commit that a capture makes.
+pub(crate) struct Commit<'a> {
+    /// Branch that holds it.
+    pub(crate) branch: &'a str,
+    /// Its parent.
+    pub(crate) parent: &'a Oid,
+    /// Who wrote the change.
+    pub(crate) author: &'a Author,
+    /// Its message.
+    pub(crate) message: &'a str,
+}
+
+impl Git for Repo {
+    fn root(&self) -> &Path {
+        Self::root(self)
+    }
+
+    fn head(&self) -> Result<Head> {
+        Ok(Self::head(self)?)
+    }
+
+    fn dirty(&self) -> Result<Vec<PathBuf>> {
+        Ok(self.status()?.into_iter().map(|dirty| dirty.path).collect())
+    }
+
+    fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {
+        Ok(Self::rev_parse(self, revision)?)
+    }
+
+    fn branch(&self, name: &str) -> Result<Option<Oid>> {
+        Ok(Self::branch(self, name)?)
+    }
+
+    fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
+        Ok(Self::update_branch(self, name, new, old)?)
+    }
+
+    fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()> {
+        Ok(Self::delete_branch(self, name, tip)?)
+    }
+
+    fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()> {
+        Self::advance_checkout(self, branch, old, new)?;
+        Ok(())
+    }
+
+    fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
+        Ok(Self::is_ancestor(self, ancestor, commit)?)
+    }
+
+    fn tree_of(&self, commit: &Oid) -> Result<Oid> {
+        Ok(Self::tree_of(self, commit)?)
+    }
+
+    fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
+        Ok(Self::merge_tree(self, ours, theirs)?)
+    }
+
+    fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid> {
+        Ok(Self::commit_tree(self, tree, parents, author, message)?)
+    }
+
+    fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
+        Ok(Self::changed_files(self, old, new)?)
+    }
+
+    fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String> {
+        Ok(Self::diff_text(self, old, new, keep)?.text)
+    }
+
+    fn has_worktree(&self, path: &Path) -> Result<bool> {
+        Ok(self.worktree(path)?.is_some())
+    }
+
+    fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
+        let listed = self.worktree_list()?.into_iter().find(|listed| listed.path == path);
+        Ok(listed.and_then(|listed| listed.commit))
+    }
+
+    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()> {
+        Self::worktree_add(self, path, branch, at)?;
+        Ok(())
+    }
+
+    fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        Ok(tree.reset(branch, commit, false)?)
+    }
+
+    fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()> {
+        Ok(Self::worktree_remove(self, path, base)?)
+    }
+
+    fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        Ok(tree.capture(commit.branch, commit.parent, commit.author, commit.message)?)
+    }
+}
+
+fn missing(path: &Path) -> Error {
+    Error::Missing(format!("the work tree {}", path.display()))
+}

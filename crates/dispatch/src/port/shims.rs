@@ -1,0 +1,129 @@
+//! Shims as processes: started, looked at, ended, and their journals read while they can't speak to us.
+
+use std::path::{Path, PathBuf};
+
+use switchboard_process::env::Env;
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::lock;
+use switchboard_process::spawn::{Signal, Spawn, which};
+use switchboard_protocol::frame::{Frame, MAX_FRAME_BYTES, WorkerSpec};
+use switchboard_protocol::id::WorkerId;
+
+use super::BoxFuture;
+use super::files::{Disk, Files as _};
+use crate::Error;
+use crate::event::frame_number;
+
+/// Frames read from a journal in one go.
+const PAGE: usize = 1000;
+
+/// The variable that every process of a worker inherits.
+const MARK: &str = "SWITCHBOARD_WORKER";
+
+/// What is known of a worker's shim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shim {
+    /// It has not taken its lock yet.
+    NotBegun,
+    /// It runs.
+    Alive,
+    /// It ran and is gone.
+    Gone,
+}
+
+/// Shims, named by their workers' folders. All calls but `ended` block.
+pub(crate) trait Shims: Send + Sync {
+    /// Whether a program can be started.
+    fn has_program(&self, program: &str) -> bool;
+    /// Writes a worker's spec and starts its shim, which outlives us.
+    fn launch(&self, spec: &WorkerSpec) -> Result<(), Error>;
+    /// What is known of the shim of a folder.
+    fn state(&self, folder: &Path) -> Shim;
+    /// Kills a shim's process group; returns whether there was one.
+    fn kill(&self, folder: &Path) -> bool;
+    /// Kills processes of a worker that outlived its shim; returns how many don't end.
+    fn kill_leftovers(&self, worker: &WorkerId) -> usize;
+    /// Frames of a folder's journal after the number `seen`, in order.
+    fn frames_after(&self, folder: &Path, seen: i64) -> Result<Vec<Frame>, Error>;
+    /// Returns when the shim of a folder, which runs now, has ended.
+    fn ended(&self, folder: &Path) -> BoxFuture<'static, ()>;
+}
+
+/// Processes of our own binary.
+pub(crate) struct Processes {
+    binary: PathBuf,
+}
+
+// === impl Processes ===
+
+impl Processes {
+    pub(crate) fn new(binary: PathBuf) -> Self {
+        Self { binary }
+    }
+}
+
+impl Shims for Processes {
+    fn has_program(&self, program: &str) -> bool {
+        which(program).is_some()
+    }
+
+    fn launch(&self, spec: &WorkerSpec) -> Result<(), Error> {
+        let folder = Path::new(&spec.folder);
+        Disk.make_folder(folder)?;
+        let path = folder.join("spec.json");
+        Disk.write(&path, &serde_json::to_vec(spec).map_err(crate::error::shape("spec.json"))?)?;
+        let argv = [crate::plan::text(&self.binary), "shim".to_owned(), crate::plan::text(&path)];
+        let shim = Spawn::new(argv).cwd(folder).env_only(Env::plain()).own_session();
+        shim.detached(Some(&folder.join("shim.log")))?;
+        Ok(())
+    }
+
+    fn state(&self, folder: &Path) -> Shim {
+        match (holder(folder), folder.join("lock").exists()) {
+            (Some(_), _) => Shim::Alive,
+            (None, true) => Shim::Gone,
+            (None, false) => Shim::NotBegun,
+        }
+    }
+
+    fn kill(&self, folder: &Path) -> bool {
+        let Some(shim) = holder(folder) else { return false };
+        // What it held as a subreaper is swept at the next boot.
+        shim.signal_group(Signal::KILL) || shim.signal(Signal::KILL)
+    }
+
+    fn kill_leftovers(&self, worker: &WorkerId) -> usize {
+        switchboard_process::orphans::kill_marked(MARK, worker.as_str()).len()
+    }
+
+    fn frames_after(&self, folder: &Path, seen: i64) -> Result<Vec<Frame>, Error> {
+        let path = folder.join("frames.jsonl");
+        let mut frames = Vec::new();
+        let mut from = 0;
+        loop {
+            let batch = switchboard_process::journal::read::<Frame>(&path, from, MAX_FRAME_BYTES, PAGE, |frame| {
+                frame_number(frame) > seen
+            })?;
+            from = batch.next;
+            frames.extend(batch.entries);
+            if !batch.is_cut {
+                return Ok(frames);
+            }
+        }
+    }
+
+    fn ended(&self, folder: &Path) -> BoxFuture<'static, ()> {
+        let folder = folder.to_owned();
+        Box::pin(async move {
+            let shim = tokio::task::spawn_blocking(move || holder(&folder)).await;
+            if let Ok(Some(shim)) = shim {
+                shim.ended().await;
+            }
+        })
+    }
+}
+
+/// The shim that holds a folder's lock.
+fn holder(folder: &Path) -> Option<Fingerprint> {
+    Some(lock::holder(&folder.join("lock")).ok().flatten()?.fingerprint())
+}

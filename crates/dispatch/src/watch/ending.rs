@@ -1,0 +1,104 @@
+//! What the end of an agent means. An exit code alone never means that the work is done; the tree will tell.
+
+use switchboard_protocol::run::{StopCause, TurnOutcome};
+
+use crate::event::cut;
+
+/// Longest reason in bytes.
+const REASON: usize = 400;
+
+/// How an agent ended, and what it last said.
+pub(super) struct End<'a> {
+    /// Whether its driver is `exec`: a command, whose exit ends its turn.
+    pub(super) is_exec: bool,
+    /// Why we asked it to end, if we did.
+    pub(super) asked: Option<StopCause>,
+    /// How its last turn ended, or the code of what broke.
+    pub(super) stop: Option<&'a str>,
+    /// What it said last.
+    pub(super) said: &'a str,
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    pub(super) stderr: &'a str,
+}
+
+// === impl End ===
+
+impl End<'_> {
+    pub(super) fn outcome(&self) -> (TurnOutcome, String) {
+        let said = cut(self.said.trim(), REASON);
+        match self.asked {
+            Some(StopCause::Requested) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
+            Some(StopCause::TimedOut) => return (TurnOutcome::TimedOut, "the time limit has passed".to_owned()),
+            None => {}
+        }
+        match self.stop {
+            Some("end_turn") => (TurnOutcome::Finished, said),
+            Some("cancelled") => (TurnOutcome::Stopped, said),
+            Some("refusal") => (TurnOutcome::Refused, said),
+            Some("agent.timeout") => (TurnOutcome::TimedOut, said),
+            Some("exit") | None if self.is_exec && self.code == Some(0) => (TurnOutcome::Finished, said),
+            Some(other) => (TurnOutcome::Failed, format!("{other}, {}: {}", self.how(), self.words(said))),
+            None => {
+                let what = format!("it ended in the middle of its turn, {}: {}", self.how(), self.words(said));
+                (TurnOutcome::Failed, what)
+            }
+        }
+    }
+
+    fn how(&self) -> String {
+        match (self.code, self.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "no exit state".to_owned(),
+        }
+    }
+
+    fn words(&self, said: String) -> String {
+        if self.stderr.trim().is_empty() { said } else { cut(self.stderr.trim(), REASON) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end() -> End<'static> {
+        End { is_exec: false, asked: None, stop: None, said: "did it", code: Some(0), signal: None, stderr: "" }
+    }
+
+    #[test]
+    fn an_agent_has_finished_only_when_its_turn_has() {
+        assert_eq!(End { stop: Some("end_turn"), ..end() }.outcome(), (TurnOutcome::Finished, "did it".to_owned()));
+        assert_eq!(End { stop: Some("end_turn"), code: Some(1), ..end() }.outcome().0, TurnOutcome::Finished);
+        assert_eq!(End { stop: Some("exit"), ..end() }.outcome().0, TurnOutcome::Failed);
+        let (outcome, reason) = end().outcome();
+        assert_eq!(outcome, TurnOutcome::Failed);
+        assert_eq!(reason, "it ended in the middle of its turn, exit code 0: did it");
+    }
+
+    #[test]
+    fn a_command_has_finished_when_it_exits_with_zero() {
+        let exec = || End { is_exec: true, ..end() };
+
+        assert_eq!(exec().outcome().0, TurnOutcome::Finished);
+        assert_eq!(End { stop: Some("exit"), ..exec() }.outcome().0, TurnOutcome::Finished);
+        let failed = End { stop: Some("exit"), code: Some(2), stderr: "no such file\n", ..exec() }.outcome();
+        assert_eq!(failed, (TurnOutcome::Failed, "exit, exit code 2: no such file".to_owned()));
+        let killed = End { code: None, signal: Some(9), said: "", ..exec() }.outcome();
+        assert_eq!(killed, (TurnOutcome::Failed, "it ended in the middle of its turn, signal 9: ".to_owned()));
+    }
+
+    #[test]
+    fn who_was_asked_to_end_has_not_failed() {
+        let asked = |cause| End { asked: Some(cause), stop: Some("error"), ..end() }.outcome().0;
+
+        assert_eq!(asked(StopCause::Requested), TurnOutcome::Stopped);
+        assert_eq!(asked(StopCause::TimedOut), TurnOutcome::TimedOut);
+        assert_eq!(End { stop: Some("cancelled"), ..end() }.outcome().0, TurnOutcome::Stopped);
+        assert_eq!(End { stop: Some("refusal"), ..end() }.outcome().0, TurnOutcome::Refused);
+        assert_eq!(End { stop: Some("agent.timeout"), ..end() }.outcome().0, TurnOutcome::TimedOut);
+        let broken = End { stop: Some("agent.protocol"), code: None, said: "", ..end() }.outcome();
+        assert_eq!(broken, (TurnOutcome::Failed, "agent.protocol, no exit state: ".to_owned()));
+    }
+}

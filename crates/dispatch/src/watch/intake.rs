@@ -1,0 +1,201 @@
+//! Takes one frame in: its record, the steps of the run that follow from it, then what is to be said to the shim. The
+//! record is ahead of the ack, always.
+
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
+use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::run::RunEvent;
+use switchboard_store::{Batch, Durability};
+use tokio::time::Instant;
+
+use super::Watch;
+use super::ending::End;
+use crate::error::shape;
+use crate::event::{DispatchEvent, Report, cut, frame_number};
+use crate::world::World;
+use crate::{Error, needs, prompt};
+
+/// Further turns that waiting mail may open in one worker.
+const MAIL_TURNS: u32 = 8;
+
+/// Messages that one turn shows at most.
+const MAIL_PER_TURN: usize = 10;
+
+impl Watch {
+    /// Takes a frame in, unless it is in the record already.
+    pub(super) async fn frame(&mut self, frame: &Frame) -> Result<(), Error> {
+        if frame_number(frame) <= self.seen {
+            return Ok(());
+        }
+        let steps = self.steps(&frame.event);
+        let beside = self.beside(frame)?;
+        let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
+        let is_end = !steps.is_empty() && !matches!(frame.event, WorkerEvent::AgentStarted { .. });
+        if steps.is_empty() {
+            record(&self.world, beside, durability).await?;
+        } else {
+            match self.engine.record(steps, beside.clone(), durability).await {
+                Err(Error::Refused(refused)) => {
+                    // The run has gone on without this worker: its report is kept, its step is not taken.
+                    tracing::info!(worker = %self.worker, why = %refused, "a late report");
+                    record(&self.world, beside, durability).await?;
+                }
+                other => other?,
+            }
+        }
+        self.seen = frame_number(frame);
+        self.world.crash("frame-recorded");
+        if is_end {
+            self.is_concluded = true;
+            self.since = Instant::now();
+            self.world.crash("turn-ended");
+        }
+        self.follow_up(&frame.event).await
+    }
+
+    fn steps(&mut self, event: &WorkerEvent) -> Vec<RunEvent> {
+        let (task, worker) = (self.task.clone(), self.worker.clone());
+        match event {
+            WorkerEvent::AgentStarted { .. } => vec![RunEvent::WorkerStarted { task, worker }],
+            WorkerEvent::TurnEnded { stop, text, .. } => {
+                self.stop = Some(stop.clone());
+                self.said.clone_from(text);
+                Vec::new()
+            }
+            WorkerEvent::Faulted { code, what } if is_hopeless(code) => {
+                vec![RunEvent::TaskBlocked { task, attempt: self.attempt, reason: format!("{what} [{code}]") }]
+            }
+            WorkerEvent::Faulted { code, what } => {
+                self.stop = Some(code.clone());
+                self.said.clone_from(what);
+                Vec::new()
+            }
+            WorkerEvent::AgentExited { code, signal, stderr } => vec![self.turn_ended(*code, *signal, stderr)],
+            WorkerEvent::Sealed { .. } if !self.is_concluded => vec![self.turn_ended(None, None, "")],
+            WorkerEvent::SessionOpened { .. }
+            | WorkerEvent::TurnStarted { .. }
+            | WorkerEvent::ToolCalled { .. }
+            | WorkerEvent::PermissionAsked { .. }
+            | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::CostReported { .. }
+            | WorkerEvent::Sealed { .. } => Vec::new(),
+        }
+    }
+
+    fn turn_ended(&self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> RunEvent {
+        let end = End {
+            is_exec: self.is_exec,
+            asked: self.stopping.map(|(cause, _)| cause),
+            stop: self.stop.as_deref(),
+            said: &self.said,
+            code,
+            signal,
+            stderr,
+        };
+        let (outcome, reason) = end.outcome();
+        RunEvent::TurnEnded { task: self.task.clone(), worker: self.worker.clone(), outcome, reason }
+    }
+
+    fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
+        let (what, body) = Report::of(&frame.event);
+        let fact =
+            DispatchEvent::WorkerReported { worker: self.worker.clone(), epoch: frame.epoch, seq: frame.seq, what };
+        let mut event =
+            NewEvent::of(&fact, format!("worker/{}", self.worker), self.agent.as_str()).map_err(shape("a report"))?;
+        event.body = body;
+        let mut events = vec![event];
+        match &frame.event {
+            WorkerEvent::TurnStarted { turn, mail } if !mail.is_empty() => {
+                let evidence = format!("turn {turn} of {}", self.worker);
+                events.extend(self.world.ports.mail.injected(mail, &self.agent, &evidence)?);
+            }
+            WorkerEvent::PermissionAsked { ask, title, options, detail } => {
+                let id = self.world.fresh_need()?;
+                let limit = i64::try_from(self.world.config.limits.permission_ms).unwrap_or(i64::MAX);
+                let fact = NeedEvent::NeedAsked {
+                    id: id.clone(),
+                    run: self.plan.run.clone(),
+                    task: self.task.to_string(),
+                    worker: self.worker.clone(),
+                    ask: cut(ask, 80),
+                    title: cut(title, 200),
+                    options: needs::options(options),
+                    expires_at: self.world.store.now().plus(limit),
+                };
+                let event =
+                    NewEvent::of(&fact, format!("need/{id}"), self.agent.as_str()).map_err(shape("a question"))?;
+                events.push(event.with_body(detail.clone()));
+            }
+            WorkerEvent::AgentStarted { .. }
+            | WorkerEvent::SessionOpened { .. }
+            | WorkerEvent::TurnStarted { .. }
+            | WorkerEvent::ToolCalled { .. }
+            | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::CostReported { .. }
+            | WorkerEvent::TurnEnded { .. }
+            | WorkerEvent::AgentExited { .. }
+            | WorkerEvent::Faulted { .. }
+            | WorkerEvent::Sealed { .. } => {}
+        }
+        Ok(events)
+    }
+
+    /// After a turn: mail that the agent has not seen opens another one, else the shim may finish.
+    async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
+        match event {
+            WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
+                let may_go_on = stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
+                let waiting =
+                    if may_go_on { self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN)? } else { Vec::new() };
+                if waiting.is_empty() {
+                    self.tell(ShimCommand::Finish).await;
+                } else {
+                    self.turns += 1;
+                    let text = prompt::mail(&waiting);
+                    let mail = waiting.into_iter().map(|message| message.id).collect();
+                    self.tell(ShimCommand::Prompt { text, mail }).await;
+                }
+            }
+            WorkerEvent::Faulted { code, .. } if is_hopeless(code) => self.is_concluded = true,
+            WorkerEvent::Sealed { .. } => self.is_sealed = true,
+            WorkerEvent::AgentStarted { .. }
+            | WorkerEvent::SessionOpened { .. }
+            | WorkerEvent::TurnStarted { .. }
+            | WorkerEvent::ToolCalled { .. }
+            | WorkerEvent::PermissionAsked { .. }
+            | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::CostReported { .. }
+            | WorkerEvent::TurnEnded { .. }
+            | WorkerEvent::AgentExited { .. }
+            | WorkerEvent::Faulted { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+async fn record(world: &World, events: Vec<NewEvent>, durability: Durability) -> Result<(), Error> {
+    world.commit(Batch { events, ..Batch::new(durability) }).await?;
+    Ok(())
+}
+
+/// Whether no further attempt can succeed before a person has done something.
+fn is_hopeless(code: &str) -> bool {
+    matches!(code, "agent.missing" | "agent.login")
+}
+
+/// Whether a report must be on disk before it is acked: what costs, asks or ends.
+const fn is_heavy(event: &WorkerEvent) -> bool {
+    match event {
+        WorkerEvent::AgentStarted { .. }
+        | WorkerEvent::TurnStarted { .. }
+        | WorkerEvent::PermissionAsked { .. }
+        | WorkerEvent::CostReported { .. }
+        | WorkerEvent::TurnEnded { .. }
+        | WorkerEvent::AgentExited { .. }
+        | WorkerEvent::Faulted { .. } => true,
+        WorkerEvent::SessionOpened { .. }
+        | WorkerEvent::ToolCalled { .. }
+        | WorkerEvent::PermissionSettled { .. }
+        | WorkerEvent::Sealed { .. } => false,
+    }
+}

@@ -1,0 +1,171 @@
+//! What deciding, doing and watching share: the record, the settings, the ports, and the links to workers' shims.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use switchboard_protocol::id::{NeedId, RunId, WorkerId};
+use switchboard_store::{Batch, Committed, Store};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::assignees::Assignees;
+use crate::link::Link;
+use crate::port::{Git, Ports};
+use crate::{Config, Error};
+
+/// Workers whose start may be under way at the same time.
+const STARTS: u32 = 256;
+
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) config: Config,
+    pub(crate) ports: Ports,
+    pub(crate) stop: CancellationToken,
+    /// One run is opened at a time, so that no plan runs twice.
+    pub(crate) starting: tokio::sync::Mutex<()>,
+    /// One merge into the user's branch at a time.
+    pub(crate) merging: tokio::sync::Mutex<()>,
+    /// Starts of workers that are under way hold a permit each; closed when workers are stopped for good.
+    starts: Arc<Semaphore>,
+    links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
+    linked: watch::Sender<usize>,
+    assignees: watch::Sender<Assignees>,
+}
+
+// === impl World ===
+
+impl World {
+    pub(crate) fn new(store: Store, config: Config, ports: Ports, stop: CancellationToken) -> Self {
+        Self {
+            store,
+            config,
+            ports,
+            stop,
+            starting: tokio::sync::Mutex::default(),
+            merging: tokio::sync::Mutex::default(),
+            starts: Arc::new(Semaphore::new(STARTS as usize)),
+            links: Mutex::default(),
+            linked: watch::Sender::new(0),
+            assignees: watch::Sender::new(Assignees::default()),
+        }
+    }
+
+    // === the record ===
+
+    pub(crate) async fn commit(&self, batch: Batch) -> Result<Committed, switchboard_store::Error> {
+        self.ports.commits.commit(batch).await
+    }
+
+    // === assignees ===
+
+    pub(crate) fn assignees(&self) -> watch::Receiver<Assignees> {
+        self.assignees.subscribe()
+    }
+
+    /// Sets who has a task in a run, before the record says that they are there.
+    pub(crate) fn assign(&self, run: &RunId, names: BTreeSet<String>) {
+        self.assignees.send_if_modified(|assignees| assignees.set(run, names));
+    }
+
+    // === links ===
+
+    pub(crate) fn link(&self, worker: &WorkerId) -> Option<Arc<Link>> {
+        lock(&self.links).get(worker).cloned()
+    }
+
+    pub(crate) fn links(&self) -> Vec<Arc<Link>> {
+        lock(&self.links).values().cloned().collect()
+    }
+
+    /// How many workers are watched; changes as they come and go.
+    pub(crate) fn linked(&self) -> watch::Receiver<usize> {
+        self.linked.subscribe()
+    }
+
+    pub(crate) fn set_link(&self, worker: &WorkerId, link: Arc<Link>) {
+        let mut links = lock(&self.links);
+        links.insert(worker.clone(), link);
+        self.linked.send_replace(links.len());
+    }
+
+    pub(crate) fn drop_link(&self, link: &Arc<Link>) {
+        let mut links = lock(&self.links);
+        if links.get(link.worker()).is_some_and(|held| Arc::ptr_eq(held, link)) {
+            links.remove(link.worker());
+        }
+        self.linked.send_replace(links.len());
+    }
+
+    // === starts of workers ===
+
+    /// A permit to start a worker, to be held until its watch is known; `None` once no worker may start any more.
+    pub(crate) async fn start_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.starts).acquire_owned().await.ok()
+    }
+
+    /// A permit to take up workers that run already; `None` once no worker may start any more.
+    pub(crate) fn adoption_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.starts).try_acquire_owned().ok()
+    }
+
+    /// No worker starts from here on; returns when those on their way are known, or when `limit` is over.
+    pub(crate) async fn end_starts(&self, limit: Duration) {
+        let permits = tokio::time::timeout(limit, self.starts.acquire_many(STARTS)).await;
+        if permits.is_err() {
+            tracing::warn!("the start of a worker takes too long to wait for");
+        }
+        // The permits are released only behind this, so that nobody who waits gets one.
+        self.starts.close();
+    }
+
+    // === the rest of the world ===
+
+    pub(crate) fn crash(&self, point: &'static str) {
+        crate::crash::point(self.config.crash_at.as_deref(), point);
+    }
+
+    /// Runs blocking work off the runtime's own threads.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, answered) = oneshot::channel();
+        let job = move || {
+            // Nobody waits any more where the asking task was dropped.
+            let _ = answer.send(work());
+        };
+        self.ports.threads.run(Box::new(job)).await;
+        answered.await.unwrap_or(Err(Error::Stopping))
+    }
+
+    /// Runs calls of git off the runtime's own threads.
+    pub(crate) async fn git<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Git) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let git = Arc::clone(&self.ports.git);
+        self.blocking(move || work(&*git)).await
+    }
+
+    pub(crate) fn random_bits(&self) -> Result<u64, Error> {
+        self.ports.random.bits()
+    }
+
+    pub(crate) fn fresh_run(&self) -> Result<RunId, Error> {
+        self.random_bits().map(RunId::from_bits)
+    }
+
+    pub(crate) fn fresh_worker(&self) -> Result<WorkerId, Error> {
+        self.random_bits().map(WorkerId::from_bits)
+    }
+
+    pub(crate) fn fresh_need(&self) -> Result<NeedId, Error> {
+        self.random_bits().map(NeedId::from_bits)
+    }
+}
+
+/// A poisoned lock here means that a panic happened between two map operations, which leave the map whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
