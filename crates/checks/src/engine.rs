@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict};
+use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest, CheckVerdict, SkippedFile};
 
 use crate::accepted::{Baseline, allow_by_comment};
 use crate::cache::Cache;
@@ -21,8 +21,9 @@ use crate::placeholder::PlaceholderScan;
 use crate::reader::{Loaded, Reader, shown};
 use crate::report::{Looked, Report};
 use crate::secretscan::Secretscan;
-use crate::selection::{self, Entry, Selection};
+use crate::selection::{self, Before, Entry, Selection};
 use crate::syntax_check::SyntaxCheck;
+use crate::text_type::is_text_type;
 use crate::todo::TodoExtract;
 use switchboard_syntax::Parsers;
 use switchboard_syntax::{Base, Source};
@@ -30,7 +31,12 @@ use switchboard_syntax::{Base, Source};
 /// What all checks say about a file.
 struct Seen {
     path: String,
-    looks: Vec<Look>,
+    /// `None` of a check that does not look at what only the index holds.
+    looks: Vec<Option<Look>>,
+    /// Whether the file is new or changed.
+    is_change: bool,
+    /// Whether this is what the index holds beside another content of the work tree.
+    is_staged_apart: bool,
 }
 
 /// Runs checks, within limits, and remembers what it saw if it is given a cache.
@@ -168,18 +174,25 @@ impl Engine {
             late: AtomicBool::new(false),
         };
         let mut seen = pass.run()?;
-        seen.sort_by(|a, b| a.path.cmp(&b.path));
+        seen.sort_by(|a, b| (&a.path, a.is_staged_apart).cmp(&(&b.path, b.is_staged_apart)));
 
         let new_report = |asked: &Asked| Report::new(asked.check.name(), limits);
         let mut reports: Vec<Report> = checks.iter().map(new_report).collect();
         for report in &mut reports {
-            skipped.iter().for_each(|file| report.skip(file.path.clone(), file.why.clone()));
+            skipped.iter().for_each(|file| report.skip(file.clone()));
         }
-        for Seen { path, looks } in seen {
+        for Seen { path, looks, is_change, is_staged_apart } in seen {
             for (report, look) in reports.iter_mut().zip(looks) {
                 match look {
-                    Look::Looked(findings) => report.looked(&path, baseline.accept(findings)),
-                    Look::Skipped(why) => report.skip(path.clone(), why),
+                    None => {}
+                    Some(Look::Looked(findings)) if is_staged_apart => {
+                        report.looked_at_index(&path, baseline.accept(findings));
+                    }
+                    Some(Look::Looked(findings)) => report.looked(&path, baseline.accept(findings)),
+                    Some(Look::Skipped(why)) => report.skip(SkippedFile { path: path.clone(), why, is_missing: false }),
+                    Some(Look::Unread(why)) => {
+                        report.skip(SkippedFile { path: path.clone(), why, is_missing: is_change });
+                    }
                 }
             }
         }
@@ -277,17 +290,26 @@ impl Pass<'_> {
 
     fn look(&self, entry: &Entry, parsers: &mut Parsers) -> Result<Seen, Error> {
         let path = shown(&entry.path);
-        let skipped = |path, why: String| {
-            let looks = self.checks.iter().map(|_| Look::Skipped(why.clone())).collect();
-            Ok(Seen { path, looks })
+        let is_change = entry.before != Before::Same;
+        let is_staged_apart = entry.is_staged_apart;
+        let each = |path, mut look: Box<dyn FnMut(&Asked) -> Look + '_>| {
+            let asked = |asked: &Asked| (!is_staged_apart || asked.check.looks_at_index()).then(|| look(asked));
+            Ok(Seen { path, looks: self.checks.iter().map(asked).collect(), is_change, is_staged_apart })
         };
         if self.started.elapsed() > self.limits.files_time {
             self.late.store(true, Ordering::Relaxed);
-            return skipped(path, "the time was over".into());
+            return each(path, Box::new(|_| Look::Skipped("the time was over".into())));
         }
         let mut source = match self.reader.load(entry)? {
             Loaded::Source(source) => source,
-            Loaded::Skipped(why) => return skipped(path, why),
+            Loaded::Large(mut large) => {
+                return each(path, Box::new(move |asked| asked.check.look_at_large(&mut large)));
+            }
+            Loaded::Skipped(why) => return each(path, Box::new(move |_| Look::Skipped(why.clone()))),
+            Loaded::Unread(why) if is_text_type(&path) => {
+                return each(path, Box::new(move |_| Look::Unread(why.clone())));
+            }
+            Loaded::Unread(why) => return each(path, Box::new(move |_| Look::Skipped(why.clone()))),
         };
         if source.base == Base::Nothing
             && let Some(before) = self.moved.base_of(&source.text, &self.reader)
@@ -297,8 +319,7 @@ impl Pass<'_> {
         source.has_base = self.has_base;
         parsers.next_file();
         let key = self.cache.map(|cache| (cache, FileKey::new(&source)));
-        let looks = self.checks.iter().map(|asked| remembered(asked, &source, parsers, key.as_ref())).collect();
-        Ok(Seen { path, looks })
+        each(path, Box::new(|asked| remembered(asked, &source, parsers, key.as_ref())))
     }
 }
 
@@ -308,6 +329,10 @@ fn remembered(asked: &Asked, source: &Source, parsers: &mut Parsers, key: Option
     let key = key.map(|(cache, file)| (cache, file.of(name, &asked.settings)));
     if let Some(findings) = key.as_ref().and_then(|(cache, key)| cache.get(*key)) {
         return Look::Looked(findings);
+    }
+    if !asked.check.reads_nul() && memchr::memchr(0, &source.text).is_some() {
+        let why = "it holds NUL bytes".to_owned();
+        return if source.language.is_some() { Look::Unread(why) } else { Look::Skipped(why) };
     }
     let look = allow_by_comment(asked.check.look(source, parsers), source);
     if let (Look::Looked(findings), Some((cache, key))) = (&look, key) {

@@ -166,6 +166,19 @@ impl Git {
         parse_raw(&self.ask(&call)?)
     }
 
+    /// Lists the files that the index holds otherwise than the work tree does: `before` is the index's side.
+    pub(crate) fn staged_apart(&self) -> Result<Vec<Change>, Error> {
+        parse_raw(&self.ask(&[
+            "diff-files",
+            "--raw",
+            "-z",
+            "--no-renames",
+            "--no-abbrev",
+            "--relative",
+            "--no-ext-diff",
+        ])?)
+    }
+
     /// Lists what the index holds.
     pub(crate) fn index(&self) -> Result<Vec<(PathBuf, Side)>, Error> {
         let out = self.ask(&["ls-files", "-z", "--stage"])?;

@@ -8,6 +8,7 @@
 mod accepted;
 mod cache;
 mod commands;
+mod decoded;
 mod engine;
 mod error;
 mod file_check;
@@ -18,6 +19,7 @@ mod listing;
 mod look_at;
 mod moved;
 mod output;
+mod pieces;
 mod placeholder;
 mod project;
 mod reader;
@@ -28,6 +30,7 @@ mod secretscan;
 mod selection;
 mod serve;
 mod syntax_check;
+mod text_type;
 mod todo;
 mod verb;
 

@@ -26,7 +26,7 @@ pub fn look_at(path: &str, text: &[u8], before: Option<&[u8]>) -> Vec<Finding> {
     let looks = checks.map(|check| allow_by_comment(check.look(&source, &mut parsers), &source));
     let findings = looks.into_iter().map(|look| match look {
         Look::Looked(findings) => findings,
-        Look::Skipped(_) => Vec::new(),
+        Look::Skipped(_) | Look::Unread(_) => Vec::new(),
     });
     findings.flatten().collect()
 }

@@ -8,16 +8,35 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use switchboard_syntax::{Base, Source};
 
+use crate::decoded::{decoded, is_binary, wide};
 use crate::error::Error;
 use crate::git::{Blob, Blobs};
 use crate::selection::{Before, Entry, Now};
+use crate::text_type::is_text_type;
 
 /// What reading gives.
 pub(crate) enum Loaded {
     Source(Source),
-    /// Not looked at, and why.
+    /// A text that is too large to be parsed.
+    Large(Large),
+    /// Nothing to look at, and why.
     Skipped(String),
+    /// There is something to look at, and it could not be read.
+    Unread(String),
 }
+
+/// A text that is too large to be parsed: it is read once, in pieces.
+pub(crate) struct Large {
+    pub(crate) path: String,
+    /// Why it is not read whole.
+    pub(crate) why: String,
+    pub(crate) text: Box<dyn Read>,
+    pub(crate) base: Base,
+}
+
+/// The largest version of a base that is read to tell old findings of a large file from new ones, in bytes; beyond it all
+/// are new.
+const LARGE_BASE: u64 = 64 << 20;
 
 /// Reads files of one root.
 pub(crate) struct Reader<'a> {
@@ -38,82 +57,107 @@ impl<'a> Reader<'a> {
         Self { root, folder, blobs, most }
     }
 
-    /// Reads a file and its base. What cannot be read is skipped with the reason; only a broken git is an error.
+    /// Reads a file and its base. What cannot be read is told with the reason; only a broken git is an error.
     pub(crate) fn load(&self, entry: &Entry) -> Result<Loaded, Error> {
+        let path = shown(&entry.path);
         let text = match &entry.now {
             Now::WorkTree => match self.read(&entry.path) {
                 Ok(text) => text,
-                Err(why) => return Ok(Loaded::Skipped(why)),
+                Err(Unreadable::Absent(why)) => return Ok(Loaded::Skipped(why)),
+                Err(Unreadable::Broken(why)) => return Ok(Loaded::Unread(why)),
+                Err(Unreadable::Large(file)) => return self.large(entry, Box::new(file)),
             },
             Now::Blob(id) => match self.blob(id)? {
                 Blob::Content(text) => text,
-                Blob::TooLarge => return Ok(Loaded::Skipped(too_large(self.most))),
-                Blob::Missing => {
-                    return Ok(Loaded::Skipped("its content is not in the repository".into()));
-                }
+                Blob::TooLarge => match self.blob_up_to(id, LARGE_BASE)? {
+                    Blob::Content(text) => return self.large(entry, Box::new(io::Cursor::new(text))),
+                    Blob::TooLarge => return Ok(Loaded::Unread(too_large(LARGE_BASE))),
+                    Blob::Missing => return Ok(Loaded::Unread(NOT_HERE.into())),
+                },
+                Blob::Missing => return Ok(Loaded::Unread(NOT_HERE.into())),
             },
         };
-        let text = match decoded(text) {
+        let is_text = is_text_type(&path);
+        let text = match decoded(text, is_text) {
             Some(text) => text,
             None => return Ok(Loaded::Skipped("binary".into())),
         };
         let base = match &entry.before {
             Before::Nothing => Base::Nothing,
             Before::Same => Base::Same,
-            Before::Blob(id) => self.base(id, &text)?,
+            Before::Blob(id) => base(self.blob(id)?, &text, is_text),
         };
-        Ok(Loaded::Source(Source::new(shown(&entry.path), text, base)))
+        Ok(Loaded::Source(Source::new(path, text, base)))
     }
 
-    fn base(&self, id: &str, text: &[u8]) -> Result<Base, Error> {
-        Ok(match self.blob(id)? {
-            Blob::Content(before) => match decoded(before) {
-                Some(before) if before == text => Base::Same,
-                Some(before) => Base::Other(before),
-                None => Base::Nothing,
-            },
-            Blob::TooLarge | Blob::Missing => Base::Nothing,
-        })
+    /// Makes a file that is read in pieces.
+    fn large(&self, entry: &Entry, mut text: Box<dyn Read>) -> Result<Loaded, Error> {
+        let path = shown(&entry.path);
+        let is_text = is_text_type(&path);
+        let mut head = Vec::new();
+        if let Err(error) = text.by_ref().take(8_000).read_to_end(&mut head) {
+            return Ok(Loaded::Unread(unreadable(&error)));
+        }
+        if wide(&head).is_some() {
+            return Ok(Loaded::Unread(format!("UTF-16 and {}", too_large(self.most))));
+        }
+        if is_binary(&head) && !is_text {
+            return Ok(Loaded::Skipped("binary".into()));
+        }
+        let base = match &entry.before {
+            Before::Nothing => Base::Nothing,
+            Before::Same => Base::Same,
+            Before::Blob(id) => base(self.blob_up_to(id, LARGE_BASE)?, &[], is_text),
+        };
+        let text = Box::new(io::Cursor::new(head).chain(text));
+        Ok(Loaded::Large(Large { path, why: too_large(self.most), text, base }))
     }
 
     /// Reads a blob.
     pub(crate) fn blob(&self, id: &str) -> Result<Blob, Error> {
-        self.blobs.map_or(Ok(Blob::Missing), |blobs| blobs.read(id))
+        self.blob_up_to(id, self.most)
+    }
+
+    fn blob_up_to(&self, id: &str, most: u64) -> Result<Blob, Error> {
+        self.blobs.map_or(Ok(Blob::Missing), |blobs| blobs.read_up_to(id, most))
     }
 
     /// Reads a file of the work tree, never through a link and never a device.
-    pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+    pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, Unreadable> {
         let full = self.root.join(path);
-        let kind = full.symlink_metadata().map_err(|error| unreadable(&error))?;
+        let kind = full.symlink_metadata().map_err(|error| Unreadable::of(&error))?;
         if kind.is_symlink() {
-            return Err("a symbolic link, not followed".into());
+            return Err(Unreadable::Absent("a symbolic link, not followed".into()));
         }
         if !kind.is_file() {
-            return Err("not a regular file".into());
-        }
-        if kind.len() > self.most {
-            return Err(too_large(self.most));
+            return Err(Unreadable::Absent("not a regular file".into()));
         }
         let file = self.open(path, &full)?;
+        if kind.len() > self.most {
+            return Err(Unreadable::Large(file));
+        }
         let mut text = Vec::with_capacity(usize::try_from(kind.len()).unwrap_or(0));
-        file.take(self.most + 1).read_to_end(&mut text).map_err(|error| unreadable(&error))?;
-        if text.len() as u64 > self.most { Err(too_large(self.most)) } else { Ok(text) }
+        (&file).take(self.most + 1).read_to_end(&mut text).map_err(|error| Unreadable::of(&error))?;
+        // It grew in between.
+        if text.len() as u64 > self.most { Err(Unreadable::Broken(too_large(self.most))) } else { Ok(text) }
     }
 
     /// Opens a file that lies below the root, by the kernel's word; where that says no, or can't say, by the resolved path.
-    fn open(&self, path: &Path, full: &Path) -> Result<File, String> {
+    fn open(&self, path: &Path, full: &Path) -> Result<File, Unreadable> {
         let below = self.folder.as_ref().and_then(|folder| open_below(folder, path));
         let file = match below {
             Some(file) => file,
-            None if !self.holds(full) => return Err("reached through a link that leaves the folder".into()),
+            None if !self.holds(full) => {
+                return Err(Unreadable::Absent("reached through a link that leaves the folder".into()));
+            }
             None => rustix::fs::open(full, FILE, Mode::empty())
                 .map(File::from)
-                .map_err(|error| unreadable(&error.into()))?,
+                .map_err(|error| Unreadable::of(&error.into()))?,
         };
         match file.metadata() {
             Ok(kind) if kind.is_file() => Ok(file),
-            Ok(_) => Err("not a regular file".into()),
-            Err(error) => Err(unreadable(&error)),
+            Ok(_) => Err(Unreadable::Absent("not a regular file".into())),
+            Err(error) => Err(Unreadable::of(&error)),
         }
     }
 
@@ -136,30 +180,48 @@ fn open_below(_: &OwnedFd, _: &Path) -> Option<File> {
     None
 }
 
+/// Why a file of the work tree was not read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// It has no content of its own here.
+    Absent(String),
+    /// It has, and it could not be had.
+    Broken(String),
+    /// It is too large to be read whole.
+    Large(File),
+}
+
+// === impl Unreadable ===
+
+impl Unreadable {
+    fn of(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound {
+            Self::Absent("deleted in between".into())
+        } else {
+            Self::Broken(unreadable(error))
+        }
+    }
+}
+
 fn unreadable(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::NotFound {
-        "deleted in between".into()
-    } else {
-        format!("unreadable: {}", error.kind())
+    format!("unreadable: {}", error.kind())
+}
+
+const NOT_HERE: &str = "its content is not in the repository";
+
+fn base(before: Blob, text: &[u8], is_text: bool) -> Base {
+    match before {
+        Blob::Content(before) => match decoded(before, is_text) {
+            Some(before) if before == text => Base::Same,
+            Some(before) => Base::Other(before),
+            None => Base::Nothing,
+        },
+        Blob::TooLarge | Blob::Missing => Base::Nothing,
     }
 }
 
 fn too_large(most: u64) -> String {
     format!("larger than {} MB", most as f64 / 1e6)
-}
-
-/// Gives text as UTF-8 bytes where it is text: UTF-16 with its mark is translated, a NUL in the first 8,000 bytes
-/// means binary, as git has it.
-pub(crate) fn decoded(bytes: Vec<u8>) -> Option<Vec<u8>> {
-    let wide = |read: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
-        Some(String::from_utf16_lossy(&units).into_bytes())
-    };
-    match bytes.get(..2) {
-        Some([0xff, 0xfe]) => wide(u16::from_le_bytes),
-        Some([0xfe, 0xff]) => wide(u16::from_be_bytes),
-        _ => (!bytes[..bytes.len().min(8_000)].contains(&0)).then_some(bytes),
-    }
 }
 
 /// Writes a path for people and for JSON.
@@ -182,23 +244,20 @@ mod tests {
             std::os::unix::fs::symlink(target, root.join(link)).unwrap();
         }
         let reader = Reader::new(&root, None, 4);
-        let read = |path: &str| reader.read(Path::new(path));
+        let told = |result: Result<Vec<u8>, Unreadable>| {
+            result.map_err(|why| match why {
+                Unreadable::Absent(why) | Unreadable::Broken(why) => why,
+                Unreadable::Large(_) => "large".into(),
+            })
+        };
+        let read = |path: &str| told(reader.read(Path::new(path)));
 
         assert_eq!((read("inner/a"), read("near/a")), (Ok(b"text".to_vec()), Ok(b"text".to_vec())));
-        assert_eq!(read("far/b"), Err("larger than 0.000004 MB".into()));
-        assert_eq!(
-            Reader::new(&root, None, 9).read(Path::new("far/b")),
-            Err("reached through a link that leaves the folder".into())
-        );
+        std::fs::write(root.join("c"), "a longer one").unwrap();
+        assert_eq!(read("c"), Err("large".into()));
+        assert_eq!(read("far/b"), Err("reached through a link that leaves the folder".into()));
         assert_eq!(read("inner"), Err("not a regular file".into()));
         assert_eq!(read("gone"), Err("deleted in between".into()));
         assert_eq!(unreadable(&io::ErrorKind::PermissionDenied.into()), "unreadable: permission denied");
-    }
-
-    #[test]
-    fn utf16_is_read_as_text_and_nul_is_binary() {
-        assert_eq!(decoded(vec![0xff, 0xfe, b'h', 0, b'i', 0]), Some(b"hi".to_vec()));
-        assert_eq!(decoded(b"a\0b".to_vec()), None);
-        assert_eq!(decoded(b"caf\xe9".to_vec()), Some(b"caf\xe9".to_vec()));
     }
 }

@@ -1,6 +1,8 @@
 //! Gathers what one check says about many files, within limits, and gives the verdict.
 
-use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, SkippedFile};
+use std::collections::HashSet;
+
+use switchboard_protocol::finding::{CheckName, CheckReport, CheckVerdict, Finding, Severity, SkippedFile};
 
 use crate::limits::Limits;
 
@@ -12,6 +14,8 @@ pub(crate) struct Report {
     most_skipped: usize,
     most_findings: usize,
     skipped_left_out: u64,
+    /// Files of the change that could not be read and are of a code or text type.
+    missing: usize,
     looked_at: Vec<String>,
 }
 
@@ -21,6 +25,8 @@ pub(crate) type Looked = (CheckReport, Vec<String>);
 /// What is counted for the summary, before any finding is left out.
 struct Counts {
     blocking: usize,
+    /// New secrets of medium severity: a person should see them.
+    asking: usize,
     new: usize,
     old: usize,
     allowed: usize,
@@ -37,6 +43,7 @@ impl Report {
             most_skipped: limits.skipped,
             most_findings: limits.findings,
             skipped_left_out: 0,
+            missing: 0,
             looked_at: Vec::new(),
         }
     }
@@ -46,24 +53,49 @@ impl Report {
         self.findings.extend(findings);
     }
 
-    pub(crate) fn skip(&mut self, path: String, why: String) {
+    /// Adds what the index holds of a file and the work tree does not; what both have was told before.
+    pub(crate) fn looked_at_index(&mut self, path: &str, findings: Vec<Finding>) {
+        let told: HashSet<String> = self
+            .findings
+            .iter()
+            .rev()
+            .take_while(|finding| finding.path == path)
+            .map(|finding| finding.fingerprint.clone())
+            .collect();
+        if self.looked_at.last().is_none_or(|last| last != path) {
+            self.looked_at.push(path.to_owned());
+        }
+        self.findings.extend(findings.into_iter().filter(|finding| !told.contains(&finding.fingerprint)).map(
+            |mut finding| {
+                finding.message.push_str(", in the index and not in the work tree");
+                finding
+            },
+        ));
+    }
+
+    pub(crate) fn skip(&mut self, file: SkippedFile) {
+        self.missing += usize::from(file.is_missing);
         if self.skipped.len() < self.most_skipped {
-            self.skipped.push(SkippedFile { path, why });
+            self.skipped.push(file);
         } else {
             self.skipped_left_out += 1;
         }
     }
 
-    /// Gives the verdict: findings that block fail it, and no file looked at is no pass.
+    /// Gives the verdict: findings that block fail it, a file of the change that could not be read leaves it incomplete, and
+    /// no file looked at is no pass.
     pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
         let files_checked = self.looked_at.len() as u64;
         let counts = Counts::of(&self.findings);
-        let verdict = match (counts.blocking, files_checked) {
-            (1.., _) => CheckVerdict::Fail,
-            (0, 0) => CheckVerdict::Skip,
-            (0, _) => CheckVerdict::Pass,
+        let verdict = match (counts.blocking, self.missing, counts.asking, files_checked) {
+            (1.., _, _, _) => CheckVerdict::Fail,
+            (0, 1.., _, _) => CheckVerdict::Incomplete,
+            (0, 0, 1.., _) => CheckVerdict::Warn,
+            (0, 0, 0, 0) => CheckVerdict::Skip,
+            (0, 0, 0, _) => CheckVerdict::Pass,
         };
-        let summary = counts.summary(files_checked, self.skipped.len() as u64 + self.skipped_left_out);
+        let skipped = self.skipped.len() as u64 + self.skipped_left_out;
+        let summary = counts.summary(files_checked, skipped, self.missing as u64);
         // Where some must be left out, it is never one that blocks before one that does not.
         self.findings.sort_by(|a, b| b.blocks.cmp(&a.blocks).then_with(|| place(a).cmp(&place(b))));
         let left_out = self.findings.len().saturating_sub(self.most_findings);
@@ -96,19 +128,26 @@ impl Counts {
         let count = |want: fn(&Finding) -> bool| findings.iter().filter(|finding| want(finding)).count();
         Self {
             blocking: count(|finding| finding.blocks),
+            asking: count(|finding| {
+                let may_ask = finding.check == CheckName::Secretscan && finding.severity == Severity::Medium;
+                may_ask && finding.is_new && finding.allowed.is_none()
+            }),
             new: count(|finding| finding.is_new && finding.allowed.is_none()),
             old: count(|finding| !finding.is_new && finding.allowed.is_none()),
             allowed: count(|finding| finding.allowed.is_some()),
         }
     }
 
-    fn summary(&self, files: u64, skipped: u64) -> String {
+    fn summary(&self, files: u64, skipped: u64, missing: u64) -> String {
         let mut words = vec![count(files, "file checked", "files checked")];
         words.push(match (self.blocking, self.new) {
             (0, 0) => "nothing new".into(),
             (0, new) => format!("{new} new, none of them blocks"),
             (blocking, new) => format!("{new} new, {blocking} of them blocking"),
         });
+        if self.asking > 0 {
+            words.push(format!("{} for a person to see", self.asking));
+        }
         if self.old > 0 {
             words.push(format!("{} known from the base", self.old));
         }
@@ -117,6 +156,9 @@ impl Counts {
         }
         if skipped > 0 {
             words.push(count(skipped, "file skipped", "files skipped"));
+        }
+        if missing > 0 {
+            words.push(format!("{missing} of the change could not be read"));
         }
         if files == 0 && skipped == 0 {
             return "nothing to check".into();

@@ -8,14 +8,16 @@ use std::time::Instant;
 use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckVerdict, Finding, SkippedFile};
 
 use crate::accepted::{Baseline, allow_by_comment};
+use crate::decoded::decoded;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::file_check::Look;
 use crate::git::{Blob, Blobs, Git, History, Reached};
 use crate::limits::Limits;
 use crate::limits::millis;
-use crate::reader::{decoded, shown};
+use crate::reader::shown;
 use crate::secretscan::Secretscan;
+use crate::text_type::is_text_type;
 use switchboard_syntax::{Base, Source};
 
 /// Versions that are looked at together, and the bytes they hold.
@@ -158,7 +160,7 @@ fn version(reached: Reached, blobs: &Blobs, scan: &Secretscan, limits: &Limits) 
         match blobs.read(&reached.blob)? {
             Blob::TooLarge => Err(format!("larger than {} MB", limits.file_bytes as f64 / 1e6)),
             Blob::Missing => Err("its content is not in the repository".into()),
-            Blob::Content(bytes) => decoded(bytes).ok_or_else(|| "binary".into()),
+            Blob::Content(bytes) => decoded(bytes, is_text_type(&path)).ok_or_else(|| "binary".into()),
         }
     };
     Ok(Version { commit: reached.commit, path, text })
@@ -217,7 +219,12 @@ impl Tally {
     fn take(&mut self, Seen { commit, path, look }: Seen, limits: &Limits) {
         let findings = match look {
             Look::Looked(findings) => findings,
-            Look::Skipped(why) => return self.skip(SkippedFile { path: format!("{path}@{commit}"), why }, limits),
+            Look::Skipped(why) => {
+                return self.skip(SkippedFile { path: format!("{path}@{commit}"), why, is_missing: false }, limits);
+            }
+            Look::Unread(why) => {
+                return self.skip(SkippedFile { path: format!("{path}@{commit}"), why, is_missing: true }, limits);
+            }
         };
         self.checked += 1;
         for finding in findings {

@@ -3,15 +3,19 @@
 //! What is found never leaves this module: a finding holds the rule, the place and at most a vendor's public prefix.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use sha2::{Digest, Sha256};
-use switchboard_protocol::finding::{CheckName, Finding, Severity};
+use switchboard_protocol::finding::{CheckName, Finding, Severity, Span};
 use switchboard_secrets::{Hit, is_random, scan};
 use switchboard_syntax::{Base, Parsers, Source};
 
+use crate::accepted::allow_by_comment;
 use crate::file_check::{FileCheck, Look};
 use crate::fingerprint::fingerprint;
+use crate::pieces::Pieces;
+use crate::reader::Large;
 
 /// The check.
 pub(crate) struct Secretscan {
@@ -38,16 +42,59 @@ impl Secretscan {
 
     /// Lists the secrets of a file.
     pub(crate) fn findings(source: &Source) -> Vec<Finding> {
-        let hits = scan(&source.text, &source.path);
-        if hits.is_empty() {
-            return Vec::new();
+        Told::new(Known::of(&source.base, &source.path)).findings(source, 0..source.text.len())
+    }
+
+    /// Lists the secrets of a large file, piece by piece.
+    fn findings_of_large(large: &mut Large) -> std::io::Result<Vec<Finding>> {
+        let mut told = Told::new(Known::of(&large.base, &large.path));
+        let mut pieces = Pieces::new(&mut large.text);
+        let mut found = Vec::new();
+        while let Some(piece) = pieces.next()? {
+            let source = Source::new(large.path.clone(), piece.text, Base::Nothing);
+            let Look::Looked(findings) = allow_by_comment(Look::Looked(told.findings(&source, piece.own)), &source)
+            else {
+                continue;
+            };
+            found.extend(findings.into_iter().map(|mut finding| {
+                finding.span = below(finding.span, piece.lines, piece.column);
+                finding
+            }));
         }
-        let mut known = Known::of(source);
-        let mut seen: HashMap<(&str, Vec<u8>), usize> = HashMap::new();
-        let findings = hits.iter().map(|hit| {
-            let is_new = !known.take(hit, &source.text);
+        Ok(found)
+    }
+}
+
+/// Moves a place of a piece to where it stands in the file.
+fn below(span: Span, lines: u32, column: u32) -> Span {
+    let moved = |line: u32, at: u32| (line + lines, if line == 1 { at + column } else { at });
+    let ((start_line, start_column), (end_line, end_column)) =
+        (moved(span.start_line, span.start_column), moved(span.end_line, span.end_column));
+    Span { start_line, start_column, end_line, end_column }
+}
+
+/// What was told of a file so far.
+struct Told {
+    known: Known,
+    /// How often each was told, by rule and what names it.
+    seen: HashMap<(&'static str, Vec<u8>), usize>,
+}
+
+// === impl Told ===
+
+impl Told {
+    fn new(known: Known) -> Self {
+        Self { known, seen: HashMap::new() }
+    }
+
+    /// Lists the secrets that begin in these bytes of a text.
+    fn findings(&mut self, source: &Source, own: Range<usize>) -> Vec<Finding> {
+        let hits = scan(&source.text, &source.path);
+        let owned = hits.iter().filter(|hit| own.contains(&hit.range.start));
+        let findings = owned.map(|hit| {
+            let is_new = !self.known.take(hit, &source.text);
             let what = identity(hit, source, &hits);
-            let occurrence = seen.entry((hit.rule(), what.clone())).or_default();
+            let occurrence = self.seen.entry((hit.rule(), what.clone())).or_default();
             *occurrence += 1;
             finding(hit, source, is_new, &what, *occurrence - 1)
         });
@@ -66,6 +113,22 @@ impl FileCheck for Secretscan {
         }
         Look::Looked(Self::findings(source))
     }
+
+    fn look_at_large(&self, large: &mut Large) -> Look {
+        if self.leaves_out(&large.path) {
+            return Look::Skipped("named in .secretscanignore".into());
+        }
+        Self::findings_of_large(large)
+            .map_or_else(|error| Look::Unread(format!("unreadable: {}", error.kind())), Look::Looked)
+    }
+
+    fn looks_at_index(&self) -> bool {
+        true
+    }
+
+    fn reads_nul(&self) -> bool {
+        true
+    }
 }
 
 /// The secrets that the base had, counted by rule and value.
@@ -77,13 +140,13 @@ enum Known {
 // === impl Known ===
 
 impl Known {
-    fn of(source: &Source) -> Self {
-        match &source.base {
+    fn of(base: &Base, path: &str) -> Self {
+        match base {
             Base::Same => Self::All,
             Base::Nothing => Self::These(HashMap::new()),
             Base::Other(before) => {
                 let mut known: HashMap<_, usize> = HashMap::new();
-                for hit in scan(before, &source.path) {
+                for hit in scan(before, path) {
                     *known.entry(Self::key(&hit, before)).or_default() += 1;
                 }
                 Self::These(known)
@@ -143,7 +206,7 @@ fn finding(hit: &Hit, source: &Source, is_new: bool, what: &[u8], occurrence: us
         span: source.lines().span(&source.text, &hit.range),
         fingerprint: fingerprint(hit.rule(), &source.path, what, occurrence),
         is_new,
-        blocks: is_new && severity >= Severity::Medium,
+        blocks: is_new && severity >= Severity::High,
         allowed: None,
         masked: hit.public_prefix(&source.text).map(|prefix| format!("{prefix}…")),
         excerpt: None,

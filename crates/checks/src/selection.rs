@@ -21,6 +21,16 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
     pub(crate) now: Now,
     pub(crate) before: Before,
+    /// Whether this is what the index holds beside another content of the work tree.
+    pub(crate) is_staged_apart: bool,
+}
+
+// === impl Entry ===
+
+impl Entry {
+    fn new(path: PathBuf, now: Now, before: Before) -> Self {
+        Self { path, now, before, is_staged_apart: false }
+    }
 }
 
 /// Where a file's content is.
@@ -83,12 +93,15 @@ pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Re
     match (&git, &against) {
         (Some(git), Against::Commit { id, staged }) => selection.changed(git, id, *staged, &asked)?,
         (Some(git), Against::UnbornIndex) => selection.index(git, &asked)?,
-        (Some(git), Against::Nothing) => selection.everything(git.all_files()?, &asked),
+        (Some(git), Against::Nothing) => {
+            selection.everything(git.all_files()?, &asked);
+            selection.staged_apart(git, None, &asked)?;
+        }
         (None, _) => selection.walked(root, &asked),
     }
     selection.named(root, &asked, git.as_ref(), &against)?;
-    selection.entries.sort_by(|a, b| a.path.cmp(&b.path));
-    selection.entries.dedup_by(|a, b| a.path == b.path);
+    selection.entries.sort_by(|a, b| (&a.path, a.is_staged_apart).cmp(&(&b.path, b.is_staged_apart)));
+    selection.entries.dedup_by(|a, b| a.path == b.path && a.is_staged_apart == b.is_staged_apart);
     if selection.entries.len() > limits.files {
         return Err(Error::TooManyFiles { limit: limits.files });
     }
@@ -154,6 +167,26 @@ impl Selection {
             for path in git.untracked()? {
                 self.take_untracked(path, asked);
             }
+            self.staged_apart(git, Some(commit), asked)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the next commit would hold and neither the work tree nor the base does.
+    fn staged_apart(&mut self, git: &Git, commit: Option<&str>, asked: &Asked) -> Result<(), Error> {
+        for change in git.staged_apart()? {
+            let Some(staged) =
+                change.before.blob.filter(|_| change.before.mode == Mode::File && asked.wants(&change.path))
+            else {
+                continue;
+            };
+            let path = change.path.to_string_lossy();
+            let old = commit.map(|commit| git.blob_at(commit, &path)).transpose()?.flatten();
+            if old.as_ref() == Some(&staged) {
+                continue;
+            }
+            let before = old.map_or(Before::Nothing, Before::Blob);
+            self.entries.push(Entry { path: change.path, now: Now::Blob(staged), before, is_staged_apart: true });
         }
         Ok(())
     }
@@ -163,12 +196,14 @@ impl Selection {
         let old = (before.mode == Mode::File).then_some(before.blob).flatten();
         if after.mode == Mode::Absent {
             self.gone.extend(old.map(|blob| (path, blob)));
+        } else if asked.wants(&path) && after.mode == Mode::Submodule && before.mode != Mode::Submodule {
+            self.miss(&path, "a submodule, whose files were not read");
         } else if asked.wants(&path) && self.is_file(&path, after.mode) {
             let now = match after.blob {
                 Some(blob) if staged => Now::Blob(blob),
                 Some(_) | None => Now::WorkTree,
             };
-            self.entries.push(Entry { path, now, before: old.map_or(Before::Nothing, Before::Blob) });
+            self.entries.push(Entry::new(path, now, old.map_or(Before::Nothing, Before::Blob)));
         }
     }
 
@@ -179,7 +214,7 @@ impl Selection {
         if path.to_string_lossy().ends_with('/') {
             self.skip(&path, "a repository inside this one");
         } else {
-            self.entries.push(Entry { path, now: Now::WorkTree, before: Before::Nothing });
+            self.entries.push(Entry::new(path, Now::WorkTree, Before::Nothing));
         }
     }
 
@@ -188,7 +223,7 @@ impl Selection {
         for (path, side) in git.index()? {
             if asked.wants(&path) && self.is_file(&path, side.mode) {
                 let now = side.blob.map_or(Now::WorkTree, Now::Blob);
-                self.entries.push(Entry { path, now, before: Before::Nothing });
+                self.entries.push(Entry::new(path, now, Before::Nothing));
             }
         }
         Ok(())
@@ -206,7 +241,7 @@ impl Selection {
         let found = walk::files(root, Path::new(""), walk::Ignored::LeftOut);
         self.skipped.extend(found.skipped);
         for path in found.files.into_iter().filter(|path| asked.wants(path)) {
-            self.entries.push(Entry { path, now: Now::WorkTree, before: Before::Nothing });
+            self.entries.push(Entry::new(path, Now::WorkTree, Before::Nothing));
         }
     }
 
@@ -229,7 +264,7 @@ impl Selection {
         for (path, side) in more {
             if !taken.contains_key(&path) && self.is_file(&path, side.mode) {
                 let before = if before.contains_key(&path) { Before::Same } else { Before::Nothing };
-                self.entries.push(Entry { path, now: side.blob.map_or(Now::WorkTree, Now::Blob), before });
+                self.entries.push(Entry::new(path, side.blob.map_or(Now::WorkTree, Now::Blob), before));
             }
         }
         Ok(())
@@ -269,8 +304,15 @@ impl Selection {
     }
 
     fn skip(&mut self, path: &Path, why: &str) -> bool {
-        self.skipped.push(SkippedFile { path: path.to_string_lossy().into_owned(), why: why.into() });
+        let path = path.to_string_lossy().into_owned();
+        self.skipped.push(SkippedFile { path, why: why.into(), is_missing: false });
         false
+    }
+
+    /// Notes what the change adds and nobody can look at.
+    fn miss(&mut self, path: &Path, why: &str) {
+        let path = path.to_string_lossy().into_owned();
+        self.skipped.push(SkippedFile { path, why: why.into(), is_missing: true });
     }
 }
 

@@ -36,8 +36,8 @@ pub(crate) fn of_report(report: &CheckReport) -> Found {
     Found {
         gate: report.check.to_string(),
         verdict: match report.verdict {
-            CheckVerdict::Pass => Verdict::Pass,
-            CheckVerdict::Fail | CheckVerdict::Error => Verdict::Fail,
+            CheckVerdict::Pass | CheckVerdict::Warn => Verdict::Pass,
+            CheckVerdict::Fail | CheckVerdict::Incomplete | CheckVerdict::Error => Verdict::Fail,
             CheckVerdict::Skip => Verdict::Skip,
         },
         summary: report.summary.clone(),

@@ -92,7 +92,8 @@ impl FromStr for CheckName {
     }
 }
 
-/// Says how bad a finding is.
+/// Says how bad a finding is. For a secret it decides: high and critical block, medium wants a person's look ([`CheckVerdict::Warn`]),
+/// low is only listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -198,6 +199,10 @@ pub fn placeholder_kind(rule: &str) -> &'static str {
 pub enum CheckVerdict {
     /// It looked, and nothing blocks.
     Pass,
+    /// It looked, nothing blocks, and something new should be seen by a person.
+    Warn,
+    /// It could not read a new or changed file of a code or text type; nothing blocks in the others. Not a pass.
+    Incomplete,
     /// It looked, and something blocks.
     Fail,
     /// There was nothing for it to look at.
@@ -212,20 +217,24 @@ impl CheckVerdict {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Warn => "warn",
+            Self::Incomplete => "incomplete",
             Self::Fail => "fail",
             Self::Skip => "skip",
             Self::Error => "error",
         }
     }
 
-    /// Joins the verdicts of several checks: an error outweighs a failure, that a pass, that a skip.
+    /// Joins the verdicts of several checks; the weightiest counts: error, fail, incomplete, warn, pass, skip.
     #[must_use]
     pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let weight = |verdict| match verdict {
             Self::Skip => 0,
             Self::Pass => 1,
-            Self::Fail => 2,
-            Self::Error => 3,
+            Self::Warn => 2,
+            Self::Incomplete => 3,
+            Self::Fail => 4,
+            Self::Error => 5,
         };
         verdicts.into_iter().max_by_key(|verdict| weight(*verdict)).unwrap_or(Self::Skip)
     }
@@ -238,6 +247,9 @@ pub struct SkippedFile {
     pub path: String,
     /// The reason, e.g. `binary` or `larger than 5 MB`.
     pub why: String,
+    /// Whether the change holds it and it is of a code or text type: the check is then incomplete.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_missing: bool,
 }
 
 /// What one check says.
@@ -371,9 +383,11 @@ mod tests {
 
     #[test]
     fn an_error_outweighs_a_failure_and_nothing_is_a_skip() {
-        use CheckVerdict::{Error, Fail, Pass, Skip};
+        use CheckVerdict::{Error, Fail, Incomplete, Pass, Skip, Warn};
 
         assert_eq!(CheckVerdict::all([Pass, Error, Fail]), Error);
+        assert_eq!(CheckVerdict::all([Warn, Fail, Incomplete]), Fail);
+        assert_eq!(CheckVerdict::all([Pass, Incomplete, Warn]), Incomplete);
         assert_eq!(CheckVerdict::all([Skip, Pass]), Pass);
         assert_eq!(CheckVerdict::all([]), Skip);
     }

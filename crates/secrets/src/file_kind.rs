@@ -119,6 +119,53 @@ const CONFIG_ENDINGS: &[&str] = &[
 const SHELL_ENDINGS: &[&str] =
     &["sh", "bash", "zsh", "ksh", "fish", "bat", "cmd", "ps1", "psm1", "dockerfile", "mk", "command"];
 const DOC_ENDINGS: &[&str] = &["md", "markdown", "rst", "adoc", "html", "htm", "tex", "org", "pod", "ipynb"];
+/// Endings of text that the other lists do not hold.
+const TEXT_ENDINGS: &[&str] = &[
+    "log",
+    "svg",
+    "vue",
+    "svelte",
+    "scss",
+    "sass",
+    "less",
+    "graphql",
+    "proto",
+    "jsp",
+    "erb",
+    "ejs",
+    "hbs",
+    "tpl",
+    "j2",
+    "pem",
+    "key",
+    "crt",
+    "asc",
+    "ps",
+    "m",
+    "mm",
+    "pl",
+    "pm",
+    "r",
+    "lua",
+    "scala",
+    "groovy",
+    "gradle",
+    "clj",
+    "ex",
+    "exs",
+    "erl",
+    "hs",
+    "ml",
+    "fs",
+    "vb",
+    "pas",
+    "sol",
+    "nix",
+    "zig",
+    "lock",
+    "gitignore",
+    "editorconfig",
+];
 
 // === impl FileKind ===
 
@@ -164,6 +211,18 @@ impl Form {
             _ => Self::Code,
         }
     }
+}
+
+/// Tells whether a path names a file of text by its ending, or one of those that have none.
+#[must_use]
+pub fn is_text_type(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let file = path.rsplit('/').next().unwrap_or(&path);
+    let stem = file.trim_start_matches('.');
+    let ending = stem.rsplit_once('.').map_or(stem, |(_, ending)| ending);
+    let is_known =
+        [CONFIG_ENDINGS, SHELL_ENDINGS, DOC_ENDINGS, TEXT_ENDINGS].iter().any(|endings| endings.contains(&ending));
+    is_known || LOCKS.contains(&file) || Form::of(&path, file) != Form::Code
 }
 
 fn is_test(path: &str, file: &str) -> bool {

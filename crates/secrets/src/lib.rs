@@ -25,6 +25,7 @@ mod url;
 mod value;
 mod words;
 
+pub use file_kind::is_text_type;
 pub use redact::redact;
 pub use scan::{Hit, scan};
 pub use table::rules;

@@ -34,14 +34,19 @@ impl Blobs {
         Self { root: root.to_owned(), limits: limits.clone(), batch: Mutex::new(None) }
     }
 
-    /// Reads one blob, within the time of one git call. A batch that broke is started again by the next question.
+    /// Reads one blob that is no larger than a file may be.
     pub(crate) fn read(&self, id: &str) -> Result<Blob, Error> {
+        self.read_up_to(id, self.limits.file_bytes)
+    }
+
+    /// Reads one blob, within the time of one git call. A batch that broke is started again by the next question.
+    pub(crate) fn read_up_to(&self, id: &str, most: u64) -> Result<Blob, Error> {
         let mut slot = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = match &mut *slot {
             Some(batch) => batch,
             None => slot.insert(Batch::start(&self.root)?),
         };
-        batch.read(id, &self.limits).map_err(|error| {
+        batch.read(id, most, &self.limits).map_err(|error| {
             *slot = None;
             if error.kind() == io::ErrorKind::TimedOut {
                 return Error::TimeLimit { program: "git cat-file".into(), limit: self.limits.git_time };
@@ -59,11 +64,11 @@ impl Batch {
         spawn.duplex().map(Self).map_err(|source| Error::Command { program: "git".into(), source })
     }
 
-    fn read(&mut self, id: &str, limits: &Limits) -> io::Result<Blob> {
+    fn read(&mut self, id: &str, most: u64, limits: &Limits) -> io::Result<Blob> {
         self.0.exchange(limits.git_time, |questions, answers| {
             writeln!(questions, "{id}")?;
             questions.flush()?;
-            answer(answers, limits.file_bytes)
+            answer(answers, most)
         })
     }
 }

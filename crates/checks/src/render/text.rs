@@ -80,7 +80,10 @@ fn write_run(out: &mut String, run: &CommandRun) {
 
 fn write_skipped(out: &mut String, report: &CheckReport) {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for file in &report.skipped {
+    for file in report.skipped.iter().filter(|file| file.is_missing) {
+        line(out, &format!("  NOT READ, {}: {}", plain(&file.why), plain(&file.path)));
+    }
+    for file in report.skipped.iter().filter(|file| !file.is_missing) {
         reasons.entry(&file.why).or_default().push(&file.path);
     }
     for (why, paths) in reasons {
@@ -97,6 +100,8 @@ fn write_skipped(out: &mut String, report: &CheckReport) {
 const fn verdict(verdict: CheckVerdict) -> &'static str {
     match verdict {
         CheckVerdict::Pass => "ok   ",
+        CheckVerdict::Warn => "warn ",
+        CheckVerdict::Incomplete => "INCOMPLETE",
         CheckVerdict::Fail => "FAIL ",
         CheckVerdict::Skip => "skip ",
         CheckVerdict::Error => "ERROR",

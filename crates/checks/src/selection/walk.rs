@@ -74,7 +74,7 @@ impl Drop for Part<'_> {
 fn unreadable(root: &Path, error: &ignore::Error) -> SkippedFile {
     let path = path_of(error).map(|path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned());
     let why = error.io_error().map_or_else(|| "unreadable".into(), |io| format!("unreadable: {}", io.kind()));
-    SkippedFile { path: path.unwrap_or_else(|| "?".into()), why }
+    SkippedFile { path: path.unwrap_or_else(|| "?".into()), why, is_missing: false }
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {

@@ -96,7 +96,11 @@ fn secrets_of(engine: &Engine, folder: &Path, report: CheckReport, error: Option
     if report.verdict == CheckVerdict::Skip && report.skipped.is_empty() {
         return not_run("nothing to check".into());
     }
-    let passed = report.verdict != CheckVerdict::Fail && error.is_none();
+    let is_refused = match report.verdict {
+        CheckVerdict::Fail | CheckVerdict::Incomplete => true,
+        CheckVerdict::Pass | CheckVerdict::Warn | CheckVerdict::Skip | CheckVerdict::Error => false,
+    };
+    let passed = !is_refused && error.is_none();
     match secretscan::reply_of(engine, folder, report, &[]) {
         Ok(reply) => looked(passed, &reply, error, started),
         Err(failure) => broken(failure.to_string(), started),

@@ -15,7 +15,11 @@ fn skipped(reply: &switchboard_protocol::finding::CheckReply, check: CheckName) 
 fn odd_files_are_named_with_the_reason_and_the_others_are_checked() {
     let scratch = Scratch::plain();
     std::fs::write(scratch.outside().join("target.txt"), fill("ghp_{A36}", 1)).unwrap();
-    scratch.write("binary.rs", b"fn\0main").write("good.rs", "fn f( {\n").write("latin.py", b"name = 'caf\xe9'\n");
+    scratch
+        .write("binary.rs", b"fn\0main")
+        .write("binary.dat", b"\0")
+        .write("good.rs", "fn f( {\n")
+        .write("latin.py", b"name = 'caf\xe9'\n");
     std::os::unix::fs::symlink(scratch.outside().join("target.txt"), scratch.root().join("link.txt")).unwrap();
     std::os::unix::fs::symlink(scratch.outside(), scratch.root().join("folder")).unwrap();
     rustix::fs::mknodat(
@@ -30,7 +34,9 @@ fn odd_files_are_named_with_the_reason_and_the_others_are_checked() {
     let reply = scratch.check();
 
     let why = |path: &str, check| skipped(&reply, check).into_iter().find(|file| file.0 == path).map(|file| file.1);
-    assert_eq!(why("binary.rs", CheckName::Secretscan).as_deref(), Some("binary"));
+    assert_eq!(why("binary.dat", CheckName::Secretscan).as_deref(), Some("binary"));
+    assert_eq!(why("binary.rs", CheckName::Secretscan), None);
+    assert_eq!(why("binary.rs", CheckName::SyntaxCheck).as_deref(), Some("it holds NUL bytes"));
     assert_eq!(why("link.txt", CheckName::Secretscan).as_deref(), Some("a symbolic link, not followed"));
     assert_eq!(why("folder", CheckName::Secretscan).as_deref(), Some("a symbolic link, not followed"));
     assert_eq!(why("pipe.rs", CheckName::Secretscan).as_deref(), Some("not a regular file"));
@@ -55,14 +61,15 @@ fn an_unreadable_file_is_said_to_be_so() {
 }
 
 #[test]
-fn huge_files_and_endless_lines_are_skipped_and_said() {
+fn huge_files_and_endless_lines_are_not_parsed_and_that_is_no_pass() {
     let scratch = Scratch::plain();
     scratch.write("line.js", vec![b'x'; 50_000_000]).write("small.js", "let a = 1;\n");
 
     let reply = scratch.check();
 
-    assert_eq!(skipped(&reply, CheckName::Secretscan), [("line.js".into(), "larger than 5 MB".into())]);
-    assert_eq!(report(&reply, CheckName::SyntaxCheck).verdict, CheckVerdict::Pass);
+    assert_eq!(skipped(&reply, CheckName::SyntaxCheck), [("line.js".into(), "larger than 5 MB".into())]);
+    assert_eq!(report(&reply, CheckName::SyntaxCheck).verdict, CheckVerdict::Incomplete);
+    assert_eq!(report(&reply, CheckName::Secretscan).verdict, CheckVerdict::Pass);
 }
 
 #[test]

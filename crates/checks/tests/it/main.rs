@@ -33,4 +33,6 @@ mod todo;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]
+mod unread;
+#[cfg(test)]
 mod verbs;

@@ -182,8 +182,8 @@ fn nothing_checked(failure: &CheckFailure) -> Failure {
 /// Everything has been shown; what is left is the exit code.
 fn outcome(reply: &CheckReply) -> Outcome {
     match reply.verdict {
-        CheckVerdict::Pass | CheckVerdict::Skip => Ok(()),
-        CheckVerdict::Fail => Err(Ending::Said(Exit::Gate)),
+        CheckVerdict::Pass | CheckVerdict::Warn | CheckVerdict::Skip => Ok(()),
+        CheckVerdict::Fail | CheckVerdict::Incomplete => Err(Ending::Said(Exit::Gate)),
         CheckVerdict::Error => {
             let code = reply.failures.first().and_then(|failure| switchboard_protocol::error::find(&failure.code));
             Err(Ending::Said(code.map_or(Exit::Failed, |row| row.exit)))

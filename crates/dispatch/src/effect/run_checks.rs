@@ -117,10 +117,11 @@ fn judge(request: &CheckRequest, gate: &str, report: Option<&CheckReport>) -> (G
     };
     match report.verdict {
         CheckVerdict::Pass => (GateVerdict::Pass, Vec::new()),
+        CheckVerdict::Warn => (GateVerdict::Warn, vec![report.summary.clone()]),
         // Nothing that the check can judge was changed: it has looked and says so.
         CheckVerdict::Skip => (GateVerdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Fail => (GateVerdict::Fail, reasons(report)),
-        CheckVerdict::Error => (GateVerdict::Error, reasons(report)),
+        CheckVerdict::Incomplete | CheckVerdict::Error => (GateVerdict::Error, reasons(report)),
     }
 }
 

@@ -39,7 +39,10 @@ pub(super) fn judge(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> (
     if looked == GateVerdict::Fail {
         reasons.extend(findings(reply).into_iter().take(REASONS));
     }
-    let is_refused = |report: &&CheckReport| matches!(report.verdict, CheckVerdict::Fail | CheckVerdict::Error);
+    let is_refused = |report: &&CheckReport| match report.verdict {
+        CheckVerdict::Fail | CheckVerdict::Incomplete | CheckVerdict::Error => true,
+        CheckVerdict::Pass | CheckVerdict::Warn | CheckVerdict::Skip => false,
+    };
     let Some(lint) = lint.filter(is_refused) else { return (looked, reasons) };
     reasons.extend(super::reasons(lint));
     (GateVerdict::Fail, reasons)

@@ -1,0 +1,66 @@
+//! Bytes of a file as text.
+
+/// How far a text is looked into to tell what it is written in, in bytes; git looks as far for a NUL.
+const HEAD: usize = 8_000;
+/// Of the bytes at every other place of UTF-16, this share is zero where the text is mostly Latin: nine of ten. Text in one
+/// byte a character has none, and machine code and pictures have them at even and odd places alike.
+const ZEROS: f64 = 0.9;
+
+/// Returns a text as UTF-8 bytes: UTF-16 is translated, with its mark and without. `None` for a binary file: one with a NUL,
+/// as git tells it, unless its name says that it is text.
+pub(crate) fn decoded(bytes: Vec<u8>, is_text_type: bool) -> Option<Vec<u8>> {
+    match wide(&bytes) {
+        Some((skip, read)) => {
+            let units: Vec<u16> = bytes[skip..].chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
+            Some(String::from_utf16_lossy(&units).into_bytes())
+        }
+        None => (is_text_type || !is_binary(&bytes)).then_some(bytes),
+    }
+}
+
+/// Tells a binary file by a NUL near its beginning.
+pub(crate) fn is_binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, &bytes[..bytes.len().min(HEAD)]).is_some()
+}
+
+/// Tells UTF-16, and in which order its bytes stand; also how long its mark is.
+pub(crate) fn wide(bytes: &[u8]) -> Option<(usize, fn([u8; 2]) -> u16)> {
+    match bytes.get(..2) {
+        Some([0xff, 0xfe]) => return Some((2, u16::from_le_bytes)),
+        Some([0xfe, 0xff]) => return Some((2, u16::from_be_bytes)),
+        _ => {}
+    }
+    let head = &bytes[..bytes.len().min(HEAD) & !1];
+    let zeros = |first: usize| head.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd, pairs) = (zeros(0), zeros(1), head.len() / 2);
+    let most = |count: usize| pairs >= 4 && count as f64 >= ZEROS * pairs as f64;
+    match (most(even), most(odd)) {
+        (false, true) if even == 0 => Some((0, u16::from_le_bytes)),
+        (true, false) if odd == 0 => Some((0, u16::from_be_bytes)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utf16_is_read_as_text_with_its_mark_and_without() {
+        let wide = |order: fn(u16) -> [u8; 2]| "let key = 1;".encode_utf16().flat_map(order).collect::<Vec<u8>>();
+
+        for bytes in
+            [wide(u16::to_le_bytes), wide(u16::to_be_bytes), [&[0xff, 0xfe], &wide(u16::to_le_bytes)[..]].concat()]
+        {
+            assert_eq!(decoded(bytes, false), Some(b"let key = 1;".to_vec()));
+        }
+    }
+
+    #[test]
+    fn a_nul_is_binary_unless_the_name_says_text() {
+        assert_eq!(decoded(b"a\0b".to_vec(), false), None);
+        assert_eq!(decoded(b"a\0b".to_vec(), true), Some(b"a\0b".to_vec()));
+        assert_eq!(decoded(b"caf\xe9".to_vec(), false), Some(b"caf\xe9".to_vec()));
+        assert_eq!(decoded(vec![0; 64], false), None);
+    }
+}

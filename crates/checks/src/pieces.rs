@@ -1,0 +1,98 @@
+//! A text that is too large to be held, read in pieces that overlap.
+
+use std::io::{self, Read};
+
+/// Bytes that are read at a time.
+const PIECE: usize = 4 << 20;
+/// What the next piece repeats, so that nothing is cut in two: the longest thing that is looked for is a private key, 12 kB.
+const OVERLAP: usize = 16 << 10;
+/// What it repeats before that: the words in front of a value tell what it is.
+const CONTEXT: usize = 2 << 10;
+
+/// Reads pieces.
+pub(crate) struct Pieces<R> {
+    from: R,
+    kept: Vec<u8>,
+    lines: u32,
+    column: u32,
+    is_first: bool,
+    is_done: bool,
+}
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) text: Vec<u8>,
+    /// The bytes that this piece answers for; what begins elsewhere in it is another piece's.
+    pub(crate) own: std::ops::Range<usize>,
+    /// Lines before it.
+    pub(crate) lines: u32,
+    /// Characters of its first line before it.
+    pub(crate) column: u32,
+}
+
+// === impl Pieces ===
+
+impl<R: Read> Pieces<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Self { from, kept: Vec::new(), lines: 0, column: 0, is_first: true, is_done: false }
+    }
+
+    /// Reads the next piece; `None` behind the last.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Piece>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let mut text = std::mem::take(&mut self.kept);
+        let read = (&mut self.from).take(PIECE as u64).read_to_end(&mut text)?;
+        self.is_done = read < PIECE;
+        let start = if self.is_first { 0 } else { CONTEXT.min(text.len()) };
+        let end = if self.is_done { text.len() } else { text.len() - OVERLAP };
+        let (lines, column) = (self.lines, self.column);
+        self.is_first = false;
+        if !self.is_done {
+            let next = end - CONTEXT;
+            self.kept = text[next..].to_vec();
+            self.pass(&text[..next]);
+        }
+        Ok(Some(Piece { text, own: start..end, lines, column }))
+    }
+
+    /// Counts the lines and characters that the next piece no longer holds.
+    fn pass(&mut self, text: &[u8]) {
+        let lines = memchr::memchr_iter(b'\n', text).count();
+        let rest = memchr::memrchr(b'\n', text).map_or(text, |at| &text[at + 1..]);
+        let characters = rest.iter().filter(|byte| **byte & 0b1100_0000 != 0b1000_0000).count();
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        self.lines = self.lines.saturating_add(number(lines));
+        self.column = if lines > 0 { number(characters) } else { self.column.saturating_add(number(characters)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_owned_once_and_every_place_is_known() {
+        let text: Vec<u8> =
+            (0..3 * PIECE + 77).map(|at| if at % 1_000 == 999 { b'\n' } else { b'a' + (at % 23) as u8 }).collect();
+        let mut pieces = Pieces::new(&text[..]);
+        let mut joined = Vec::new();
+        while let Some(piece) = pieces.next().unwrap() {
+            let first = joined.len() - piece.own.start;
+            assert_eq!((piece.lines as usize, piece.column as usize), (first / 1_000, first % 1_000));
+            joined.extend_from_slice(&piece.text[piece.own.clone()]);
+        }
+
+        assert!(joined == text);
+    }
+
+    #[test]
+    fn a_short_text_is_one_piece() {
+        let mut pieces = Pieces::new(&b"a\nb"[..]);
+
+        assert_eq!(pieces.next().unwrap(), Some(Piece { text: b"a\nb".to_vec(), own: 0..3, lines: 0, column: 0 }));
+        assert_eq!(pieces.next().unwrap(), None);
+    }
+}
