@@ -1,15 +1,17 @@
 //! What the handle, the writer and the readers of one store share.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::time::Millis;
 use tokio::sync::watch;
 
+use crate::prepared::Draft;
 use crate::record::Tip;
 use crate::schema::Schema;
+use crate::waiters::{Due, Waiters};
 use crate::write::Rules;
-use crate::{Clock, Error};
+use crate::{Clock, Error, Row};
 
 /// Shared by all holders of a store.
 pub(crate) struct Core {
@@ -21,6 +23,9 @@ pub(crate) struct Core {
     latest: Mutex<(Millis, i64)>,
     tip: Mutex<Tip>,
     woken: watch::Sender<Lsn>,
+    pub(crate) waiters: Arc<Waiters>,
+    /// Doorbells of commits whose callers are not answered yet.
+    due: Mutex<Due>,
     dead: OnceLock<Error>,
 }
 
@@ -36,6 +41,8 @@ impl Core {
             clock,
             tip: Mutex::new(tip),
             woken: watch::Sender::new(tip.lsn),
+            waiters: Arc::default(),
+            due: Mutex::default(),
             dead: OnceLock::new(),
         }
     }
@@ -61,15 +68,24 @@ impl Core {
         *lock(&self.tip)
     }
 
-    /// Shows readers of the handle a new end of the log; before the waiters are answered.
-    pub(crate) fn publish(&self, tip: Tip) {
+    /// Publishes a new end of the log and looks up who waits for what was committed; before the callers are answered. Holds the lock
+    /// of the backend that readers take, so that whoever subscribes too late to be found here reads the commit.
+    pub(crate) fn publish<'a>(
+        &self,
+        tip: Tip,
+        drafts: impl Iterator<Item = &'a Draft>,
+        rows: impl Iterator<Item = (&'static str, &'a Row)>,
+    ) {
         *lock(&self.tip) = tip;
+        self.waiters.due(drafts, rows, &mut lock(&self.due));
     }
 
-    /// Wakes those who wait for new events; after the waiters are answered.
+    /// Wakes those who wait for what was committed; after the callers are answered.
     pub(crate) fn wake(&self) {
         let lsn = self.tip().lsn;
         self.woken.send_if_modified(|seen| std::mem::replace(seen, lsn) != lsn);
+        let due = std::mem::take(&mut *lock(&self.due));
+        Waiters::ring(due);
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Lsn> {
@@ -82,6 +98,7 @@ impl Core {
         if self.dead.set(reason).is_ok() && !is_asked_for {
             tracing::error!(reason = %self.reason(), "the store stopped");
         }
+        self.waiters.close();
     }
 
     /// Ends the store when an error says that nobody knows what is on the disk; gives what its caller is told.

@@ -26,6 +26,7 @@ mod sqlite;
 mod store;
 mod table;
 mod verify;
+mod waiters;
 mod write;
 
 pub use batch::{Batch, Committed, Durability, Idempotency};
@@ -42,3 +43,4 @@ pub use search::{Found, Words};
 pub use store::{Retention, Store, Swept, backup_file, restore, verify_file};
 pub use table::{Change, Column, Projection, Table, Ty, Upcaster};
 pub use verify::{Report, Restored, Scope};
+pub use waiters::{Interest, Subscription};

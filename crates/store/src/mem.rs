@@ -13,8 +13,8 @@ use crate::query::{Condition, Direction, Op};
 use crate::record::{Body, Entry, Record, Tip};
 use crate::schema::Schema;
 use crate::search::Search;
-use crate::write::{Answer, REMEMBERED_FOR, Remembered, Rules, Tx, Verdict, View, decide, perform};
-use crate::{Cell, Change, Error, Key, Query, Row, Table};
+use crate::write::{REMEMBERED_FOR, Remembered, Rules, Tx, Verdict, View, decide, perform};
+use crate::{Cell, Change, Committed, Error, Key, Query, Row, Table};
 
 /// Everything a store holds.
 pub(crate) struct Memory {
@@ -48,18 +48,29 @@ impl Memory {
         Self { tip: Tip::START, state }
     }
 
-    /// Writes one batch.
-    pub(crate) fn commit(&mut self, rules: &Rules<'_>, now: Millis, batch: &mut Prepared) -> Answer {
+    /// Writes one batch; returns its answer and the row changes that it made.
+    pub(crate) fn commit(
+        &mut self,
+        rules: &Rules<'_>,
+        now: Millis,
+        batch: &mut Prepared,
+    ) -> Result<(Committed, Vec<Change>), Error> {
         let mut plan = match decide(&mut self.state, &self.tip, rules, now, batch)? {
             Verdict::Write(plan) => plan,
-            Verdict::Answer(answer) => return answer,
+            Verdict::Answer(answer) => return Ok((answer?, Vec::new())),
         };
         perform(&mut self.state, batch, &plan)?;
         self.tip = plan.tip;
         if self.state.remembered.len() > 1024 {
             self.state.remembered.retain(|_, call| now.since(call.ts) < REMEMBERED_FOR);
         }
-        plan.committed.take().ok_or(Error::Closed)
+        let committed = plan.committed.take().ok_or(Error::Closed)?;
+        Ok((committed, plan.changes))
+    }
+
+    /// The rows that changes have left.
+    pub(crate) fn changed<'a>(&'a self, changes: &'a [Change]) -> impl Iterator<Item = (&'static str, &'a Row)> {
+        changes.iter().filter_map(|change| Some((change.table(), self.state.tables.left_by(change)?)))
     }
 
     pub(crate) fn rows(&self, query: &Query) -> Result<Vec<Row>, Error> {
@@ -226,6 +237,11 @@ impl Tables {
     /// How many rows there are in all.
     pub(crate) fn len(&self) -> u64 {
         self.0.values().map(|(_, rows)| rows.len() as u64).sum()
+    }
+
+    fn left_by(&self, change: &Change) -> Option<&Row> {
+        let (table, rows) = self.0.get(change.table())?;
+        rows.get(&change.key(table))
     }
 
     fn row(&self, table: &Table, key: &[Cell]) -> Option<Row> {

@@ -179,6 +179,12 @@ impl Sqlite {
         self.read(core, |session| session.read_count(query))
     }
 
+    /// The same, counted no further than `most`.
+    pub(crate) fn count_up_to(&self, core: &Core, query: &Query, most: u64) -> Result<u64, Error> {
+        self.inner.settle_for(query.table)?;
+        self.read(core, |session| session.read_count_up_to(query, most))
+    }
+
     /// One row by its key.
     pub(crate) fn row(&self, core: &Core, table: &'static Table, key: &[Cell]) -> Result<Option<Row>, Error> {
         core.alive()?;
@@ -366,8 +372,10 @@ impl Inner {
     }
 
     /// Shows batches that are durable.
-    fn show(&self, decided: Vec<Decided>, layer: Layer) {
+    fn show(&self, decided: Vec<Decided>, layer: Layer, tip: Tip) {
         let mut pending = lock(&self.pending);
+        // Readers need `pending`, too: they find what is published here once they have it.
+        self.core.publish(tip, decided.iter().flat_map(|one| &one.batch.drafts), layer.rows());
         let was_empty = pending.is_empty();
         pending.add(decided, layer);
         if (was_empty || queue::is_much(&pending)) && std::mem::take(&mut pending.is_asleep) {

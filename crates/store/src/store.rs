@@ -24,8 +24,8 @@ use crate::sqlite::Sqlite;
 use crate::verify::{Report, Scope};
 use crate::write::Answer;
 use crate::{
-    Batch, Cell, Checkpoint, CheckpointStats, Clock, Committed, Config, Error, Filter, Head, Projection, Query, Row,
-    Scan,
+    Batch, Cell, Checkpoint, CheckpointStats, Clock, Committed, Config, Error, Filter, Head, Interest, Projection,
+    Query, Row, Scan, Subscription,
 };
 
 pub use self::backup::{backup_file, restore, verify_file};
@@ -135,6 +135,18 @@ impl Store {
         }
     }
 
+    /// How many rows answer a query, whatever its limit and offset, counted no further than `most`.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn count_up_to(&self, query: &Query, most: u64) -> Result<u64, Error> {
+        self.inner.core.schema.check_query(query)?;
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.count_up_to(&self.inner.core, query, most),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.count(query)?.min(most)),
+        }
+    }
+
     /// One row by its key.
     ///
     /// # Errors
@@ -237,7 +249,31 @@ impl Store {
         Head { lsn: tip.lsn, hash: tip.hash }
     }
 
-    /// Follows the end of the log; woken after each commit, never before its callers are answered.
+    /// Waits for commits that touch what is said here, and for no others. Subscribe, read, then wait: no commit in between is missed.
+    /// Like [`watch`](Self::watch), it wakes after the commit's callers are answered. With very many subscriptions at once, the
+    /// latest are woken by every commit.
+    #[must_use]
+    pub fn subscribe(&self, interests: impl IntoIterator<Item = Interest>) -> Subscription {
+        self.inner.core.waiters.subscribe(interests.into_iter().collect())
+    }
+
+    /// Waits until a subject has an event after a revision; returns its revision then.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] when the store has ended; those of [`rev`](Self::rev).
+    pub async fn wait_for(&self, subject: &str, after: u64) -> Result<u64, Error> {
+        let mut subscription = self.subscribe([Interest::Subject(subject.to_owned())]);
+        loop {
+            let rev = self.rev(subject)?;
+            if rev > after {
+                return Ok(rev);
+            }
+            subscription.changed().await?;
+        }
+    }
+
+    /// Follows the end of the log, for who waits for every commit: all of its receivers wake after each one, never before its callers
+    /// are answered. Who waits for something narrower [`subscribe`](Self::subscribe)s.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<Lsn> {
         self.inner.core.watch()
@@ -354,14 +390,17 @@ impl Inner {
     }
 
     fn commit_in_memory(&self, memory: &Mutex<Memory>, mut batch: Prepared) -> Answer {
-        let answer = {
+        let committed = {
             let mut memory = self.alive(memory)?;
-            let answer = memory.commit(&self.core.rules(), self.core.now(), &mut batch);
-            self.core.publish(memory.tip);
-            answer
+            let (committed, changes) = memory.commit(&self.core.rules(), self.core.now(), &mut batch)?;
+            // A call that was made before has written nothing.
+            if !committed.repeated {
+                self.core.publish(memory.tip, batch.drafts.iter(), memory.changed(&changes));
+            }
+            committed
         };
         self.core.wake();
-        answer
+        Ok(committed)
     }
 
     fn scan_short(&self, from: Lsn, last: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
@@ -376,6 +415,13 @@ impl Inner {
             Backend::Sqlite(sqlite) => sqlite.scan(&self.core, from, bodies, visit),
             Backend::Memory(memory) => self.alive(memory)?.scan(from, bodies, visit),
         }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SQLite's part ends itself; who waits on a store in memory learns here that nothing will come.
+        self.core.waiters.close();
     }
 }
 

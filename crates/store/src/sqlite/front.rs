@@ -127,8 +127,7 @@ impl Front {
             answers[*place] = one.plan.committed.take().map(Ok);
         }
         self.tip = staged.tip;
-        inner.show(staged.decided, staged.layer);
-        inner.core.publish(self.tip);
+        inner.show(staged.decided, staged.layer, self.tip);
         self.note.set(&self.tip, if is_synced { Durability::Synced } else { Durability::Written });
         let (batches, bytes) = lock(&inner.pending).size();
         self.redo.make_room(batches, bytes);

@@ -75,6 +75,13 @@ impl Layer {
         })
     }
 
+    /// All rows that were touched and are there, in no order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&'static str, &Row)> {
+        self.tables
+            .iter()
+            .flat_map(|(table, rows)| rows.values().filter_map(|image| Some((*table, image.row.as_ref()?))))
+    }
+
     /// The keys of all rows that were touched.
     pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &Key)> {
         self.tables.iter().flat_map(|(table, rows)| rows.keys().map(|key| (*table, key)))

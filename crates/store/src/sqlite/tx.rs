@@ -55,6 +55,14 @@ impl<'a> Session<'a> {
         statement.query_row(params_from_iter(parameters), |row| number(row, 0)).map_err(db)
     }
 
+    pub(super) fn read_count_up_to(&self, query: &Query, most: u64) -> Result<u64, Error> {
+        let table = self.schema.table(query.table)?;
+        let (sql, parameters) = sql::select(table, query, "1", false);
+        let sql = format!("SELECT count(*) FROM ({sql} LIMIT {})", int(most));
+        let mut statement = self.connection.prepare_cached(&sql).map_err(db)?;
+        statement.query_row(params_from_iter(parameters), |row| number(row, 0)).map_err(db)
+    }
+
     pub(super) fn read_cursor(&self, name: &str) -> Result<Lsn, Error> {
         let sql = "SELECT lsn, sum FROM cursors WHERE name = ?1";
         let mut statement = self.connection.prepare_cached(sql).map_err(db)?;

@@ -11,3 +11,4 @@ mod log;
 mod reads;
 mod retention;
 mod search;
+mod waiting;

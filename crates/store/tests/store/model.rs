@@ -128,6 +128,8 @@ fn compare(disk: &Fixture, memory: &Fixture, queries: &[Query]) {
     for query in queries {
         assert_eq!(disk.store.read(query).unwrap(), memory.store.read(query).unwrap(), "{query:?}");
         assert_eq!(disk.store.count(query).unwrap(), memory.store.count(query).unwrap(), "{query:?}");
+        let few = |it: &Fixture| it.store.count_up_to(query, 2).unwrap();
+        assert_eq!((few(disk), few(memory)), (few(memory), memory.store.count(query).unwrap().min(2)), "{query:?}");
     }
     let log = |it: &Fixture| -> Vec<_> {
         let events = it.store.events(0, &Filter::all(), usize::MAX).unwrap();
