@@ -11,7 +11,6 @@ use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::queue::ReviveMessageRequest;
 use switchboard_store::{Batch, Cell, Change, Durability, Guard, Projection, Query, Row, Store, Table};
 
-use crate::check_inbox::inbox;
 use crate::error::refuse;
 use crate::mail::{MESSAGES, int, text};
 use crate::message::{id, millis, of_row, row};
@@ -115,7 +114,7 @@ fn need(id: &MessageId) -> NeedId {
 /// # Errors
 /// When the store can't be read.
 pub fn dead(store: &Store) -> Result<u64, Error> {
-    Ok(store.count(&Query::table(DEAD_LETTERS).eq("outcome", ""))?)
+    crate::mail::total(store, "dead")
 }
 
 /// Lists dead letters, oldest first.
@@ -184,13 +183,19 @@ pub fn unseen(store: &Store) -> Result<Vec<Unseen>, Error> {
     let late = store.now().0 - SEEN_LATE_MS;
     let mut found = Vec::new();
     for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
-        let waiting = inbox(&agent.name).eq("injected", 0_i64).le("created_at", late).limit(COUNTED);
-        let rows = store.read(&waiting)?;
-        if let Some(since) = rows.iter().filter_map(|row| millis(row, "created_at")).min() {
-            found.push(Unseen { agent, count: rows.len() as u64, since });
+        let waiting = unseen_by(&agent).le("created_at", late);
+        let oldest = store.read(&waiting.clone().asc("created_at").limit(1))?;
+        if let Some(since) = oldest.first().and_then(|row| millis(row, "created_at")) {
+            let count = store.count_up_to(&waiting, COUNTED)?;
+            found.push(Unseen { agent, count, since });
         }
     }
     Ok(found)
+}
+
+/// What waits for an agent and was not before its eyes, through an index of just that.
+fn unseen_by(agent: &Agent) -> Query {
+    Query::table(MESSAGES).eq("unseen", agent.name.folded()).eq("injected", 0_i64)
 }
 
 /// Makes dead letters of what nobody will see, and lets those go for which nobody has asked in a week; says how many of both.
@@ -202,7 +207,7 @@ pub async fn bury(store: &Store) -> Result<usize, Error> {
     for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
         let left = agent.has_left.then_some(agent.last_seen);
         let patience = if agent.has_left { LEFT_MS } else { UNSEEN_MS };
-        let old = inbox(&agent.name).eq("injected", 0_i64).le("created_at", store.now().0 - patience);
+        let old = unseen_by(&agent).le("created_at", store.now().0 - patience).asc("created_at");
         for row in store.read(&old.limit(BURIED))? {
             let Some(why) = abandoned(waits_since(store, &row)?, left, store.now()) else { continue };
             let entry = Entry::of(&row)?;

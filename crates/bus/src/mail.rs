@@ -4,12 +4,18 @@ use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{MessageEvent, QueueState, lane};
 use switchboard_protocol::time::Millis;
-use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty};
+use switchboard_store::{Cell, Change, Column, Projection, Row, Store, Table, Ty};
+
+use crate::Error;
 
 /// What lies unacknowledged in an inbox, and what came and was acknowledged in all; keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
+/// What all inboxes hold together, in one row with the key [`ALL`].
+pub(crate) const TOTALS: &str = "mail_totals";
+/// The key of the only row of [`TOTALS`].
+pub(crate) const ALL: &str = "all";
 /// When somebody last set somebody to work, keyed by sender, recipient and action.
 pub(crate) const COOLDOWNS: &str = "cooldowns";
 
@@ -21,7 +27,7 @@ pub(crate) const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-static TABLES: [Table; 3] = [
+static TABLES: [Table; 4] = [
     Table {
         name: INBOXES,
         columns: &[text("id"), int("unread"), int("bytes"), int("sent"), int("acked")],
@@ -63,6 +69,8 @@ static TABLES: [Table; 3] = [
             int("expires_at"),
             // When the clock next does something with it.
             int("due"),
+            // The recipient, while it is to be delivered and nothing shows that it was before the recipient's eyes.
+            text("unseen"),
             text("cause"),
             int("offered"),
             int("injected"),
@@ -72,8 +80,9 @@ static TABLES: [Table; 3] = [
         ],
         key: &["id"],
         indexes: &[&["recipient", "open", "lane", "seq"], &["recipient", "seq"], &["sender_id", "seq"]],
-        sparse: &[&["due"]],
+        sparse: &[&["due"], &["unseen", "created_at"]],
     },
+    Table { name: TOTALS, columns: &[text("id"), int("unread"), int("dead")], key: &["id"], indexes: &[], sparse: &[] },
     Table {
         name: COOLDOWNS,
         columns: &[text("sender"), text("recipient"), text("action"), int("at")],
@@ -93,7 +102,7 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        4
+        5
     }
 
     fn searched(&self) -> &'static [&'static str] {
@@ -109,12 +118,20 @@ impl Projection for Mail {
     }
 }
 
+/// What all inboxes hold together.
+pub(crate) fn total(store: &Store, column: &'static str) -> Result<u64, Error> {
+    let row = store.get(TOTALS, &[ALL.into()])?;
+    Ok(row.and_then(|row| row.get_int(column)).map_or(0, |count| u64::try_from(count).unwrap_or(0)))
+}
+
 fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
     match fact {
         sent @ MessageEvent::MessageSent { .. } => accepted(event, sent),
         MessageEvent::MessageDetailed { id } => vec![patch(&id, vec![("details", event.lsn.into())])],
         MessageEvent::MessageOffered { id, .. } => vec![patch(&id, vec![("offered", 1_i64.into())])],
-        MessageEvent::MessageInjected { id, .. } => vec![patch(&id, vec![("injected", 1_i64.into())])],
+        MessageEvent::MessageInjected { id, .. } => {
+            vec![patch(&id, vec![("injected", 1_i64.into()), ("unseen", Cell::Null)])]
+        }
         MessageEvent::MessageLeased { id, attempt, until, recipient: _ } => vec![patch(
             &id,
             vec![
@@ -125,6 +142,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                 ("due", until.0.into()),
                 // Only the recipient's own program takes a delivery.
                 ("injected", 1_i64.into()),
+                ("unseen", Cell::Null),
             ],
         )],
         MessageEvent::MessageExtended { id, until } => {
@@ -144,13 +162,22 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
         MessageEvent::MessageAcked { id, recipient, bytes } => {
             let mut set = closed(QueueState::Acked);
             set.push(("acked", 1_i64.into()));
-            vec![patch(&id, set), inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes)), ("acked", 1)])]
+            vec![
+                patch(&id, set),
+                inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes)), ("acked", 1)]),
+                count([("unread", -1)]),
+            ]
         }
         MessageEvent::MessageDone { id, recipient: _ } => vec![patch(&id, vec![("done", 1_i64.into())])],
         MessageEvent::MessageEnded { id, recipient, state, cause, bytes } => {
             let mut set = closed(state);
             set.push(("cause", cause.into()));
-            vec![patch(&id, set), inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes))])]
+            let dead = i64::from(state == QueueState::Dead);
+            vec![
+                patch(&id, set),
+                inbox(&recipient, [("unread", -1), ("bytes", -signed(bytes))]),
+                count([("unread", -1), ("dead", dead)]),
+            ]
         }
         MessageEvent::MessageRevived { id, recipient, bytes } => vec![
             patch(
@@ -162,13 +189,16 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("not_before", Cell::Null),
                     ("expires_at", Cell::Null),
                     ("due", Cell::Null),
+                    // A reader that has had it before its eyes has `injected` as well, which is looked at, too.
+                    ("unseen", recipient.folded().into()),
                     ("cause", "".into()),
                 ],
             ),
             inbox(&recipient, [("unread", 1), ("bytes", signed(bytes))]),
+            count([("unread", 1), ("dead", -1)]),
         ],
         MessageEvent::MessageDropped { id } => {
-            vec![patch(&id, vec![("state", QueueState::Cancelled.as_str().into())])]
+            vec![patch(&id, vec![("state", QueueState::Cancelled.as_str().into())]), count([("dead", -1)])]
         }
         MessageEvent::RequestReplied { id, reply } => vec![patch(&id, vec![("replied", reply.as_str().into())])],
     }
@@ -212,12 +242,14 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         ("team", terms.team.into()),
         ("token", Cell::Null),
         ("topic", terms.topic.into()),
+        ("unseen", recipient.folded().into()),
         ("until", Cell::Null),
         ("verified", verified.into()),
     ]);
     let mut all = vec![
         Change::Put { table: MESSAGES, row },
         inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("sent", 1)]),
+        count([("unread", 1)]),
     ];
     if action.is_dispatch() {
         let row = Row::new()
@@ -238,6 +270,7 @@ fn closed(state: QueueState) -> Vec<(&'static str, Cell)> {
         ("token", Cell::Null),
         ("until", Cell::Null),
         ("due", Cell::Null),
+        ("unseen", Cell::Null),
     ]
 }
 
@@ -255,4 +288,8 @@ fn patch(id: &MessageId, set: Vec<(&'static str, Cell)>) -> Change {
 
 fn inbox<const N: usize>(recipient: &AgentName, by: [(&'static str, i64); N]) -> Change {
     Change::add(INBOXES, [recipient.folded().into()], by)
+}
+
+fn count<const N: usize>(by: [(&'static str, i64); N]) -> Change {
+    Change::add(TOTALS, [ALL.into()], by)
 }

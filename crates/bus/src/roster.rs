@@ -37,7 +37,7 @@ pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
 /// # Errors
 /// When the store can't be read.
 pub fn unread_total(store: &Store) -> Result<u64, Error> {
-    Ok(roster(store)?.iter().map(|agent| agent.unread).sum())
+    crate::mail::total(store, "unread")
 }
 
 pub(crate) fn entry(store: &Store, name: &AgentName) -> Result<Option<Entry>, Error> {

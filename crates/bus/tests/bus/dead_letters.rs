@@ -1,7 +1,7 @@
 //! Mail that nobody sees: who is told, what becomes of it, and what a person may do.
 
 use serde_json::json;
-use switchboard_bus::{announce, bury, dead, dead_letters, departure, settle_dead_letter, unseen};
+use switchboard_bus::{bury, dead, dead_letters, departure, registration, settle_dead_letter, unread_total, unseen};
 use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::message::QueueState;
 use switchboard_store::Batch;
@@ -32,6 +32,30 @@ async fn mail_that_is_not_seen_for_ten_minutes_is_told_of_until_it_is_seen() {
 }
 
 #[tokio::test]
+async fn the_totals_follow_what_happens_to_every_message() {
+    let world = World::with(&["ada", "ben"]).await;
+    let totals = || (unread_total(&world.store).unwrap(), dead(&world.store).unwrap());
+    let mut seen = vec![totals()];
+
+    for text in ["one", "two", "three"] {
+        world.send("ada", json!({ "recipient": "ben", "payload": text })).await;
+    }
+    seen.push(totals());
+    let first = world.receive("ben", json!({ "max": 1 })).await;
+    world.ack("ben", &first[0]).await.unwrap();
+    seen.push(totals());
+    world.clock.advance(72 * HOUR);
+    bury(&world.store).await.unwrap();
+    seen.push(totals());
+    let letters = dead_letters(&world.store, false).unwrap();
+    settle_dead_letter(&world.store, &person(), &letters[0], true).await.unwrap();
+    settle_dead_letter(&world.store, &person(), &letters[1], false).await.unwrap();
+    seen.push(totals());
+
+    assert_eq!(seen, [(0, 0), (3, 0), (2, 0), (0, 2), (1, 0)]);
+}
+
+#[tokio::test]
 async fn what_nobody_has_seen_for_three_days_is_a_dead_letter_and_what_was_put_back_has_three_more() {
     let world = World::with(&["ada", "ben"]).await;
     let sent = world.send("ada", json!({ "recipient": "ben", "payload": "one" })).await;
@@ -57,12 +81,12 @@ async fn what_nobody_has_seen_for_three_days_is_a_dead_letter_and_what_was_put_b
 async fn mail_for_somebody_who_has_left_is_a_dead_letter_unless_it_comes_back_soon() {
     let world = World::with(&["ada"]).await;
     for worker in ["gone", "back"] {
-        let joins = announce(&Registered::new(name(worker), AgentKind::Worker), &name(worker)).unwrap();
+        let joins = registration(&Registered::new(name(worker), AgentKind::Worker), &name(worker)).unwrap();
         world.store.commit(Batch::synced().event(joins)).await.unwrap();
         world.send("ada", json!({ "recipient": worker, "payload": "one" })).await;
         leave(&world, worker).await;
     }
-    let joins = announce(&Registered::new(name("back"), AgentKind::Worker), &name("back")).unwrap();
+    let joins = registration(&Registered::new(name("back"), AgentKind::Worker), &name("back")).unwrap();
     world.store.commit(Batch::synced().event(joins)).await.unwrap();
     world.clock.advance(10 * MINUTE);
 
