@@ -1,5 +1,7 @@
 //! For whoever puts mail before an agent: what waits, and the evidence that it was seen.
 
+use std::collections::BTreeSet;
+
 use switchboard_pipeline::delivery::choose;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
@@ -22,6 +24,14 @@ pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec
     let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
     let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
     choose(&items, store.now(), limit).into_iter().map(|place| of_row(store, &rows[place])).collect()
+}
+
+/// The ids of all messages that [`waiting`] could return.
+pub(crate) fn unseen_ids(store: &Store, recipient: &AgentName) -> Result<BTreeSet<String>, Error> {
+    let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
+    let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
+    let chosen = choose(&items, store.now(), rows.len());
+    chosen.into_iter().map(|place| Ok(rows[place].try_text("id")?.to_owned())).collect()
 }
 
 /// The events that record that messages were put before a channel of their recipient (`prompt`, `inbox-file`), where nobody knows that it looks.

@@ -14,7 +14,7 @@ use crate::cursor::{cursor, place};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{delivery, name};
-use crate::{Asker, Error, addressee, roster};
+use crate::{Asker, Error, addressee, announce, roster};
 
 /// Events in an answer unless asked otherwise, and at most.
 const LIMIT: (u32, u32) = (100, 1_000);
@@ -44,7 +44,7 @@ pub async fn read_inbox_events(
     let mut from = request.cursor.as_deref().map_or_else(|| Ok(store.head().lsn), |cursor| place(store, cursor))?;
     let limit = request.limit.unwrap_or(LIMIT.0).clamp(1, LIMIT.1) as usize;
     let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
-    let mut watch = store.watch();
+    let mut mail = store.subscribe([announce::received_by(&owner), announce::sent_by(&owner)]);
     loop {
         let head = store.head().lsn;
         let (events, reached) = scan(store, &owner, from, limit)?;
@@ -53,8 +53,9 @@ pub async fn read_inbox_events(
             return Ok(ReadInboxEventsReply { events, cursor: cursor(store, reached)?, more });
         }
         from = reached;
-        // A lapsed deadline is seen above; a closed watch means that the store is going down, which the next read reports.
-        let _ = tokio::time::timeout_at(deadline, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+        mail.mark_seen(head);
+        // A lapsed deadline is seen above; a store that is going down is reported by the next read.
+        let _ = tokio::time::timeout_at(deadline, mail.changed()).await;
     }
 }
 

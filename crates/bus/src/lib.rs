@@ -8,6 +8,7 @@
 mod ack_message;
 mod addressee;
 mod agents;
+mod announce;
 pub mod auth;
 mod check_inbox;
 mod cursor;
@@ -39,6 +40,7 @@ mod teams;
 
 pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
+pub use announce::{Announcements, announcements};
 pub use check_inbox::check_inbox;
 pub use cursor::{cursor, place};
 pub use dead_letters::{
@@ -54,7 +56,7 @@ pub use list_messages::list_messages;
 pub use mail::Mail;
 pub use queue::{Swept, sweep};
 pub use receive_messages::receive_messages;
-pub use register_agent::{announce, departure, register_agent, register_chat_agent, register_terminal};
+pub use register_agent::{departure, register_agent, register_chat_agent, register_terminal, registration};
 pub use resolve::resolve;
 pub use retention::RETENTION;
 pub use roster::{agent, kind_of, roster, unread_total};

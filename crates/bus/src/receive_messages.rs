@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use switchboard_pipeline::delivery::{DEFAULT_LEASE_MS, MAX_LEASE_MS, choose};
-use switchboard_protocol::event::Lsn;
 use switchboard_protocol::message::{Message, MessageEvent, QueueState};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::queue::{ReceiveMessagesReply, ReceiveMessagesRequest};
 use switchboard_store::{Batch, Durability, Query, Row, Store};
 
+use crate::announce::received_by;
 use crate::mail::MESSAGES;
 use crate::message::{item, of_row};
 use crate::queue::{Entry, is_race, sweep};
@@ -37,7 +37,7 @@ pub async fn receive_messages(
     let span = request.lease_ms.map_or(DEFAULT_LEASE_MS, |ms| i64::try_from(ms).unwrap_or(MAX_LEASE_MS));
     let max = request.max.unwrap_or(1).clamp(1, MAX) as usize;
     let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
-    let mut watch = store.watch();
+    let mut mail = store.subscribe([received_by(&asker.name)]);
     loop {
         let head = store.head().lsn;
         let swept = sweep(store).await?;
@@ -46,8 +46,9 @@ pub async fn receive_messages(
             return Ok(ReceiveMessagesReply { messages });
         }
         let until = wake(store, asker, deadline, swept.next)?;
-        // A lapsed deadline is seen above; a closed watch means that the store is going down, which the next read reports.
-        let _ = tokio::time::timeout_at(until, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+        mail.mark_seen(head);
+        // A lapsed deadline is seen above; a store that is going down is reported by the next read.
+        let _ = tokio::time::timeout_at(until, mail.changed()).await;
     }
 }
 

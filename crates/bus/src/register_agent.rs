@@ -116,7 +116,7 @@ pub async fn register_chat_agent(
 ///
 /// # Errors
 /// When the fact does not serialise.
-pub fn announce(said: &Registered, actor: &AgentName) -> Result<NewEvent, serde_json::Error> {
+pub fn registration(said: &Registered, actor: &AgentName) -> Result<NewEvent, serde_json::Error> {
     let fact = AgentEvent::AgentRegistered(said.clone());
     NewEvent::of(&fact, subject(&said.name), actor.as_str())
 }
@@ -212,7 +212,7 @@ fn checked(said: &Registered, actor: &AgentName) -> Result<NewEvent, Error> {
     if capabilities.len() > MAX_CAPABILITIES {
         return refuse(Failure::new("request.bad-args", format!("at most {MAX_CAPABILITIES} capabilities")));
     }
-    let event = announce(said, actor)?;
+    let event = registration(said, actor)?;
     let bytes = event.facts.to_string().len();
     if bytes > MAX_FACTS_BYTES {
         let what = format!("an agent's words have {bytes} bytes together, at most {MAX_FACTS_BYTES}");

@@ -3,24 +3,21 @@
 use std::time::Duration;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::MessageKind;
 use switchboard_protocol::verb::bus::{SendMessageRequest, SendOptions};
 use switchboard_protocol::verb::queue::{SendRequestReply, SendRequestRequest};
-use switchboard_store::{Row, Store};
+use switchboard_store::{Interest, Row, Store};
 
 use crate::agents::AGENTS;
 use crate::check_inbox::injections;
 use crate::error::refuse;
+use crate::mail::MESSAGES;
 use crate::message::{id, name, of_row, row};
 use crate::{Asker, Error, send_message};
 
 /// How long an answer is waited for in milliseconds, unless asked otherwise and at most.
 const WAIT_MS: (u64, u64) = (60_000, 600_000);
-
-/// The store is looked at again at least so often, for what makes no commit.
-const LOOK: Duration = Duration::from_secs(5);
 
 /// Sends a request and waits for its answer.
 ///
@@ -43,7 +40,10 @@ pub async fn send_request(
         ..SendMessageRequest::new(request.recipient, request.payload)
     };
     let sent = send_message(store, asker, question, MessageId::from_bits(0)).await?;
-    let mut watch = store.watch();
+    let mut changes = store.subscribe([
+        Interest::rows(MESSAGES, "id", sent.id.as_str()),
+        Interest::rows(AGENTS, "id", sent.recipient.folded()),
+    ]);
     loop {
         let head = store.head().lsn;
         let asked = row(store, &sent.id)?;
@@ -62,8 +62,9 @@ pub async fn send_request(
             );
             return refuse(Failure::new("bus.timed-out", what).hint(hint));
         }
-        // A lapsed deadline is seen above; a closed watch means that the store is going down, which the next read reports.
-        let _ = tokio::time::timeout_at(deadline.min(now + LOOK), watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+        changes.mark_seen(head);
+        // A lapsed deadline is seen above; a store that is going down is reported by the next read.
+        let _ = tokio::time::timeout_at(deadline, changes.changed()).await;
     }
 }
 

@@ -30,6 +30,6 @@ impl switchboard_dispatch::Mailroom for Mail {
     fn joined(&self, agent: &AgentName, is_scripted: bool) -> Result<NewEvent, switchboard_dispatch::Error> {
         let worker = Registered::new(agent.clone(), AgentKind::Worker);
         let worker = Registered { scripted: Some(is_scripted), ..worker };
-        switchboard_bus::announce(&worker, agent).map_err(|error| lift(error.into()))
+        switchboard_bus::registration(&worker, agent).map_err(|error| lift(error.into()))
     }
 }

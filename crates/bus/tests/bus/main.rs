@@ -1,6 +1,7 @@
 //! The bus, from outside: one binary, so that it is linked once.
 #![expect(clippy::unwrap_used, reason = "a failed step of a test is the failure")]
 
+mod announce;
 mod auth;
 mod dead_letters;
 mod files;

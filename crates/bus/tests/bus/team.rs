@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use switchboard_bus::{
-    Asker, Error, agent, announce, departure, dismiss_terminals, members, register_agent, register_chat_agent,
-    register_terminal, remove_team, resolve, roster, set_agent_status, set_team, teams,
+    Asker, Error, agent, departure, dismiss_terminals, members, register_agent, register_chat_agent, register_terminal,
+    registration, remove_team, resolve, roster, set_agent_status, set_team, teams,
 };
 use switchboard_protocol::agent::{Agent, AgentKind, Process, Registered};
 use switchboard_protocol::id::Digest;
@@ -85,7 +85,7 @@ async fn the_name_of_a_live_terminal_is_taken_and_that_of_a_dead_one_is_free() {
 #[tokio::test]
 async fn a_name_that_a_token_stands_behind_does_not_become_one_that_anybody_may_claim() {
     let store = store();
-    let worker = announce(&Registered::new(name("coder-1"), AgentKind::Worker), &name("coder-1")).unwrap();
+    let worker = registration(&Registered::new(name("coder-1"), AgentKind::Worker), &name("coder-1")).unwrap();
     store.commit(Batch::synced().event(worker)).await.unwrap();
 
     let as_chat = args(json!({ "name": "coder-1" }));
@@ -109,7 +109,7 @@ async fn only_a_run_puts_a_worker_on_the_roster() {
 async fn a_worker_that_has_nothing_to_do_leaves_and_the_others_stay() {
     let store = store();
     for worker in ["busy", "idle"] {
-        let event = announce(&Registered::new(name(worker), AgentKind::Worker), &name(worker)).unwrap();
+        let event = registration(&Registered::new(name(worker), AgentKind::Worker), &name(worker)).unwrap();
         store.commit(Batch::synced().event(event)).await.unwrap();
     }
     join(&store, json!({ "name": "chatty" })).await;

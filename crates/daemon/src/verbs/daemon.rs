@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::{Lsn, Place};
+use switchboard_protocol::event::Place;
 use switchboard_protocol::verb::system::{
     self, ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply,
     SignHeadReply, UnseenMail, VerifyLogReply,
 };
 use switchboard_protocol::verb::{Verb as _, need};
-use switchboard_store::{Filter, Store};
+use switchboard_store::{Filter, Interest, Store};
 
 use super::{Ask, Call, Verbs, typed, value};
 use crate::face;
@@ -80,7 +80,7 @@ impl Verbs {
         let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
         let limit = request.limit.unwrap_or(EVENTS.0).clamp(1, EVENTS.1) as usize;
         let filter = Filter::kinds(request.kinds.clone()).subject(request.subject.clone());
-        let after = match &request.after {
+        let mut after = match &request.after {
             Place::Lsn(lsn) if *lsn <= self.store.head().lsn => *lsn,
             Place::Lsn(lsn) => {
                 let what = format!("there is no event {lsn}, the record ends at {}", self.store.head().lsn);
@@ -88,7 +88,7 @@ impl Verbs {
             }
             Place::Cursor(cursor) => switchboard_bus::place(&self.store, cursor)?,
         };
-        let mut watch = self.store.watch();
+        let mut log = self.store.subscribe(interests(&request));
         loop {
             let head = self.store.head().lsn;
             let mut events = self.store.events(after, &filter, limit).map_err(|error| error.failure())?;
@@ -98,8 +98,10 @@ impl Verbs {
                 self.bodies(&mut events, request.with_bodies)?;
                 return Ok(ReadEventsReply { events, cursor: switchboard_bus::cursor(&self.store, reached)?, head });
             }
-            // A lapsed deadline is seen at the top; a closed watch means that the store is going down.
-            let _ = tokio::time::timeout_at(deadline, watch.wait_for(|lsn: &Lsn| *lsn > head)).await;
+            after = head;
+            log.mark_seen(head);
+            // A lapsed deadline is seen at the top; a store that is going down is reported by the next read.
+            let _ = tokio::time::timeout_at(deadline, log.changed()).await;
         }
     }
 
@@ -136,6 +138,15 @@ impl Verbs {
         let ask = Ask::Shutdown { keep_workers: request.keep_workers };
         self.asks.send(ask).await.map_err(|_| Failure::new("daemon.unreachable", "the daemon is ending already"))?;
         Ok(ShutdownReply { pid: self.info.pid, workers })
+    }
+}
+
+/// What a reader of events waits for: the narrower of subject and kinds.
+fn interests(request: &ReadEventsRequest) -> Vec<Interest> {
+    match (request.subject.is_empty(), request.kinds.is_empty()) {
+        (false, _) => vec![Interest::Prefix(request.subject.clone())],
+        (true, false) => request.kinds.iter().cloned().map(Interest::Kind).collect(),
+        (true, true) => vec![Interest::Everything],
     }
 }
 

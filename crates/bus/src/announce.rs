@@ -1,0 +1,81 @@
+//! The one place where mail is announced: what rings when a message was committed.
+//!
+//! The store wakes whoever waits for the rows that a commit changed ([`Store::subscribe`]). Here stands which rows announce an agent's
+//! mail: for readers that wait ([`receive_messages`](crate::receive_messages), [`read_inbox_events`](crate::read_inbox_events)), and for those
+//! who put mail before an agent themselves, such as hooks and the dispatcher ([`announcements`]).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use switchboard_protocol::id::AgentName;
+use switchboard_store::{Interest, Store, Subscription};
+
+use crate::Error;
+use crate::check_inbox::inbox;
+use crate::deliver::unseen_ids;
+use crate::mail::MESSAGES;
+
+/// Longest sleep between two looks at mail that was sent for later: the time of day may jump.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Anything that happens to mail for an agent: it arrives, is taken, comes back, ends.
+pub(crate) fn received_by(name: &AgentName) -> Interest {
+    Interest::rows(MESSAGES, "recipient", name.folded())
+}
+
+/// Anything that happens to mail from an agent.
+pub(crate) fn sent_by(name: &AgentName) -> Interest {
+    Interest::rows(MESSAGES, "sender_id", name.folded())
+}
+
+/// Mail of one agent as it comes in.
+pub struct Announcements {
+    store: Store,
+    agent: AgentName,
+    mail: Subscription,
+    /// What waited at the last look.
+    known: BTreeSet<String>,
+}
+
+/// Announces mail for an agent from now on; what waits already is announced first.
+#[must_use]
+pub fn announcements(store: &Store, agent: &AgentName) -> Announcements {
+    let mail = store.subscribe([received_by(agent)]);
+    Announcements { store: store.clone(), agent: agent.clone(), mail, known: BTreeSet::new() }
+}
+
+// === impl Announcements ===
+
+impl Announcements {
+    /// Waits until a message may be delivered that the agent has not seen and that was not announced before. [`waiting`](crate::waiting)
+    /// has it. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// When the store can't be read or has ended.
+    pub async fn next(&mut self) -> Result<(), Error> {
+        loop {
+            let head = self.store.head().lsn;
+            let waiting = unseen_ids(&self.store, &self.agent)?;
+            let is_fresh = !waiting.is_subset(&self.known);
+            self.known = waiting;
+            self.mail.mark_seen(head);
+            if is_fresh {
+                return Ok(());
+            }
+            let pause = self.next_due()?;
+            // When the time is over, something that was sent for later, or given back, may be delivered.
+            if let Ok(changed) = tokio::time::timeout(pause, self.mail.changed()).await {
+                changed?;
+            }
+        }
+    }
+
+    /// How long until mail that was sent for later, or given back, may be delivered.
+    fn next_due(&self) -> Result<Duration, Error> {
+        let now = self.store.now();
+        let later = inbox(&self.agent).gt("not_before", now.0).asc("not_before").limit(1);
+        let due = self.store.read(&later)?.first().and_then(|row| row.get_int("not_before"));
+        let pause = due.map(|at| Duration::from_millis(u64::try_from(at - now.0).unwrap_or(0)));
+        Ok(pause.map_or(LONGEST, |pause| pause.clamp(Duration::from_millis(1), LONGEST)))
+    }
+}
