@@ -5,6 +5,7 @@ pub(crate) mod daemon;
 mod gates;
 mod house;
 mod start;
+mod stats;
 
 use std::path::Path;
 
@@ -33,26 +34,5 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
         Bench::Start(args) => start::run(root, args),
         Bench::Gates(args) => gates::run(root, args),
         Bench::House(args) => house::run(root, args),
-    }
-}
-
-/// The middle one of some measurements.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// A measurement with two digits behind the point.
-fn rounded(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle_one_whatever_the_order() {
-        assert_eq!(rounded(median(vec![9.0, 1.004, 2.005])), 2.01);
     }
 }

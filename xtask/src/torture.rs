@@ -1,6 +1,7 @@
 //! `cargo xtask torture`: what is promised, under everything that a machine can do. Each prints one JSON object on its
 //! last line and fails when a promise is broken.
 
+mod alone;
 mod bits;
 mod board;
 mod disk;
@@ -14,8 +15,6 @@ mod sim;
 mod tape;
 mod vfs;
 mod work;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::Subcommand;
 
@@ -36,14 +35,6 @@ pub(crate) enum Torture {
     Seen(seen::Args),
     /// Play histories of the bus under simulated time
     Sim(sim::Args),
-}
-
-/// The file layer, its tape and its faults belong to the whole process: one of those who use stores at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// Waits until nobody else works on stores in this process.
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Breaks things.

@@ -9,15 +9,15 @@ mod jetstream;
 mod local;
 mod postgres;
 mod remote;
+mod workload;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
-use super::{median, rounded};
+use self::workload::CpuLoad;
+use super::stats::{median, rounded};
 
 /// How to measure.
 #[derive(Debug, clap::Args)]
@@ -52,12 +52,6 @@ enum Part {
     /// Sizes, and what does not grow with them
     Sizes,
 }
-
-/// Bytes of every measured message.
-pub(super) const BODY: usize = 1024;
-
-/// Senders at once.
-pub(super) const MANY: usize = 64;
 
 /// Measures and prints.
 ///
@@ -124,64 +118,4 @@ fn timed(binary: &Path, peers: &Path, rounds: usize, part: Option<Part>) -> anyh
         report.insert(key, value);
     }
     Ok(report)
-}
-
-/// Two busy loops for each core, until dropped.
-struct CpuLoad {
-    goes: Arc<AtomicBool>,
-    threads: Vec<std::thread::JoinHandle<()>>,
-}
-
-// === impl CpuLoad ===
-
-impl CpuLoad {
-    fn start() -> anyhow::Result<Self> {
-        let goes = Arc::new(AtomicBool::new(true));
-        let cores = std::thread::available_parallelism()?.get();
-        let threads = (0..2 * cores).map(|_| {
-            let goes = Arc::clone(&goes);
-            std::thread::spawn(move || {
-                while goes.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            })
-        });
-        Ok(Self { threads: threads.collect(), goes })
-    }
-}
-
-impl Drop for CpuLoad {
-    fn drop(&mut self) {
-        self.goes.store(false, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            // A loop that panicked has ended too.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// The value below which this part of the measurements lies.
-pub(super) fn quantile(mut values: Vec<f64>, part: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a place in a short list"
-    )]
-    let place = ((values.len() as f64 - 1.0) * part).round() as usize;
-    values.get(place).copied().unwrap_or(f64::NAN)
-}
-
-/// Seconds that it took.
-pub(super) fn seconds<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(T, f64)> {
-    let began = std::time::Instant::now();
-    let done = work()?;
-    Ok((done, began.elapsed().as_secs_f64()))
-}
-
-/// How many a second.
-#[expect(clippy::cast_precision_loss, reason = "a count of messages")]
-pub(super) fn rate(count: usize, seconds: f64) -> f64 {
-    count as f64 / seconds
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
-use super::rounded;
+use super::stats::rounded;
 use library::Library;
 
 /// How to measure.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use self::figure::Figure;
 use super::start;
+use super::stats::{count, rounded};
 use crate::command::{command, output};
 use crate::{circles, words};
 
@@ -80,7 +81,7 @@ impl House<'_> {
     /// What the files of the tree say.
     fn tree(&mut self) -> anyhow::Result<()> {
         if self.wants(Figure::GlossaryLeft) {
-            self.row(Figure::GlossaryLeft, lines::count(words::uses(self.root)?.len()));
+            self.row(Figure::GlossaryLeft, count(words::uses(self.root)?.len()));
         }
         if self.wants(Figure::LargestCircle) {
             let mut largest = 0;
@@ -92,7 +93,7 @@ impl House<'_> {
                     listed.insert(name, json!(rings));
                 }
             }
-            self.row(Figure::LargestCircle, lines::count(largest));
+            self.row(Figure::LargestCircle, count(largest));
             self.details.insert("circles".to_owned(), Value::Object(listed));
         }
         self.details.insert("tests".to_owned(), lines::tests(self.root)?);
@@ -176,7 +177,7 @@ impl House<'_> {
     fn print(self) {
         let mut object = Map::new();
         for (figure, measured) in &self.rows {
-            object.insert(figure.name().to_owned(), json!(super::rounded(*measured)));
+            object.insert(figure.name().to_owned(), json!(rounded(*measured)));
         }
         object.extend(self.details);
         println!("{}", Value::Object(object));

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::daemon::TestRepo;
-use super::{median, rounded};
+use super::stats::{median, rounded};
 use crate::command::{command, output};
 
 /// How to measure.

@@ -73,7 +73,7 @@ enum Outcome {
 /// # Errors
 /// As above, or when no store can be made.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let _alone = super::alone();
+    let _alone = super::alone::alone();
     let begun = Instant::now();
     let (whole, copy) = (scratch::folder()?, scratch::folder()?);
     let wanted = fill(whole.path())?;

@@ -44,7 +44,7 @@ struct Tally {
 /// # Errors
 /// As above, or when no store can be made.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let _alone = super::alone();
+    let _alone = super::alone::alone();
     vfs::install()?;
     let begun = Instant::now();
     let plan = Plan { seed: args.seed, steps: STEPS, is_careless: false };

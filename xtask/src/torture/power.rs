@@ -102,7 +102,7 @@ impl Progress {
 /// # Errors
 /// As above, or when no store can be made.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let _alone = super::alone();
+    let _alone = super::alone::alone();
     vfs::install()?;
     let begun = Instant::now();
     let real = try_states(StoreKind::Real, args.states, args.seed)?;

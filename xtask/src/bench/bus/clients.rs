@@ -6,9 +6,9 @@ use std::process::Stdio;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::remote::AGENTS;
-use super::{BODY, seconds};
+use super::workload::{AGENTS, BODY};
 use crate::bench::daemon::Client;
+use crate::bench::stats::seconds;
 use crate::command::command;
 
 /// One client's sends, one after the other: how long each took.

@@ -8,7 +8,8 @@ use std::sync::mpsc::{Sender, channel};
 
 use anyhow::Context as _;
 
-use super::{BODY, MANY, quantile, rate, seconds};
+use super::workload::{BODY, MANY};
+use crate::bench::stats::{quantile, rate, seconds};
 
 /// Appends that are timed one by one.
 const APPENDS: usize = 300;

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 
 use super::clients::threads;
-use super::{BODY, rate};
+use super::workload::BODY;
+use crate::bench::stats::rate;
 use crate::command::command;
 
 /// The package that carries the server, and its version.

@@ -11,7 +11,9 @@ use switchboard_protocol::lease::LeaseId;
 use switchboard_store::{Checkpoint, Config, Query, Store};
 use tokio::runtime::Runtime;
 
-use super::{BODY, MANY, disk, quantile, rate, rounded, seconds};
+use super::disk;
+use super::workload::{BODY, MANY};
+use crate::bench::stats::{quantile, rate, rounded, seconds};
 
 /// Sends that are timed one by one.
 const SENDS: usize = 300;

@@ -10,11 +10,12 @@ use anyhow::{Context as _, bail};
 use serde_json::{Map, Value, json};
 
 use super::clients::{processes, sends, threads};
-use super::{MANY, jetstream, postgres, quantile, rate, rounded};
+use super::workload::{AGENTS, BODY, MANY};
+use super::{jetstream, postgres};
 use crate::bench::daemon::{Daemon, TestRepo};
+use crate::bench::stats::{median, quantile, rate, rounded};
 
-/// Agents that receive, and sends for each figure.
-pub(super) const AGENTS: usize = 64;
+/// Sends for each figure.
 const ONE: usize = 300;
 const EACH: usize = 100;
 const PROCESSES: usize = 8;
@@ -54,7 +55,7 @@ pub(super) fn round(
     let nats = nats.map(|nats| nats.rate(MANY, EACH)).transpose()?;
     let database = database.map(|database| database.rate(MANY, EACH)).transpose()?;
     rates.push(ours()?);
-    let ours = super::median(rates);
+    let ours = median(rates);
     row.insert("socket_rate_64".to_owned(), json!(ours));
     row.insert("vs_jetstream_always_64".to_owned(), json!(nats.map(|theirs| ours / theirs)));
     row.insert("vs_postgres_64".to_owned(), json!(database.map(|theirs| ours / theirs)));
@@ -120,7 +121,7 @@ pub(super) fn sizes(binary: &Path) -> anyhow::Result<Map<String, Value>> {
     let (agents, each) = LARGE;
     let (test_repo, daemon) = test_repo(binary, agents)?;
     let repo = test_repo.repo();
-    let body = "x".repeat(super::BODY);
+    let body = "x".repeat(BODY);
     threads(MANY, |number| {
         let mut client = crate::bench::daemon::Client::connect(&repo, &format!("filler-{number}"))?;
         for message in (number..agents * each).step_by(MANY) {

@@ -9,11 +9,11 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::super::median;
 use super::Bench;
 use super::library::Library;
 use super::peers::Peer;
 use super::session::{Session, at_home};
+use crate::bench::stats::median;
 use crate::command::{command, output};
 
 /// Files that an edit touches.

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::bench::daemon::{Client, Daemon, TestRepo};
-use crate::bench::median;
+use crate::bench::stats::median;
 
 /// Reads that are timed.
 const READS: usize = 4_000;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
 use super::daemon::{Running, Waiters, call};
-use crate::bench::rounded;
+use crate::bench::stats::rounded;
 
 /// Workers that sleep.
 const WORKERS: usize = 50;

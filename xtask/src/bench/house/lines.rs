@@ -6,14 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
-use crate::bench::rounded;
+use crate::bench::stats::{count, rounded};
 use crate::circles::crates;
-
-/// A count as a figure.
-#[expect(clippy::cast_precision_loss, reason = "counts of files and words are small")]
-pub(super) fn count(number: usize) -> f64 {
-    number as f64
-}
 
 /// Lines of tests and their share of all lines, and the number of tests, by crate; the stories over the real binary last.
 ///

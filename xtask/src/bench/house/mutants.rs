@@ -17,12 +17,10 @@ use serde_json::{Value, json};
 
 use self::answers::{Answer, Answers};
 use self::build::Tests;
-use self::sites::Site;
-use super::lines;
+use self::sites::{SCOPE, Site};
+use crate::bench::stats::count;
 use crate::rng::Rng;
 
-/// Packages whose code is mutated, with the beginnings of the mutated paths below `src`.
-const SCOPE: [(&str, &[&str]); 2] = [("pipeline", &["run.rs", "run/", "way.rs", "way/"]), ("dispatch", &[""])];
 /// Files that are only compiled for tests or simulations: nobody ships them.
 const LEFT_OUT: [&str; 4] = ["tests.rs", "/tests/", "sim.rs", "/sim/"];
 /// Candidates for each mutant that is wanted: some don't compile.
@@ -56,7 +54,7 @@ impl Caught {
     /// The share that a test caught.
     pub(super) fn share(&self) -> f64 {
         let caught = self.by_own + self.by_others;
-        lines::count(caught) / lines::count((caught + self.survivors.len()).max(1))
+        count(caught) / count((caught + self.survivors.len()).max(1))
     }
 
     /// Counts, and every survivor with its line.
@@ -142,7 +140,7 @@ fn draw(tree: &Path, args: &Args) -> anyhow::Result<Vec<Site>> {
         all.swap(last, rng.below(last + 1));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
-    let most = (lines::count(args.mutants) * SPARE).ceil() as usize;
+    let most = (count(args.mutants) * SPARE).ceil() as usize;
     let mut drawn: Vec<Site> = Vec::new();
     for mut site in all {
         if drawn.len() < most && !drawn.iter().any(|other| other.overlaps(&site)) {

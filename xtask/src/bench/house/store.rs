@@ -7,7 +7,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_store::{Batch, Checkpoint, Config, Store};
 use tempfile::TempDir;
 
-use crate::bench::median;
+use crate::bench::stats::median;
 
 /// Events of the run that is opened.
 const RUN: usize = 20;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
-use super::SCOPE;
 use super::plant::{self, Lines};
-use super::sites::Site;
+use super::sites::{SCOPE, Site};
 use crate::command::command;
 
 /// The test programs of each mutated crate.

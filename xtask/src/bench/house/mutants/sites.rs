@@ -9,6 +9,10 @@ use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ItemFn, Lit, ReturnType, Stmt, Type, UnOp};
 
+/// Packages whose code is mutated, with the beginnings of the mutated paths below `src`.
+pub(super) const SCOPE: [(&str, &[&str]); 2] =
+    [("pipeline", &["run.rs", "run/", "way.rs", "way/"]), ("dispatch", &[""])];
+
 /// One change of one expression or statement.
 #[derive(Debug, Clone)]
 pub(super) struct Site {

@@ -1,0 +1,49 @@
+//! What every bus measurement sends, and what loads the machine meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of every measured message.
+pub(super) const BODY: usize = 1024;
+/// Senders at once.
+pub(super) const MANY: usize = 64;
+/// Agents that the messages go to.
+pub(super) const AGENTS: usize = 64;
+
+/// Two busy loops for each core, until dropped.
+pub(super) struct CpuLoad {
+    goes: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+// === impl CpuLoad ===
+
+impl CpuLoad {
+    /// Starts the loops.
+    ///
+    /// # Errors
+    /// When the number of cores is unknown.
+    pub(super) fn start() -> anyhow::Result<Self> {
+        let goes = Arc::new(AtomicBool::new(true));
+        let cores = std::thread::available_parallelism()?.get();
+        let threads = (0..2 * cores).map(|_| {
+            let goes = Arc::clone(&goes);
+            std::thread::spawn(move || {
+                while goes.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        });
+        Ok(Self { threads: threads.collect(), goes })
+    }
+}
+
+impl Drop for CpuLoad {
+    fn drop(&mut self) {
+        self.goes.store(false, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // A loop that panicked has ended too.
+            let _ = thread.join();
+        }
+    }
+}
