@@ -11,6 +11,7 @@
 //!   { "task": "1.1", "steps": [ { "do": "lie", "text": "All done." } ] } ] }
 //! ```
 
+mod name;
 mod play;
 mod rpc;
 mod server;
@@ -20,18 +21,10 @@ mod tools;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub use name::{GREETING, NAME};
 pub use text::{OnReject, Script, Section, Step};
 
 use crate::{Error, Result};
-
-/// Longest script in bytes.
-const MAX_BYTES: u64 = 4 << 20;
-
-/// How the agent names itself.
-pub const NAME: &str = "switchboard-scripted";
-
-/// What it says first.
-pub const GREETING: &str = "I am a scripted agent: there is no model behind me, I follow a script.";
 
 /// Plays a script as an agent on standard input and output, until the input ends.
 #[must_use]

@@ -7,6 +7,7 @@
 //! The journal `frames.jsonl` is the queue: a frame is in it before it is sent, and it stays there. The link sends from the journal what the daemon has
 //! not acked, again after every reconnect, so nothing is lost; the daemon drops what it has by (worker, epoch, seq).
 
+mod files;
 mod identity;
 mod link;
 mod recorder;
@@ -22,6 +23,7 @@ use switchboard_process::lock::Lock;
 use switchboard_process::{journal, orphans};
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerSpec};
 
+pub use files::{FRAMES, IDENTITY, LOCK};
 pub use identity::Identity;
 
 use crate::driver::{Acp, Exec};
@@ -29,15 +31,6 @@ use crate::{Error, Result};
 use recorder::Recorder;
 use spool::Spool;
 use worker::Worker;
-
-/// The journal of frames in a worker's folder.
-pub const FRAMES: &str = "frames.jsonl";
-
-/// The file in a worker's folder by which its shim is known.
-pub const IDENTITY: &str = "shim.json";
-
-/// The lock in a worker's folder, held as long as its shim lives.
-pub const LOCK: &str = "lock";
 
 /// Longest spec that is read.
 const MAX_SPEC: u64 = 8 << 20;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::name::{GREETING, NAME};
 use super::play::{Ending, Player};
 use super::rpc::{self, Out};
 use super::text::{Script, headline};
@@ -91,7 +92,7 @@ impl Server {
             "protocolVersion": 1,
             "agentCapabilities": { "promptCapabilities": {}, "mcpCapabilities": {} },
             "authMethods": [],
-            "agentInfo": { "name": super::NAME, "title": "Scripted agent (no model)", "version": env!("CARGO_PKG_VERSION") },
+            "agentInfo": { "name": NAME, "title": "Scripted agent (no model)", "version": env!("CARGO_PKG_VERSION") },
             "_meta": { "scripted": true, "script": self.file },
         })
     }
@@ -118,7 +119,7 @@ impl Server {
         let file = self.file.clone();
         Box::pin(async move {
             if turn == 1 {
-                player.say(super::GREETING);
+                player.say(GREETING);
             }
             let ending = match section {
                 Some(section) => player.play(&section.steps, &task, attempt, cancelled).await,

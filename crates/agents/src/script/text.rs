@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::{Error, Result};
 
+/// Longest script in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
 /// A script.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -200,7 +203,7 @@ impl Script {
     /// [`Error::Script`] with line and column.
     pub fn read(path: &Path) -> Result<Self> {
         let why = |e: std::io::Error| Error::Script { why: e.to_string() };
-        if std::fs::metadata(path).map_err(why)?.len() > super::MAX_BYTES {
+        if std::fs::metadata(path).map_err(why)?.len() > MAX_BYTES {
             return Err(Error::Script { why: "it is too long".to_owned() });
         }
         Self::parse(&std::fs::read(path).map_err(why)?)

@@ -10,6 +10,7 @@ use switchboard_process::spawn::{Child, Spawn};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
+use super::name::NAME;
 use crate::driver::Lines;
 
 /// The version that we ask for; any answer is accepted, as only `tools/call` is used.
@@ -48,7 +49,7 @@ impl Tools {
         drain(&mut child);
         let (lines, read) = (Lines::default(), VecDeque::new());
         let mut tools = Self { _child: child, stdin, stdout, lines, read, next_id: 0 };
-        let info = json!({ "name": super::NAME, "version": env!("CARGO_PKG_VERSION") });
+        let info = json!({ "name": NAME, "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": info });
         tools.request("initialize", params).await?;
         tools.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;

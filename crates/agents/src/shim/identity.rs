@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use switchboard_process::fingerprint::Fingerprint;
 
-use super::IDENTITY;
+use super::files::IDENTITY;
 use crate::{Error, Result};
 
 /// Longest file that is read.

@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::FRAMES;
+use super::files::FRAMES;
 use super::recorder::Recorder;
 use crate::driver::Lines;
 use crate::{Error, Result};

@@ -8,7 +8,7 @@ use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerE
 use switchboard_protocol::id::WorkerId;
 use tokio::sync::watch;
 
-use super::FRAMES;
+use super::files::FRAMES;
 use super::redact::Redactor;
 use crate::Result;
 

@@ -14,10 +14,12 @@ use std::time::Duration;
 use index_lock::IndexLock;
 use survey::Survey;
 
+use super::call::Call;
 use super::capture::index_line;
+use super::repo::{Repo, utf8};
 use super::types::{Change, Head, Oid};
 use super::worktree::remove_file;
-use super::{Call, Repo, utf8};
+
 use crate::{Error, Result};
 
 /// How long a git that died with its caller may need to finish the system call that it was in.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::Git;
+use super::repo::Git;
 use crate::env::Env;
 use crate::spawn::{End, Exit, Output, Spawn};
 use crate::{Error, Result};

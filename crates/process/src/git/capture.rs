@@ -5,9 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::call::Call;
+use super::repo::{OWN_FOLDER, utf8};
 use super::types::{Author, Change, Entry, Oid};
 use super::worktree::{Worktree, remove_file};
-use super::{OWN_FOLDER, utf8};
 use crate::Result;
 
 /// A change that became a commit.

@@ -4,9 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::Repo;
+use super::repo::{Repo, utf8};
 use super::types::{Change, Entry, Oid};
-use super::utf8;
 use crate::{Error, Result};
 
 /// A diff as a person reads it.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::call::{Call, said};
+use super::repo::{Git, Repo};
 use super::types::{Head, Oid};
-use super::{Git, Repo};
 use crate::{Error, Result};
 
 // === impl Git ===

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::Repo;
+use super::repo::Repo;
 use super::types::{Author, Oid};
 use crate::{Error, Result};
 

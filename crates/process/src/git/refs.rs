@@ -8,9 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use super::call::Call;
+use super::repo::Repo;
 use super::types::Oid;
 use super::worktree::remove_file;
-use super::{Call, Repo};
 use crate::{Error, Result};
 
 /// How long a lock must stand untouched before it is taken for one that a killed git left. Git holds such a lock for milliseconds.

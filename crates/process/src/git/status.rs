@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::{OWN_FOLDER, Repo};
+use super::repo::{OWN_FOLDER, Repo};
 use crate::Result;
 
 /// A path of the user's work tree that differs from the last commit.

@@ -5,8 +5,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::call::Call;
+use super::refs;
+use super::repo::{OWN_FOLDER, Repo, utf8};
 use super::types::Oid;
-use super::{Call, OWN_FOLDER, Repo, refs, utf8};
 use crate::{Error, Result};
 
 /// A linked work tree. Its calls name the administrative folder themselves, so that an agent that replaces the `.git` file

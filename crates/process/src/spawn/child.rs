@@ -7,8 +7,10 @@ use rustix::process::Signal;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
 
+use super::builder::Spawn;
+use super::exit::Exit;
 use super::leader::{self, Leader};
-use super::{Exit, Spawn};
+use super::thread::thread;
 use crate::clock::Deadline;
 use crate::fingerprint::Fingerprint;
 use crate::orphans::Hold;
@@ -52,7 +54,7 @@ pub(super) fn start(spawn: &Spawn) -> Result<Child> {
     let stderr = child.stderr.take().map(ChildStderr::from_std).transpose().map_err(watched())?;
     let (sender, ended) = watch::channel(false);
     let pid = leader.pid();
-    super::thread("wait-exit", move || {
+    thread("wait-exit", move || {
         leader::wait_unreaped(pid);
         sender.send_replace(true);
     })?;

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::Spawn;
+use super::builder::Spawn;
 use crate::fingerprint::Fingerprint;
 use crate::orphans::Hold;
 use crate::{Error, Result};

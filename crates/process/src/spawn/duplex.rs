@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::builder::Spawn;
 use super::leader::Leader;
-use super::{Spawn, thread};
+use super::thread::thread;
 use crate::clock::Deadline;
 use crate::orphans::Hold;
 use crate::{Error, Result};

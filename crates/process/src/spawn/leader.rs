@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpgid};
 
-use super::Exit;
+use super::exit::Exit;
 use crate::clock::Deadline;
 use crate::{fingerprint, orphans};
 

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::builder::Spawn;
+use super::capture::Capture;
+use super::exit::Exit;
 use super::leader::{self, Leader};
-use super::{Capture, Exit, Spawn, thread};
+use super::thread::thread;
 use crate::clock::Deadline;
 use crate::orphans::Hold;
 use crate::{Error, Result};

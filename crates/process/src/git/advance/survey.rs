@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::super::diff::parse_raw;
+use super::super::repo::{Repo, utf8};
 use super::super::types::{Change, Entry, Oid};
-use super::super::{Repo, utf8};
 use crate::Result;
 
 /// Most files that are named as being in the way.

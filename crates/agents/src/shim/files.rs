@@ -1,0 +1,10 @@
+//! Names of the files in a worker's folder.
+
+/// The journal of frames in a worker's folder.
+pub const FRAMES: &str = "frames.jsonl";
+
+/// The file in a worker's folder by which its shim is known.
+pub const IDENTITY: &str = "shim.json";
+
+/// The lock in a worker's folder, held as long as its shim lives.
+pub const LOCK: &str = "lock";

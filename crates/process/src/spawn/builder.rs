@@ -1,0 +1,178 @@
+//! What is to be started, and how.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::limits::{self, Limits};
+use super::output::StopFlag;
+use super::which;
+use crate::env::Env;
+use crate::orphans::{self, Hold};
+use crate::{Error, Result};
+
+/// Longest run of [`Spawn::output`] unless told otherwise.
+pub const DEFAULT_WALL: Duration = Duration::from_secs(60);
+
+/// Bytes of each output stream that [`Spawn::output`] keeps unless told otherwise: so many of the beginning, as many of the end.
+pub const DEFAULT_KEEP: usize = 1 << 20;
+
+/// How often a spawn is tried again while another thread's fork still holds the program's file open for writing.
+const BUSY_RETRIES: u32 = 5;
+
+/// A process to be started: `Spawn::new(["git", "version"]).cwd(root).env_only(Env::plain()).output()`.
+///
+/// Standard input is empty unless it is given. The child leads its own process group, so that everything it starts can
+/// be ended with it; nothing is inherited but the standard streams and the environment that was given.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    pub(super) argv: Vec<String>,
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) env: Env,
+    pub(super) limits: Limits,
+    pub(super) own_session: bool,
+    pub(super) ends_with_us: bool,
+    pub(super) wall: Duration,
+    pub(super) grace: Duration,
+    pub(super) keep: usize,
+    pub(super) input: Vec<u8>,
+    pub(super) stop: Option<StopFlag>,
+}
+
+// === impl Spawn ===
+
+impl Spawn {
+    /// Program and arguments. A program without a slash is looked up on the `PATH` that the child will have.
+    #[must_use]
+    pub fn new<S: Into<String>>(argv: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            argv: argv.into_iter().map(Into::into).collect(),
+            cwd: None,
+            env: Env::empty(),
+            limits: Limits::default(),
+            own_session: false,
+            ends_with_us: false,
+            wall: DEFAULT_WALL,
+            grace: Duration::from_secs(2),
+            keep: DEFAULT_KEEP,
+            input: Vec::new(),
+            stop: None,
+        }
+    }
+
+    /// The folder to start in; ours by default.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// The whole environment; empty by default.
+    #[must_use]
+    pub fn env_only(mut self, env: Env) -> Self {
+        self.env = env;
+        self
+    }
+
+    /// Resource limits that the kernel keeps.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Makes the child the leader of a session too: no terminal reaches it. [`Spawn::detached`] always does.
+    #[must_use]
+    pub fn own_session(mut self) -> Self {
+        self.own_session = true;
+        self
+    }
+
+    /// Has the kernel kill the child (not its children) when the thread that spawns it ends, even by `kill -9`.
+    #[must_use]
+    pub fn ends_with_us(mut self) -> Self {
+        self.ends_with_us = true;
+        self
+    }
+
+    /// Longest run of [`Spawn::output`]; [`DEFAULT_WALL`] by default.
+    #[must_use]
+    pub fn wall(mut self, wall: Duration) -> Self {
+        self.wall = wall;
+        self
+    }
+
+    /// Time that [`Spawn::output`] leaves between SIGTERM and SIGKILL; 2 s by default.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// Bytes of the beginning, and as many of the end, that [`Spawn::output`] keeps of each stream.
+    #[must_use]
+    pub fn keep(mut self, bytes: usize) -> Self {
+        self.keep = bytes;
+        self
+    }
+
+    /// Bytes for standard input of [`Spawn::output`], which is then closed.
+    #[must_use]
+    pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = bytes.into();
+        self
+    }
+
+    /// Ends [`Spawn::output`] early when the flag is raised by another thread.
+    #[must_use]
+    pub fn stopped_by(mut self, flag: StopFlag) -> Self {
+        self.stop = Some(flag);
+        self
+    }
+
+    /// Program and arguments, as they were given.
+    #[must_use]
+    pub fn argv(&self) -> &[String] {
+        &self.argv
+    }
+
+    fn program(&self) -> Result<PathBuf> {
+        let program = self.argv.first().filter(|p| !p.is_empty()).ok_or(Error::EmptyCommand)?;
+        if let Some(cwd) = &self.cwd
+            && !cwd.is_dir()
+        {
+            return Err(Error::Folder { path: cwd.clone() });
+        }
+        which::find(program, self.env.get("PATH"), self.cwd.as_deref())
+            .ok_or_else(|| Error::Missing { program: program.clone() })
+    }
+
+    /// The command, ready but for its streams.
+    #[expect(clippy::disallowed_methods, reason = "this is the one home of spawning")]
+    pub(super) fn command(&self) -> Result<Command> {
+        let mut command = Command::new(self.program()?);
+        command.args(&self.argv[1..]).env_clear().envs(self.env.iter()).stdin(Stdio::null());
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        limits::before_exec(&mut command, self.limits, self.own_session, self.ends_with_us);
+        Ok(command)
+    }
+
+    /// Starts it, known to those who look for orphans.
+    pub(super) fn start(&self, command: &mut Command, hold: Hold) -> Result<std::process::Child> {
+        orphans::noting(hold, || {
+            let mut tries = 0;
+            loop {
+                match command.spawn() {
+                    Ok(child) => return Ok((child.id(), child)),
+                    Err(e) if e.kind() == std::io::ErrorKind::ExecutableFileBusy && tries < BUSY_RETRIES => {
+                        tries += 1;
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                    Err(source) => return Err(Error::Spawn { program: self.argv[0].clone(), source }),
+                }
+            }
+        })
+    }
+}
