@@ -36,7 +36,10 @@ fn survives(point: &str) {
     sandbox.set("SWITCHBOARD_CRASH_AT", point);
 
     let crashed = sandbox.switchboard(&["run", &plan, "--yes"]);
-    assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
+    // A start that was recorded is answered again under its key, and the command goes on with the next daemon.
+    if point != "run-recorded" {
+        assert_ne!(crashed.code, 0, "{point}: the daemon did not die: {}", crashed.out);
+    }
 
     sandbox.unset("SWITCHBOARD_CRASH_AT");
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");

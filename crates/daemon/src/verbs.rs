@@ -297,15 +297,19 @@ impl Call<'_> {
         let dispatch = &self.verbs.dispatch;
         match self.verb {
             run::GetRun::NAME => value::<run::GetRun>(dispatch.get_run(&typed::<run::GetRun>(args)?).await?),
-            run::MergeRun::NAME => value::<run::MergeRun>(dispatch.merge_run(&typed::<run::MergeRun>(args)?).await?),
+            run::MergeRun::NAME => {
+                let request = typed::<run::MergeRun>(args)?;
+                value::<run::MergeRun>(dispatch.merge_run(&request, self.idempotency()).await?)
+            }
             run::ResumeRun::NAME => {
                 let request = typed::<run::ResumeRun>(args)?;
-                let reply = dispatch.resume_run(&request).await?;
+                let reply = dispatch.resume_run(&request, self.idempotency()).await?;
                 self.ends_with_run(request.ends_daemon).await;
                 value::<run::ResumeRun>(reply)
             }
             run::RetryTask::NAME => {
-                value::<run::RetryTask>(dispatch.retry_task(&typed::<run::RetryTask>(args)?).await?)
+                let request = typed::<run::RetryTask>(args)?;
+                value::<run::RetryTask>(dispatch.retry_task(&request, self.idempotency()).await?)
             }
             run::ShowTask::NAME => value::<run::ShowTask>(dispatch.show_task(&typed::<run::ShowTask>(args)?).await?),
             run::StartRun::NAME => {
@@ -315,7 +319,10 @@ impl Call<'_> {
                 self.ends_with_run(ends).await;
                 value::<run::StartRun>(reply)
             }
-            _ => value::<run::StopRun>(dispatch.stop_run(&typed::<run::StopRun>(args)?).await?),
+            _ => {
+                let request = typed::<run::StopRun>(args)?;
+                value::<run::StopRun>(dispatch.stop_run(&request, self.idempotency()).await?)
+            }
         }
     }
 

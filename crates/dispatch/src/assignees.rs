@@ -18,7 +18,16 @@ pub struct Assignees {
 #[derive(Debug, Clone)]
 pub(crate) struct Assignee {
     pub(crate) name: AgentName,
+    pub(crate) folded: String,
     pub(crate) is_scripted: bool,
+}
+
+/// The assignee of each task of a run.
+#[derive(Debug)]
+pub(crate) struct TaskAssignees {
+    by_task: BTreeMap<TaskId, Assignee>,
+    /// How many different agents there are.
+    agents: usize,
 }
 
 // === impl Assignees ===
@@ -32,20 +41,48 @@ impl Assignees {
     }
 
     /// Sets who has a task in a run, nobody when it has ended; returns whether that is a change.
-    pub(crate) fn set(&mut self, run: &RunId, names: BTreeSet<String>) -> bool {
+    pub(crate) fn set(&mut self, run: &RunId, names: &BTreeSet<String>) -> bool {
         if names.is_empty() {
             return self.runs.remove(run).is_some();
         }
-        self.runs.insert(run.clone(), names.clone()) != Some(names)
+        if self.runs.get(run) == Some(names) {
+            return false;
+        }
+        self.runs.insert(run.clone(), names.clone());
+        true
     }
 }
 
-/// The assignee of each task of a run.
-pub(crate) fn of(plan: &RunPlan) -> Result<BTreeMap<TaskId, Assignee>, Error> {
-    let assignee = |id: &TaskId| {
-        let (_, settings) = plan.settings(id)?;
-        let choice = plan.choice(id, &settings)?;
-        Ok((id.clone(), Assignee { name: choice.name, is_scripted: choice.scripted }))
-    };
-    plan.plan.tasks().map(|task| assignee(&task.id)).collect()
+// === impl TaskAssignees ===
+
+impl TaskAssignees {
+    pub(crate) fn of(plan: &RunPlan) -> Result<Self, Error> {
+        let assignee = |id: &TaskId| {
+            let (_, settings) = plan.settings(id)?;
+            let choice = plan.choice(id, &settings)?;
+            let folded = choice.name.folded();
+            Ok((id.clone(), Assignee { name: choice.name, folded, is_scripted: choice.scripted }))
+        };
+        let by_task: BTreeMap<_, _> = plan.plan.tasks().map(|task| assignee(&task.id)).collect::<Result<_, Error>>()?;
+        let agents = by_task.values().map(|assignee| &assignee.folded).collect::<BTreeSet<_>>().len();
+        Ok(Self { by_task, agents })
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Assignee> {
+        self.by_task.values()
+    }
+
+    /// The folded names of those who have one of the tasks. Looks at no more tasks than it must.
+    pub(crate) fn among<'a>(&self, tasks: impl Iterator<Item = &'a TaskId>) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for assignee in tasks.filter_map(|task| self.by_task.get(task)) {
+            if names.len() == self.agents {
+                break;
+            }
+            if !names.contains(&assignee.folded) {
+                names.insert(assignee.folded.clone());
+            }
+        }
+        names
+    }
 }

@@ -32,7 +32,7 @@ impl Dispatch {
         read: impl AsyncBufRead + Unpin + Send,
         write: impl AsyncWrite + Unpin + Send,
     ) -> Result<(), Error> {
-        let Hello::Shim { v, worker, epoch: _, token } = hello else {
+        let Hello::Shim { v, worker, epoch, token } = hello else {
             return Err(Failure::new("request.malformed", "not a shim's hello").into());
         };
         if *v > FRAME_VERSION || *v + 1 < FRAME_VERSION {
@@ -46,7 +46,7 @@ impl Dispatch {
         let Some(link) = self.world.link(worker) else {
             return turn_away(write).await;
         };
-        serve(link, read, write).await
+        serve(link, *epoch, read, write).await
     }
 }
 
@@ -106,11 +106,12 @@ async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
 
 async fn serve(
     link: Arc<Link>,
+    epoch: u32,
     mut read: impl AsyncBufRead + Unpin,
     mut write: impl AsyncWrite + Unpin,
 ) -> Result<(), Error> {
     let (sender, mut commands) = mpsc::channel::<ShimCommand>(COMMANDS);
-    link.send(Signal::Attached(sender)).await?;
+    link.send(Signal::Attached { epoch, commands: sender }).await?;
     let mut buffer = Vec::new();
     loop {
         tokio::select! {

@@ -1,6 +1,6 @@
 //! The dispatcher as the daemon holds it: the world, and an engine for each live run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ impl Dispatch {
     /// Starts the engine of a run unless it runs.
     pub(crate) fn start_engine(&self, run: &RunId) -> Result<Handle, Error> {
         let mut handles = lock(&self.engines.handles);
-        if let Some(handle) = handles.get(run) {
+        if let Some(handle) = handles.get(run).filter(|handle| !handle.is_closed()) {
             return Ok(handle.clone());
         }
         let (sender, inbox) = mpsc::channel(handle::INBOX);
@@ -113,24 +113,28 @@ impl Dispatch {
         handles.insert(run.clone(), handle.clone());
         self.engines.live.send_replace(handles.len());
         drop(handles);
-        let (this, run) = (self.clone(), run.clone());
+        let (this, run, own) = (self.clone(), run.clone(), handle.clone());
         let permit = self.world.adoption_permit();
         tokio::spawn(async move {
             engine.run(permit).await;
-            this.engine_ended(&run);
+            this.engine_ended(&run, &own);
         });
         Ok(handle)
     }
 
     pub(crate) fn engine(&self, run: &RunId) -> Option<Handle> {
-        lock(&self.engines.handles).get(run).cloned()
+        lock(&self.engines.handles).get(run).filter(|handle| !handle.is_closed()).cloned()
     }
 
-    fn engine_ended(&self, run: &RunId) {
+    /// An engine has ended; another of the same run may have been started already.
+    fn engine_ended(&self, run: &RunId, own: &Handle) {
         let mut handles = lock(&self.engines.handles);
+        if !handles.get(run).is_some_and(|handle| handle.is_same(own)) {
+            return;
+        }
         handles.remove(run);
         self.engines.live.send_replace(handles.len());
         drop(handles);
-        self.world.assign(run, std::collections::BTreeSet::new());
+        self.world.assign(run, &BTreeSet::new());
     }
 }

@@ -58,8 +58,19 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
 }
 
 fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
-    if matches!(error, Error::Stopping) {
-        return Outcome::default();
+    match error {
+        // The next daemon, or the next decision, sees what is to be done.
+        Error::Stopping => return Outcome::default(),
+        Error::Superseded(why) => {
+            tracing::info!(%task, %why, "the run has gone on without this");
+            return Outcome::default();
+        }
+        Error::Refused(_)
+        | Error::Store(_)
+        | Error::Process(_)
+        | Error::Io { .. }
+        | Error::Shape { .. }
+        | Error::Missing(_) => {}
     }
     let failure = Failure::from(error);
     tracing::error!(%task, code = %failure.code, what = %failure.what, cause = ?failure.cause, "a task can't go on");

@@ -1,45 +1,54 @@
 //! One loop a run: folds its events, asks `pipeline` what is to be done, and starts one task per effect.
 //!
-//! Only the engine appends to a run's subject, so its state and the log never differ. Everybody else sends it what
-//! happened and waits until it is recorded.
+//! Only the engine steps a run, so its state and the log never differ. Everybody else sends it what happened and waits until it is
+//! recorded.
+
+mod commit;
+mod recorded;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_process::git::Oid;
-use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Effect, EffectKey, RunEvent, TaskState};
-use switchboard_store::{Batch, Durability};
+use switchboard_protocol::run::{Effect, EffectKey, TaskState};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::Instant;
 
-use crate::assignees::{self, Assignee};
-use crate::error::shape;
-use crate::handle::{Handle, LastWorker, Message, Outcome, Record};
+use self::commit::{Then, Waiting};
+use self::recorded::Recorded;
+use crate::assignees::TaskAssignees;
+use crate::handle::{Handle, LastWorker, Message};
 use crate::plan::RunPlan;
 use crate::watch::Reachable;
 use crate::world::World;
 use crate::{Error, effect, history};
 
-/// How often an engine looks at the clock when nothing happens: time limits of attempts are in minutes.
-const TICK: Duration = Duration::from_secs(1);
-
 pub(crate) struct Engine {
     world: Arc<World>,
     plan: Arc<RunPlan>,
-    state: RunState,
+    recorded: Recorded,
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
     merge_under_way: Option<EffectKey>,
-    assignees: BTreeMap<TaskId, Assignee>,
-    /// Who is on the roster for this run.
+    assignees: TaskAssignees,
+    /// Who has a task in this run, as the record says.
     on_roster: BTreeSet<String>,
+    waiting: Waiting,
+    /// Whether anybody has said anything: the engine of a run that is over was started because somebody will.
+    is_asked: bool,
     me: Handle,
     inbox: mpsc::Receiver<Message>,
+}
+
+/// What an engine wakes for.
+enum Wake {
+    Message(Box<Message>),
+    Again,
+    Deadline,
+    Stop,
 }
 
 // === impl Engine ===
@@ -53,23 +62,29 @@ impl Engine {
         inbox: mpsc::Receiver<Message>,
     ) -> Result<Self, Error> {
         let plan = Arc::new(history::plan(&world, run)?);
-        let state = history::fold(&world.store, run)?;
+        let recorded = Recorded::fold(&world.store, run)?;
         let last = history::last_workers(&world, run)?;
-        let assignees = assignees::of(&plan)?;
-        let mut engine = Self {
+        let assignees = TaskAssignees::of(&plan)?;
+        let on_roster = assignees.among(recorded.state().unsettled());
+        Ok(Self {
             world,
             plan,
-            state,
+            recorded,
             last,
             under_way: BTreeSet::new(),
             merge_under_way: None,
             assignees,
-            on_roster: BTreeSet::new(),
+            on_roster,
+            waiting: Waiting::default(),
+            is_asked: false,
             me: Handle::new(me),
             inbox,
-        };
-        engine.on_roster = engine.assigned();
-        Ok(engine)
+        })
+    }
+
+    /// Who has a task that is not settled.
+    pub(crate) fn assigned(&self) -> &BTreeSet<String> {
+        &self.on_roster
     }
 
     /// Runs until the run has ended or the daemon goes down. `permit` is held until workers that are there already are watched.
@@ -79,26 +94,51 @@ impl Engine {
         }
         self.adopt();
         drop(permit);
-        let stop = self.world.stop.clone();
         loop {
             self.start_effects();
-            let message = tokio::select! {
-                biased;
-                () = stop.cancelled() => break,
-                message = self.inbox.recv() => message,
-                () = tokio::time::sleep(TICK) => continue,
-            };
-            match message {
-                Some(Message::Record(record)) => self.record(record).await,
-                Some(Message::Done(key, outcome)) => {
-                    if self.settle(key, outcome).await {
-                        break;
-                    }
-                }
-                Some(Message::View(answer)) => drop(answer.send(self.state.tasks().collect())),
-                None => break,
+            if self.is_over() {
+                return;
+            }
+            let wake = self.wake().await;
+            self.is_asked |= matches!(wake, Wake::Message(_));
+            match wake {
+                Wake::Message(message) => self.hear(*message).await,
+                Wake::Again => self.record_waiting().await,
+                Wake::Deadline => {}
+                Wake::Stop => return,
             }
         }
+    }
+
+    async fn hear(&mut self, message: Message) {
+        match message {
+            Message::Happened(record, answer) => self.happened(record, Then::Answer(answer)).await,
+            Message::Asked(record, answer) => self.asked(&record, answer).await,
+            Message::Done(key, outcome) => self.done(key, outcome).await,
+            Message::View(answer) => drop(answer.send(self.recorded.state().tasks().collect())),
+        }
+    }
+
+    /// Waits for what is next: a message, the time to record again what could not be recorded, or a worker's time limit.
+    async fn wake(&mut self) -> Wake {
+        let now = self.world.store.now();
+        let deadline = self.recorded.state().next_deadline(now);
+        let deadline = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).unsigned_abs()));
+        let again_at = self.waiting.again_at();
+        tokio::select! {
+            biased;
+            () = self.world.stop.cancelled() => Wake::Stop,
+            // The engine holds a sender itself.
+            Some(message) = self.inbox.recv() => Wake::Message(Box::new(message)),
+            () = at(again_at) => Wake::Again,
+            () = at(deadline) => Wake::Deadline,
+        }
+    }
+
+    /// Whether the run has ended. Somebody may have asked for a retry while its end was being carried out.
+    fn is_over(&self) -> bool {
+        let is_finished = self.is_asked && self.recorded.state().outcome().is_some();
+        is_finished && self.under_way.is_empty() && self.waiting.is_empty() && self.inbox.is_empty()
     }
 
     /// The run's branch is made after the run is recorded, so a crash may have come between the two.
@@ -113,7 +153,7 @@ impl Engine {
 
     /// Takes up what the last daemon left between intent and outcome: watches workers, goes on with a merge.
     fn adopt(&mut self) {
-        let views: Vec<_> = self.state.tasks().collect();
+        let views: Vec<_> = self.recorded.state().tasks().collect();
         for view in views {
             match view.state {
                 TaskState::Starting { worker } | TaskState::Working { worker } => {
@@ -141,7 +181,7 @@ impl Engine {
     }
 
     fn start_effects(&mut self) {
-        for effect in self.state.decide(self.world.store.now()) {
+        for effect in self.recorded.state().decide(self.world.store.now()) {
             // Between the start of a merge and its intent another task may come first in order: one merge at a time.
             let is_merge = matches!(effect, Effect::Merge { .. });
             if is_merge && self.merge_under_way.is_some() {
@@ -177,83 +217,12 @@ impl Engine {
             me.done(key, outcome).await;
         });
     }
-
-    /// Takes an effect's outcome in; returns whether the run has ended.
-    async fn settle(&mut self, key: EffectKey, outcome: Outcome) -> bool {
-        let is_over = outcome.is_last;
-        if let Some(last) = outcome.last {
-            self.last.insert(last.0, last.1);
-        }
-        for step in outcome.steps {
-            if let Err(failure) = self.commit(vec![step], Vec::new(), Durability::Synced).await {
-                tracing::error!(run = %self.plan.run, %failure, "an effect's outcome was refused");
-            }
-        }
-        self.under_way.remove(&key);
-        if self.merge_under_way.as_ref() == Some(&key) {
-            self.merge_under_way = None;
-        }
-        is_over
-    }
-
-    async fn record(&mut self, record: Record) {
-        let done = self.commit(record.steps, record.beside, record.durability).await;
-        if record.answer.send(done).is_err() {
-            tracing::debug!(run = %self.plan.run, "nobody waits for the answer");
-        }
-    }
-
-    /// Who has a task that is not settled.
-    pub(crate) fn assigned(&self) -> BTreeSet<String> {
-        let assignees = self.state.unsettled().filter_map(|task| self.assignees.get(task));
-        assignees.map(|assignee| assignee.name.folded()).collect()
-    }
-
-    /// Puts agents on the roster whose tasks are open again. Who is done leaves it by the daemon's hand.
-    fn assign(&mut self) -> Result<Vec<NewEvent>, Error> {
-        let after = self.assigned();
-        let before = std::mem::replace(&mut self.on_roster, after.clone());
-        let mut back = BTreeMap::new();
-        for assignee in self.assignees.values() {
-            let id = assignee.name.folded();
-            if after.contains(&id) && !before.contains(&id) {
-                back.entry(id).or_insert(assignee);
-            }
-        }
-        self.world.assign(&self.plan.run, after);
-        let joined = |assignee: &&Assignee| self.world.ports.mail.joined(&assignee.name, assignee.is_scripted);
-        back.values().map(joined).collect()
-    }
-
-    /// Steps the state, then commits. A failed commit is the store's end, and with it the daemon's.
-    async fn commit(
-        &mut self,
-        steps: Vec<RunEvent>,
-        beside: Vec<NewEvent>,
-        durability: Durability,
-    ) -> Result<(), Failure> {
-        let mut batch = Batch::new(durability);
-        let subject = history::subject(&self.plan.run);
-        let open = self.state.unsettled_count();
-        for step in steps {
-            let step = step.fitted();
-            let follows = self.state.step(&step, self.world.store.now()).map_err(|refused| refusal(&refused))?;
-            for step in std::iter::once(step).chain(follows) {
-                let step = step.fitted();
-                batch = batch.event(NewEvent::of(&step, subject.clone(), "daemon").map_err(shape("a step"))?);
-            }
-        }
-        for event in beside {
-            batch = batch.event(event);
-        }
-        if self.state.unsettled_count() != open {
-            batch.events.extend(self.assign()?);
-        }
-        self.world.commit(batch).await.map_err(|error| error.failure())?;
-        Ok(())
-    }
 }
 
-fn refusal(refused: &Refused) -> Failure {
-    Failure::new(refused.code.code(), refused.why.clone()).hint(refused.hint.clone())
+/// Returns at a point in time; never where there is none.
+async fn at(when: Option<Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
+    }
 }

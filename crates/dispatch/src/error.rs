@@ -8,6 +8,9 @@ pub enum Error {
     /// The dispatcher says no; nothing has changed.
     #[error("{0}")]
     Refused(Box<Failure>),
+    /// The run has gone on, so that what was to be recorded does not follow any more.
+    #[error("{0}")]
+    Superseded(Box<Failure>),
     /// The store could not answer.
     #[error(transparent)]
     Store(#[from] switchboard_store::Error),
@@ -51,7 +54,7 @@ impl Error {
     #[must_use]
     pub fn to_failure(&self) -> Failure {
         match self {
-            Self::Refused(failure) => (**failure).clone(),
+            Self::Refused(failure) | Self::Superseded(failure) => (**failure).clone(),
             Self::Store(error) => error.failure(),
             Self::Process(error) => error.failure(),
             Self::Io { path, source } => {
@@ -68,6 +71,30 @@ impl Error {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         error.to_failure()
+    }
+}
+
+/// Whether the same commit may succeed later: nothing was written, and nothing is wrong with it.
+pub(crate) fn is_transient(error: &switchboard_store::Error) -> bool {
+    use switchboard_store::Error as Store;
+    match error {
+        Store::Busy | Store::DiskFull | Store::Conflict { .. } => true,
+        Store::Refused(_)
+        | Store::KeyReused { .. }
+        | Store::StaleEpoch { .. }
+        | Store::TooLarge { .. }
+        | Store::Ahead { .. }
+        | Store::Query(_)
+        | Store::Schema { .. }
+        | Store::Column { .. }
+        | Store::Locked { .. }
+        | Store::NetworkFileSystem { .. }
+        | Store::Corrupt { .. }
+        | Store::Newer { .. }
+        | Store::Io { .. }
+        | Store::Fatal(_)
+        | Store::Closed
+        | Store::Database(_) => false,
     }
 }
 

@@ -1,10 +1,10 @@
-//! How everybody else talks to a run's engine: only the engine appends to a run's subject.
+//! How everybody else talks to a run's engine: only the engine steps a run.
 
-use switchboard_protocol::error::Failure;
+use serde_json::Value;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{EffectKey, RunEvent, TaskView};
-use switchboard_store::Durability;
+use switchboard_store::{Durability, Idempotency};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::Error;
@@ -12,17 +12,23 @@ use crate::Error;
 /// Messages that wait for an engine; senders wait when it is full.
 pub(crate) const INBOX: usize = 256;
 
+/// Where the answer to a record goes: the reply of its call.
+pub(crate) type Answer = oneshot::Sender<Result<Value, Error>>;
+
 /// What an engine is told.
 pub(crate) enum Message {
-    /// Something happened that belongs into the record.
-    Record(Record),
+    /// Something happened: it is recorded as soon as the store takes it, however long that takes.
+    Happened(Record, Answer),
+    /// Somebody asks for something: it is recorded now, or refused.
+    Asked(Record, Answer),
     /// An effect has ended.
     Done(EffectKey, Outcome),
     /// Somebody wants to see the tasks.
     View(oneshot::Sender<Vec<TaskView>>),
 }
 
-/// Events to be recorded in one commit.
+/// What is to be recorded in one commit.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     /// Steps of the run.
     pub(crate) steps: Vec<RunEvent>,
@@ -30,8 +36,10 @@ pub(crate) struct Record {
     pub(crate) beside: Vec<NewEvent>,
     /// Whether the disk must have them before the answer.
     pub(crate) durability: Durability,
-    /// Where the answer goes.
-    pub(crate) answer: oneshot::Sender<Result<(), Failure>>,
+    /// The call that asks for it, when it may be repeated.
+    pub(crate) call: Option<Idempotency>,
+    /// The call's reply.
+    pub(crate) reply: Value,
 }
 
 /// What an effect came to.
@@ -41,8 +49,6 @@ pub(crate) struct Outcome {
     pub(crate) steps: Vec<RunEvent>,
     /// The worker that was started, for the attempts after it.
     pub(crate) last: Option<(TaskId, LastWorker)>,
-    /// Whether the run has ended with it.
-    pub(crate) is_last: bool,
 }
 
 /// The last worker of a task: what the next attempt may build on.
@@ -56,6 +62,14 @@ pub(crate) struct LastWorker {
 #[derive(Clone)]
 pub(crate) struct Handle {
     sender: mpsc::Sender<Message>,
+}
+
+// === impl Record ===
+
+impl Record {
+    pub(crate) fn steps(steps: Vec<RunEvent>) -> Self {
+        Self { steps, ..Self::default() }
+    }
 }
 
 // === impl Outcome ===
@@ -73,22 +87,35 @@ impl Handle {
         Self { sender }
     }
 
-    /// Records events and returns when they are in the log.
-    pub(crate) async fn record(
-        &self,
-        steps: Vec<RunEvent>,
-        beside: Vec<NewEvent>,
-        durability: Durability,
-    ) -> Result<(), Error> {
-        let (answer, answered) = oneshot::channel();
-        let record = Record { steps, beside, durability, answer };
-        self.sender.send(Message::Record(record)).await.map_err(|_| Error::Stopping)?;
-        answered.await.map_err(|_| Error::Stopping)?.map_err(Error::from)
+    /// Whether the engine has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// Whether both lead to the same engine.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.sender.same_channel(&other.sender)
+    }
+
+    /// Records what happened and returns when it is in the log; waits while the store is busy or the disk is full.
+    pub(crate) async fn record(&self, record: Record) -> Result<(), Error> {
+        self.answered(|answer| Message::Happened(record, answer)).await.map(drop)
     }
 
     /// Records one step of the run.
     pub(crate) async fn step(&self, event: RunEvent) -> Result<(), Error> {
-        self.record(vec![event], Vec::new(), Durability::Synced).await
+        self.record(Record::steps(vec![event])).await
+    }
+
+    /// Records what somebody asks for, or fails at once; returns the reply, the first one's when the call is a repetition.
+    pub(crate) async fn ask(&self, record: Record) -> Result<Value, Error> {
+        self.answered(|answer| Message::Asked(record, answer)).await
+    }
+
+    async fn answered(&self, message: impl FnOnce(Answer) -> Message) -> Result<Value, Error> {
+        let (answer, answered) = oneshot::channel();
+        self.sender.send(message(answer)).await.map_err(|_| Error::Stopping)?;
+        answered.await.unwrap_or(Err(Error::Stopping))
     }
 
     /// The tasks as they stand.

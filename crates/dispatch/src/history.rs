@@ -1,15 +1,15 @@
-//! Reads a run back from the record: its state, its fixed part, its last workers.
+//! Reads a run back from the record: its events, its fixed part, its last workers.
 
 use std::collections::BTreeMap;
 
-use switchboard_pipeline::run::RunState;
+use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::AgentChoice;
-use switchboard_store::{Filter, Query, Store};
+use switchboard_store::{Query, Store};
 
 use crate::Error;
 use crate::error::shape;
@@ -26,35 +26,51 @@ pub(crate) fn subject(run: &RunId) -> String {
     format!("run/{run}")
 }
 
-/// Visits a run's events, oldest first.
+/// Visits a run's events after a revision of its subject, oldest first, as long as `visit` returns true.
 pub(crate) fn events(
     store: &Store,
     run: &RunId,
-    mut visit: impl FnMut(&Event) -> Result<(), Error>,
+    mut after: u64,
+    mut visit: impl FnMut(&Event) -> bool,
 ) -> Result<(), Error> {
     let subject = subject(run);
-    let filter = Filter::all().subject(subject.clone());
-    let mut after = 0;
     loop {
-        let page = store.events(after, &filter, PAGE)?;
+        let page = store.events_of(&subject, after, PAGE)?;
         let Some(last) = page.last() else { return Ok(()) };
-        after = last.lsn;
-        page.iter().filter(|event| event.subject == subject).try_for_each(&mut visit)?;
+        after = last.rev;
+        if page.iter().any(|event| !visit(event)) {
+            return Ok(());
+        }
     }
 }
 
 /// Folds a run's events into its state.
 pub(crate) fn fold(store: &Store, run: &RunId) -> Result<RunState, Error> {
-    let mut state = RunState::default();
-    events(store, run, |event| {
-        let Some(step) = event.fact::<RunEvent>() else { return Ok(()) };
-        let stepped = state.step(&step, event.ts);
-        stepped.map(drop).map_err(|refused| {
-            let what = format!("event {} of {run} does not follow from those before: {}", event.lsn, refused.why);
-            Failure::new("store.corrupt", what).hint("run `switchboard verify`").into()
-        })
-    })?;
+    let (mut state, mut rev) = (RunState::default(), 0);
+    fold_onto(store, run, &mut state, &mut rev)?;
     Ok(state)
+}
+
+/// Folds a run's events after `rev` onto a state of that revision.
+pub(crate) fn fold_onto(store: &Store, run: &RunId, state: &mut RunState, rev: &mut u64) -> Result<(), Error> {
+    let mut folded = Ok(());
+    events(store, run, *rev, |event| {
+        if let Some(step) = event.fact::<RunEvent>()
+            && let Err(refused) = state.step(&step, event.ts)
+        {
+            folded = Err(unfoldable(run, event.rev, &refused));
+            return false;
+        }
+        *rev = event.rev;
+        true
+    })?;
+    folded
+}
+
+/// An event of the record that its own rules refuse.
+pub(crate) fn unfoldable(run: &RunId, rev: u64, refused: &Refused) -> Error {
+    let what = format!("event {rev} of {run} does not follow from those before: {}", refused.why);
+    Failure::new("store.corrupt", what).hint("run `switchboard verify`").into()
 }
 
 /// Reads a run's fixed part: the log has it, but for how its agents are started.

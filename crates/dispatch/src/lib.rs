@@ -18,6 +18,7 @@
 mod assignees;
 mod attach;
 mod authorship;
+mod backoff;
 mod config;
 mod crash;
 mod dispatch;

@@ -15,8 +15,13 @@ const INBOX: usize = 64;
 
 /// What a watch is told.
 pub(crate) enum Signal {
-    /// A shim is connected and takes commands here.
-    Attached(mpsc::Sender<ShimCommand>),
+    /// A shim is connected, in this incarnation, and takes commands here.
+    Attached {
+        /// Its incarnation.
+        epoch: u32,
+        /// Where it takes commands.
+        commands: mpsc::Sender<ShimCommand>,
+    },
     /// It reported.
     Frame(Box<Frame>),
     /// The connection is gone.

@@ -6,7 +6,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::verb::run::MergeRunReply;
-use switchboard_store::{Batch, Durability, Query, Row};
+use switchboard_store::{Batch, Idempotency, Query, Row};
 
 use crate::error::shape;
 use crate::event::{DispatchEvent, cut};
@@ -23,15 +23,23 @@ struct Move {
     to: Oid,
 }
 
-pub(crate) async fn merge(world: &World, run: &RunId) -> Result<MergeRunReply, Error> {
+/// Merges a run's branch into the user's. `call` is remembered with the answer, in the commit that records the merge.
+pub(crate) async fn merge(world: &World, run: &RunId, call: Option<Idempotency>) -> Result<MergeRunReply, Error> {
     let _one_at_a_time = world.merging.lock().await;
+    // Another one under the same key may have been done while we waited.
+    if let Some(answered) = world.answered(call.as_ref()).await? {
+        return serde_json::from_value(answered).map_err(shape("a reply"));
+    }
     let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
+    if let Some(begun) = begun(&row)? {
+        settle_one(world, run, begun).await?;
+    }
     let (target, branch) = (row.try_text("target")?.to_owned(), row.try_text("branch")?.to_owned());
     let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
     let author = authorship::author("Switchboard", world.store.now());
     let planned = world.git(move |git| work_out(git, target, &branch, &title, &author)).await?;
     if planned.from != planned.to {
-        record(world, run, &intended(run, &planned)).await?;
+        world.commit(Batch::synced().event(event(run, &intended(run, &planned))?)).await?;
         let go = planned.clone();
         if let Err(error) = world.git(move |git| advance(git, &go)).await {
             let why = cut(&error.to_string(), 300);
@@ -39,22 +47,58 @@ pub(crate) async fn merge(world: &World, run: &RunId) -> Result<MergeRunReply, E
             return Err(error);
         }
     }
-    let fact = DispatchEvent::RunMerged {
+    conclude(world, run, planned, call).await
+}
+
+/// Records a merge that is done. One that was done before, and recorded, is answered as it was then.
+async fn conclude(
+    world: &World,
+    run: &RunId,
+    planned: Move,
+    call: Option<Idempotency>,
+) -> Result<MergeRunReply, Error> {
+    let before = if planned.from == planned.to { merged_before(world, run)? } else { None };
+    let is_new = before.is_none();
+    let done = before.unwrap_or(planned);
+    let of = done.clone();
+    let files = world.git(move |git| git.changed_files(&of.from, &of.to)).await?;
+    let reply = MergeRunReply {
         run: run.clone(),
-        target: planned.target.clone(),
-        from: planned.from.to_string(),
-        to: planned.to.to_string(),
-    };
-    record(world, run, &fact).await?;
-    let done = planned.clone();
-    let files = world.git(move |git| git.changed_files(&done.from, &done.to)).await?;
-    Ok(MergeRunReply {
-        run: run.clone(),
-        target: planned.target,
-        from: planned.from.to_string(),
-        to: planned.to.to_string(),
+        target: done.target.clone(),
+        from: done.from.to_string(),
+        to: done.to.to_string(),
         files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
-    })
+    };
+    let mut batch = Batch::synced().reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
+    if is_new {
+        batch = batch.event(event(run, &merged(run, &done))?);
+    }
+    batch.idempotency = call;
+    if !batch.events.is_empty() || batch.idempotency.is_some() {
+        world.commit_patiently(&batch).await?;
+    }
+    Ok(reply)
+}
+
+/// The last merge of a run's branch that the record has.
+fn merged_before(world: &World, run: &RunId) -> Result<Option<Move>, Error> {
+    let mut last = None;
+    history::events(&world.store, run, 0, |event| {
+        if let Some(DispatchEvent::RunMerged { target, from, to, .. }) = event.fact() {
+            last = Some((target, from, to));
+        }
+        true
+    })?;
+    last.map(|(target, from, to)| Ok(Move { target, from: Oid::parse(&from)?, to: Oid::parse(&to)? })).transpose()
+}
+
+fn merged(run: &RunId, done: &Move) -> DispatchEvent {
+    DispatchEvent::RunMerged {
+        run: run.clone(),
+        target: done.target.clone(),
+        from: done.from.to_string(),
+        to: done.to.to_string(),
+    }
 }
 
 fn intended(run: &RunId, planned: &Move) -> DispatchEvent {
@@ -100,30 +144,33 @@ fn advance(git: &dyn Git, go: &Move) -> Result<(), Error> {
     Ok(())
 }
 
+fn event(run: &RunId, fact: &DispatchEvent) -> Result<NewEvent, Error> {
+    NewEvent::of(fact, history::subject(run), "daemon").map_err(shape("a merge"))
+}
+
+/// Records what became of a merge, however long the store is busy.
 async fn record(world: &World, run: &RunId, fact: &DispatchEvent) -> Result<(), Error> {
-    let event = NewEvent::of(fact, history::subject(run), "daemon").map_err(shape("a merge"))?;
-    world.commit(Batch::new(Durability::Synced).event(event)).await?;
+    world.commit_patiently(&Batch::synced().event(event(run, fact)?)).await?;
     Ok(())
 }
 
 /// At boot: completes or abandons merges into the user's branch that the last daemon had begun.
 pub(crate) async fn settle(world: &World) -> Result<(), Error> {
     for row in world.store.read(&Query::table(RUNS).ne("merging_to", "").asc("seq").limit(1000))? {
-        let run = run_id(&row)?;
-        let Some(go) = begun(&row)? else { continue };
-        let again = go.clone();
-        let fact = match world.git(move |git| advance(git, &again)).await {
-            Ok(()) => DispatchEvent::RunMerged {
-                run: run.clone(),
-                target: go.target,
-                from: go.from.to_string(),
-                to: go.to.to_string(),
-            },
-            Err(error) => DispatchEvent::RunMergeAbandoned { run: run.clone(), why: cut(&error.to_string(), 300) },
-        };
-        record(world, &run, &fact).await?;
+        if let Some(begun) = begun(&row)? {
+            settle_one(world, &run_id(&row)?, begun).await?;
+        }
     }
     Ok(())
+}
+
+async fn settle_one(world: &World, run: &RunId, begun: Move) -> Result<(), Error> {
+    let again = begun.clone();
+    let fact = match world.git(move |git| advance(git, &again)).await {
+        Ok(()) => merged(run, &begun),
+        Err(error) => DispatchEvent::RunMergeAbandoned { run: run.clone(), why: cut(&error.to_string(), 300) },
+    };
+    record(world, run, &fact).await
 }
 
 fn begun(row: &Row) -> Result<Option<Move>, Error> {

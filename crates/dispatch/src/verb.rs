@@ -12,13 +12,18 @@ pub(crate) mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::TaskView;
 use switchboard_store::{Query, Row};
 
+use crate::error::shape;
 use crate::event::cut;
+use crate::handle::Handle;
 use crate::work::RUNS;
 use crate::world::World;
 use crate::{Dispatch, Error, history};
@@ -74,4 +79,28 @@ impl Dispatch {
         }
         Ok(history::fold(&self.world.store, run)?.tasks().collect())
     }
+
+    /// Asks the engine of a run to record something; one that ends at this moment is looked for again.
+    pub(crate) async fn ask<F: Future<Output = Result<Value, Error>>>(
+        &self,
+        find: impl Fn() -> Result<Handle, Error>,
+        ask: impl Fn(Handle) -> F,
+    ) -> Result<Value, Error> {
+        loop {
+            match ask(find()?).await {
+                Err(Error::Stopping) if !self.world.stop.is_cancelled() => tokio::task::yield_now().await,
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Reads a reply that was written before.
+pub(crate) fn reply<T: DeserializeOwned>(value: Value) -> Result<T, Error> {
+    serde_json::from_value(value).map_err(shape("a reply"))
+}
+
+/// Writes a reply to be remembered.
+pub(crate) fn reply_value<T: Serialize>(reply: &T) -> Result<Value, Error> {
+    serde_json::to_value(reply).map_err(shape("a reply"))
 }

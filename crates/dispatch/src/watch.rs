@@ -11,13 +11,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_protocol::frame::ShimCommand;
+use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, StopCause};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::event::frame_parts;
 use crate::handle::Handle;
 use crate::link::{Link, Signal};
 use crate::plan::RunPlan;
@@ -46,6 +47,8 @@ struct Watch {
     engine: Handle,
     folder: PathBuf,
     commands: Option<mpsc::Sender<ShimCommand>>,
+    /// Incarnation of the shim that is or was linked.
+    epoch: u32,
     /// Number of the last frame that is in the record.
     seen: i64,
     stop: Option<String>,
@@ -153,6 +156,7 @@ impl Watch {
             worker,
             engine,
             commands: None,
+            epoch: 0,
             stopping: None,
             turns: 0,
             is_concluded: false,
@@ -222,8 +226,9 @@ impl Watch {
 
     async fn take(&mut self, signal: Signal) -> Result<(), Error> {
         match signal {
-            Signal::Attached(commands) => {
+            Signal::Attached { epoch, commands } => {
                 self.commands = Some(commands);
+                self.epoch = epoch;
                 (self.look_at, self.ended) = (None, None);
                 self.acknowledge().await;
                 self.answer_again().await?;
@@ -234,6 +239,9 @@ impl Watch {
                 Ok(())
             }
             Signal::Frame(frame) => {
+                if !self.follows(&frame) {
+                    self.read_journal().await?;
+                }
                 self.frame(&frame).await?;
                 self.acknowledge().await;
                 Ok(())
@@ -256,6 +264,22 @@ impl Watch {
         }
     }
 
+    /// Whether no frame is missing before this one.
+    fn follows(&self, frame: &Frame) -> bool {
+        let (epoch, seq) = frame_parts(self.seen);
+        let (next, is_first) = (frame.epoch == epoch && frame.seq <= seq + 1, epoch == 0 && frame.seq == 1);
+        next || is_first || frame.epoch < epoch
+    }
+
+    /// Takes in what the shim has written down and we haven't heard.
+    async fn read_journal(&mut self) -> Result<(), Error> {
+        let (shims, folder, seen) = (Arc::clone(&self.world.ports.shims), self.folder.clone(), self.seen);
+        for frame in self.world.blocking(move || shims.frames_after(&folder, seen)).await? {
+            self.frame(&frame).await?;
+        }
+        Ok(())
+    }
+
     async fn tell(&mut self, command: ShimCommand) {
         if let Some(commands) = &self.commands
             && commands.send(command).await.is_err()
@@ -264,10 +288,11 @@ impl Watch {
         }
     }
 
-    /// Tells the shim how far its frames are in the record, if they are of its present incarnation.
+    /// Tells the shim how far the frames of its present incarnation are in the record.
     async fn acknowledge(&mut self) {
-        tracing::debug!(worker = %self.worker, seen = self.seen, linked = self.commands.is_some(), "ack");
-        let seq = u64::try_from(self.seen & ((1 << 40) - 1)).unwrap_or(0);
+        let (epoch, seq) = frame_parts(self.seen);
+        let seq = if epoch == self.epoch { seq } else { 0 };
+        tracing::debug!(worker = %self.worker, seq, linked = self.commands.is_some(), "ack");
         self.tell(ShimCommand::Ack { seq }).await;
     }
 
@@ -313,10 +338,7 @@ impl Watch {
         if left > 0 {
             tracing::error!(worker = %self.worker, left, "processes of a worker without a shim don't end");
         }
-        let (shims, folder, seen) = (Arc::clone(&self.world.ports.shims), self.folder.clone(), self.seen);
-        for frame in self.world.blocking(move || shims.frames_after(&folder, seen)).await? {
-            self.frame(&frame).await?;
-        }
+        self.read_journal().await?;
         if !self.is_concluded {
             let reason = "its shim is gone and left no word about the agent's end".to_owned();
             let lost = RunEvent::WorkerLost { task: self.task.clone(), worker: self.worker.clone(), reason };

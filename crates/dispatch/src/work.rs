@@ -113,7 +113,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
@@ -146,7 +146,9 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
         RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
         // Its token is worth nothing any more, whatever its process may still do.
-        RunEvent::WorkerLost { worker, .. } => vec![patch(WORKERS, worker.as_str(), vec![("exited", 1_i64.into())])],
+        RunEvent::WorkerLost { worker, .. } | RunEvent::TurnEnded { worker, .. } => {
+            vec![patch(WORKERS, worker.as_str(), vec![("exited", 1_i64.into())])]
+        }
         RunEvent::TaskRetryRequested { .. } => {
             vec![patch(RUNS, run, vec![("state", "running".into()), ("ended_at", Cell::Null)])]
         }
@@ -160,7 +162,6 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
         | RunEvent::TaskExtended { .. }
         | RunEvent::WorkerIntended { .. }
         | RunEvent::WorkerStarted { .. }
-        | RunEvent::TurnEnded { .. }
         | RunEvent::ChangeCaptured { .. }
         | RunEvent::NothingChanged { .. }
         | RunEvent::GateReported { .. }

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use switchboard_protocol::id::{NeedId, RunId, WorkerId};
-use switchboard_store::{Batch, Committed, Store};
+use switchboard_store::{Batch, Committed, Idempotency, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::assignees::Assignees;
+use crate::backoff::Backoff;
+use crate::error::is_transient;
 use crate::link::Link;
 use crate::port::{Git, Ports};
 use crate::{Config, Error};
@@ -57,6 +60,35 @@ impl World {
         self.ports.commits.commit(batch).await
     }
 
+    /// Commits what happened, however long the store is busy or the disk full.
+    pub(crate) async fn commit_patiently(&self, batch: &Batch) -> Result<Committed, Error> {
+        let mut backoff = Backoff::default();
+        loop {
+            let error = match self.commit(batch.clone()).await {
+                Err(error) if is_transient(&error) => error,
+                done => return Ok(done?),
+            };
+            tracing::warn!(%error, "what happened is kept until it can be recorded");
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return Err(Error::Stopping),
+                () = tokio::time::sleep(backoff.next()) => {}
+            }
+        }
+    }
+
+    /// The first answer to a call that was made before; `None` if this is the first time. The store looks for a
+    /// repetition before it looks at expected revisions, and no subject has this one.
+    pub(crate) async fn answered(&self, call: Option<&Idempotency>) -> Result<Option<Value>, Error> {
+        let Some(call) = call else { return Ok(None) };
+        let probe = Batch::written().idempotent(call.clone()).expect("run/none", u64::MAX);
+        match self.commit(probe).await {
+            Ok(committed) => Ok(committed.repeated.then_some(committed.reply)),
+            Err(switchboard_store::Error::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     // === assignees ===
 
     pub(crate) fn assignees(&self) -> watch::Receiver<Assignees> {
@@ -64,7 +96,7 @@ impl World {
     }
 
     /// Sets who has a task in a run, before the record says that they are there.
-    pub(crate) fn assign(&self, run: &RunId, names: BTreeSet<String>) {
+    pub(crate) fn assign(&self, run: &RunId, names: &BTreeSet<String>) {
         self.assignees.send_if_modified(|assignees| assignees.set(run, names));
     }
 

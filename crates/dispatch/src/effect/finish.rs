@@ -3,8 +3,10 @@
 use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, TaskView};
 
 use super::Ctx;
+use crate::backoff::Backoff;
+use crate::error::is_transient;
 use crate::handle::Outcome;
-use crate::{plan, user_branch};
+use crate::{Error, plan, user_branch};
 
 pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     if let Err(error) = ctx.engine.step(RunEvent::RunFinished { outcome }).await {
@@ -13,13 +15,22 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     }
     ctx.world.crash("run-finished");
     tidy(ctx).await;
-    if ctx.plan.merge
-        && outcome == RunOutcome::Succeeded
-        && let Err(error) = user_branch::merge(&ctx.world, &ctx.plan.run).await
-    {
-        tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
+    if ctx.plan.merge && outcome == RunOutcome::Succeeded {
+        merge(ctx).await;
     }
-    Outcome { is_last: true, ..Outcome::default() }
+    Outcome::default()
+}
+
+async fn merge(ctx: &Ctx) {
+    let mut backoff = Backoff::default();
+    let error = loop {
+        match user_branch::merge(&ctx.world, &ctx.plan.run, None).await {
+            Ok(_) => return,
+            Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,
+            Err(error) => break error,
+        }
+    };
+    tracing::warn!(run = %ctx.plan.run, %error, "the run's branch was not merged; `switchboard merge` tries again");
 }
 
 /// Removes the work trees and branches of merged tasks, and, when none is left, the file that says how agents are started.

@@ -1,17 +1,21 @@
 //! A change goes into the run's branch: one ref moves, or nothing does. No work tree is involved.
 
 use switchboard_process::git::{Author, Merged, Oid};
-use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
 use super::Ctx;
 use crate::Error;
 use crate::authorship::{author, message};
+use crate::backoff::Backoff;
+use crate::event::cut;
 use crate::port::Git;
 
 /// How often a merge starts over because the branch moved in between; only a person's hand can move it.
-const TRIES: u32 = 5;
+const MOVES: u32 = 5;
+
+/// How often a merge is tried that git fails at: with the pauses between, for about ten seconds.
+const TRIES: u32 = 10;
 
 /// Merges a captured change. `begun` is the branch's head when an earlier daemon began this very merge.
 pub(crate) async fn merge(
@@ -19,7 +23,7 @@ pub(crate) async fn merge(
     id: &TaskId,
     attempt: u32,
     commit: &str,
-    mut begun: Option<String>,
+    begun: Option<String>,
 ) -> Result<RunEvent, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(&settings)).unwrap_or_else(|| "exec".to_owned());
@@ -29,30 +33,47 @@ pub(crate) async fn merge(
         author: author(&agent, ctx.world.store.now()),
         message: message(&ctx.plan.run, &task, attempt),
     };
-    for _ in 0..TRIES {
-        let onto = match begun.take() {
-            Some(onto) => onto,
-            None => intend(ctx, id, attempt, &job).await?,
-        };
-        let work = job.clone();
-        let done = ctx.world.git(move |git| work.merge(git, &Oid::parse(&onto)?)).await?;
-        ctx.world.crash("merge-done");
-        match done {
-            Done::Merged(commit) => {
-                return Ok(RunEvent::TaskMerged { task: id.clone(), attempt, commit: commit.to_string() });
-            }
-            Done::Conflict(files) => return Ok(RunEvent::MergeConflicted { task: id.clone(), attempt, files }),
-            Done::Moved => {}
+    let onto = match begun {
+        Some(onto) => onto,
+        None => intend(ctx, id, attempt, &job).await?,
+    };
+    let done = carry_out(ctx, id, &job, &Oid::parse(&onto)?).await?;
+    ctx.world.crash("merge-done");
+    Ok(match done {
+        Done::Merged(commit) => RunEvent::TaskMerged { task: id.clone(), attempt, commit: commit.to_string() },
+        Done::Conflict(files) => RunEvent::MergeConflicted { task: id.clone(), attempt, files },
+        Done::Moved => {
+            let why = format!("the branch {} keeps moving: leave it alone while the run is at work", ctx.plan.branch);
+            RunEvent::MergeConflicted { task: id.clone(), attempt, files: vec![why] }
         }
+    })
+}
+
+/// Merges onto a head. The merge is intended by now, and nobody else gets the task out of that state: what git can't do yet
+/// is tried again, and given up as a conflict in the end.
+async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done, Error> {
+    let mut backoff = Backoff::default();
+    let mut tries = 0;
+    loop {
+        let (work, onto) = (job.clone(), onto.clone());
+        let error = match ctx.world.git(move |git| work.merge_where_it_stands(git, onto)).await {
+            Err(Error::Stopping) => return Err(Error::Stopping),
+            Err(error) => error,
+            Ok(done) => return Ok(done),
+        };
+        tries += 1;
+        if tries == TRIES {
+            let why = cut(&error.to_failure().to_string(), 300);
+            return Ok(Done::Conflict(vec![format!("git can't merge it: {why}")]));
+        }
+        tracing::warn!(task = %id, %error, "a merge is tried again");
+        tokio::time::sleep(backoff.next()).await;
     }
-    let what = format!("the branch {} keeps moving while task {id} is merged into it", ctx.plan.branch);
-    Err(Failure::new("git.failed", what).hint("leave the run's branch alone while it runs").into())
 }
 
 async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, job: &Job) -> Result<String, Error> {
     let branch = job.branch.clone();
-    let head = ctx.world.git(move |git| git.branch(&branch)).await?;
-    let onto = head.ok_or_else(|| Error::Missing(format!("the branch {}", job.branch)))?.to_string();
+    let onto = ctx.world.git(move |git| head(git, &branch)).await?.to_string();
     let intent =
         RunEvent::MergeIntended { task: id.clone(), attempt, commit: job.commit.to_string(), onto: onto.clone() };
     ctx.engine.step(intent).await?;
@@ -77,6 +98,17 @@ enum Done {
 // === impl Job ===
 
 impl Job {
+    /// Merges onto `onto`, or onto the branch's head where that has moved meanwhile.
+    fn merge_where_it_stands(&self, git: &dyn Git, mut onto: Oid) -> Result<Done, Error> {
+        for _ in 0..MOVES {
+            match self.merge(git, &onto)? {
+                Done::Moved => onto = head(git, &self.branch)?,
+                done @ (Done::Merged(_) | Done::Conflict(_)) => return Ok(done),
+            }
+        }
+        Ok(Done::Moved)
+    }
+
     fn merge(&self, git: &dyn Git, onto: &Oid) -> Result<Done, Error> {
         let tree = match git.merge_tree(onto, &self.commit)? {
             Merged::Clean { tree } => tree,
@@ -102,4 +134,8 @@ impl Job {
             Err(error) => Err(error),
         }
     }
+}
+
+fn head(git: &dyn Git, branch: &str) -> Result<Oid, Error> {
+    git.branch(branch)?.ok_or_else(|| Error::Missing(format!("the branch {branch}")))
 }

@@ -12,14 +12,13 @@ use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
-use switchboard_store::Durability;
 
 use super::Ctx;
 use crate::authorship::author;
 use crate::error::shape;
 use crate::event::DispatchEvent;
-use crate::handle::LastWorker;
 use crate::handle::Outcome;
+use crate::handle::{LastWorker, Record};
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::{Error, plan, prompt};
@@ -64,20 +63,22 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Star
         Ok(equipment) => equipment,
         Err(error) => return super::blocked(id, attempt, error),
     };
+    let worker = equipment.worker.clone();
+    // Before it is intended: from then on it may be told to stop.
+    let reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
     if let Err(error) = intend(&ctx, &id, attempt, &equipment).await {
+        reachable.give_up();
         return super::blocked(id, attempt, error);
     }
     ctx.world.crash("worker-intended");
-    let worker = equipment.worker.clone();
     let Ground { base, start, .. } = &equipment.ground;
     let last = LastWorker { base: base.to_string(), start: start.to_string() };
     let last = Some((id.clone(), last));
-    let reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
     if let Err(error) = launch(&ctx, &id, attempt, equipment, &refusals).await {
         reachable.give_up();
         let failure = Failure::from(error);
         let reason = format!("{failure} {}", failure.cause.join(": "));
-        return Outcome { steps: vec![RunEvent::WorkerLost { task: id, worker, reason }], last, is_last: false };
+        return Outcome { steps: vec![RunEvent::WorkerLost { task: id, worker, reason }], last };
     }
     ctx.world.crash("shim-spawned");
     reachable.watch(ctx.plan, id, ctx.engine);
@@ -144,7 +145,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: &Equipment) -> 
     };
     let fact = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))?;
     let step = RunEvent::WorkerIntended { task: id.clone(), attempt, worker: worker.clone() };
-    ctx.engine.record(vec![step], vec![fact], Durability::Synced).await
+    ctx.engine.record(Record { steps: vec![step], beside: vec![fact], ..Record::default() }).await
 }
 
 const fn driver_name(driver: &DriverSpec) -> &'static str {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::StopCause;
+use switchboard_protocol::run::{RunEvent, StopCause};
 
 use super::Ctx;
 use crate::handle::Outcome;
@@ -13,16 +13,31 @@ use crate::handle::Outcome;
 /// Between asking an agent to end and ending it: some ignore the first signal.
 const GRACE: Duration = Duration::from_secs(5);
 
-pub(crate) async fn stop_worker(ctx: &Ctx, task: &TaskId, worker: &WorkerId, cause: StopCause) -> Outcome {
-    if let Some(link) = ctx.world.link(worker) {
-        link.stop(cause, GRACE).await;
-        tokio::time::sleep(GRACE + Duration::from_secs(2)).await;
-    }
-    let folder = crate::plan::worker_folder(&ctx.world.config, &ctx.plan.run, worker);
-    let shims = Arc::clone(&ctx.world.ports.shims);
-    let killed = ctx.world.blocking(move || Ok(shims.kill(&folder))).await;
-    if matches!(killed, Ok(true)) {
-        tracing::warn!(%task, %worker, "the shim does not end; its group was killed");
+/// How long the shim may take beyond that.
+const MORE: Duration = Duration::from_secs(2);
+
+pub(super) async fn stop_worker(ctx: &Ctx, task: &TaskId, worker: &WorkerId, cause: StopCause) -> Outcome {
+    let Some(link) = ctx.world.link(worker) else {
+        kill(ctx, task, worker).await;
+        let reason = "nobody watched it any more".to_owned();
+        return Outcome::step(RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason });
+    };
+    link.stop(cause, GRACE).await;
+    drop(link);
+    let mut linked = ctx.world.linked();
+    let gone = linked.wait_for(|_| ctx.world.link(worker).is_none());
+    if tokio::time::timeout(GRACE + MORE, gone).await.is_err() {
+        kill(ctx, task, worker).await;
     }
     Outcome::default()
+}
+
+async fn kill(ctx: &Ctx, task: &TaskId, worker: &WorkerId) {
+    let folder = crate::plan::worker_folder(&ctx.world.config, &ctx.plan.run, worker);
+    let shims = Arc::clone(&ctx.world.ports.shims);
+    match ctx.world.blocking(move || Ok(shims.kill(&folder))).await {
+        Ok(true) => tracing::warn!(%task, %worker, "the shim does not end; its group was killed"),
+        Ok(false) => {}
+        Err(error) => tracing::error!(%task, %worker, %error, "the shim could not be killed"),
+    }
 }

@@ -1,35 +1,64 @@
 //! `retry_task`: a blocked or stopped task gets fresh attempts.
 
+use serde_json::Value;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, TaskState};
 use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
+use switchboard_store::Idempotency;
 
-use super::find_target;
+use super::{find_target, reply, reply_value};
+use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Opens a task again, or all blocked and stopped tasks of a run.
+    /// Opens a task again, or all blocked and stopped tasks of a run. A call that is repeated under its key gets the first
+    /// answer.
     ///
     /// # Errors
     /// An unknown run or task, nothing to retry, or the store's failure.
-    pub async fn retry_task(&self, request: &RetryTaskRequest) -> Result<RunReply, Error> {
+    pub async fn retry_task(&self, request: &RetryTaskRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
+        if let Some(answered) = self.world.answered(call.as_ref()).await? {
+            return reply(answered);
+        }
         let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let engine = self.start_engine(&run)?;
-        let tasks = match task {
-            Some(task) => vec![task],
-            None => {
-                let failed = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
-                engine.view().await?.into_iter().filter(|view| failed(&view.state)).map(|view| view.task).collect()
+        let answer = reply_value(&RunReply { run: run.clone(), state: "running".to_owned() })?;
+        reply(self.retry(&run, task, call, answer).await?)
+    }
+
+    /// Opens tasks again, in one commit with the call's reply.
+    pub(super) async fn retry(
+        &self,
+        run: &RunId,
+        task: Option<TaskId>,
+        call: Option<Idempotency>,
+        answer: Value,
+    ) -> Result<Value, Error> {
+        let ask = |engine: Handle| {
+            let (task, call, answer) = (task.clone(), call.clone(), answer.clone());
+            async move {
+                let tasks = match task {
+                    Some(task) => vec![task],
+                    None => failed(&engine).await?,
+                };
+                if tasks.is_empty() {
+                    return Err(
+                        Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into()
+                    );
+                }
+                let steps = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task }).collect();
+                engine.ask(Record { steps, call, reply: answer, ..Record::default() }).await
             }
         };
-        if tasks.is_empty() {
-            return Err(Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into());
-        }
-        for task in tasks {
-            engine.step(RunEvent::TaskRetryRequested { task }).await?;
-        }
-        Ok(RunReply { run, state: "running".to_owned() })
+        self.ask(|| self.start_engine(run), ask).await
     }
+}
+
+async fn failed(engine: &Handle) -> Result<Vec<TaskId>, Error> {
+    let is_failed = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
+    let views = engine.view().await?.into_iter();
+    Ok(views.filter(|view| is_failed(&view.state)).map(|view| view.task).collect())
 }

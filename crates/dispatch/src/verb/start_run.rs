@@ -45,6 +45,10 @@ impl Dispatch {
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
+        // A repetition is answered as the first time, though the plan runs by now.
+        if let Some(answered) = world.answered(call.as_ref()).await? {
+            return super::reply(answered);
+        }
         let plan = plan::read(&request.plan, &request.source)?;
         let ground = world.git(ground).await?;
         let run = world.fresh_run()?;
@@ -90,10 +94,10 @@ impl Dispatch {
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the record says so: who is there must not be taken for somebody who has left.
-        world.assign(&run_plan.run, agents.iter().map(|agent| agent.name.folded()).collect());
+        world.assign(&run_plan.run, &agents.iter().map(|agent| agent.name.folded()).collect());
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
-            world.assign(&run_plan.run, BTreeSet::new());
+            world.assign(&run_plan.run, &BTreeSet::new());
         }
         let committed = committed?;
         world.crash("run-recorded");

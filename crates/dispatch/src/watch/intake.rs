@@ -12,7 +12,7 @@ use super::Watch;
 use super::ending::End;
 use crate::error::shape;
 use crate::event::{DispatchEvent, Report, cut, frame_number};
-use crate::world::World;
+use crate::handle::Record;
 use crate::{Error, needs, prompt};
 
 /// Further turns that waiting mail may open in one worker.
@@ -27,22 +27,11 @@ impl Watch {
         if frame_number(frame) <= self.seen {
             return Ok(());
         }
-        let steps = self.steps(&frame.event);
         let beside = self.beside(frame)?;
         let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
+        let steps = self.steps(&frame.event);
         let is_end = !steps.is_empty() && !matches!(frame.event, WorkerEvent::AgentStarted { .. });
-        if steps.is_empty() {
-            record(&self.world, beside, durability).await?;
-        } else {
-            match self.engine.record(steps, beside.clone(), durability).await {
-                Err(Error::Refused(refused)) => {
-                    // The run has gone on without this worker: its report is kept, its step is not taken.
-                    tracing::info!(worker = %self.worker, why = %refused, "a late report");
-                    record(&self.world, beside, durability).await?;
-                }
-                other => other?,
-            }
-        }
+        self.record(steps, beside, durability).await?;
         self.seen = frame_number(frame);
         self.world.crash("frame-recorded");
         if is_end {
@@ -53,25 +42,47 @@ impl Watch {
         self.follow_up(&frame.event).await
     }
 
-    fn steps(&mut self, event: &WorkerEvent) -> Vec<RunEvent> {
+    /// Records a report with the first of the steps that the run takes, in this order; the report alone where it has gone on without
+    /// this worker.
+    async fn record(
+        &mut self,
+        steps: Vec<Vec<RunEvent>>,
+        beside: Vec<NewEvent>,
+        durability: Durability,
+    ) -> Result<(), Error> {
+        for steps in steps {
+            let record = Record { steps, beside: beside.clone(), durability, ..Record::default() };
+            match self.engine.record(record).await {
+                Err(Error::Superseded(why)) => tracing::info!(worker = %self.worker, %why, "a late report"),
+                done => return done,
+            }
+        }
+        self.world.commit_patiently(&Batch { events: beside, ..Batch::new(durability) }).await?;
+        Ok(())
+    }
+
+    /// The steps of the run that follow from a report: alternatives, the most telling one first.
+    fn steps(&mut self, event: &WorkerEvent) -> Vec<Vec<RunEvent>> {
         let (task, worker) = (self.task.clone(), self.worker.clone());
         match event {
-            WorkerEvent::AgentStarted { .. } => vec![RunEvent::WorkerStarted { task, worker }],
+            WorkerEvent::AgentStarted { .. } => vec![vec![RunEvent::WorkerStarted { task, worker }]],
             WorkerEvent::TurnEnded { stop, text, .. } => {
                 self.stop = Some(stop.clone());
                 self.said.clone_from(text);
                 Vec::new()
             }
             WorkerEvent::Faulted { code, what } if is_hopeless(code) => {
-                vec![RunEvent::TaskBlocked { task, attempt: self.attempt, reason: format!("{what} [{code}]") }]
+                let reason = format!("{what} [{code}]");
+                let lost = RunEvent::WorkerLost { task: task.clone(), worker, reason: reason.clone() };
+                vec![vec![lost, RunEvent::TaskBlocked { task, attempt: self.attempt, reason }]]
             }
             WorkerEvent::Faulted { code, what } => {
                 self.stop = Some(code.clone());
                 self.said.clone_from(what);
                 Vec::new()
             }
-            WorkerEvent::AgentExited { code, signal, stderr } => vec![self.turn_ended(*code, *signal, stderr)],
-            WorkerEvent::Sealed { .. } if !self.is_concluded => vec![self.turn_ended(None, None, "")],
+            WorkerEvent::AgentExited { code, signal, stderr } => self.ended(*code, *signal, stderr),
+            WorkerEvent::Sealed { .. } if !self.is_concluded => self.ended(None, None, ""),
             WorkerEvent::SessionOpened { .. }
             | WorkerEvent::TurnStarted { .. }
             | WorkerEvent::ToolCalled { .. }
@@ -82,7 +93,8 @@ impl Watch {
         }
     }
 
-    fn turn_ended(&self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> RunEvent {
+    /// The agent has ended its turn, or, where the run never heard that it began, was lost.
+    fn ended(&self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> Vec<Vec<RunEvent>> {
         let end = End {
             is_exec: self.is_exec,
             asked: self.stopping.map(|(cause, _)| cause),
@@ -93,7 +105,9 @@ impl Watch {
             stderr,
         };
         let (outcome, reason) = end.outcome();
-        RunEvent::TurnEnded { task: self.task.clone(), worker: self.worker.clone(), outcome, reason }
+        let (task, worker) = (self.task.clone(), self.worker.clone());
+        let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
+        vec![vec![RunEvent::TurnEnded { task, worker, outcome, reason }], vec![lost]]
     }
 
     fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
@@ -171,11 +185,6 @@ impl Watch {
         }
         Ok(())
     }
-}
-
-async fn record(world: &World, events: Vec<NewEvent>, durability: Durability) -> Result<(), Error> {
-    world.commit(Batch { events, ..Batch::new(durability) }).await?;
-    Ok(())
 }
 
 /// Whether no further attempt can succeed before a person has done something.

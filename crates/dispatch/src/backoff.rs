@@ -1,0 +1,51 @@
+//! Pauses between attempts, each twice as long as the one before.
+
+use std::time::Duration;
+
+/// The first pause: a full queue of the store is empty again within milliseconds.
+const FIRST: Duration = Duration::from_millis(20);
+
+/// The longest one: somebody who frees disk space shouldn't wait long for the run to go on.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// The next pause.
+#[derive(Debug)]
+pub(crate) struct Backoff(Duration);
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self(FIRST)
+    }
+}
+
+// === impl Backoff ===
+
+impl Backoff {
+    /// Returns the pause to make now.
+    pub(crate) fn next(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (pause * 2).min(LONGEST);
+        pause
+    }
+
+    /// Starts over after a success.
+    pub(crate) fn reset(&mut self) {
+        self.0 = FIRST;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_a_limit_and_start_over() {
+        let mut backoff = Backoff::default();
+
+        let pauses: Vec<_> = (0..12).map(|_| backoff.next().as_millis()).collect();
+        backoff.reset();
+
+        assert_eq!(pauses, [20, 40, 80, 160, 320, 640, 1280, 2560, 5000, 5000, 5000, 5000]);
+        assert_eq!(backoff.next(), FIRST);
+    }
+}

@@ -1,0 +1,228 @@
+//! Recording: what happened is kept until the store has it, and the state follows the log, never the other way round.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde_json::Value;
+use switchboard_pipeline::run::Refused;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::run::{EffectKey, RunEvent};
+use switchboard_store::Batch;
+use tokio::time::Instant;
+
+use super::Engine;
+use crate::backoff::Backoff;
+use crate::error::{is_transient, shape};
+use crate::handle::{Answer, Outcome, Record};
+use crate::{Error, history};
+
+/// What waits for the store to take it again.
+#[derive(Default)]
+pub(super) struct Waiting {
+    entries: VecDeque<(Record, Then)>,
+    backoff: Backoff,
+    again_at: Option<Instant>,
+}
+
+/// What follows once something is recorded.
+pub(super) enum Then {
+    /// Somebody is answered.
+    Answer(Answer),
+    /// An effect is no longer under way.
+    Settle(EffectKey),
+}
+
+/// Why something is not recorded.
+enum Unrecorded {
+    /// The store may take it later.
+    NotYet(switchboard_store::Error),
+    /// The state refuses it: the run has gone on without it.
+    Refused(Refused),
+    /// It can't be recorded at all.
+    Never(Failure),
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// When to try again; `None` if nothing waits.
+    pub(super) fn again_at(&self) -> Option<Instant> {
+        self.again_at.filter(|_| !self.entries.is_empty())
+    }
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Records what happened, behind what waits already.
+    pub(super) async fn happened(&mut self, record: Record, then: Then) {
+        self.waiting.entries.push_back((record, then));
+        if self.waiting.entries.len() == 1 {
+            self.record_waiting().await;
+        }
+    }
+
+    /// Records what somebody asks for, now or not at all.
+    pub(super) async fn asked(&mut self, record: &Record, answer: Answer) {
+        let done = self.commit(record).await.map_err(|unrecorded| match unrecorded {
+            Unrecorded::NotYet(error) => error.into(),
+            Unrecorded::Refused(refused) => refusal(&refused),
+            Unrecorded::Never(failure) => failure.into(),
+        });
+        self.answer(answer, done);
+    }
+
+    /// Takes an effect's outcome in.
+    pub(super) async fn done(&mut self, key: EffectKey, outcome: Outcome) {
+        if let Some((task, worker)) = outcome.last {
+            self.last.insert(task, worker);
+        }
+        if outcome.steps.is_empty() {
+            self.settle(&key);
+        } else {
+            self.happened(Record::steps(outcome.steps), Then::Settle(key)).await;
+        }
+    }
+
+    /// Records what waits, oldest first, until the store refuses again.
+    pub(super) async fn record_waiting(&mut self) {
+        while let Some((record, then)) = self.waiting.entries.pop_front() {
+            let done = match self.commit(&record).await {
+                Ok(reply) => Ok(reply),
+                Err(Unrecorded::NotYet(error)) => {
+                    tracing::warn!(run = %self.plan.run, %error, "what happened is kept until it can be recorded");
+                    self.waiting.entries.push_front((record, then));
+                    self.waiting.again_at = Some(Instant::now() + self.waiting.backoff.next());
+                    return;
+                }
+                Err(Unrecorded::Refused(refused)) => Err(refusal(&refused)),
+                Err(Unrecorded::Never(failure)) => {
+                    self.block_instead(&record, &then, &failure);
+                    Err(failure.into())
+                }
+            };
+            self.waiting.backoff.reset();
+            match then {
+                Then::Answer(answer) => self.answer(answer, done),
+                Then::Settle(key) => {
+                    if let Err(why) = done {
+                        tracing::info!(run = %self.plan.run, %why, "an effect's outcome was not taken");
+                    }
+                    self.settle(&key);
+                }
+            }
+        }
+        self.waiting.again_at = None;
+    }
+
+    /// An effect's outcome that can't be recorded would be carried out again and again: the task waits for a person instead.
+    fn block_instead(&mut self, record: &Record, then: &Then, failure: &Failure) {
+        let Then::Settle(key) = then else { return };
+        let first = record.steps.first();
+        let is_block = matches!(first, Some(RunEvent::TaskBlocked { .. }));
+        let view = first.and_then(RunEvent::task).and_then(|task| self.recorded.state().task(task));
+        let Some(view) = view.filter(|_| !is_block) else { return };
+        let reason = format!("what came of it can't be recorded: {failure}");
+        let blocked = RunEvent::TaskBlocked { task: view.task, attempt: view.attempt, reason };
+        self.waiting.entries.push_front((Record::steps(vec![blocked]), Then::Settle(key.clone())));
+    }
+
+    fn settle(&mut self, key: &EffectKey) {
+        self.under_way.remove(key);
+        if self.merge_under_way.as_ref() == Some(key) {
+            self.merge_under_way = None;
+        }
+    }
+
+    fn answer(&self, answer: Answer, done: Result<Value, Error>) {
+        if answer.send(done).is_err() {
+            tracing::debug!(run = %self.plan.run, "nobody waits for the answer");
+        }
+    }
+
+    /// Commits a record, with what others wrote to the run meanwhile taken into account once.
+    async fn commit(&mut self, record: &Record) -> Result<Value, Unrecorded> {
+        match self.commit_once(record).await {
+            Err(Unrecorded::NotYet(switchboard_store::Error::Conflict { .. })) => {
+                self.recorded.catch_up(&self.world.store).map_err(|error| Unrecorded::Never(error.to_failure()))?;
+                self.commit_once(record).await
+            }
+            done => done,
+        }
+    }
+
+    async fn commit_once(&mut self, record: &Record) -> Result<Value, Unrecorded> {
+        let never = |error: Error| Unrecorded::Never(error.to_failure());
+        let now = self.world.store.now();
+        let steps = self.recorded.try_steps(&record.steps, now).map_err(Unrecorded::Refused)?;
+        let (joined, assigned) = self.newly_assigned().map_err(never)?;
+        let batch = self.batch(record, &steps, joined).map_err(never)?;
+        // Before the record says so: who is there must not be taken for somebody who has left.
+        self.world.assign(&self.plan.run, &assigned);
+        match self.world.commit(batch).await {
+            Ok(committed) if committed.repeated => {
+                self.not_committed();
+                Ok(committed.reply)
+            }
+            Ok(committed) => {
+                self.recorded.take_over(&steps, committed.ts).map_err(never)?;
+                self.on_roster = assigned;
+                Ok(committed.reply)
+            }
+            Err(error) => {
+                self.not_committed();
+                if is_transient(&error) {
+                    return Err(Unrecorded::NotYet(error));
+                }
+                Err(Unrecorded::Never(error.failure()))
+            }
+        }
+    }
+
+    fn not_committed(&mut self) {
+        self.recorded.discard();
+        self.world.assign(&self.plan.run, &self.on_roster);
+    }
+
+    fn batch(&self, record: &Record, steps: &[RunEvent], joined: Vec<NewEvent>) -> Result<Batch, Error> {
+        let subject = history::subject(&self.plan.run);
+        let mut batch = Batch::new(record.durability);
+        for step in steps {
+            batch = batch.event(NewEvent::of(step, subject.clone(), "daemon").map_err(shape("a step"))?);
+        }
+        if !steps.is_empty() {
+            batch = batch.expect(subject, self.recorded.rev());
+        }
+        batch.events.extend(record.beside.iter().cloned());
+        batch.events.extend(joined);
+        batch.idempotency.clone_from(&record.call);
+        batch.reply = record.reply.clone();
+        Ok(batch)
+    }
+
+    /// Who has a task once the draft is committed, and the events that put those on the roster who were not on it. Who is done leaves it
+    /// by the daemon's hand.
+    fn newly_assigned(&self) -> Result<(Vec<NewEvent>, BTreeSet<String>), Error> {
+        if self.recorded.draft().unsettled_count() == self.recorded.state().unsettled_count() {
+            return Ok((Vec::new(), self.on_roster.clone()));
+        }
+        let assigned = self.assignees.among(self.recorded.draft().unsettled());
+        let mut joined = BTreeMap::new();
+        for assignee in self.assignees.all().filter(|assignee| assigned.contains(&assignee.folded)) {
+            if !self.on_roster.contains(&assignee.folded) {
+                joined.entry(&assignee.folded).or_insert(assignee);
+            }
+        }
+        let joined = joined.values().map(|assignee| self.world.ports.mail.joined(&assignee.name, assignee.is_scripted));
+        Ok((joined.collect::<Result<_, _>>()?, assigned))
+    }
+}
+
+fn refusal(refused: &Refused) -> Error {
+    let failure = Failure::new(refused.code.code(), refused.why.clone()).hint(refused.hint.clone());
+    Error::Superseded(Box::new(failure))
+}
