@@ -47,6 +47,14 @@ pub fn offered(ids: &[MessageId], recipient: &AgentName, channel: &str, actor: &
     ids.iter().map(event).collect()
 }
 
+/// Whether there is a message with this id.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn is_known(store: &Store, id: &MessageId) -> Result<bool, Error> {
+    Ok(store.get(MESSAGES, &[id.as_str().into()])?.is_some())
+}
+
 /// One message.
 ///
 /// # Errors

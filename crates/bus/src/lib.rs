@@ -17,7 +17,6 @@ mod deliver;
 mod dismiss;
 mod error;
 mod feed;
-pub mod files;
 mod lease;
 mod leases;
 mod list_messages;
@@ -46,7 +45,7 @@ pub use cursor::{cursor, place};
 pub use dead_letters::{
     DeadLetter, DeadLetters, Unseen, bury, dead, dead_letters, find_dead_letters, settle_dead_letter, unseen,
 };
-pub use deliver::{injected, message, offered, waiting};
+pub use deliver::{injected, is_known, message, offered, waiting};
 pub use dismiss::{dismiss_terminals, dismiss_workers};
 pub use error::Error;
 pub use feed::read_inbox_events;
@@ -76,14 +75,7 @@ use switchboard_store::{Idempotency, Projection};
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
-    vec![
-        Box::new(Agents),
-        Box::new(DeadLetters),
-        Box::new(files::Files),
-        Box::new(Leases),
-        Box::new(Mail),
-        Box::new(Teams),
-    ]
+    vec![Box::new(Agents), Box::new(DeadLetters), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
 }
 
 /// Who asks, as the face and the policy found it.

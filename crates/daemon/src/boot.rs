@@ -135,8 +135,9 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.assignees(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
-        let (verbs, stop) = (Arc::clone(&verbs), no_files.clone());
-        tokio::task::spawn_blocking(move || files::run(verbs, &stop))
+        let (host, store, stop) = (files::Host::new(Arc::clone(&verbs)), store.clone(), no_files.clone());
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::spawn_blocking(move || switchboard_files::serve(Arc::new(host), store, runtime, &stop))
     };
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {

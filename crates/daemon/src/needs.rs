@@ -1,8 +1,8 @@
 //! Questions to a person from all who ask them: workers of a run, message files that are not signed, and messages that came to nothing.
 
-use switchboard_bus::files::Held;
 use switchboard_bus::{Asker, DeadLetter};
 use switchboard_dispatch::Settle;
+use switchboard_files::Held;
 use switchboard_pipeline::delivery::DEAD_LETTER_MS;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::PermissionOption;
@@ -16,7 +16,7 @@ use crate::verbs::Verbs;
 /// Lists questions, oldest first.
 pub(crate) fn list(verbs: &Verbs, request: &ListNeedsRequest) -> Result<ListNeedsReply, Failure> {
     let mut needs = verbs.dispatch.list_needs(request)?.needs;
-    needs.extend(switchboard_bus::files::list_held(&verbs.store, request.include_settled)?.iter().map(question));
+    needs.extend(switchboard_files::list_held(&verbs.store, request.include_settled)?.iter().map(question));
     needs.extend(switchboard_bus::dead_letters(&verbs.store, request.include_settled)?.iter().map(whether_to_revive));
     needs.sort_by_key(|need| need.asked_at);
     Ok(ListNeedsReply { needs })
@@ -80,7 +80,7 @@ async fn settle_held(
     call: Option<Idempotency>,
 ) -> Result<SettleReply, Failure> {
     let unknown = || Failure::new("need.unknown", format!("there is no question {need}"));
-    let held = switchboard_bus::files::held(&verbs.store, &need)?.ok_or_else(unknown)?;
+    let held = switchboard_files::held(&verbs.store, &need)?.ok_or_else(unknown)?;
     if !held.outcome.is_empty() {
         return Err(Failure::new("need.settled", format!("{need} was settled before: {}", held.outcome)));
     }
@@ -91,14 +91,14 @@ async fn settle_held(
         Settle::Answer(option) if option == "deny" => "denied",
         Settle::Answer(_) => return Err(no_such_option(&need, "approve, deny")),
     };
-    switchboard_bus::files::settle_held(&verbs.store, &held, outcome, by, call).await?;
+    switchboard_files::settle_held(&verbs.store, &held, outcome, by, call).await?;
     Ok(SettleReply { id: need, outcome: outcome.to_owned() })
 }
 
 /// The one message that an id means; nothing when it may mean a worker's question.
 fn find(verbs: &Verbs, id: &str) -> Result<Found, Failure> {
     let held =
-        switchboard_bus::files::find_held(&verbs.store, id)?.into_iter().map(|need| (need.clone(), Found::Held(need)));
+        switchboard_files::find_held(&verbs.store, id)?.into_iter().map(|need| (need.clone(), Found::Held(need)));
     let dead = switchboard_bus::find_dead_letters(&verbs.store, id)?.into_iter();
     let dead = dead.map(|letter| (letter.need.clone(), Found::Dead(Box::new(letter))));
     let mut found: Vec<_> = held.chain(dead).collect();

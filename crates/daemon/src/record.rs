@@ -37,6 +37,7 @@ pub struct RestoredStore {
 /// The parts whose tables the store keeps.
 pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
     let mut parts = switchboard_bus::projections();
+    parts.push(Box::new(switchboard_files::Files));
     parts.push(Box::new(Work));
     parts
 }

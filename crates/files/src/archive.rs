@@ -2,12 +2,13 @@
 
 use std::io;
 
-use switchboard_bus::files::{Folder, Receipt};
+use crate::{Folder, Receipt};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::time::Millis;
 
-use super::{Desk, Trouble};
+use crate::Error;
+use crate::service::Service;
 
 /// A file in one of the protocol's folders.
 #[derive(Clone, Copy)]
@@ -30,7 +31,7 @@ impl At<'_> {
 }
 
 /// Archives a file.
-pub(super) fn archive(root: &Folder, at: At<'_>, now: Millis) -> Result<(), Trouble> {
+pub(super) fn archive(root: &Folder, at: At<'_>, now: Millis) -> Result<(), Error> {
     let month = now.to_string().chars().take(7).collect::<String>();
     let to = root.make_all(["archive", &month].into_iter().chain(at.path.iter().copied()))?;
     shift(at, &to, now)?;
@@ -38,7 +39,7 @@ pub(super) fn archive(root: &Folder, at: At<'_>, now: Millis) -> Result<(), Trou
 }
 
 /// Sets a file aside with the reason beside it.
-pub(super) fn set_aside(root: &Folder, at: At<'_>, failure: &Failure, now: Millis) -> Result<(), Trouble> {
+pub(super) fn set_aside(root: &Folder, at: At<'_>, failure: &Failure, now: Millis) -> Result<(), Error> {
     let to = root.make_all(["set-aside"].into_iter().chain(at.path.iter().copied()))?;
     let Some(name) = shift(at, &to, now)? else { return Ok(()) };
     let failure = if failure.place.is_empty() { failure.clone().at(at.text()) } else { failure.clone() };
@@ -47,7 +48,7 @@ pub(super) fn set_aside(root: &Folder, at: At<'_>, failure: &Failure, now: Milli
 }
 
 /// Moves a file under its name, or with the time in it where that is taken; nothing when the file is gone.
-fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Trouble> {
+fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Error> {
     let stem = at.name.strip_suffix(".json").unwrap_or(at.name);
     let later = (0..100).map(|more| format!("{stem}.{}.json", now.0 + more));
     match at.folder.move_to(at.name, to, std::iter::once(at.name.to_owned()).chain(later)) {
@@ -59,18 +60,18 @@ fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Trouble
 }
 
 /// Leaves a receipt in the sender's outbox.
-pub(super) fn leave_receipt(root: &Folder, sender: &AgentName, receipt: &Receipt) -> Result<(), Trouble> {
+pub(super) fn leave_receipt(root: &Folder, sender: &AgentName, receipt: &Receipt) -> Result<(), Error> {
     let outbox = root.make("outbox")?;
     let there = outbox.entries()?;
     let folders = there.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str());
-    let folder = outbox.make(&switchboard_bus::files::folder_for(sender, folders))?;
+    let folder = outbox.make(&crate::folder_for(sender, folders))?;
     let (name, text) = receipt.to_file()?;
     folder.replace(&name, text.as_bytes())?;
     Ok(())
 }
 
-impl Desk {
+impl Service {
     pub(super) fn now(&self) -> Millis {
-        self.verbs.store.now()
+        self.store.now()
     }
 }

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use switchboard_bus::files::{Folder, Gone, News, Out, Sent, canonical, folder_for, is_reached, temporary};
+use crate::{Folder, News, Out, Sent, canonical, folder_for, is_reached, temporary};
 use switchboard_protocol::agent::Agent;
 use switchboard_protocol::event::Lsn;
+use switchboard_protocol::file::Gone;
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::message::DeliveryState;
 
-use super::archive::{At, archive};
-use super::{Desk, Trouble, intake};
+use crate::Error;
+use crate::archive::{At, archive};
+use crate::intake;
+use crate::service::Service;
 
 /// Files that are staged under one commit.
 const CHUNK: usize = 64;
@@ -54,14 +57,13 @@ struct Found {
 
 impl Deliver {
     /// Takes up where the last daemon stopped.
-    pub(super) fn load(&mut self, desk: &Desk) -> Result<(), Trouble> {
+    pub(super) fn load(&mut self, service: &Service) -> Result<(), Error> {
         if self.position.is_some() {
             return Ok(());
         }
-        let store = &desk.verbs.store;
-        self.files =
-            switchboard_bus::files::outstanding(store)?.into_iter().map(|file| (file.id.clone(), file)).collect();
-        self.stored = switchboard_bus::files::cursor(store)?;
+        let store = &service.store;
+        self.files = crate::outstanding(store)?.into_iter().map(|file| (file.id.clone(), file)).collect();
+        self.stored = crate::cursor(store)?;
         self.position = Some(self.stored);
         Ok(())
     }
@@ -73,15 +75,15 @@ impl Deliver {
     }
 
     /// One pass; says whether to come back soon.
-    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder) -> Result<bool, Trouble> {
+    pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<bool, Error> {
         let inbox = root.make("inbox")?;
-        self.settle_staged(desk, &inbox)?;
+        self.settle_staged(service, &inbox)?;
         let folders = inbox.entries()?;
         let folders: Vec<_> = folders.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str()).collect();
-        let readers = self.readers(desk, &folders)?;
-        self.catch_up(desk, &inbox, &readers, &folders)?;
-        self.follow(desk, root, &inbox, &readers, &folders)?;
-        self.see_pick_ups(desk, &inbox)?;
+        let readers = self.readers(service, &folders)?;
+        self.catch_up(service, &inbox, &readers, &folders)?;
+        self.follow(service, root, &inbox, &readers, &folders)?;
+        self.see_pick_ups(service, &inbox)?;
         let is_hungry = self.hungry.iter().any(|name| !self.is_troubled(name));
         Ok(!self.missing.is_empty() || is_hungry)
     }
@@ -91,10 +93,10 @@ impl Deliver {
     }
 
     /// Who reads files, by the form under which names meet.
-    fn readers(&mut self, desk: &Desk, folders: &[&str]) -> Result<BTreeMap<String, Agent>, Trouble> {
+    fn readers(&mut self, service: &Service, folders: &[&str]) -> Result<BTreeMap<String, Agent>, Error> {
         let has: BTreeSet<_> = folders.iter().map(|folder| canonical(folder)).collect();
         let mut readers = BTreeMap::new();
-        for agent in switchboard_bus::roster(&desk.verbs.store)? {
+        for agent in switchboard_bus::roster(&service.store)? {
             let name = canonical(agent.name.as_str());
             if is_reached(&agent, has.contains(&name)) {
                 readers.insert(name, agent);
@@ -109,44 +111,41 @@ impl Deliver {
     /// Writes what waited for agents that have just begun to read files, have emptied their folder, or have lost it.
     fn catch_up(
         &mut self,
-        desk: &Desk,
+        service: &Service,
         inbox: &Folder,
         readers: &BTreeMap<String, Agent>,
         folders: &[&str],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         for name in std::mem::take(&mut self.hungry) {
             let Some(agent) = readers.get(&name) else { continue };
             if self.is_troubled(&name) {
                 self.hungry.insert(name);
                 continue;
             }
-            let waiting = switchboard_bus::files::waiting_without_file(&desk.verbs.store, &agent.name, CATCH_UP)?;
-            self.write(desk, inbox, &waiting, folders, 0)?;
+            let waiting = crate::waiting_without_file(&service.store, &agent.name, CATCH_UP)?;
+            self.write(service, inbox, &waiting, folders, 0)?;
         }
         Ok(())
     }
 
     fn follow(
         &mut self,
-        desk: &Desk,
+        service: &Service,
         root: &Folder,
         inbox: &Folder,
         readers: &BTreeMap<String, Agent>,
         folders: &[&str],
-    ) -> Result<(), Trouble> {
-        let store = &desk.verbs.store;
+    ) -> Result<(), Error> {
+        let store = &service.store;
         while self.position.unwrap_or(0) < store.head().lsn {
             let from = self.position.unwrap_or(0);
-            let (news, until) = switchboard_bus::files::news(store, from, PAGE)?;
+            let (news, until) = crate::news(store, from, PAGE)?;
             let (mut fresh, mut ended) = (Vec::new(), Vec::new());
             for one in news {
                 match one {
                     News::Sent(sent) => {
                         let is_theirs = readers.contains_key(&canonical(sent.recipient.as_str()));
-                        if is_theirs
-                            && !switchboard_bus::files::was_written(store, &sent.id)?
-                            && is_unseen(desk, &sent.id)?
-                        {
+                        if is_theirs && !crate::was_written(store, &sent.id)? && is_unseen(service, &sent.id)? {
                             fresh.push(sent);
                         }
                     }
@@ -161,13 +160,13 @@ impl Deliver {
                         ended.extend(self.files.get(&id).cloned());
                     }
                     News::Revived(name) => drop(self.hungry.insert(canonical(name.as_str()))),
-                    News::Settled(id) => intake::tell_settled(desk, root, &id)?,
+                    News::Settled(id) => intake::tell_settled(service, root, &id)?,
                 }
             }
-            self.withdraw(desk, root, inbox, ended)?;
-            self.write(desk, inbox, &fresh, folders, until)?;
+            self.withdraw(service, root, inbox, ended)?;
+            self.write(service, inbox, &fresh, folders, until)?;
             if until > self.stored + LAG {
-                desk.runtime.block_on(switchboard_bus::files::mark_written(store, &[], until))?;
+                service.runtime.block_on(crate::mark_written(store, &[], until))?;
                 self.stored = until;
             }
             self.position = Some(until.max(from + 1));
@@ -176,29 +175,29 @@ impl Deliver {
     }
 
     /// Archives the files of messages that nobody is to act on any more. One that is gone by itself was picked up, which is seen elsewhere.
-    fn withdraw(&mut self, desk: &Desk, root: &Folder, inbox: &Folder, files: Vec<Out>) -> Result<(), Trouble> {
+    fn withdraw(&mut self, service: &Service, root: &Folder, inbox: &Folder, files: Vec<Out>) -> Result<(), Error> {
         let mut withdrawn = Vec::new();
         for file in files {
             let Ok(Some(folder)) = inbox.sub(&file.folder) else { continue };
             let name = file.name();
             if folder.has(&name) {
-                archive(root, At { folder: &folder, path: &["inbox", &file.folder], name: &name }, desk.now())?;
+                archive(root, At { folder: &folder, path: &["inbox", &file.folder], name: &name }, service.now())?;
                 withdrawn.push(file);
             }
         }
-        self.forget(desk, &withdrawn, Gone::Archived)
+        self.forget(service, &withdrawn, Gone::Archived)
     }
 
     /// Writes messages: temporary files, the record of them, their names, the record that they are offered.
     fn write(
         &mut self,
-        desk: &Desk,
+        service: &Service,
         inbox: &Folder,
         messages: &[Sent],
         folders: &[&str],
         until: Lsn,
-    ) -> Result<(), Trouble> {
-        let keys = desk.keys()?;
+    ) -> Result<(), Error> {
+        let keys = service.keys()?;
         for messages in messages.chunks(CHUNK) {
             let mut staged = Vec::new();
             for message in messages {
@@ -210,8 +209,8 @@ impl Deliver {
                     is_written: false,
                     is_acked: false,
                 };
-                let nonce = crate::token::nonce()?;
-                let text = switchboard_bus::files::render(&desk.verbs.store, message, keys.current(), &nonce)?;
+                let nonce = service.host.nonce()?;
+                let text = crate::render(&service.store, message, keys.current(), &nonce)?;
                 let write = || inbox.make(&file.folder)?.write(&temporary(&file.name()), text.as_bytes());
                 match write() {
                     Ok(()) => staged.push(file),
@@ -221,12 +220,12 @@ impl Deliver {
             if staged.is_empty() {
                 continue;
             }
-            desk.runtime.block_on(switchboard_bus::files::stage(&desk.verbs.store, &staged))?;
+            service.runtime.block_on(crate::stage(&service.store, &staged))?;
             self.files.extend(staged.into_iter().map(|file| (file.id.clone(), file)));
-            self.settle_staged(desk, inbox)?;
+            self.settle_staged(service, inbox)?;
         }
         if !messages.is_empty() && until > self.stored {
-            desk.runtime.block_on(switchboard_bus::files::mark_written(&desk.verbs.store, &[], until))?;
+            service.runtime.block_on(crate::mark_written(&service.store, &[], until))?;
             self.stored = until;
         }
         Ok(())
@@ -244,7 +243,7 @@ impl Deliver {
 
     /// Gives staged files their names. What has neither its temporary nor its own name was picked up already: the
     /// temporary file was there before the record of it.
-    fn settle_staged(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
+    fn settle_staged(&mut self, service: &Service, inbox: &Folder) -> Result<(), Error> {
         let staged: Vec<_> = self.files.values().filter(|file| !file.is_written).cloned().collect();
         if staged.is_empty() {
             return Ok(());
@@ -263,7 +262,7 @@ impl Deliver {
                 folder.sync()?;
             }
         }
-        desk.runtime.block_on(switchboard_bus::files::mark_written(&desk.verbs.store, &staged, 0))?;
+        service.runtime.block_on(crate::mark_written(&service.store, &staged, 0))?;
         for file in staged {
             if let Some(file) = self.files.get_mut(&file.id) {
                 file.is_written = true;
@@ -272,7 +271,7 @@ impl Deliver {
         Ok(())
     }
 
-    fn see_pick_ups(&mut self, desk: &Desk, inbox: &Folder) -> Result<(), Trouble> {
+    fn see_pick_ups(&mut self, service: &Service, inbox: &Folder) -> Result<(), Error> {
         let (mut taken, mut lost) = (Vec::new(), Vec::new());
         let mut folders: HashMap<&str, std::io::Result<Found>> = HashMap::new();
         for file in self.files.values() {
@@ -295,14 +294,14 @@ impl Deliver {
             }
             if folder.is_some() && before == *inode { taken.push(file.clone()) } else { lost.push(file.clone()) }
         }
-        self.forget(desk, &taken, Gone::PickedUp)?;
-        self.forget(desk, &lost, Gone::Lost)
+        self.forget(service, &taken, Gone::PickedUp)?;
+        self.forget(service, &lost, Gone::Lost)
     }
 
     /// Records that files are gone.
-    pub(super) fn forget(&mut self, desk: &Desk, files: &[Out], how: Gone) -> Result<(), Trouble> {
+    pub(super) fn forget(&mut self, service: &Service, files: &[Out], how: Gone) -> Result<(), Error> {
         for files in files.chunks(CHUNK) {
-            desk.runtime.block_on(switchboard_bus::files::mark_gone(&desk.verbs.store, files, how))?;
+            service.runtime.block_on(crate::mark_gone(&service.store, files, how))?;
             for file in files {
                 self.files.remove(&file.id);
                 self.missing.remove(&file.id);
@@ -326,7 +325,7 @@ impl Deliver {
 }
 
 /// Whether no other channel has put a message before its recipient's eyes.
-fn is_unseen(desk: &Desk, id: &MessageId) -> Result<bool, Trouble> {
-    let message = switchboard_bus::message(&desk.verbs.store, id)?;
+fn is_unseen(service: &Service, id: &MessageId) -> Result<bool, Error> {
+    let message = switchboard_bus::message(&service.store, id)?;
     Ok(message.is_some_and(|message| message.state < DeliveryState::Injected))
 }

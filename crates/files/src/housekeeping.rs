@@ -3,12 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use crate::Folder;
 use serde::Deserialize;
-use switchboard_bus::files::{Folder, Gone};
+use switchboard_protocol::file::Gone;
 
-use super::archive::{At, archive};
-use super::deliver::Deliver;
-use super::{Desk, Trouble};
+use crate::Error;
+use crate::archive::{At, archive};
+use crate::deliver::Deliver;
+use crate::service::Service;
 
 /// How long after the start the first round comes.
 const FIRST: Duration = Duration::from_secs(15);
@@ -59,13 +61,13 @@ impl Housekeeping {
         Self { next: Instant::now() + FIRST }
     }
 
-    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder, deliver: &mut Deliver) -> Result<(), Trouble> {
+    pub(super) fn pass(&mut self, service: &Service, root: &Folder, deliver: &mut Deliver) -> Result<(), Error> {
         if Instant::now() < self.next {
             return Ok(());
         }
         let rules = rules(root);
         self.next = Instant::now() + Duration::from_secs(rules.run_interval_minutes.clamp(5, 10_080) * 60);
-        if rules.enabled { tidy(desk, root, deliver, &rules) } else { Ok(()) }
+        if rules.enabled { tidy(service, root, deliver, &rules) } else { Ok(()) }
     }
 }
 
@@ -77,17 +79,17 @@ fn rules(root: &Folder) -> Rules {
     })
 }
 
-fn tidy(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Trouble> {
-    desk.runtime.block_on(switchboard_bus::files::forget_nonces(&desk.verbs.store))?;
-    archive_acknowledged(desk, root, deliver, rules)?;
-    let now = desk.now().0 / 1000;
+fn tidy(service: &Service, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Error> {
+    service.runtime.block_on(crate::forget_nonces(&service.store))?;
+    archive_acknowledged(service, root, deliver, rules)?;
+    let now = service.now().0 / 1000;
     let old = now - rules.processed_message_retention_hours.max(1) * HOUR_S;
     remove_receipts(root, old)?;
     prune(root)?;
     let stale = now - rules.stale_signal_retention_days.max(1) * 24 * HOUR_S;
     for entry in root.entries()?.iter().filter(|entry| !entry.is_folder && entry.name.ends_with(".done")) {
         if root.changed_at(&entry.name)? < stale {
-            archive(root, At { folder: root, path: &[], name: &entry.name }, desk.now())?;
+            archive(root, At { folder: root, path: &[], name: &entry.name }, service.now())?;
         }
     }
     if let Some(sessions) = root.sub("sessions")? {
@@ -97,8 +99,8 @@ fn tidy(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Res
 }
 
 /// Acknowledged messages beyond the newest, or older than the time, go to the archive.
-fn archive_acknowledged(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Trouble> {
-    let old = desk.now().0 / 1000 - rules.processed_message_retention_hours.max(1) * HOUR_S;
+fn archive_acknowledged(service: &Service, root: &Folder, deliver: &mut Deliver, rules: &Rules) -> Result<(), Error> {
+    let old = service.now().0 / 1000 - rules.processed_message_retention_hours.max(1) * HOUR_S;
     let mut done = Vec::new();
     for (name, files) in deliver.acked() {
         let Some(inbox) = root.sub("inbox")? else { continue };
@@ -110,15 +112,15 @@ fn archive_acknowledged(desk: &Desk, root: &Folder, deliver: &mut Deliver, rules
         for (_, file) in
             aged.into_iter().enumerate().filter(|(i, (at, _))| *i >= keep || *at < old).map(|(_, pair)| pair)
         {
-            archive(root, At { folder: &folder, path: &["inbox", &name], name: &file.name() }, desk.now())?;
+            archive(root, At { folder: &folder, path: &["inbox", &name], name: &file.name() }, service.now())?;
             done.push(file);
         }
     }
-    deliver.forget(desk, &done, Gone::Archived)
+    deliver.forget(service, &done, Gone::Archived)
 }
 
 /// Receipts are ours; nobody is told twice.
-fn remove_receipts(root: &Folder, old: i64) -> Result<(), Trouble> {
+fn remove_receipts(root: &Folder, old: i64) -> Result<(), Error> {
     let Some(outbox) = root.sub("outbox")? else { return Ok(()) };
     for entry in outbox.entries()?.iter().filter(|entry| entry.is_folder) {
         if let Some(folder) = outbox.sub(&entry.name)? {
@@ -128,7 +130,7 @@ fn remove_receipts(root: &Folder, old: i64) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn remove_older(folder: &Folder, old: i64, is_meant: impl Fn(&str) -> bool) -> Result<(), Trouble> {
+fn remove_older(folder: &Folder, old: i64, is_meant: impl Fn(&str) -> bool) -> Result<(), Error> {
     for entry in folder.entries()?.iter().filter(|entry| !entry.is_folder && is_meant(&entry.name)) {
         if folder.changed_at(&entry.name)? < old {
             folder.remove(&entry.name)?;
@@ -138,7 +140,7 @@ fn remove_older(folder: &Folder, old: i64, is_meant: impl Fn(&str) -> bool) -> R
 }
 
 /// Empty months of the archive and empty folders of what was set aside go; an agent's inbox is its own, also when empty.
-fn prune(root: &Folder) -> Result<(), Trouble> {
+fn prune(root: &Folder) -> Result<(), Error> {
     for name in ["archive", "set-aside"] {
         let Some(folder) = root.sub(name)? else { continue };
         for entry in folder.entries()?.iter().filter(|entry| entry.is_folder) {

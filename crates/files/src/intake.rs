@@ -1,15 +1,15 @@
 //! Takes one file: who signs, what the policy says, once into the record, then as the verb that every face calls.
 
+use crate::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
 use serde_json::{Value, json};
 use switchboard_bus::auth::Proof;
-use switchboard_bus::files::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
-use switchboard_policy::Obligation;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
 
-use super::archive::{At, archive, leave_receipt, set_aside};
-use super::{Desk, Trouble};
-use crate::face::{self, Caller, CallerKind, Invoke as _};
+use crate::Error;
+use crate::archive::{At, archive, leave_receipt, set_aside};
+use crate::host::{Ruling, Sender};
+use crate::service::Service;
 
 /// Agents that join by files alone; more must be registered.
 const MAX_JOINED: usize = 256;
@@ -19,12 +19,12 @@ pub(super) enum Not {
     /// It does not parse; it may still be being written.
     Whole(Box<Failure>),
     /// Something of ours fails.
-    Trouble(Box<Trouble>),
+    Error(Box<Error>),
 }
 
-impl<T: Into<Trouble>> From<T> for Not {
+impl<T: Into<Error>> From<T> for Not {
     fn from(trouble: T) -> Self {
-        Self::Trouble(Box::new(trouble.into()))
+        Self::Error(Box::new(trouble.into()))
     }
 }
 
@@ -35,34 +35,38 @@ enum Verdict {
 }
 
 /// Takes a message file.
-pub(super) fn message(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], origin: Origin<'_>) -> Result<(), Not> {
+pub(super) fn message(
+    service: &Service,
+    root: &Folder,
+    at: At<'_>,
+    bytes: &[u8],
+    origin: Origin<'_>,
+) -> Result<(), Not> {
     let file = match MessageFile::parse(bytes, origin) {
         Ok(file) => file,
         Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
         Err(failure) => {
             let owner = if let Origin::Send(name) = origin { Some(name) } else { None };
-            return Ok(refuse(desk, root, at, owner, &failure)?);
+            return Ok(refuse(service, root, at, owner, &failure)?);
         }
     };
-    if is_copy(desk, &file)? {
-        return Ok(archive(root, at, desk.now())?);
+    if is_copy(service, &file)? {
+        return Ok(archive(root, at, service.now())?);
     }
     let from = at.text();
-    let receipt = match admit(desk, &file, &from, bytes) {
+    let receipt = match admit(service, &file, &from, bytes) {
         Ok(receipt) => receipt,
-        Err(failure) if is_ours(&failure) => return Err(Trouble::Refused(failure).into()),
-        Err(failure) => return Ok(refuse_message(desk, root, at, &file, &failure)?),
+        Err(failure) if is_ours(&failure) => return Err(Error::Refused(failure).into()),
+        Err(failure) => return Ok(refuse_message(service, root, at, &file, &failure)?),
     };
     leave_receipt(root, &file.sender, &receipt)?;
-    Ok(archive(root, at, desk.now())?)
+    Ok(archive(root, at, service.now())?)
 }
 
 /// Whether a file is one that we wrote, under another name: its reader puts it aside in its own way.
-fn is_copy(desk: &Desk, file: &MessageFile) -> Result<bool, Trouble> {
-    let store = &desk.verbs.store;
-    if !switchboard_bus::files::was_written(store, &file.id)?
-        || switchboard_bus::files::known(store, file)? == Known::Sent
-    {
+fn is_copy(service: &Service, file: &MessageFile) -> Result<bool, Error> {
+    let store = &service.store;
+    if !crate::was_written(store, &file.id)? || crate::known(store, file)? == Known::Sent {
         return Ok(false);
     }
     let same = |message: switchboard_protocol::message::Message| {
@@ -77,119 +81,114 @@ fn is_ours(failure: &Failure) -> bool {
 }
 
 /// Brings a message in, or before a person; gives the receipt.
-fn admit(desk: &Desk, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Receipt, Failure> {
-    let store = &desk.verbs.store;
-    let delivered = || Receipt::delivered(file.id.as_str(), file.recipient.as_str(), desk.now());
-    let is_signed = match switchboard_bus::files::known(store, file)? {
+fn admit(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Receipt, Failure> {
+    let store = &service.store;
+    let delivered = || Receipt::delivered(file.id.as_str(), file.recipient.as_str(), service.now());
+    let is_signed = match crate::known(store, file)? {
         Known::Taken { is_signed } => is_signed,
         Known::Sent => return Ok(delivered()),
-        Known::Held => return Ok(Receipt::held(file.id.as_str(), desk.now())),
+        Known::Held => return Ok(Receipt::held(file.id.as_str(), service.now())),
         Known::Denied => return Err(denied(&file.id)),
         Known::Other => {
             return Err(Failure::new("request.conflict", format!("the id {} was used for another message", file.id)));
         }
-        Known::New => match judge(desk, file)? {
+        Known::New => match judge(service, file)? {
             Verdict::Hold => {
-                hold(desk, file, from, bytes)?;
-                return Ok(Receipt::held(file.id.as_str(), desk.now()));
+                hold(service, file, from, bytes)?;
+                return Ok(Receipt::held(file.id.as_str(), service.now()));
             }
             Verdict::Take(proof) => {
                 let taking = Taking { file, from, proof: proof.as_ref() };
-                desk.runtime.block_on(switchboard_bus::files::take(store, taking))?;
+                service.runtime.block_on(crate::take(store, taking))?;
                 proof.is_some()
             }
         },
     };
-    join(desk, &file.sender)?;
-    let caller = caller(&file.sender, is_signed);
-    desk.runtime.block_on(desk.verbs.invoke(caller, "send_message".to_owned(), args(desk, file)?, None))?;
+    join(service, &file.sender)?;
+    service.runtime.block_on(service.host.invoke(
+        sender(&file.sender, is_signed),
+        "send_message",
+        args(service, file)?,
+    ))?;
     Ok(delivered())
 }
 
 /// The signature first, then the time, then the policy.
-fn judge(desk: &Desk, file: &MessageFile) -> Result<Verdict, Failure> {
+fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Failure> {
     let proof = match &file.auth {
         None => None,
-        Some(envelope) => Some(switchboard_bus::auth::verify(&file.fields, envelope, &desk.keys()?, desk.now())?),
+        Some(envelope) => Some(switchboard_bus::auth::verify(&file.fields, envelope, &service.keys()?, service.now())?),
     };
-    if file.expires_at().is_some_and(|at| at <= desk.now()) {
+    if file.expires_at().is_some_and(|at| at <= service.now()) {
         return Err(Failure::new("file.expired", "the message's time was over when it was found"));
     }
-    let decision = desk.verbs.decide(&caller(&file.sender, proof.is_some()), "send_message", &args(desk, file)?)?;
-    match decision.refused("send_message") {
-        None => Ok(Verdict::Take(proof)),
-        Some(_) if decision.obligations.contains(&Obligation::RequireApproval) => Ok(Verdict::Hold),
-        Some(failure) => Err(failure),
+    match service.host.rule(sender(&file.sender, proof.is_some()), &args(service, file)?)? {
+        Ruling::Allowed => Ok(Verdict::Take(proof)),
+        Ruling::NeedsPerson => Ok(Verdict::Hold),
+        Ruling::Refused(failure) => Err(failure),
     }
 }
 
-fn hold(desk: &Desk, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
+fn hold(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
     // A question about somebody who isn't there would be a person's time lost.
-    if switchboard_bus::agent(&desk.verbs.store, &known_as(desk, &file.recipient)?)?.is_none() {
+    if switchboard_bus::agent(&service.store, &known_as(service, &file.recipient)?)?.is_none() {
         return Err(Failure::new("bus.unknown-recipient", format!("no agent is called {}", file.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
     let bits = getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?;
     let taking = Taking { file, from, proof: None };
-    desk.runtime.block_on(switchboard_bus::files::hold(&desk.verbs.store, taking, &text, NeedId::from_bits(bits)))?;
+    service.runtime.block_on(crate::hold(&service.store, taking, &text, NeedId::from_bits(bits)))?;
     Ok(())
 }
 
 /// Sends a message that a person has approved. The policy is asked again: only its wish for a person is met by now.
-pub(super) fn send_held(desk: &Desk, root: &Folder, held: &Held) -> Result<(), Trouble> {
+pub(super) fn send_held(service: &Service, root: &Folder, held: &Held) -> Result<(), Error> {
     let sent = MessageFile::parse(held.text.as_bytes(), Origin::Inbox(held.recipient.as_str()))
-        .and_then(|file| send_approved(desk, &file, &held.from));
+        .and_then(|file| send_approved(service, &file, &held.from));
     match sent {
         Ok(()) => {
-            let receipt = Receipt::delivered(held.id.as_str(), held.recipient.as_str(), desk.now());
+            let receipt = Receipt::delivered(held.id.as_str(), held.recipient.as_str(), service.now());
             leave_receipt(root, &held.sender, &receipt)
         }
         Err(failure) if is_ours(&failure) => Err(failure.into()),
         Err(failure) => {
-            let store = &desk.verbs.store;
-            desk.runtime.block_on(switchboard_bus::files::settle_held(store, held, "refused", "daemon", None))?;
-            leave_receipt(root, &held.sender, &Receipt::refused(held.id.as_str(), &failure, desk.now()))
+            let store = &service.store;
+            service.runtime.block_on(crate::settle_held(store, held, "refused", "daemon", None))?;
+            leave_receipt(root, &held.sender, &Receipt::refused(held.id.as_str(), &failure, service.now()))
         }
     }
 }
 
-fn send_approved(desk: &Desk, file: &MessageFile, from: &str) -> Result<(), Failure> {
-    let store = &desk.verbs.store;
-    let caller = caller(&file.sender, false);
-    let decision = desk.verbs.decide(&caller, "send_message", &args(desk, file)?)?;
-    if let Some(failure) = decision.refused("send_message")
-        && !decision.obligations.contains(&Obligation::RequireApproval)
-    {
-        return Err(failure);
+fn send_approved(service: &Service, file: &MessageFile, from: &str) -> Result<(), Failure> {
+    let store = &service.store;
+    match service.host.rule(sender(&file.sender, false), &args(service, file)?)? {
+        Ruling::Allowed | Ruling::NeedsPerson => {}
+        Ruling::Refused(failure) => return Err(failure),
     }
-    match desk
-        .runtime
-        .block_on(switchboard_bus::files::take(store, Taking { file, from, proof: None }))
-        .map_err(Failure::from)
-    {
+    match service.runtime.block_on(crate::take(store, Taking { file, from, proof: None })).map_err(Failure::from) {
         Ok(()) => {}
         // Taken before a crash; the guard of the message's id keeps it from being sent twice.
         Err(failure) if failure.code == "request.conflict" => {}
         Err(failure) => return Err(failure),
     }
-    join(desk, &file.sender)?;
+    join(service, &file.sender)?;
     let asker = switchboard_bus::Asker {
         is_verified: false,
-        root: Some(desk.verbs.place.root.clone()),
-        limits: desk.verbs.limits,
-        ..switchboard_bus::Asker::named(caller.name)
+        root: Some(service.host.root().to_owned()),
+        limits: service.host.limits(),
+        ..switchboard_bus::Asker::named(file.sender.clone())
     };
-    let request =
-        serde_json::from_value(args(desk, file)?).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    desk.runtime.block_on(switchboard_bus::send_message(store, &asker, request, file.id.clone()))?;
+    let request = serde_json::from_value(args(service, file)?)
+        .map_err(|error| Failure::new("internal.bug", error.to_string()))?;
+    service.runtime.block_on(switchboard_bus::send_message(store, &asker, request, file.id.clone()))?;
     Ok(())
 }
 
 /// Tells the sender what became of a held message that was not sent.
-pub(super) fn tell_settled(desk: &Desk, root: &Folder, id: &MessageId) -> Result<(), Trouble> {
-    let Some(held) = switchboard_bus::files::held_message(&desk.verbs.store, id)? else { return Ok(()) };
+pub(super) fn tell_settled(service: &Service, root: &Folder, id: &MessageId) -> Result<(), Error> {
+    let Some(held) = crate::held_message(&service.store, id)? else { return Ok(()) };
     if held.outcome == "denied" || held.outcome == "expired" {
-        leave_receipt(root, &held.sender, &Receipt::refused(id.as_str(), &denied(id), desk.now()))?;
+        leave_receipt(root, &held.sender, &Receipt::refused(id.as_str(), &denied(id), service.now()))?;
     }
     Ok(())
 }
@@ -199,26 +198,24 @@ fn denied(id: &MessageId) -> Failure {
 }
 
 /// Takes a result: the message that it answers is done with, and its sender is told.
-pub(super) fn result(desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8], agent: &str) -> Result<(), Not> {
+pub(super) fn result(service: &Service, root: &Folder, at: At<'_>, bytes: &[u8], agent: &str) -> Result<(), Not> {
     let result = match ResultFile::parse(bytes) {
         Ok(result) => result,
         Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
-        Err(failure) => return Ok(refuse(desk, root, at, Some(agent), &failure)?),
+        Err(failure) => return Ok(refuse(service, root, at, Some(agent), &failure)?),
     };
-    match answer(desk, &result, bytes, agent, &at.text()) {
-        Ok(()) => Ok(archive(root, at, desk.now())?),
-        Err(failure) if is_ours(&failure) => Err(Trouble::Refused(failure).into()),
-        Err(failure) => Ok(refuse(desk, root, at, Some(agent), &failure)?),
+    match answer(service, &result, bytes, agent, &at.text()) {
+        Ok(()) => Ok(archive(root, at, service.now())?),
+        Err(failure) if is_ours(&failure) => Err(Error::Refused(failure).into()),
+        Err(failure) => Ok(refuse(service, root, at, Some(agent), &failure)?),
     }
 }
 
-fn answer(desk: &Desk, result: &ResultFile, bytes: &[u8], agent: &str, from: &str) -> Result<(), Failure> {
+fn answer(service: &Service, result: &ResultFile, bytes: &[u8], agent: &str, from: &str) -> Result<(), Failure> {
     let unknown = || Failure::new("bus.unknown-message", format!("there is no message {}", result.in_reply_to));
-    let message = switchboard_bus::message(&desk.verbs.store, &result.in_reply_to)?.ok_or_else(unknown)?;
+    let message = switchboard_bus::message(&service.store, &result.in_reply_to)?.ok_or_else(unknown)?;
     let agent = AgentName::new(agent).map_err(|error| Failure::new("file.malformed", error.to_string()))?;
-    if switchboard_bus::files::canonical(agent.as_str())
-        != switchboard_bus::files::canonical(message.recipient.as_str())
-    {
+    if crate::canonical(agent.as_str()) != crate::canonical(message.recipient.as_str()) {
         return Err(Failure::new("bus.not-yours", format!("{} is addressed to {}", message.id, message.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
@@ -228,26 +225,26 @@ fn answer(desk: &Desk, result: &ResultFile, bytes: &[u8], agent: &str, from: &st
         "recipient": message.sender, "payload": text, "replyTo": message.id,
     });
     let reply = serde_json::to_vec(&reply).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    if switchboard_bus::agent(&desk.verbs.store, &message.sender)?.is_some() {
+    if switchboard_bus::agent(&service.store, &message.sender)?.is_some() {
         let file = MessageFile::parse(&reply, Origin::Inbox(message.sender.as_str()))?;
-        admit(desk, &file, from, &reply)?;
+        admit(service, &file, from, &reply)?;
     }
     if result.status == Status::NeedsClarification {
         return Ok(());
     }
     let args = json!({ "id": message.id });
-    let caller = caller(&message.recipient, false);
-    match desk.runtime.block_on(desk.verbs.invoke(caller, "ack_message".to_owned(), args, None)) {
+    let acked = service.host.invoke(sender(&message.recipient, false), "ack_message", args);
+    match service.runtime.block_on(acked) {
         Err(failure) if failure.code != "bus.already-acked" => Err(failure),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
 /// Puts an agent that only files tell of on the roster.
-pub(super) fn join(desk: &Desk, name: &AgentName) -> Result<(), Failure> {
-    let roster = switchboard_bus::roster(&desk.verbs.store)?;
-    let wanted = switchboard_bus::files::canonical(name.as_str());
-    if roster.iter().any(|agent| switchboard_bus::files::canonical(agent.name.as_str()) == wanted) {
+pub(super) fn join(service: &Service, name: &AgentName) -> Result<(), Failure> {
+    let roster = switchboard_bus::roster(&service.store)?;
+    let wanted = crate::canonical(name.as_str());
+    if roster.iter().any(|agent| crate::canonical(agent.name.as_str()) == wanted) {
         return Ok(());
     }
     let by_files = roster.iter().filter(|agent| agent.capabilities.iter().any(|word| word == "files")).count();
@@ -255,44 +252,44 @@ pub(super) fn join(desk: &Desk, name: &AgentName) -> Result<(), Failure> {
         return Err(Failure::new("request.too-large", format!("{MAX_JOINED} agents have joined by files already")));
     }
     let args = json!({ "name": name, "kind": "chat", "capabilities": ["files"] });
-    let call = desk.verbs.invoke(caller(name, false), "register_agent".to_owned(), args, None);
-    desk.runtime.block_on(call).map(drop)
+    let call = service.host.invoke(sender(name, false), "register_agent", args);
+    service.runtime.block_on(call).map(drop)
 }
 
 /// Sets a file aside; its owner, where the folder says one, is told.
 pub(super) fn refuse(
-    desk: &Desk,
+    service: &Service,
     root: &Folder,
     at: At<'_>,
     owner: Option<&str>,
     failure: &Failure,
-) -> Result<(), Trouble> {
-    desk.runtime.block_on(switchboard_bus::files::refuse(&desk.verbs.store, &at.text(), None, failure))?;
+) -> Result<(), Error> {
+    service.runtime.block_on(crate::refuse(&service.store, &at.text(), None, failure))?;
     if let Some(owner) = owner.and_then(|owner| AgentName::new(owner).ok()) {
         let name = at.name.trim_end_matches(".json");
-        leave_receipt(root, &owner, &Receipt::refused(name, failure, desk.now()))?;
+        leave_receipt(root, &owner, &Receipt::refused(name, failure, service.now()))?;
     }
-    set_aside(root, at, failure, desk.now())
+    set_aside(root, at, failure, service.now())
 }
 
 fn refuse_message(
-    desk: &Desk,
+    service: &Service,
     root: &Folder,
     at: At<'_>,
     file: &MessageFile,
     failure: &Failure,
-) -> Result<(), Trouble> {
-    desk.runtime.block_on(switchboard_bus::files::refuse(&desk.verbs.store, &at.text(), Some(&file.id), failure))?;
-    leave_receipt(root, &file.sender, &Receipt::refused(file.id.as_str(), failure, desk.now()))?;
-    set_aside(root, at, failure, desk.now())
+) -> Result<(), Error> {
+    service.runtime.block_on(crate::refuse(&service.store, &at.text(), Some(&file.id), failure))?;
+    leave_receipt(root, &file.sender, &Receipt::refused(file.id.as_str(), failure, service.now()))?;
+    set_aside(root, at, failure, service.now())
 }
 
-fn caller(name: &AgentName, is_verified: bool) -> Caller {
-    Caller { name: name.clone(), is_verified, kind: CallerKind::Agent, face: face::FILES }
+fn sender(name: &AgentName, is_verified: bool) -> Sender<'_> {
+    Sender { name, is_verified }
 }
 
-fn args(desk: &Desk, file: &MessageFile) -> Result<Value, Failure> {
-    let recipient = known_as(desk, &file.recipient)?;
+fn args(service: &Service, file: &MessageFile) -> Result<Value, Failure> {
+    let recipient = known_as(service, &file.recipient)?;
     let mut args = json!({
         "id": file.id, "recipient": recipient, "payload": file.payload, "action": file.action,
     });
@@ -314,12 +311,12 @@ fn args(desk: &Desk, file: &MessageFile) -> Result<Value, Failure> {
 }
 
 /// The name under which the roster has an agent whose folder may be spelt otherwise.
-fn known_as(desk: &Desk, name: &AgentName) -> Result<AgentName, Failure> {
-    if switchboard_bus::agent(&desk.verbs.store, name)?.is_some() {
+fn known_as(service: &Service, name: &AgentName) -> Result<AgentName, Failure> {
+    if switchboard_bus::agent(&service.store, name)?.is_some() {
         return Ok(name.clone());
     }
-    let wanted = switchboard_bus::files::canonical(name.as_str());
-    let roster = switchboard_bus::roster(&desk.verbs.store)?;
-    let found = roster.into_iter().find(|agent| switchboard_bus::files::canonical(agent.name.as_str()) == wanted);
+    let wanted = crate::canonical(name.as_str());
+    let roster = switchboard_bus::roster(&service.store)?;
+    let found = roster.into_iter().find(|agent| crate::canonical(agent.name.as_str()) == wanted);
     Ok(found.map_or_else(|| name.clone(), |agent| agent.name))
 }

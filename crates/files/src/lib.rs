@@ -1,9 +1,9 @@
 //! The file protocol: messages as JSON files in `.switchboard/`, for agents that have no other way to talk.
 //!
 //! A file is a face like any other: what comes in enters as the verb `send_message`, what goes out is a copy of what the
-//! log holds. This module has the formats ([`MessageFile`], [`ResultFile`], [`Receipt`]), the only code that touches the
-//! folders ([`Folder`], which follows no link), and the record of what was taken, held, written and picked up ([`Files`]).
-//! The daemon's loop puts them together.
+//! log holds. Start at [`serve`], the loop; [`Host`] is all that it needs of the daemon. Below it are the formats ([`MessageFile`],
+//! [`ResultFile`], [`Receipt`]), the only code that touches the folders ([`Folder`], which follows no link), and the record of what was
+//! taken, held, written and picked up ([`Files`]).
 //!
 //! ```text
 //!  dropped ─▶ taken ─▶ send_message ─▶ archived          message ─▶ staged ─▶ written ─▶ gone (picked up)
@@ -11,23 +11,33 @@
 //!       └───▶ refused ─▶ set aside, with a reason
 //! ```
 
+mod archive;
+mod deliver;
+mod error;
 mod folder;
-mod held;
+mod host;
+mod housekeeping;
 mod intake;
+mod look;
 mod message;
+mod mirror;
 mod names;
-mod outgoing;
 mod receipt;
 mod record;
+mod service;
+mod watch;
 
+pub use error::Error;
 pub use folder::{Entry, Folder, Look, Unusable, temporary};
-pub use held::{Held, due, find_held, held, held_message, list_held, settle_held};
-pub use intake::{Known, Taking, forget_nonces, hold, known, refuse, take};
+pub use host::{Answer, Host, Ruling, Sender};
 pub use message::{MAX_FILE_BYTES, MessageFile, Origin, is_unfinished};
 pub use names::{canonical, folder_for};
-pub use outgoing::{
+pub use receipt::{Receipt, ResultFile, Status};
+pub use record::held::{Held, due, find_held, held, held_message, list_held, settle_held};
+pub use record::incoming::{Known, Taking, forget_nonces, hold, known, refuse, take};
+pub use record::outgoing::{
     News, Out, cursor, is_reached, mark_gone, mark_written, news, outstanding, render, stage, waiting_without_file,
     was_written,
 };
-pub use receipt::{Receipt, ResultFile, Status};
-pub use record::{FileEvent, Files, Gone, Sent, sent_in};
+pub use record::{Files, Sent, sent_in};
+pub use service::serve;

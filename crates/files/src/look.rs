@@ -3,12 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use switchboard_bus::files::{Folder, MAX_FILE_BYTES, Origin, Unusable, is_unfinished};
+use crate::{Folder, MAX_FILE_BYTES, Origin, Unusable, is_unfinished};
 use switchboard_protocol::error::Failure;
 
-use super::archive::At;
-use super::deliver::Deliver;
-use super::{Desk, Trouble, intake};
+use crate::Error;
+use crate::archive::At;
+use crate::deliver::Deliver;
+use crate::intake;
+use crate::service::Service;
 
 /// How long a file that stops in the middle of its JSON is waited for, after its last change.
 const UNFINISHED: Duration = Duration::from_secs(30);
@@ -25,9 +27,9 @@ const MAX_TAKEN: usize = 500;
 /// What was seen before.
 #[derive(Default)]
 pub(super) struct Look {
-    waiting: HashMap<String, (switchboard_bus::files::Look, Instant)>,
+    waiting: HashMap<String, (crate::Look, Instant)>,
     /// Files that could not even be set aside: they are let be until they change.
-    stuck: HashMap<String, switchboard_bus::files::Look>,
+    stuck: HashMap<String, crate::Look>,
     joined: BTreeSet<String>,
     /// Folders that can't be opened, which is said once.
     closed: BTreeSet<String>,
@@ -38,7 +40,7 @@ pub(super) struct Look {
 
 impl Look {
     /// Looks at everything once; says whether to come back soon.
-    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder, deliver: &Deliver) -> Result<bool, Trouble> {
+    pub(super) fn pass(&mut self, service: &Service, root: &Folder, deliver: &Deliver) -> Result<bool, Error> {
         self.taken = 0;
         let mut seen = BTreeSet::new();
         for (folder, name) in self.folders(root, "inbox")? {
@@ -46,22 +48,22 @@ impl Look {
             for file in names(&folder, ".json")? {
                 let at = At { folder: &folder, path: &path, name: &file };
                 if file.ends_with(".result.json") {
-                    self.one(desk, root, at, Kind::Result(&name), &mut seen)?;
+                    self.one(service, root, at, Kind::Result(&name), &mut seen)?;
                 } else if !file.ends_with(".receipt.json") && !deliver.wrote(&name, &file) {
-                    self.one(desk, root, at, Kind::Message(Origin::Inbox(&name)), &mut seen)?;
+                    self.one(service, root, at, Kind::Message(Origin::Inbox(&name)), &mut seen)?;
                 }
             }
         }
         for (folder, name) in self.folders(root, "outbox")? {
-            self.join(desk, &name);
+            self.join(service, &name);
             for file in names(&folder, ".result.json")? {
                 let at = At { folder: &folder, path: &["outbox", &name], name: &file };
-                self.one(desk, root, at, Kind::Result(&name), &mut seen)?;
+                self.one(service, root, at, Kind::Result(&name), &mut seen)?;
             }
             let Some(send) = folder.sub("send")? else { continue };
             for file in names(&send, ".json")? {
                 let at = At { folder: &send, path: &["outbox", &name, "send"], name: &file };
-                self.one(desk, root, at, Kind::Message(Origin::Send(&name)), &mut seen)?;
+                self.one(service, root, at, Kind::Message(Origin::Send(&name)), &mut seen)?;
             }
         }
         self.waiting.retain(|path, _| seen.contains(path));
@@ -69,7 +71,7 @@ impl Look {
     }
 
     /// The folders in one of ours, with their names.
-    fn folders(&mut self, root: &Folder, name: &str) -> Result<Vec<(Folder, String)>, Trouble> {
+    fn folders(&mut self, root: &Folder, name: &str) -> Result<Vec<(Folder, String)>, Error> {
         let Some(parent) = root.sub(name)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for entry in parent.entries()?.into_iter().filter(|entry| entry.is_folder) {
@@ -87,30 +89,24 @@ impl Look {
 
     /// Sends what a person has approved, and closes what nobody answered.
     #[expect(clippy::unused_self, reason = "it belongs to the look")]
-    pub(super) fn held(&self, desk: &Desk, root: &Folder) -> Result<(), Trouble> {
-        let (approved, late) = switchboard_bus::files::due(&desk.verbs.store)?;
+    pub(super) fn held(&self, service: &Service, root: &Folder) -> Result<(), Error> {
+        let (approved, late) = crate::due(&service.store)?;
         for held in &approved {
-            intake::send_held(desk, root, held)?;
+            intake::send_held(service, root, held)?;
         }
         for held in &late {
-            desk.runtime.block_on(switchboard_bus::files::settle_held(
-                &desk.verbs.store,
-                held,
-                "expired",
-                "daemon",
-                None,
-            ))?;
+            service.runtime.block_on(crate::settle_held(&service.store, held, "expired", "daemon", None))?;
         }
         Ok(())
     }
 
     /// An agent that keeps a folder in `outbox/` is one of the team.
-    fn join(&mut self, desk: &Desk, name: &str) {
+    fn join(&mut self, service: &Service, name: &str) {
         if !self.joined.insert(name.to_owned()) {
             return;
         }
         if let Ok(name) = switchboard_protocol::id::AgentName::new(name)
-            && let Err(failure) = intake::join(desk, &name)
+            && let Err(failure) = intake::join(service, &name)
         {
             tracing::warn!(agent = %name, %failure, "an agent that keeps a folder could not join");
         }
@@ -119,19 +115,19 @@ impl Look {
     /// Looks after one file; what is wrong with it stops no other.
     fn one(
         &mut self,
-        desk: &Desk,
+        service: &Service,
         root: &Folder,
         at: At<'_>,
         kind: Kind<'_>,
         seen: &mut BTreeSet<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let path = at.text();
         let look = at.folder.look(at.name).ok();
         if look.is_some() && self.stuck.get(&path) == look.as_ref() {
             return Ok(());
         }
-        match (self.judge(desk, root, at, kind, seen), look) {
-            (Err(Trouble::Io(error)), Some(look)) => {
+        match (self.judge(service, root, at, kind, seen), look) {
+            (Err(Error::Io(error)), Some(look)) => {
                 tracing::warn!(path, %error, "a message file can't be moved; it is let be");
                 if self.stuck.len() < MAX_WAITING {
                     self.stuck.insert(path, look);
@@ -144,12 +140,12 @@ impl Look {
 
     fn judge(
         &mut self,
-        desk: &Desk,
+        service: &Service,
         root: &Folder,
         at: At<'_>,
         kind: Kind<'_>,
         seen: &mut BTreeSet<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         if self.taken >= MAX_TAKEN {
             return Ok(());
         }
@@ -159,23 +155,23 @@ impl Look {
             Err(Unusable::Gone) => return Ok(()),
             Err(Unusable::Refused(failure)) => {
                 self.taken += 1;
-                return intake::refuse(desk, root, at, kind.owner(), &failure);
+                return intake::refuse(service, root, at, kind.owner(), &failure);
             }
             Err(Unusable::Io(error)) => {
                 let failure = Failure::new("io.denied", "the file can't be read").because(&error);
-                return self.patiently(desk, root, at, kind, (UNFINISHED, failure), seen);
+                return self.patiently(service, root, at, kind, (UNFINISHED, failure), seen);
             }
         };
-        match kind.take(desk, root, at, &bytes) {
+        match kind.take(service, root, at, &bytes) {
             Ok(()) => {
                 self.taken += 1;
                 Ok(())
             }
-            Err(intake::Not::Trouble(trouble)) => Err(*trouble),
+            Err(intake::Not::Error(trouble)) => Err(*trouble),
             Err(intake::Not::Whole(failure)) => {
                 let patience = if is_unfinished(&bytes) { UNFINISHED } else { WRONG };
                 tracing::debug!(path, %failure, "a message file is not whole yet");
-                self.patiently(desk, root, at, kind, (patience, *failure), seen)
+                self.patiently(service, root, at, kind, (patience, *failure), seen)
             }
         }
     }
@@ -183,13 +179,13 @@ impl Look {
     /// Refuses a file when it has not changed for long enough.
     fn patiently(
         &mut self,
-        desk: &Desk,
+        service: &Service,
         root: &Folder,
         at: At<'_>,
         kind: Kind<'_>,
         (patience, failure): (Duration, Failure),
         seen: &mut BTreeSet<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), Error> {
         let path = at.text();
         let Ok(look) = at.folder.look(at.name) else { return Ok(()) };
         let is_known = self.waiting.get(&path).filter(|(before, _)| *before == look);
@@ -201,7 +197,7 @@ impl Look {
             Some(_) | None => {
                 self.waiting.remove(&path);
                 self.taken += 1;
-                return intake::refuse(desk, root, at, kind.owner(), &failure);
+                return intake::refuse(service, root, at, kind.owner(), &failure);
             }
         }
         seen.insert(path);
@@ -228,16 +224,16 @@ impl Kind<'_> {
         }
     }
 
-    fn take(self, desk: &Desk, root: &Folder, at: At<'_>, bytes: &[u8]) -> Result<(), intake::Not> {
+    fn take(self, service: &Service, root: &Folder, at: At<'_>, bytes: &[u8]) -> Result<(), intake::Not> {
         match self {
-            Self::Message(origin) => intake::message(desk, root, at, bytes, origin),
-            Self::Result(agent) => intake::result(desk, root, at, bytes, agent),
+            Self::Message(origin) => intake::message(service, root, at, bytes, origin),
+            Self::Result(agent) => intake::result(service, root, at, bytes, agent),
         }
     }
 }
 
 /// Names of files in a folder that end so. Everything but a folder: what is no plain file is to be refused loudly.
-fn names(folder: &Folder, end: &str) -> Result<Vec<String>, Trouble> {
+fn names(folder: &Folder, end: &str) -> Result<Vec<String>, Error> {
     let entries = folder.entries()?;
     Ok(entries
         .into_iter()

@@ -6,8 +6,8 @@ use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::message::{Action, MAX_PAYLOAD_BYTES};
 use switchboard_protocol::time::Millis;
 
-use super::names::canonical;
-use crate::auth::{Envelope, Fields};
+use crate::names::canonical;
+use switchboard_bus::auth::{Envelope, Fields};
 
 /// Largest message file in bytes: a payload of 256 KiB fits also when much of it is escaped, and so does the whole text
 /// into the record while it waits for a person.

@@ -7,16 +7,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::Folder;
 use serde_json::{Map, Value, json};
-use switchboard_bus::files::Folder;
 use switchboard_protocol::agent::{Agent, AgentKind};
-use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::RunSummary;
 use switchboard_store::Filter;
 
-use super::{Desk, Trouble};
+use crate::Error;
+use crate::service::Service;
 
 /// How often the copies are brought up to date at most.
 const EVERY: Duration = Duration::from_secs(1);
@@ -65,30 +65,28 @@ pub(super) struct Mirror {
 // === impl Mirror ===
 
 impl Mirror {
-    pub(super) fn pass(&mut self, desk: &Desk, root: &Folder) -> Result<(), Trouble> {
-        let head = desk.verbs.store.head().lsn;
+    pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<(), Error> {
+        let head = service.store.head().lsn;
         if self.last.is_some_and(|last| last.elapsed() < EVERY || head == self.head) {
             return Ok(());
         }
         self.last = Some(Instant::now());
         self.head = head;
-        let team = Team {
-            agents: switchboard_bus::roster(&desk.verbs.store)?,
-            teams: switchboard_bus::teams(&desk.verbs.store)?,
-        };
-        let runs = desk.verbs.dispatch.runs(1).map_err(Failure::from)?;
-        let state = serde_json::to_string_pretty(&state(&team, runs.first()))? + "\n";
+        let team =
+            Team { agents: switchboard_bus::roster(&service.store)?, teams: switchboard_bus::teams(&service.store)? };
+        let run = service.host.newest_run()?;
+        let state = serde_json::to_string_pretty(&state(&team, run.as_ref()))? + "\n";
         if state != self.state || !root.has("state.json") {
             root.replace("state.json", state.as_bytes())?;
             self.state = state;
         }
         drop(root.make("sessions")?);
-        self.log(desk, head)
+        self.log(service, head)
     }
 
     /// Appends what happened since. The log's last row says how far it is, so a crash neither loses nor doubles a row.
-    fn log(&mut self, desk: &Desk, head: Lsn) -> Result<(), Trouble> {
-        let path = desk.project().join("sessions/activity.jsonl");
+    fn log(&mut self, service: &Service, head: Lsn) -> Result<(), Error> {
+        let path = service.project().join("sessions/activity.jsonl");
         let mut options = fs::OpenOptions::new();
         let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or(0);
         let mut file = options.create(true).read(true).append(true).mode(0o600).custom_flags(nofollow).open(&path)?;
@@ -98,7 +96,7 @@ impl Mirror {
         };
         at = at.min(head);
         while at < head {
-            let events = desk.verbs.store.events(at, &Filter::all(), PAGE).map_err(switchboard_bus::Error::from)?;
+            let events = service.store.events(at, &Filter::all(), PAGE).map_err(switchboard_bus::Error::from)?;
             let Some(last) = events.last() else { break };
             let rows: String = events.iter().filter_map(row).collect();
             file.write_all(rows.as_bytes())?;
@@ -106,7 +104,7 @@ impl Mirror {
         }
         self.written = Some(at);
         if file.metadata()?.len() > ROTATE_BYTES {
-            rotate(&path, &desk.now().to_string())?;
+            rotate(&path, &service.now().to_string())?;
             self.written = None;
             fs::write(&path, marker(at))?;
         }
@@ -115,7 +113,7 @@ impl Mirror {
 }
 
 /// Cuts off half a row that a crash left; gives the position of the last whole one.
-fn mend(file: &mut fs::File) -> Result<Option<Lsn>, Trouble> {
+fn mend(file: &mut fs::File) -> Result<Option<Lsn>, Error> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
     let mut tail = Vec::new();

@@ -6,7 +6,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::time::Millis;
 
-use super::message::malformed;
+use crate::message::malformed;
 
 /// Largest result file in bytes; it becomes the payload of a message.
 const MAX_RESULT_BYTES: usize = switchboard_protocol::message::MAX_PAYLOAD_BYTES;

@@ -1,8 +1,12 @@
 //! What happened to message files, and the tables that follow from it.
 
-use serde::{Deserialize, Serialize};
+pub(crate) mod held;
+pub(crate) mod incoming;
+pub(crate) mod outgoing;
+
 use switchboard_protocol::event::Event;
-use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
+use switchboard_protocol::file::{FileEvent, Gone};
+use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::message::{Action, MessageEvent};
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table};
@@ -15,102 +19,6 @@ pub(super) const HELD: &str = "message_files_held";
 pub(super) const OUT: &str = "message_files_out";
 /// Nonces that were used, until nobody would believe them anyway.
 pub(super) const NONCES: &str = "auth_nonces";
-
-/// What happens to message files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
-pub enum FileEvent {
-    /// A file is being taken: its message is sent next. The fields that go on with it are the body.
-    MessageFileTaken {
-        /// The message.
-        id: MessageId,
-        /// SHA-256 of the file.
-        digest: Digest,
-        /// Where it lay, below `.switchboard/`.
-        from: String,
-        /// Who it says sends it.
-        sender: AgentName,
-        /// The key whose signature was believed.
-        signed_by: Option<String>,
-        /// The nonce that is used up, and until when it counts.
-        nonce: Option<(String, Millis)>,
-    },
-    /// A file was refused and set aside.
-    MessageFileRefused {
-        /// Where it lay.
-        from: String,
-        /// The message, where it says one.
-        id: Option<MessageId>,
-        /// Why.
-        code: String,
-        /// The same in words.
-        what: String,
-    },
-    /// A file asks for more than it may; a person decides. The whole file is the body.
-    MessageHeld {
-        /// The message.
-        id: MessageId,
-        /// The question.
-        need: NeedId,
-        /// SHA-256 of the file.
-        digest: Digest,
-        /// Where it lay.
-        from: String,
-        /// What it is for.
-        action: Action,
-        /// Who it says sends it.
-        sender: AgentName,
-        /// Who is to read it.
-        recipient: AgentName,
-        /// When nobody's word counts as no.
-        expires_at: Millis,
-    },
-    /// A person or the clock decided.
-    HeldMessageSettled {
-        /// The message.
-        id: MessageId,
-        /// `approved`, `denied`, `expired`, or `refused` when it could not be sent after a yes.
-        outcome: String,
-    },
-    /// A message is being written as a file: its temporary file is there.
-    MessageFileStaged {
-        /// The message.
-        id: MessageId,
-        /// Whose.
-        recipient: AgentName,
-        /// The folder in `inbox/`.
-        folder: String,
-    },
-    /// The file is in its place.
-    MessageFileWritten {
-        /// The message.
-        id: MessageId,
-    },
-    /// The file is not there any more.
-    MessageFileGone {
-        /// The message.
-        id: MessageId,
-        /// Why.
-        how: Gone,
-    },
-    /// Nonces that nobody would believe any more are forgotten.
-    NoncesForgotten {
-        /// Which.
-        nonces: Vec<String>,
-    },
-}
-
-/// Why a file is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gone {
-    /// The recipient took it.
-    PickedUp,
-    /// We archived it.
-    Archived,
-    /// Its whole folder vanished; it is written again.
-    Lost,
-}
 
 /// The projector of message files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -180,19 +88,32 @@ impl Projection for Files {
     }
 
     fn project(&self, event: &Event) -> Vec<Change> {
-        match event.kind.as_str() {
-            "message_acked" => patch_of_message(event, ("acked", 1_i64.into())),
-            // Its file is in the archive; it gets another one.
-            "message_revived" => patch_of_message(event, ("state", "lost".into())),
-            _ => event.fact::<FileEvent>().map_or_else(Vec::new, |fact| project(event, fact)),
+        if let Some(fact) = event.fact::<MessageEvent>() {
+            return of_mail(&fact);
         }
+        event.fact::<FileEvent>().map_or_else(Vec::new, |fact| project(event, fact))
     }
 }
 
-/// The mail's own events, of which only the id matters here.
-fn patch_of_message(event: &Event, set: (&'static str, Cell)) -> Vec<Change> {
-    let id = event.facts.get("id").and_then(serde_json::Value::as_str);
-    id.map_or_else(Vec::new, |id| vec![Change::patch(OUT, [id.into()], [set])])
+/// What becomes of the file when something happens to its message.
+fn of_mail(fact: &MessageEvent) -> Vec<Change> {
+    let patch = |id: &MessageId, set: (&'static str, Cell)| vec![Change::patch(OUT, [id.as_str().into()], [set])];
+    match fact {
+        MessageEvent::MessageAcked { id, .. } => patch(id, ("acked", 1_i64.into())),
+        // Its file is in the archive; it gets another one.
+        MessageEvent::MessageRevived { id, .. } => patch(id, ("state", "lost".into())),
+        MessageEvent::MessageSent { .. }
+        | MessageEvent::MessageDetailed { .. }
+        | MessageEvent::MessageOffered { .. }
+        | MessageEvent::MessageInjected { .. }
+        | MessageEvent::MessageLeased { .. }
+        | MessageEvent::MessageExtended { .. }
+        | MessageEvent::MessageReturned { .. }
+        | MessageEvent::MessageDone { .. }
+        | MessageEvent::MessageEnded { .. }
+        | MessageEvent::MessageDropped { .. }
+        | MessageEvent::RequestReplied { .. } => Vec::new(),
+    }
 }
 
 fn project(event: &Event, fact: FileEvent) -> Vec<Change> {

@@ -3,25 +3,18 @@
 //! looks at what is there, so nothing depends on a wake that was missed.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use switchboard_bus::auth::Keys;
-use switchboard_bus::files::Folder;
 use switchboard_protocol::error::Failure;
+use switchboard_store::Store;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::verbs::Verbs;
-use crate::{Error, project};
-
-mod archive;
-mod deliver;
-mod housekeeping;
-mod intake;
-mod look;
-mod mirror;
-mod watch;
+use crate::folder::Folder;
+use crate::host::Host;
+use crate::{Error, deliver, housekeeping, look, mirror, watch};
 
 /// How often the folders are looked at although nothing woke us: for mounts that tell nothing.
 const POLL: Duration = Duration::from_secs(2);
@@ -33,46 +26,32 @@ const SOON: Duration = Duration::from_millis(250);
 const SAY: Duration = Duration::from_secs(60);
 
 /// How long wakes are collected, so that a burst of commits costs one pass.
-const GATHER: Duration = Duration::from_millis(25);
+pub(crate) const GATHER: Duration = Duration::from_millis(25);
 
 /// What the loop works with.
-pub(crate) struct Desk {
-    verbs: Arc<Verbs>,
-    runtime: Handle,
-    /// The root's token as it was last seen.
-    token: Mutex<Option<String>>,
+pub(crate) struct Service {
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) store: Store,
+    pub(crate) runtime: Handle,
 }
 
-/// Why a pass ended early; the next one tries again.
-#[derive(Debug, thiserror::Error)]
-enum Trouble {
-    #[error("{0}")]
-    Refused(#[from] Failure),
-    #[error(transparent)]
-    Bus(#[from] switchboard_bus::Error),
-    #[error("a file could not be used")]
-    Io(#[from] std::io::Error),
-    #[error("a file does not serialise")]
-    Shape(#[from] serde_json::Error),
-}
-
-/// Runs until `stop`.
-pub(crate) fn run(verbs: Arc<Verbs>, stop: &CancellationToken) {
-    let desk = Desk { verbs, runtime: Handle::current(), token: Mutex::default() };
-    let bell = watch::Bell::new(&desk, stop);
+/// Serves the folders until `stop`, on a thread of its own; `runtime` is where its waits and the verbs' commits run.
+pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &CancellationToken) {
+    let service = Service { host, store, runtime };
+    let bell = watch::Bell::new(&service, stop);
     let (mut look, mut deliver) = (look::Look::default(), deliver::Deliver::default());
     let (mut mirror, mut housekeeping) = (mirror::Mirror::default(), housekeeping::Housekeeping::new());
     let mut said = None;
     while !stop.is_cancelled() {
-        let mut pass = || -> Result<bool, Trouble> {
-            let root = desk.root()?;
-            bell.attend(desk.project());
-            deliver.load(&desk)?;
-            let more = look.pass(&desk, &root, &deliver)?;
-            look.held(&desk, &root)?;
-            let soon = deliver.pass(&desk, &root)?;
-            mirror.pass(&desk, &root)?;
-            housekeeping.pass(&desk, &root, &mut deliver)?;
+        let mut pass = || -> Result<bool, Error> {
+            let root = service.root()?;
+            bell.attend(service.project());
+            deliver.load(&service)?;
+            let more = look.pass(&service, &root, &deliver)?;
+            look.held(&service, &root)?;
+            let soon = deliver.pass(&service, &root)?;
+            mirror.pass(&service, &root)?;
+            housekeeping.pass(&service, &root, &mut deliver)?;
             Ok(more || soon)
         };
         let began = Instant::now();
@@ -94,40 +73,23 @@ pub(crate) fn run(verbs: Arc<Verbs>, stop: &CancellationToken) {
     }
 }
 
-// === impl Desk ===
+// === impl Service ===
 
-impl Desk {
-    fn project(&self) -> &Path {
-        &self.verbs.place.project
+impl Service {
+    pub(crate) fn project(&self) -> &Path {
+        self.host.project()
     }
 
     /// The protocol's folder, made again where somebody has swept it away.
-    fn root(&self) -> Result<Folder, Trouble> {
-        let made = || -> Result<(), Error> {
-            project::prepare(self.project())?;
-            ["inbox", "outbox"].iter().try_for_each(|name| crate::place::private_folder(&self.project().join(name)))
-        };
-        made().and_then(|()| self.keep_token()).map_err(|error| Trouble::Refused(error.to_failure()))?;
+    fn root(&self) -> Result<Folder, Error> {
+        self.host.restore()?;
+        for name in ["inbox", "outbox"] {
+            self.host.private_folder(&self.project().join(name))?;
+        }
         Ok(Folder::root(self.project())?)
     }
 
-    /// Puts the token and our address back where somebody has swept them away with everything else: who has the token goes
-    /// on, and who looks for us finds us.
-    fn keep_token(&self) -> Result<(), Error> {
-        let mut known = self.token.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = crate::token::read(self.project())?;
-        if found.is_none()
-            && let Some(token) = known.as_deref()
-        {
-            crate::token::put_back(self.project(), token)?;
-            return self.verbs.info.write(self.project());
-        }
-        *known = found;
-        Ok(())
-    }
-
-    /// The keys as they are now: they may have been rotated.
-    fn keys(&self) -> Result<Keys, Failure> {
-        Keys::ensure(&crate::token::dispatch_keys(&self.verbs.place), self.verbs.store.now())
+    pub(crate) fn keys(&self) -> Result<Keys, Failure> {
+        self.host.keys()
     }
 }

@@ -10,7 +10,7 @@ use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio_util::sync::CancellationToken;
 
-use super::Desk;
+use crate::service::Service;
 
 /// The doorbell; rings that nobody has answered yet count as one.
 pub(super) struct Bell {
@@ -32,11 +32,11 @@ const WATCHED: [&str; 2] = ["inbox", "outbox"];
 // === impl Bell ===
 
 impl Bell {
-    pub(super) fn new(desk: &Desk, stop: &CancellationToken) -> Self {
+    pub(super) fn new(service: &Service, stop: &CancellationToken) -> Self {
         let (ring, rung) = sync_channel(1);
         let (of_log, of_folders) = (ring.clone(), ring);
-        let (mut log, stop) = (desk.verbs.store.watch(), stop.clone());
-        desk.runtime.spawn(async move {
+        let (mut log, stop) = (service.store.watch(), stop.clone());
+        service.runtime.spawn(async move {
             loop {
                 let goes_on = tokio::select! {
                     () = stop.cancelled() => false,
@@ -47,7 +47,7 @@ impl Bell {
                     return;
                 }
                 // A burst of commits rings once: whoever is woken takes part of the time in which they are made.
-                tokio::time::sleep(super::GATHER).await;
+                tokio::time::sleep(crate::service::GATHER).await;
             }
         });
         // Our own looking opens files, which is told too.
@@ -55,7 +55,7 @@ impl Bell {
             !event.kind.is_access() || matches!(event.kind, EventKind::Access(AccessKind::Close(AccessMode::Write)))
         };
         let is_stale = Arc::new(AtomicBool::new(false));
-        let (project, stale) = (desk.project().to_owned(), Arc::clone(&is_stale));
+        let (project, stale) = (service.project().to_owned(), Arc::clone(&is_stale));
         let is_root = move |path: &PathBuf| WATCHED.iter().any(|name| *path == project.join(name));
         let heard = move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return press(&of_folders) };

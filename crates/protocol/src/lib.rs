@@ -7,6 +7,7 @@ pub mod agent;
 pub mod error;
 pub mod event;
 pub mod evidence;
+pub mod file;
 pub mod finding;
 pub mod frame;
 pub mod id;

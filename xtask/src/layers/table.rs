@@ -23,13 +23,15 @@ const ROWS: &[Row] = &[
     Row { name: "checks", level: 2, may: &["protocol", "process", "grammars", "secrets", "syntax"] },
     Row { name: "agents", level: 2, may: &["protocol", "process"] },
     Row { name: "bus", level: 2, may: &["protocol", "store", "pipeline"] },
+    Row { name: "files", level: 2, may: &["protocol", "store", "bus"] },
     Row { name: "gateway", level: 2, may: &["protocol", "store", "policy", "ledger", "process"] },
     Row { name: "dispatch", level: 2, may: &["protocol", "store", "pipeline", "ledger", "process"] },
     Row {
         name: "daemon",
         level: 3,
         may: &[
-            "protocol", "process", "store", "policy", "ledger", "pipeline", "grammars", "bus", "gateway", "dispatch",
+            "protocol", "process", "store", "policy", "ledger", "pipeline", "grammars", "bus", "files", "gateway",
+            "dispatch",
         ],
     },
     // `process` beyond the design's table: the example makes a repository, and `doctor` asks programs for their versions.
@@ -55,13 +57,14 @@ const KEEPERS: &[Keeper] = &[
     },
     Keeper { library: "regorus", only: &["policy"], why: "there is one decision point" },
     Keeper { library: "ed25519-dalek", only: &["ledger"], why: "keys are kept in one place" },
+    Keeper { library: "notify", only: &["files"], why: "folders are watched where files are a face" },
     Keeper { library: "clap", only: &["cli", "xtask"], why: "a command line is an edge" },
     Keeper { library: "miette", only: &["cli"], why: "a terminal is an edge" },
     Keeper { library: "axum", only: &["daemon"], why: "HTTP is an edge" },
     Keeper { library: "rmcp", only: &["daemon", "gateway"], why: "MCP is an edge" },
     Keeper {
         library: "tokio",
-        only: &["process", "store", "agents", "bus", "gateway", "dispatch", "daemon", "cli", "xtask"],
+        only: &["process", "store", "agents", "bus", "files", "gateway", "dispatch", "daemon", "cli", "xtask"],
         why: "words and decisions have no runtime",
     },
 ];

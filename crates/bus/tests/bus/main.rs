@@ -4,7 +4,6 @@
 mod announce;
 mod auth;
 mod dead_letters;
-mod files;
 mod fixtures;
 mod lease_simulation;
 mod leases;

@@ -2,14 +2,14 @@
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::file::FileEvent;
 use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Batch, Durability, Guard, Idempotency, Query, Row, Store};
 
-use super::intake::subject;
-use super::record::{FileEvent, HELD};
+use super::HELD;
+use super::incoming::subject;
 use crate::Error;
-use crate::mail::MESSAGES;
 
 /// Most questions of one answer.
 const MAX_LISTED: u64 = 1000;
@@ -109,8 +109,9 @@ pub fn due(store: &Store) -> Result<(Vec<Held>, Vec<Held>), Error> {
     let approved = store.read(&Query::table(HELD).eq("outcome", "approved").asc("seq").limit(MAX_LISTED))?;
     let mut unsent = Vec::new();
     for row in &approved {
-        if store.get(MESSAGES, &[row.try_text("id")?.into()])?.is_none() {
-            unsent.push(of_row(store, row)?);
+        let held = of_row(store, row)?;
+        if !switchboard_bus::is_known(store, &held.id)? {
+            unsent.push(held);
         }
     }
     let waiting = store.read(&Query::table(HELD).eq("outcome", "").asc("seq").limit(MAX_LISTED))?;

@@ -2,15 +2,15 @@
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::file::FileEvent;
 use switchboard_protocol::id::{MessageId, NeedId};
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Batch, Durability, Guard, Query, Store};
 
-use super::message::MessageFile;
-use super::record::{FileEvent, HELD, NONCES, TAKEN};
+use super::{HELD, NONCES, TAKEN};
 use crate::Error;
-use crate::auth::Proof;
-use crate::mail::MESSAGES;
+use crate::message::MessageFile;
+use switchboard_bus::auth::Proof;
 
 /// How long a question about a message waits: the prior system's default TTL of a dispatch.
 const HOLD_MS: i64 = 480 * 60_000;
@@ -65,7 +65,7 @@ pub fn known(store: &Store, file: &MessageFile) -> Result<Known, Error> {
     }
     let outcome = held.as_ref().map(|row| row.get_text("outcome").unwrap_or_default());
     Ok(match (taken, outcome) {
-        (Some(_), _) if store.get(MESSAGES, &key)?.is_some() => Known::Sent,
+        (Some(_), _) if switchboard_bus::is_known(store, &file.id)? => Known::Sent,
         (_, Some("" | "approved")) => Known::Held,
         (_, Some(_)) => Known::Denied,
         (Some(row), None) => Known::Taken { is_signed: row.get_bool("signed") },

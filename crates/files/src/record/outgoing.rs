@@ -3,14 +3,15 @@
 use serde_json::{Map, Value, json};
 use switchboard_protocol::agent::{Agent, AgentKind};
 use switchboard_protocol::event::{Lsn, NewEvent};
+use switchboard_protocol::file::{FileEvent, Gone};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{Action, MessageEvent};
 use switchboard_store::{Batch, Durability, Filter, Query, Row, Store};
 
-use super::intake::subject;
-use super::record::{FileEvent, Gone, OUT, Sent, TAKEN, sent_in};
+use super::incoming::subject;
+use super::{OUT, Sent, TAKEN, sent_in};
 use crate::Error;
-use crate::auth::{Fields, Key, sign};
+use switchboard_bus::auth::{Fields, Key, sign};
 
 /// The durable cursor of the adapter that writes files.
 const CURSOR: &str = "files/out";
@@ -57,7 +58,7 @@ pub fn is_reached(agent: &Agent, has_folder: bool) -> bool {
 /// When the store can't be read.
 pub fn waiting_without_file(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec<Sent>, Error> {
     let mut found = Vec::new();
-    for message in crate::deliver::waiting(store, recipient, limit)? {
+    for message in switchboard_bus::waiting(store, recipient, limit)? {
         if !was_written(store, &message.id)? {
             found.push(Sent {
                 id: message.id,
@@ -108,22 +109,49 @@ pub fn news(store: &Store, after: Lsn, limit: usize) -> Result<(Vec<News>, Lsn),
     let until = if events.len() < limit { head } else { events.last().map_or(head, |event| event.lsn) };
     let mut news = Vec::new();
     for mut event in events {
-        let id = event.facts.get("id").and_then(Value::as_str).and_then(|id| MessageId::new(id).ok());
-        match event.kind.as_str() {
-            "message_acked" => news.extend(id.map(News::Acked)),
-            "message_ended" => news.extend(id.map(News::Ended)),
-            "message_revived" => {
-                let whose = event.facts.get("recipient").and_then(Value::as_str);
-                news.extend(whose.and_then(|name| AgentName::new(name).ok()).map(News::Revived));
-            }
-            "held_message_settled" => news.extend(id.map(News::Settled)),
-            _ => {
+        if let Some(fact) = event.fact::<FileEvent>() {
+            news.extend(of_file(fact));
+        } else if let Some(fact) = event.fact::<MessageEvent>() {
+            if matches!(fact, MessageEvent::MessageSent { .. }) {
                 event.body = store.body(event.lsn)?;
                 news.extend(sent_in(&event).map(News::Sent));
+            } else {
+                news.extend(of_message(fact));
             }
         }
     }
     Ok((news, until))
+}
+
+fn of_file(fact: FileEvent) -> Option<News> {
+    match fact {
+        FileEvent::HeldMessageSettled { id, .. } => Some(News::Settled(id)),
+        FileEvent::MessageFileTaken { .. }
+        | FileEvent::MessageFileRefused { .. }
+        | FileEvent::MessageHeld { .. }
+        | FileEvent::MessageFileStaged { .. }
+        | FileEvent::MessageFileWritten { .. }
+        | FileEvent::MessageFileGone { .. }
+        | FileEvent::NoncesForgotten { .. } => None,
+    }
+}
+
+fn of_message(fact: MessageEvent) -> Option<News> {
+    match fact {
+        MessageEvent::MessageAcked { id, .. } => Some(News::Acked(id)),
+        MessageEvent::MessageEnded { id, .. } => Some(News::Ended(id)),
+        MessageEvent::MessageRevived { recipient, .. } => Some(News::Revived(recipient)),
+        MessageEvent::MessageSent { .. }
+        | MessageEvent::MessageDetailed { .. }
+        | MessageEvent::MessageOffered { .. }
+        | MessageEvent::MessageInjected { .. }
+        | MessageEvent::MessageLeased { .. }
+        | MessageEvent::MessageExtended { .. }
+        | MessageEvent::MessageReturned { .. }
+        | MessageEvent::MessageDone { .. }
+        | MessageEvent::MessageDropped { .. }
+        | MessageEvent::RequestReplied { .. } => None,
+    }
 }
 
 /// Files that are, or may be, in a folder.
@@ -186,7 +214,7 @@ pub async fn mark_gone(store: &Store, files: &[Out], how: Gone) -> Result<(), Er
         batch = batch.event(gone(file, how)?);
         if how == Gone::PickedUp {
             for event in
-                crate::deliver::injected(std::slice::from_ref(&file.id), &file.recipient, "file picked up", "daemon")?
+                switchboard_bus::injected(std::slice::from_ref(&file.id), &file.recipient, "file picked up", "daemon")?
             {
                 batch = batch.event(event);
             }
@@ -264,7 +292,7 @@ fn carried(store: &Store, id: &MessageId) -> Result<Fields, Error> {
 
 /// What the sender of a message said beside its text, by whatever face it came.
 fn said(store: &Store, id: &MessageId) -> Result<Fields, Error> {
-    let message = crate::message(store, id)?;
+    let message = switchboard_bus::message(store, id)?;
     let (metadata, persona, team) =
         message.map_or_else(Default::default, |message| (message.metadata, message.persona, message.team));
     let mut fields = Fields::new();

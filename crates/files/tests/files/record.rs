@@ -5,19 +5,37 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use switchboard_bus::auth::Proof;
-use switchboard_bus::files::{
-    Folder, Gone, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking, Unusable,
-    due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written, outstanding,
-    render, settle_held, stage, take, waiting_without_file, was_written,
+use switchboard_bus::{Asker, message, register_agent, send_message};
+use switchboard_files::{
+    Error, Files, Folder, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking,
+    Unusable, due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written,
+    outstanding, render, settle_held, stage, take, waiting_without_file, was_written,
 };
-use switchboard_bus::{message, register_agent, send_message};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{MessageId, NeedId};
+use switchboard_protocol::file::Gone;
+use switchboard_protocol::id::{AgentName, MessageId, NeedId};
 use switchboard_protocol::message::{Action, DeliveryState};
 use switchboard_protocol::time::Millis;
-use switchboard_store::{ManualClock, Store};
+use switchboard_store::{ManualClock, Projection, Store};
 
-use crate::fixtures::{asker, code, name};
+/// An agent that is proven to be who it is.
+fn asker(who: &str) -> Asker {
+    Asker::named(name(who))
+}
+
+fn name(text: &str) -> AgentName {
+    AgentName::new(text).unwrap()
+}
+
+fn code(error: Error) -> String {
+    Failure::from(error).code
+}
+
+fn projections() -> Vec<Box<dyn Projection>> {
+    let mut all = switchboard_bus::projections();
+    all.push(Box::new(Files));
+    all
+}
 
 const NOW: Millis = Millis(1_795_303_000_000);
 
@@ -190,7 +208,7 @@ fn what_is_moved_takes_the_first_name_that_is_free() {
 
 fn store() -> (Store, ManualClock) {
     let clock = ManualClock::at(NOW);
-    (Store::in_memory(switchboard_bus::projections(), clock.clock()), clock)
+    (Store::in_memory(projections(), clock.clock()), clock)
 }
 
 async fn join(store: &Store, who: &str) {

@@ -1,0 +1,100 @@
+//! The daemon as the file protocol's host.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use switchboard_bus::Limits;
+use switchboard_bus::auth::Keys;
+use switchboard_files::{Answer, Ruling, Sender};
+use switchboard_policy::Obligation;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::run::RunSummary;
+
+use crate::face::{self, Caller, CallerKind, Invoke as _};
+use crate::verbs::Verbs;
+use crate::{Error, place, project, token};
+
+/// What the file protocol sees of the daemon.
+pub(crate) struct Host {
+    verbs: Arc<Verbs>,
+    /// The root's token as it was last seen.
+    token: Mutex<Option<String>>,
+}
+
+// === impl Host ===
+
+impl Host {
+    pub(crate) fn new(verbs: Arc<Verbs>) -> Self {
+        Self { verbs, token: Mutex::default() }
+    }
+
+    /// Puts the token and our address back where somebody has swept them away with everything else: who has the token goes
+    /// on, and who looks for us finds us.
+    fn keep_token(&self) -> Result<(), Error> {
+        let project = &self.verbs.place.project;
+        let mut known = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = token::read(project)?;
+        if found.is_none()
+            && let Some(token) = known.as_deref()
+        {
+            token::put_back(project, token)?;
+            return self.verbs.info.write(project);
+        }
+        *known = found;
+        Ok(())
+    }
+}
+
+impl switchboard_files::Host for Host {
+    fn project(&self) -> &Path {
+        &self.verbs.place.project
+    }
+
+    fn root(&self) -> &Path {
+        &self.verbs.place.root
+    }
+
+    fn limits(&self) -> Limits {
+        self.verbs.limits
+    }
+
+    fn restore(&self) -> Result<(), Failure> {
+        let restored = project::prepare(&self.verbs.place.project).and_then(|()| self.keep_token());
+        restored.map_err(|error| error.to_failure())
+    }
+
+    fn private_folder(&self, path: &Path) -> Result<(), Failure> {
+        place::private_folder(path).map_err(|error| error.to_failure())
+    }
+
+    fn keys(&self) -> Result<Keys, Failure> {
+        Keys::ensure(&token::dispatch_keys(&self.verbs.place), self.verbs.store.now())
+    }
+
+    fn nonce(&self) -> Result<String, Failure> {
+        token::nonce()
+    }
+
+    fn newest_run(&self) -> Result<Option<RunSummary>, Failure> {
+        Ok(self.verbs.dispatch.runs(1)?.into_iter().next())
+    }
+
+    fn rule(&self, sender: Sender<'_>, args: &Value) -> Result<Ruling, Failure> {
+        let decision = self.verbs.decide(&caller(sender), "send_message", args)?;
+        Ok(match decision.refused("send_message") {
+            None => Ruling::Allowed,
+            Some(_) if decision.obligations.contains(&Obligation::RequireApproval) => Ruling::NeedsPerson,
+            Some(failure) => Ruling::Refused(failure),
+        })
+    }
+
+    fn invoke<'a>(&'a self, sender: Sender<'_>, verb: &'static str, args: Value) -> Answer<'a> {
+        self.verbs.invoke(caller(sender), verb.to_owned(), args, None)
+    }
+}
+
+fn caller(sender: Sender<'_>) -> Caller {
+    let Sender { name, is_verified } = sender;
+    Caller { name: name.clone(), is_verified, kind: CallerKind::Agent, face: face::FILES }
+}
