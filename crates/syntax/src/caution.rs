@@ -2,7 +2,7 @@
 
 use switchboard_grammars::Language;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::Problem;
 use crate::source::Source;
 
 /// What keeps a new problem from blocking. The shares of false alarms behind it were measured on published code:
@@ -12,8 +12,9 @@ pub(crate) enum Caution {
     None,
     /// Dialects: a problem blocks only where the base parsed cleanly.
     Dialects { base_was_clean: bool },
-    /// Macros: a bracket without a partner blocks, anything else only beside a clean base and away from macros.
-    Macros { base_was_clean: bool, has_branches: bool },
+    /// Macros: a problem blocks only beside a clean base and away from macros. What is unbalanced was found before, by
+    /// [`crate::plain`].
+    Macros { base_was_clean: bool },
 }
 
 // === impl Caution ===
@@ -25,11 +26,7 @@ impl Caution {
             return Self::Dialects { base_was_clean };
         }
         match language {
-            Language::C | Language::Cpp => {
-                let has_branches =
-                    [&b"#else"[..], b"#elif"].iter().any(|word| source.text.windows(5).any(|part| part == *word));
-                Self::Macros { base_was_clean, has_branches }
-            }
+            Language::C | Language::Cpp => Self::Macros { base_was_clean },
             Language::Bash
             | Language::Css
             | Language::Ini
@@ -61,17 +58,9 @@ impl Caution {
         match self {
             Self::None => true,
             Self::Dialects { base_was_clean } => *base_was_clean,
-            Self::Macros { base_was_clean, has_branches } => match &problem.kind {
-                Kind::Unclosed(_) | Kind::ClosesNothing(_) => !has_branches,
-                Kind::Missing(_)
-                | Kind::Unexpected(_)
-                | Kind::Indentation
-                | Kind::ArgumentOrder
-                | Kind::MixedStrings
-                | Kind::Unreadable => {
-                    *base_was_clean && source.touched().is_near(&problem.lines) && !is_near_macro(problem, source)
-                }
-            },
+            Self::Macros { base_was_clean } => {
+                *base_was_clean && source.touched().is_near(&problem.lines) && !is_near_macro(problem, source)
+            }
         }
     }
 }

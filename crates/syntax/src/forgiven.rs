@@ -4,7 +4,7 @@ use switchboard_grammars::Language;
 use tree_sitter::Tree;
 
 use crate::problem::Problem;
-use crate::{go, java, javascript, python};
+use crate::{go, java, javascript, php, python, ruby};
 
 /// Lists these mistakes; empty for a language without rules of its own.
 pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Problem> {
@@ -13,7 +13,9 @@ pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Prob
         Language::Java => java::mistakes(tree, text),
         Language::JavaScript => javascript::mistakes(tree, text, javascript::Dialect::JavaScript),
         Language::TypeScript | Language::Tsx => javascript::mistakes(tree, text, javascript::Dialect::TypeScript),
+        Language::Php => php::mistakes(tree, text),
         Language::Python => python::mistakes(tree, text),
+        Language::Ruby => ruby::mistakes(tree, text),
         Language::Bash
         | Language::C
         | Language::CSharp
@@ -22,10 +24,8 @@ pub(crate) fn mistakes(tree: &Tree, text: &[u8], language: Language) -> Vec<Prob
         | Language::Dart
         | Language::Ini
         | Language::Kotlin
-        | Language::Php
         | Language::PowerShell
         | Language::Regex
-        | Language::Ruby
         | Language::Rust
         | Language::Swift => Vec::new(),
     }

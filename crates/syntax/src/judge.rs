@@ -8,10 +8,11 @@ use std::ops::Range;
 use switchboard_grammars::Language;
 
 use crate::caution::Caution;
-use crate::parsers::{self, Parsers};
+use crate::format::{Format, Subject};
+use crate::parsers::Parsers;
 use crate::problem::{self, Problem};
 use crate::source::{Base, Source};
-use crate::{forgiven, rust, tidied};
+use crate::{forgiven, plain, rust, tidied};
 
 /// The most problems of one file that are told; a broken file has one cause and many symptoms.
 const MOST_PER_FILE: usize = 10;
@@ -44,8 +45,7 @@ pub enum Judged {
 
 /// Judges a file beside what the base had.
 pub fn judge(source: &Source, parsers: &mut Parsers) -> Judged {
-    let skipped = |why: &str| Judged::Skipped(why.to_owned());
-    let Some(language) = parsers::language_of(source) else {
+    let Some(subject) = Subject::of(source) else {
         return skipped("no grammar for this kind of file");
     };
     if std::str::from_utf8(&source.text).is_err() {
@@ -54,6 +54,18 @@ pub fn judge(source: &Source, parsers: &mut Parsers) -> Judged {
     if is_template(source) {
         return skipped("a template, not code yet");
     }
+    match subject {
+        Subject::Code(language) => code(source, language, parsers),
+        Subject::Data(format) => data(source, format, parsers),
+    }
+}
+
+fn skipped(why: &str) -> Judged {
+    Judged::Skipped(why.to_owned())
+}
+
+/// Judges what a grammar reads.
+fn code(source: &Source, language: Language, parsers: &mut Parsers) -> Judged {
     if matches!(language, Language::C | Language::Cpp) && is_objective(&source.text) {
         return skipped("Objective-C, for which there is no grammar");
     }
@@ -63,6 +75,14 @@ pub fn judge(source: &Source, parsers: &mut Parsers) -> Judged {
     let problems = problems_of(&tree, &source.text, language);
     if problems.is_empty() {
         return Judged::Parsed(Vec::new());
+    }
+    let title = language.title();
+    match plain::look(source, language, parsers) {
+        plain::Plain::Right => return Judged::Parsed(Vec::new()),
+        plain::Plain::Broken(found) => {
+            return Judged::Parsed(mistakes(language.as_str(), title, &found, |_| (true, true)));
+        }
+        plain::Plain::Unknown => {}
     }
     let old = match &source.base {
         Base::Other(before) => parsers.parse(language, before).map(|tree| problems_of(&tree, before, language)),
@@ -74,20 +94,49 @@ pub fn judge(source: &Source, parsers: &mut Parsers) -> Judged {
     if source.base == Base::Nothing && caution.is_doubt() && !problems.iter().any(may_block) {
         return skipped("the grammar does not know all of this dialect");
     }
-    let mistakes = problems.iter().map(|problem| Mistake {
-        rule: format!("{}-syntax", language.as_str()),
-        message: problem.message(language),
-        range: problem.range.clone(),
-        line: problem.lines.start,
-        is_new: newness.is_new(problem),
-        blocks: may_block(problem),
-    });
-    Judged::Parsed(mistakes.take(MOST_PER_FILE).collect())
+    Judged::Parsed(mistakes(language.as_str(), title, &problems, |problem| {
+        (newness.is_new(problem), may_block(problem))
+    }))
+}
+
+/// Judges what a format's own reader reads.
+fn data(source: &Source, format: Format, parsers: &mut Parsers) -> Judged {
+    let now = format.read(&source.path, &source.text, parsers);
+    if now.problems.is_empty() {
+        return Judged::Parsed(Vec::new());
+    }
+    let old = match &source.base {
+        Base::Other(before) => Some(format.read(&source.path, before, parsers).problems),
+        Base::Nothing | Base::Same => None,
+    };
+    let was_clean = old.as_ref().is_some_and(Vec::is_empty);
+    if now.is_template && !was_clean {
+        return skipped("a template, not data yet");
+    }
+    let newness = Newness::new(source, old);
+    let is_new = |problem: &Problem| (newness.is_new(problem), newness.is_new(problem));
+    Judged::Parsed(mistakes(format.as_str(), format.title(), &now.problems, is_new))
+}
+
+/// Puts problems into words; `newness` tells of each whether it is new and whether it blocks.
+fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Problem) -> (bool, bool)) -> Vec<Mistake> {
+    let mistake = |problem: &Problem| {
+        let (is_new, blocks) = newness(problem);
+        Mistake {
+            rule: format!("{name}-syntax"),
+            message: problem.message(title),
+            range: problem.range.clone(),
+            line: problem.lines.start,
+            is_new,
+            blocks,
+        }
+    };
+    problems.iter().take(MOST_PER_FILE).map(mistake).collect()
 }
 
 /// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
 /// that of the parser which procedural macros use.
-fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
+pub(crate) fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
     let seen = problem::all(tree, text);
     if language != Language::Rust {
         return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };

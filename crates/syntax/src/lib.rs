@@ -3,9 +3,12 @@
 //! [`judge`] looks at one [`Source`] beside its base. [`lines`], [`tree`] and [`notes`] are what other checks of a parsed
 //! file share with it.
 
+mod balance;
 mod brackets;
 mod caution;
+mod directives;
 mod forgiven;
+mod format;
 mod go;
 mod java;
 mod javascript;
@@ -14,13 +17,17 @@ pub mod lines;
 mod node;
 pub mod notes;
 mod parsers;
+mod php;
+mod plain;
 mod problem;
 mod python;
+mod ruby;
 mod rust;
 mod source;
 mod tidied;
 pub mod tree;
 
+pub use format::kind_of;
 pub use judge::{Judged, Mistake, judge};
 pub use parsers::Parsers;
 pub use source::{Base, Source};

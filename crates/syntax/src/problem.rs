@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::brackets::{self, Stray};
@@ -34,6 +33,8 @@ pub(crate) enum Kind {
     ArgumentOrder,
     /// Bytes and text in one literal.
     MixedStrings,
+    /// What the format's own parser says, in words of its own or of ours.
+    Stated(String),
     /// Nothing better can be said.
     Unreadable,
 }
@@ -41,7 +42,15 @@ pub(crate) enum Kind {
 // === impl Problem ===
 
 impl Problem {
-    pub(crate) fn message(&self, language: Language) -> String {
+    /// Makes a problem at a byte.
+    pub(crate) fn at(text: &[u8], at: usize, kind: Kind) -> Self {
+        let at = at.min(text.len());
+        let line = memchr::memchr_iter(b'\n', &text[..at]).count();
+        Self { kind, range: at..at, lines: line..line + 1 }
+    }
+
+    /// Returns the problem in one sentence; `title` names the language.
+    pub(crate) fn message(&self, title: &str) -> String {
         match &self.kind {
             Kind::Missing(what) => format!("{} expected here", quoted(what)),
             Kind::Unexpected(what) => format!("unexpected {}", quoted(what)),
@@ -50,7 +59,8 @@ impl Problem {
             Kind::Indentation => "the indentation fits no block".into(),
             Kind::ArgumentOrder => "a positional argument follows a keyword argument".into(),
             Kind::MixedStrings => "bytes and text cannot be joined in one literal".into(),
-            Kind::Unreadable => format!("this is not valid {}", language.title()),
+            Kind::Stated(what) => what.clone(),
+            Kind::Unreadable => format!("this is not valid {title}"),
         }
     }
 }

@@ -18,13 +18,21 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
             tidy.stylesheet();
         }
         Language::Java => tidy.null_or_default(),
-        Language::JavaScript => tidy.scripts(),
+        Language::JavaScript => {
+            tidy.scripts();
+            tidy.markup();
+        }
+        Language::Kotlin => tidy.kotlin(),
+        Language::Php => tidy.classes_called_like_types(),
         Language::TypeScript => {
             tidy.types();
             tidy.generic_lines();
         }
         Language::Rust => tidy.parenthesized_paths(),
-        Language::Tsx => tidy.types(),
+        Language::Tsx => {
+            tidy.types();
+            tidy.markup();
+        }
         Language::Bash
         | Language::C
         | Language::CSharp
@@ -32,8 +40,6 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
         | Language::Dart
         | Language::Go
         | Language::Ini
-        | Language::Kotlin
-        | Language::Php
         | Language::PowerShell
         | Language::Python
         | Language::Regex
@@ -72,6 +78,91 @@ impl Tidy<'_> {
         }
     }
 
+    /// What the grammar of JSX does not know: attributes called like words of the language, `&` in text.
+    fn markup(&mut self) {
+        for word in ["class=", "for=", "default=", "in="] {
+            for at in self.all(word) {
+                let is_name = at > 0 && self.text[at - 1].is_ascii_whitespace();
+                let has_value = matches!(self.text.get(at + word.len()), Some(b'{' | b'"' | b'\''));
+                if is_name && has_value {
+                    self.text.to_mut()[at] = b'_';
+                }
+            }
+        }
+        for at in self.all(" & ") {
+            let is_text = |byte: &u8| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'&' | b',' | b'.' | b'\'' | b'!' | b'?' | b'-')
+            };
+            let start = at - self.text[..at].iter().rev().take(TYPES).take_while(|byte| is_text(byte)).count();
+            let end = at + self.text[at..].iter().take(TYPES).take_while(|byte| is_text(byte)).count();
+            let opens = start > 1 && self.text[start - 1] == b'>' && self.text[start - 2] != b'=';
+            let begins = self.text.get(start).is_some_and(u8::is_ascii_alphanumeric);
+            if opens && begins && self.text[end..].starts_with(b"</") {
+                self.text.to_mut()[at + 1] = b'+';
+            }
+        }
+    }
+
+    /// Functions called like a modifier (`open(x)`), and an annotation on a line of its own before the main constructor.
+    fn kotlin(&mut self) {
+        for word in [
+            "open(",
+            "inner(",
+            "data(",
+            "inline(",
+            "external(",
+            "infix(",
+            "operator(",
+            "sealed(",
+            "enum(",
+            "annotation(",
+        ] {
+            for at in self.all(word) {
+                if at == 0 || !(is_name(self.text[at - 1]) || self.text[at - 1] == b'.') {
+                    self.text.to_mut()[at] = b'_';
+                }
+            }
+        }
+        for at in self.all("constructor") {
+            let Some(line) = self.line_of_first(at).filter(|line| *line > 0) else { continue };
+            let head = self.text[..line].trim_ascii_end();
+            let start = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let above = self.text[..start].trim_ascii_end();
+            let class = above.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+            let is_annotation = head[start..].trim_ascii_start().starts_with(b"@");
+            let class_line = &above[class..];
+            let is_class = memchr::memmem::find(class_line, b"class ").is_some()
+                && !class_line.contains(&b'{')
+                && !class_line.contains(&b'(');
+            if is_annotation && is_class {
+                let (from, to) = (above.len(), at);
+                self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+            }
+        }
+    }
+
+    /// `Integer::parse()`: the grammar takes such a name for that of a type.
+    fn classes_called_like_types(&mut self) {
+        for word in [
+            "Integer::",
+            "Boolean::",
+            "Double::",
+            "Float::",
+            "String::",
+            "Object::",
+            "Binary::",
+            "Real::",
+            "Bool::",
+            "Int::",
+        ] {
+            for at in self.all(word) {
+                if at == 0 || !(is_name(self.text[at - 1]) || self.text[at - 1] == b'\\') {
+                    self.text.to_mut()[at] = b'_';
+                }
+            }
+        }
+    }
+
     /// `case null, default ->`
     fn null_or_default(&mut self) {
         for at in self.all("case null, default") {
@@ -96,7 +187,7 @@ impl Tidy<'_> {
     /// A line that begins with `[` ends the one above where that cannot go on: `let a` and `}` before `[...b]`.
     fn lists_on_their_own_line(&mut self) {
         for at in self.all("[") {
-            let Some(line) = self.line_of_first(at).filter(|line| *line < at) else {
+            let Some(line) = self.line_of_first(at).filter(|line| *line > 0) else {
                 continue;
             };
             let before = end_of(&self.text[..line]).trim_ascii_end();
@@ -104,7 +195,9 @@ impl Tidy<'_> {
             let name = [&b"let "[..], b"var "].iter().find_map(|word| last.strip_prefix(*word));
             let is_bare = name.is_some_and(|name| !name.is_empty() && name.iter().all(|byte| is_name(*byte)));
             if is_bare || (last == b"}" && self.text[at..].starts_with(b"[...")) {
-                self.text.to_mut()[line] = b';';
+                // Without indentation the line's end has to give way.
+                let place = if line < at { line } else { line - 1 };
+                self.text.to_mut()[place] = b';';
             }
         }
     }
@@ -352,6 +445,13 @@ mod tests {
         for (language, text, tidy) in [
             (Language::Css, "a { b: c ! important }", "a { b: c  !important }"),
             (Language::JavaScript, "export { a as void };", "export { a as _oid };"),
+            (Language::JavaScript, "<td class={a} />", "<td _lass={a} />"),
+            (Language::JavaScript, "<h5>Live & Query</h5>", "<h5>Live + Query</h5>"),
+            (Language::Tsx, "type A = B<C> & D<E>;", "type A = B<C> & D<E>;"),
+            (Language::JavaScript, "var a\n\n[1].forEach(f)", "var a\n;[1].forEach(f)"),
+            (Language::Kotlin, "val a = open(b)\nopen class A", "val a = _pen(b)\nopen class A"),
+            (Language::Kotlin, "class A\n@Inject\nconstructor(b: C)", "class A @Inject constructor(b: C)"),
+            (Language::Php, "<?php Integer::g(A::String::x);", "<?php _nteger::g(A::_tring::x);"),
             (Language::TypeScript, "interface A<in out T, out U> {}", "interface A<       T,     U> {}"),
             (Language::TypeScript, "sql<{ a: Map<b, c> }>`x`", "sql                  `x`"),
             (Language::TypeScript, "{\n  (): A\n  <B>(b: B): A\n}", "{\n  (): A\n; <B>(b: B): A\n}"),

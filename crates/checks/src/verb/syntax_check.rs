@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use switchboard_grammars::Language;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::evidence::{FileSyntax, SyntaxError};
 use switchboard_protocol::finding::{Base, CheckName, Finding};
@@ -59,7 +58,7 @@ fn nothing(why: &str) -> SyntaxCheckReply {
 }
 
 fn looked(path: String) -> FileSyntax {
-    let language = Language::of(&path, b"").map_or("unknown", Language::as_str).to_owned();
+    let language = switchboard_syntax::kind_of(&path).unwrap_or("unknown").to_owned();
     FileSyntax { path, language, ok: true, errors: Vec::new(), skipped_reason: None }
 }
 

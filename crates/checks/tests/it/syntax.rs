@@ -175,6 +175,7 @@ const SAMPLES: &[Sample] = &[
         good: "require 'json'\n\nmodule A\n  class Box < Base\n    attr_reader :name\n\n    def initialize(name, *rest, key: nil, &block)\n      @name = name\n      rest.each { |item| puts \"#{item} #{key}\" if item }\n    end\n\n    def show\n      case @name\n      when /a+/ then [1, 2]\n      else { a: 1 }\n      end\n    rescue StandardError => e\n      raise\n    end\n  end\nend\n",
         mistakes: &[
             ("  end\nend\n", "end\n"),
+            ("  end\nend\n", "  end\nend\nend\n"),
             ("(name, *rest,", "(name, *rest"),
             ("{ |item|", "{ |item"),
             ("[1, 2]", "[1, 2"),
@@ -187,6 +188,7 @@ const SAMPLES: &[Sample] = &[
         good: "<?php\n\ndeclare(strict_types=1);\n\nnamespace A;\n\nfinal class Box implements \\Countable\n{\n    public function __construct(private readonly string $name, private array $all = []) {}\n\n    public function count(): int\n    {\n        foreach ($this->all as $key => $item) {\n            if ($item?->size > 1) { return match (true) { $key > 2 => 1, default => \"x{$key}\" }; }\n        }\n        return count(array_map(fn ($x) => $x + 1, $this->all));\n    }\n}\n",
         mistakes: &[
             ("namespace A;", "namespace A"),
+            ("declare(strict_types=1);", "declare(strict_types=1)"),
             ("count(): int", "count(: int"),
             ("as $key =>", "as =>"),
             ("$x + 1,", "$x + ,"),
@@ -377,4 +379,80 @@ fn templates_and_files_without_a_grammar_are_skipped_and_said() {
     let report = report(&reply, CheckName::SyntaxCheck);
     assert_eq!(report.verdict, CheckVerdict::Skip);
     assert_eq!(report.skipped.len(), 2);
+}
+
+/// Writes one file, checks it as new, and returns the blocking places.
+fn blocked(path: &str, text: &str) -> Vec<(u32, u32)> {
+    let scratch = Scratch::plain();
+    scratch.write(path, text);
+    let reply = scratch.check_only(CheckName::SyntaxCheck);
+    findings(&reply).iter().filter(|f| f.blocks).map(|f| (f.span.start_line, f.span.start_column)).collect()
+}
+
+#[test]
+fn broken_data_blocks_with_line_and_column() {
+    for (path, text, place) in [
+        ("package.json", "{\n  \"name\": \"a\"\n  \"version\": \"1\"\n}\n", (3, 3)),
+        ("tsconfig.json", "{\n  // why\n  \"a\": [1, 2\n}\n", (4, 1)),
+        (".github/workflows/ci.yml", "on: push\njobs:\n  a:\n    runs-on: x\n   steps: []\n", (5, 4)),
+        ("docker-compose.yml", "services:\n  a:\n    image: b\n    image: c\n", (4, 5)),
+        ("Cargo.toml", "[package]\nname = \"a\nversion = \"1\"\n", (2, 10)),
+        ("pom.xml", "<project>\n  <a>\n</project>\n", (3, 1)),
+        ("Dockerfile", "FROM a\nRNU b\n", (2, 1)),
+        ("main.tf", "resource \"a\" \"b\" {\n  c = [1, 2\n}\n", (3, 1)),
+        ("a.scss", ".a {\n  &:hover { b: c }\n", (1, 4)),
+        ("a.sql", "SELECT 1;\nSELECT (2;\n", (2, 8)),
+    ] {
+        assert_eq!(blocked(path, text), [place], "{path}");
+    }
+}
+
+#[test]
+fn templates_and_documents_of_many_parts_do_not_block() {
+    for (path, text) in [
+        ("templates/a.yaml", "{{- if .Values.a }}\na: {{ .Values.b }}\n{{- end }}\n"),
+        ("roles/a.yml", "a: \"{{ b }}\"\nc: {{ d }}-x\n"),
+        ("k8s.yaml", "a: 1\n---\nb: 2\n"),
+        ("log.jsonl", "{\"a\":1}\n{\"a\":2}\n"),
+        ("index.html", "<ul>{% for a in b %}<li>{{ a }}{% endfor %}</ul>"),
+        (".eslintrc.json", "{ /* a */ \"b\": 1, }"),
+    ] {
+        assert_eq!(blocked(path, text), [], "{path}");
+    }
+}
+
+#[test]
+fn a_preprocessor_is_read_arm_by_arm() {
+    let heads =
+        "class A\n{\n#if NET\n    void F(int a)\n#else\n    void F()\n#endif\n    {\n    }\n}\n#pragma warning restore";
+    let call = "class A\n{\n    B c = d\n#if NET\n        .E()\n#endif\n        .F();\n}\n#endregion";
+    assert_eq!((blocked("a.cs", heads), blocked("b.cs", call)), (vec![], vec![]));
+    assert!(!blocked("a.cs", &heads.replace("(int a)", "(int a").replace("F()", "F(")).is_empty());
+
+    let c = "#ifdef A\nint f(int a) {\n#else\nint f(void) {\n#endif\n  MACRO_WITHOUT_SEMICOLON(a)\n  return (1);\n}\n";
+    assert_eq!(blocked("a.c", c), []);
+    assert_eq!(blocked("a.c", &c.replace("(1);", "(1;")), [(7, 10)]);
+    assert_eq!(blocked("a.c", &c.replace("#endif\n", "")), [(1, 1)]);
+}
+
+#[test]
+fn what_grammars_stumble_over_does_not_block() {
+    for (path, text) in [
+        ("a.kt", "fun f() = open(x)\nclass A\n@Inject\nconstructor(b: Int)\n"),
+        ("a.jsx", "const a = <h5 class=\"b\">Live & Query</h5>;\n"),
+        ("a.js", "var a\n\n[1].forEach(f)\n"),
+        ("a.php", "<?php\nInteger::g();\n"),
+    ] {
+        assert_eq!(blocked(path, text), [], "{path}");
+    }
+}
+
+#[test]
+fn components_are_checked_by_their_scripts_and_styles() {
+    let vue =
+        "<template><p>a</p></template>\n<script>\nexport default { a: 1 }\n</script>\n<style>\na { b: c }\n</style>\n";
+
+    assert_eq!(blocked("a.vue", vue), []);
+    assert_eq!(blocked("a.vue", &vue.replace("a: 1 }", "a: 1")), [(3, 16)]);
+    assert_eq!(blocked("a.vue", &vue.replace("b: c }", "b: c")), [(6, 3)]);
 }

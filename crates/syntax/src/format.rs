@@ -1,0 +1,195 @@
+//! Data and markup: formats that a parser of their own or a small reader checks, not a grammar.
+
+use std::borrow::Cow;
+
+use switchboard_grammars::Language;
+
+use crate::balance::{Quoting, unbalanced};
+use crate::parsers::Parsers;
+use crate::problem::Problem;
+use crate::source::Source;
+
+mod component;
+mod dockerfile;
+mod hcl;
+mod html;
+mod json;
+mod sql;
+mod template;
+mod toml;
+mod xml;
+mod yaml;
+
+/// A format, by what reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Format {
+    Json(json::Dialect),
+    Yaml,
+    Toml,
+    Xml,
+    Html,
+    Scss,
+    Vue,
+    Svelte,
+    Sql,
+    Hcl,
+    Dockerfile,
+}
+
+/// What a format's reader says of a text.
+pub(crate) struct Reading {
+    pub(crate) problems: Vec<Problem>,
+    /// Whether the text has gaps that a template engine fills: what is wrong may be right once they are filled.
+    pub(crate) is_template: bool,
+}
+
+// === impl Format ===
+
+impl Format {
+    /// Returns the format of a file, by its name; `None` for code and for what no reader knows.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name.starts_with("Dockerfile") || name.starts_with("Containerfile") {
+            // `Dockerfile.md` and its kind are about one.
+            let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+            let is_other =
+                matches!(ending, "md" | "txt" | "html" | "dockerignore" | "j2" | "erb" | "tmpl" | "tpl" | "in");
+            return (!is_other).then_some(Self::Dockerfile);
+        }
+        if let Some(dialect) = json::Dialect::of(path) {
+            return Some(Self::Json(dialect));
+        }
+        let (_, ending) = name.rsplit_once('.')?;
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "yaml" | "yml" => Self::Yaml,
+            "toml" => Self::Toml,
+            "xml" | "svg" | "xsd" | "xsl" | "xslt" | "wsdl" | "csproj" | "fsproj" | "vbproj" | "props" | "targets"
+            | "resx" | "plist" | "xaml" | "nuspec" | "pom" | "storyboard" | "xib" | "xlf" | "xliff" | "rss"
+            | "atom" => Self::Xml,
+            "html" | "htm" => Self::Html,
+            "scss" => Self::Scss,
+            "vue" => Self::Vue,
+            "svelte" => Self::Svelte,
+            "sql" => Self::Sql,
+            "tf" | "tfvars" | "hcl" => Self::Hcl,
+            "dockerfile" => Self::Dockerfile,
+            _ => match name {
+                "Cargo.lock" | "poetry.lock" | "uv.lock" | "Pipfile" => Self::Toml,
+                _ => return None,
+            },
+        })
+    }
+
+    /// Returns the name that a rule begins with.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Json(_) => "json",
+            Self::Yaml => "yaml",
+            Self::Toml => "toml",
+            Self::Xml => "xml",
+            Self::Html => "html",
+            Self::Scss => "scss",
+            Self::Vue => "vue",
+            Self::Svelte => "svelte",
+            Self::Sql => "sql",
+            Self::Hcl => "hcl",
+            Self::Dockerfile => "dockerfile",
+        }
+    }
+
+    /// Returns the name as people write it.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Json(_) => "JSON",
+            Self::Yaml => "YAML",
+            Self::Toml => "TOML",
+            Self::Xml => "XML",
+            Self::Html => "HTML",
+            Self::Scss => "SCSS",
+            Self::Vue => "Vue",
+            Self::Svelte => "Svelte",
+            Self::Sql => "SQL",
+            Self::Hcl => "HCL",
+            Self::Dockerfile => "a Dockerfile",
+        }
+    }
+
+    /// Reads a text. Where that fails and the text has gaps for a template engine, it is read again with the gaps filled.
+    pub(crate) fn read(self, path: &str, text: &[u8], parsers: &mut Parsers) -> Reading {
+        let problems = self.problems(path, text, parsers);
+        if problems.is_empty() || !template::has_gaps(text) {
+            return Reading { problems, is_template: false };
+        }
+        let problems = self.problems(path, &template::filled(text), parsers);
+        Reading { problems, is_template: true }
+    }
+
+    fn problems(self, path: &str, text: &[u8], parsers: &mut Parsers) -> Vec<Problem> {
+        let Ok(plain) = std::str::from_utf8(text) else { return Vec::new() };
+        let one = |problem: Option<Problem>| problem.into_iter().collect();
+        match self {
+            Self::Json(dialect) => one(json::problem(path, plain, dialect)),
+            Self::Yaml => one(yaml::problem(path, plain)),
+            Self::Toml => one(toml::problem(plain)),
+            Self::Xml => one(xml::problem(plain)),
+            Self::Html => one(html::problem(plain)),
+            Self::Scss => one(unbalanced(text, Quoting::Scss)),
+            Self::Vue => component::problems(text, component::Kind::Vue, parsers),
+            Self::Svelte => component::problems(text, component::Kind::Svelte, parsers),
+            Self::Sql => one(sql::problem(text)),
+            Self::Hcl => one(hcl::problem(plain)),
+            Self::Dockerfile => one(dockerfile::problem(plain)),
+        }
+    }
+}
+
+/// What a file is read as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Code(Language),
+    Data(Format),
+}
+
+// === impl Subject ===
+
+impl Subject {
+    pub(crate) fn of(source: &Source) -> Option<Self> {
+        match crate::parsers::language_of(source) {
+            Some(language) => Some(Self::Code(language)),
+            None => Format::of(&source.path).map(Self::Data),
+        }
+    }
+}
+
+/// Returns what a file of this name is read as, in small letters; `None` if nothing reads it.
+#[must_use]
+pub fn kind_of(path: &str) -> Option<&'static str> {
+    Language::of(path, b"").map(Language::as_str).or_else(|| Format::of(path).map(Format::as_str))
+}
+
+/// Overwrites a range with a byte, line ends left as they are, so that every place stays where it was.
+fn overwrite(text: &mut Cow<'_, [u8]>, range: std::ops::Range<usize>, with: u8) {
+    text.to_mut()[range].iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = with);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_comes_from_the_name() {
+        for (path, kind) in [
+            ("package.json", Some("json")),
+            (".github/workflows/ci.yml", Some("yaml")),
+            ("docker/Dockerfile.prod", Some("dockerfile")),
+            ("app.dockerfile", Some("dockerfile")),
+            ("Cargo.lock", Some("toml")),
+            ("main.tf", Some("hcl")),
+            ("a.rs", Some("rust")),
+            ("Dockerfile.md", None),
+            ("notes.txt", None),
+        ] {
+            assert_eq!(kind_of(path), kind, "{path}");
+        }
+    }
+}

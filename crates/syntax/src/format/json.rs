@@ -1,0 +1,231 @@
+//! JSON, as `serde_json` reads it; with comments and commas at the end of lists where a file's readers allow them.
+
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+
+use super::overwrite;
+use crate::balance::{Quoting, unbalanced};
+use crate::problem::{Kind, Problem};
+
+/// Which additions to JSON a file's readers allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Dialect {
+    /// None.
+    Strict,
+    /// Comments, and with them commas at the end of lists; a file without comments is read as [`Dialect::Strict`].
+    Unknown,
+    /// Comments and commas at the end of lists.
+    Commented,
+    /// One value a line.
+    Lines,
+    /// JSON5: only its brackets and quotes are checked.
+    Five,
+}
+
+/// Files whose only reader is a strict one.
+const STRICT: [&str; 7] = [
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "composer.json",
+    "composer.lock",
+    "bower.json",
+    "lerna.json",
+];
+/// Files whose reader allows comments, by the beginning of their names.
+const COMMENTED: [&str; 16] = [
+    "tsconfig",
+    "jsconfig",
+    ".eslintrc",
+    ".babelrc",
+    ".swcrc",
+    ".jshintrc",
+    ".jscsrc",
+    "devcontainer",
+    "api-extractor",
+    "turbo",
+    "deno",
+    "tslint",
+    "angular",
+    "appsettings",
+    "biome",
+    "renovate",
+];
+
+// === impl Dialect ===
+
+impl Dialect {
+    /// Returns the dialect of a file, by its name; `None` if it holds no JSON.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if STRICT.contains(&name) {
+            return Some(Self::Strict);
+        }
+        let is_commented = COMMENTED.iter().any(|start| name.starts_with(start))
+            || [".vscode/", ".devcontainer/"].iter().any(|folder| path.contains(folder));
+        let ending = match name.rsplit_once('.') {
+            Some((_, ending)) => ending.to_ascii_lowercase(),
+            None => return None,
+        };
+        Some(match ending.as_str() {
+            "json" if is_commented => Self::Commented,
+            "json" | "webmanifest" | "geojson" | "ipynb" | "har" | "avsc" => Self::Unknown,
+            "jsonc" | "code-workspace" => Self::Commented,
+            "jsonl" | "ndjson" => Self::Lines,
+            "json5" => Self::Five,
+            _ => return None,
+        })
+    }
+}
+
+/// Finds the first place that is no JSON.
+pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Problem> {
+    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+    let plain = &text[mark..];
+    let failed = |error: &serde_json::Error| Some(of(text, plain, mark, error));
+    let read = |plain: &str| serde_json::from_str::<IgnoredAny>(plain).err();
+    if plain.trim().is_empty() {
+        return if dialect == Dialect::Strict { failed(&read(plain)?) } else { None };
+    }
+    match dialect {
+        Dialect::Strict => failed(&read(plain)?),
+        Dialect::Five => unbalanced(text.as_bytes(), Quoting::Json5),
+        Dialect::Lines => broken_line(text, plain, mark),
+        Dialect::Commented => failed(&read(&without_additions(plain).0)?),
+        Dialect::Unknown => {
+            let error = read(plain)?;
+            let (relaxed, has_comments) = without_additions(plain);
+            if has_comments && read(&relaxed).is_none() {
+                return None;
+            }
+            // One value a line is also called `.json`.
+            let is_lines = plain.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some()
+                && broken_line(text, plain, mark).is_none();
+            // Test data for parsers of JSON is broken on purpose and says so.
+            let is_on_purpose =
+                ["invalid", "malformed", "broken", "bad_", "_bad"].iter().any(|word| path.contains(word));
+            if is_lines || is_on_purpose { None } else { failed(if has_comments { &error } else { &error }) }
+        }
+    }
+}
+
+fn broken_line(text: &str, plain: &str, mark: usize) -> Option<Problem> {
+    let mut start = 0;
+    for line in plain.split_inclusive('\n') {
+        if !line.trim().is_empty()
+            && let Err(error) = serde_json::from_str::<IgnoredAny>(line)
+        {
+            return Some(of(text, line, mark + start, &error));
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// Says what `serde_json` says: its messages are constant but for the place.
+fn of(text: &str, part: &str, start: usize, error: &serde_json::Error) -> Problem {
+    let before: usize = part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    // Its columns count bytes, the one before the mistake as the first.
+    let at = (start + before + error.column().saturating_sub(1)).min(text.len());
+    let message = error.to_string();
+    let what = message.split(" at line ").next().unwrap_or_default().to_owned();
+    Problem::at(text.as_bytes(), at, Kind::Stated(what))
+}
+
+/// Blanks comments, and commas before a closing bracket; says whether there was a comment.
+fn without_additions(text: &str) -> (Cow<'_, str>, bool) {
+    let bytes = text.as_bytes();
+    let mut plain = Cow::Borrowed(bytes);
+    let (mut at, mut comma, mut has_comments) = (0, None, false);
+    while at < bytes.len() {
+        let end = match bytes[at] {
+            b'"' => {
+                comma = None;
+                end_of_string(bytes, at)
+            }
+            b'/' if bytes[at..].starts_with(b"//") => {
+                let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length);
+                overwrite(&mut plain, at..end, b' ');
+                has_comments = true;
+                end
+            }
+            b'/' if bytes[at..].starts_with(b"/*") => {
+                let end = memchr::memmem::find(&bytes[at..], b"*/").map_or(bytes.len(), |length| at + length + 2);
+                overwrite(&mut plain, at..end, b' ');
+                has_comments = true;
+                end
+            }
+            b',' => {
+                comma = Some(at);
+                at + 1
+            }
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    plain.to_mut()[comma] = b' ';
+                }
+                at + 1
+            }
+            byte => {
+                if !byte.is_ascii_whitespace() {
+                    comma = None;
+                }
+                at + 1
+            }
+        };
+        at = end;
+    }
+    (String::from_utf8_lossy(&plain).into_owned().into(), has_comments)
+}
+
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(path: &str, text: &str) -> Option<(usize, String)> {
+        let found = problem(path, text, Dialect::of(path).unwrap())?;
+        Some((found.lines.start + 1, found.message("JSON")))
+    }
+
+    #[test]
+    fn a_broken_manifest_is_found_with_its_line() {
+        let text = "{\n  \"name\": \"a\",\n  \"main\": \"b\"\n  \"bin\": {}\n}\n";
+
+        assert_eq!(place("package.json", text), Some((4, "expected `,` or `}`".into())));
+        assert_eq!(place("package.json", "{\"a\": [1, 2}"), Some((1, "expected `,` or `]`".into())));
+        assert_eq!(place("package.json", ""), Some((1, "EOF while parsing a value".into())));
+        assert!(place("package.json", "{ /* no */ }").is_some());
+    }
+
+    #[test]
+    fn additions_are_allowed_where_the_readers_allow_them() {
+        for (path, text) in [
+            ("tsconfig.base.json", "{\n  // why\n  \"a\": [1, 2,],\n}"),
+            ("data.json", "{ \"a\": 1 /* b */, }"),
+            ("x.jsonc", "[1, /* , */ ]"),
+            (".vscode/settings.json", "{\"a\": \"//\",}"),
+            ("log.ndjson", "{\"a\":1}\n\n{\"a\":2}\n"),
+            ("log.json", "{\"a\":1}\n{\"a\":2}\n"),
+            ("a.json5", "{ a: 'b', }"),
+            ("a.json", "\u{feff}{}\n"),
+        ] {
+            assert_eq!(place(path, text), None, "{path}");
+        }
+        for (path, text) in [
+            ("data.json", "{ \"a\": 1, }"),
+            ("tsconfig.json", "{ \"a\": 1 \"b\": 2 }"),
+            ("log.ndjson", "{\"a\":1}\n{\"a\":}\n"),
+            ("a.json5", "{ a: 'b', "),
+        ] {
+            assert!(place(path, text).is_some(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Gaps that a template engine fills: Helm and Go (`{{ }}`), Jinja, Django and Liquid (`{% %}`), ERB and EJS (`<% %>`),
+//! PHP (`<?php ?>`).
+
+use std::borrow::Cow;
+
+use super::overwrite;
+
+/// How a gap begins and ends.
+const GAPS: [(&str, &str); 4] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?php", "?>")];
+/// The longest gap in bytes.
+const LONGEST: usize = 5_000;
+
+/// Tells whether a text has gaps. A workflow's `${{ }}` is none: it stands inside of values.
+pub(super) fn has_gaps(text: &[u8]) -> bool {
+    next(text, 0).is_some()
+}
+
+/// Fills the gaps with digits, which are a value in every format; a gap with a line of its own is left out.
+pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut filled = Cow::Borrowed(text);
+    let mut at = 0;
+    while let Some((from, to)) = next(text, at) {
+        let line = text[..from].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let is_first = text[line..from].trim_ascii().is_empty();
+        let rest = text[to..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let has_own_lines = is_first && rest.trim_ascii().is_empty();
+        let is_statement = !text[from..].starts_with(b"{{");
+        overwrite(&mut filled, from..to, if has_own_lines || is_statement { b' ' } else { b'1' });
+        at = to;
+    }
+    filled
+}
+
+/// Returns the next gap from a place on.
+fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
+    let mut at = at;
+    while at < text.len() {
+        let brace = at + memchr::memchr2(b'{', b'<', &text[at..])?;
+        let gap = GAPS.iter().find(|(open, _)| text[brace..].starts_with(open.as_bytes()));
+        let is_workflow = brace > 0 && text[brace - 1] == b'$';
+        if let Some((open, close)) = gap.filter(|_| !is_workflow) {
+            let inner = brace + open.len();
+            let reach = &text[inner..(inner + LONGEST).min(text.len())];
+            if let Some(end) = memchr::memmem::find(reach, close.as_bytes()) {
+                return Some((brace, inner + end + close.len()));
+            }
+        }
+        at = brace + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled_and_nothing_moves() {
+        for (text, expected) in [
+            ("a: {{ .Values.a }}\n", "a: 111111111111111\n"),
+            ("{{- if .a }}\nb: 1\n{{- end }}\n", "            \nb: 1\n          \n"),
+            ("{% for a in b %}c: 1{% endfor %}", "                c: 1            "),
+            ("a: ${{ github.ref }}", "a: ${{ github.ref }}"),
+            ("a: {{ open", "a: {{ open"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&filled(text.as_bytes())), expected);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A second reading for languages whose grammar stumbles over what is right: arm by arm where there is a preprocessor, and by
+//! brackets and quotes alone where macros and dialects leave no more.
+
+use switchboard_grammars::Language;
+
+use crate::balance::{Quoting, unbalanced};
+use crate::directives::{Preprocessor, readings};
+use crate::judge::problems_of;
+use crate::parsers::Parsers;
+use crate::problem::Problem;
+use crate::source::{Base, Source};
+
+/// What the second reading says of a file in which the first one saw problems.
+pub(crate) enum Plain {
+    /// The file is right.
+    Right,
+    /// These problems are real, and came with the change.
+    Broken(Vec<Problem>),
+    /// It can't say.
+    Unknown,
+}
+
+/// Reads a file a second time.
+pub(crate) fn look(source: &Source, language: Language, parsers: &mut Parsers) -> Plain {
+    if source.base == Base::Same {
+        return Plain::Unknown;
+    }
+    match language {
+        Language::C | Language::Cpp => by_brackets(source, Some(Preprocessor::C), Quoting::C),
+        Language::Css => by_brackets(source, None, Quoting::Css),
+        Language::PowerShell => by_brackets(source, None, Quoting::PowerShell),
+        Language::CSharp => by_grammar(source, language, parsers),
+        Language::Bash
+        | Language::Dart
+        | Language::Go
+        | Language::Ini
+        | Language::Java
+        | Language::JavaScript
+        | Language::Kotlin
+        | Language::Php
+        | Language::Python
+        | Language::Regex
+        | Language::Ruby
+        | Language::Rust
+        | Language::Swift
+        | Language::Tsx
+        | Language::TypeScript => Plain::Unknown,
+    }
+}
+
+/// The readings of a text, each with what is wrong with it.
+fn read(
+    text: &[u8],
+    preprocessor: Option<Preprocessor>,
+    problems: &mut dyn FnMut(&[u8]) -> Vec<Problem>,
+) -> Vec<Vec<Problem>> {
+    let Some(preprocessor) = preprocessor else { return vec![problems(text)] };
+    let read = readings(text, preprocessor);
+    match read.stray {
+        Some(stray) => vec![vec![stray]],
+        None => read.texts.iter().map(|text| problems(text)).collect(),
+    }
+}
+
+/// Only what is unbalanced is said to be broken: a file that balances may still hold what the grammar rightly refused.
+fn by_brackets(source: &Source, preprocessor: Option<Preprocessor>, quoting: Quoting) -> Plain {
+    let mut problems = |text: &[u8]| unbalanced(text, quoting).into_iter().collect();
+    let now = read(&source.text, preprocessor, &mut problems);
+    let before = before(source).map(|text| read(text, preprocessor, &mut problems));
+    broken(now, before).map_or(Plain::Unknown, Plain::Broken)
+}
+
+/// The grammar without the preprocessor's lines: a file that parses in one of its readings is right.
+fn by_grammar(source: &Source, language: Language, parsers: &mut Parsers) -> Plain {
+    let mut problems = |text: &[u8]| {
+        let tree = parsers.parse(language, text);
+        tree.map(|tree| problems_of(&tree, text, language)).unwrap_or_default()
+    };
+    let now = read(&source.text, Some(Preprocessor::CSharp), &mut problems);
+    let before = before(source).map(|text| read(text, Some(Preprocessor::CSharp), &mut problems));
+    let was_right = before.as_ref().is_none_or(|before| before.iter().any(Vec::is_empty));
+    let is_right = now.iter().any(Vec::is_empty);
+    match broken(now, before) {
+        Some(found) => Plain::Broken(found),
+        None if is_right && was_right => Plain::Right,
+        None => Plain::Unknown,
+    }
+}
+
+fn before(source: &Source) -> Option<&[u8]> {
+    match &source.base {
+        Base::Other(before) => Some(before),
+        Base::Nothing | Base::Same => None,
+    }
+}
+
+/// Returns the problems that came with the change: those of a reading that was right before; in a new file those of the first
+/// reading, if no reading is right.
+fn broken(now: Vec<Vec<Problem>>, before: Option<Vec<Vec<Problem>>>) -> Option<Vec<Problem>> {
+    match before {
+        None if now.iter().any(Vec::is_empty) => None,
+        None => now.into_iter().next(),
+        Some(before) if before.len() == now.len() => {
+            let mut pairs = now.into_iter().zip(before);
+            pairs.find(|(now, before)| before.is_empty() && !now.is_empty()).map(|(now, _)| now)
+        }
+        // The change added or took away conditions: the readings have no counterparts.
+        Some(before) if before.iter().any(Vec::is_empty) && now.iter().all(|now| !now.is_empty()) => {
+            now.into_iter().next()
+        }
+        Some(_) => None,
+    }
+}
