@@ -18,11 +18,12 @@ mod code;
 mod found;
 mod plain;
 mod stub;
+mod test_double;
 mod text;
 mod typed;
 mod words;
 
-use found::Placeholder;
+use found::{Placeholder, Weight};
 
 /// The rules; those of somebody's own patterns are called `placeholder/custom-…`.
 pub(crate) const RULES: [&str; 9] = [
@@ -83,17 +84,20 @@ impl FileCheck for PlaceholderScan {
         };
         for comment in &comments {
             match &self.deny[..] {
-                [] => found.extend(words::in_comment(&source.text, comment)),
+                [] => found.extend(words::in_comment(&source.text, comment, &source.path)),
                 own => found.extend(denied(own, &source.text, comment)),
             }
         }
         if self.deny.is_empty() && (source.has_base || self.all_is_change) {
             found.extend(marks(&notes::in_comments(&source.text, &comments)));
         }
-        found.sort_by(|a, b| (a.range.start, &a.rule).cmp(&(b.range.start, &b.rule)));
-        found.dedup_by_key(|placeholder| source.lines().line_of(placeholder.range.start));
+        // Of each line the heaviest one.
+        let line = |placeholder: &Placeholder| source.lines().line_of(placeholder.range.start);
+        found.sort_by_key(|one| (line(one), one.weight, one.range.start, one.rule.clone()));
+        found.dedup_by_key(|one| line(one));
+        let is_change = source.has_base || self.all_is_change;
         let mut seen = Occurrences::default();
-        Look::Looked(found.iter().map(|placeholder| finding(source, placeholder, &mut seen)).collect())
+        Look::Looked(found.iter().map(|placeholder| finding(source, placeholder, is_change, &mut seen)).collect())
     }
 }
 
@@ -103,7 +107,7 @@ fn denied(own: &[(String, regex::bytes::Regex)], text: &[u8], comment: &Range<us
         let hit = pattern.find(&text[comment.clone()])?;
         let range = comment.start + hit.start()..comment.start + hit.end();
         let what = "a pattern that is denied here";
-        Some(Placeholder { rule: format!("placeholder/custom-{name}").into(), what, range })
+        Some(Placeholder { weight: Weight::Blocks, rule: format!("placeholder/custom-{name}").into(), what, range })
     });
     hits.collect()
 }
@@ -117,18 +121,28 @@ fn marks(notes: &[notes::Note]) -> impl Iterator<Item = Placeholder> {
             "HACK" | "XXX" | "TBD" | "WIP" => "placeholder/comment-other",
             _ => return None,
         };
-        Some(Placeholder { rule: rule.into(), what: "a mark for work that is left undone", range: note.range.clone() })
+        Some(Placeholder {
+            weight: Weight::Blocks,
+            rule: rule.into(),
+            what: "a mark for work that is left undone",
+            range: note.range.clone(),
+        })
     })
 }
 
-fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -> Finding {
+fn finding(source: &Source, placeholder: &Placeholder, is_change: bool, seen: &mut Occurrences) -> Finding {
     let line = source.lines().line_of(placeholder.range.start);
     let is_new = source.touched().holds(line);
+    let may_block = match placeholder.weight {
+        Weight::Blocks => true,
+        Weight::BlocksInChange => is_change,
+        Weight::Note => false,
+    };
     let what = source.lines().bytes(&source.text, line).trim_ascii();
     Finding {
         check: CheckName::PlaceholderScan,
         rule: placeholder.rule.clone().into_owned(),
-        severity: Severity::Medium,
+        severity: if may_block { Severity::Medium } else { Severity::Info },
         message: placeholder.what.to_owned(),
         remedy: "Write the code, or take the promise out.".into(),
         cwe: None,
@@ -136,7 +150,7 @@ fn finding(source: &Source, placeholder: &Placeholder, seen: &mut Occurrences) -
         span: source.lines().span(&source.text, &placeholder.range),
         fingerprint: fingerprint(&placeholder.rule, &source.path, what, seen.next(&placeholder.rule, what)),
         is_new,
-        blocks: is_new,
+        blocks: is_new && may_block,
         allowed: None,
         masked: None,
         excerpt: Some(redact(&String::from_utf8_lossy(&what[..what.len().min(2_000)])).chars().take(EXCERPT).collect()),

@@ -3,37 +3,41 @@
 use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
-use super::found::Placeholder;
+use super::found::{Placeholder, Weight};
 use super::words::says_unfinished;
-use super::{stub, text as strings, typed};
+use super::{stub, test_double, text as strings, typed};
 use switchboard_syntax::tree::each_node_below;
+
+mod python;
+
+/// What makes a statement one that only some calls reach.
+const CONDITIONS: [&str; 13] = [
+    "if",
+    "elsif",
+    "else",
+    "switch",
+    "case",
+    "when",
+    "match",
+    "catch",
+    "except",
+    "rescue",
+    "conditional",
+    "ternary",
+    "guard",
+];
 
 /// Lists the placeholder statements of a file.
 pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &str) -> Vec<Placeholder> {
     let mut found = Vec::new();
-    let is_for_tests = is_for_tests(path);
+    let is_for_tests = test_double::is_file(path);
     each_node_below(tree, |node, above| {
-        let placeholder = match language {
-            Language::Rust => of_rust(node, text),
-            Language::Python => of_python(node, above, text, path),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => of_throw(node, text, &["throw_statement"]),
-            Language::Java | Language::Php | Language::Dart => {
-                of_throw(node, text, &["throw_statement", "throw_expression"])
-            }
-            Language::CSharp => of_csharp(node, text),
-            Language::Kotlin => of_call(node, text, &[b"TODO"]),
-            Language::Swift => of_call(node, text, &[b"fatalError", b"preconditionFailure"]),
-            Language::Go => of_call(node, text, &[b"panic"]),
-            Language::Ruby => of_call(node, text, &[b"raise"]),
-            Language::Bash
-            | Language::C
-            | Language::Cpp
-            | Language::Css
-            | Language::Ini
-            | Language::PowerShell
-            | Language::Regex => None,
-        };
-        found.extend(placeholder);
+        let placeholder = of_statement(node, above, text, language, path);
+        found.extend(placeholder.map(|placeholder| {
+            // A double need not do all that it stands for.
+            let is_double = is_for_tests || is_in_double(above, text);
+            placeholder.at_most(if is_double { Weight::Note } else { Weight::Blocks })
+        }));
         if is_for_tests {
             return;
         }
@@ -45,76 +49,74 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
     found
 }
 
+fn of_statement(
+    node: Node<'_>,
+    above: &[Node<'_>],
+    text: &[u8],
+    language: Language,
+    path: &str,
+) -> Option<Placeholder> {
+    let throws = ["throw_statement", "throw_expression"];
+    match language {
+        Language::Rust => of_rust(node, above, text),
+        Language::Python => python::of_function(node, above, text, path),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            of_throw(node, above, text, &["throw_statement"])
+        }
+        Language::Java | Language::Php | Language::Cpp => of_throw(node, above, text, &throws),
+        Language::Dart => of_error(node, above, text, "UnimplementedError"),
+        Language::CSharp => of_error(node, above, text, "NotImplementedException"),
+        Language::Kotlin => of_call(node, above, text, &["TODO"]),
+        Language::Swift => of_call(node, above, text, &["fatalError", "preconditionFailure"]),
+        Language::Go => of_call(node, above, text, &["panic"]).or_else(|| of_go_error(node, above, text, path)),
+        Language::Ruby => of_ruby(node, above, text),
+        Language::Bash | Language::C | Language::Css | Language::Ini | Language::PowerShell | Language::Regex => None,
+    }
+}
+
 fn bytes<'a>(node: Node<'_>, text: &'a [u8]) -> &'a [u8] {
     &text[node.byte_range()]
 }
 
-fn throw(node: Node<'_>) -> Placeholder {
+fn throw(node: Node<'_>, weight: Weight) -> Placeholder {
     Placeholder {
+        weight,
         rule: "placeholder/code-throw-todo".into(),
         what: "this only says that it is not implemented",
         range: node.byte_range(),
     }
 }
 
+/// One that only some calls reach is mostly a limit that somebody chose; it is listed.
+fn by_reach(above: &[Node<'_>]) -> Weight {
+    let is_function = |node: &&Node<'_>| {
+        ["function", "method", "lambda", "arrow", "constructor", "accessor", "closure"]
+            .iter()
+            .any(|word| node.kind().contains(word))
+            && !node.kind().ends_with("body")
+    };
+    let inner = above.iter().rev().take_while(|node| !is_function(node));
+    let is_condition = |node: &Node<'_>| CONDITIONS.iter().any(|word| node.kind().split('_').any(|part| part == *word));
+    if inner.into_iter().any(is_condition) { Weight::Note } else { Weight::Blocks }
+}
+
 /// `todo!()`, `unimplemented!()`, and a panic that says the same.
-fn of_rust(node: Node<'_>, text: &[u8]) -> Option<Placeholder> {
+fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholder> {
     if node.kind() != "macro_invocation" {
         return None;
     }
-    let name = bytes(node.child_by_field_name("macro")?, text);
-    let is_promise = name == b"todo" || name == b"unimplemented";
-    let is_unfinished = name == b"panic" && says_unfinished(bytes(node, text));
-    (is_promise || is_unfinished).then(|| throw(node))
-}
-
-fn of_python(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Option<Placeholder> {
-    if node.kind() != "function_definition" {
-        return None;
+    match bytes(node.child_by_field_name("macro")?, text) {
+        b"todo" => Some(throw(node, Weight::Blocks)),
+        b"unimplemented" => Some(throw(node, by_reach(above))),
+        b"panic" if says_unfinished(bytes(node, text)) => Some(throw(node, by_reach(above))),
+        _ => None,
     }
-    let body = node.child_by_field_name("body")?;
-    let statements: Vec<Node<'_>> =
-        body.named_children(&mut body.walk()).filter(|child| child.kind() != "comment").collect();
-    let (first, rest) = statements.split_first()?;
-    let is_docstring = |node: &Node<'_>| {
-        node.kind() == "expression_statement" && node.named_child(0).is_some_and(|child| child.kind() == "string")
-    };
-    let (has_docstring, only) = match (is_docstring(first), rest) {
-        (true, [only]) => (true, only),
-        (false, []) => (false, first),
-        _ => return None,
-    };
-    let is_method = above.iter().any(|outer| outer.kind() == "class_definition");
-    let is_plain = above.last().is_some_and(|parent| parent.kind() == "module");
-    let is_abstract = is_method || above.last().is_some_and(|parent| parent.kind() == "decorated_definition");
-    let message = message(bytes(*only, text));
-    let raises = only.kind() == "raise_statement" && contains(bytes(*only, text), b"NotImplementedError");
-    let is_promise = raises && (says_unfinished(message) || (!is_abstract && message.is_empty()));
-    let is_empty = only.kind() == "pass_statement" || bytes(*only, text) == b"...";
-    // What nobody outside is to call stands in for a value, e.g. to have its type.
-    let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
-    let is_stub =
-        is_empty && is_plain && !has_docstring && !is_private && !is_for_tests(path) && !path.ends_with(".pyi");
-    if is_promise {
-        return Some(throw(*only));
-    }
-    is_stub.then(|| Placeholder {
-        rule: "placeholder/code-stub-body".into(),
-        what: "the whole function does nothing",
-        range: only.byte_range(),
-    })
 }
 
 /// The text of an error behind its name.
 fn message(raised: &[u8]) -> &[u8] {
     let message = raised.iter().position(|byte| *byte == b'(').map_or(&b""[..], |at| &raised[at..]);
     if message == b"()" { b"" } else { message }
-}
-
-fn is_for_tests(path: &str) -> bool {
-    path.split('/').any(|part| {
-        part.starts_with("test") || part.contains("_test") || part == "idlelib" || part.starts_with("conftest")
-    })
 }
 
 /// The tests that stand in a Rust file itself.
@@ -125,31 +127,91 @@ fn is_in_tests(above: &[Node<'_>], text: &[u8]) -> bool {
     })
 }
 
-/// `throw new Error("not implemented")`, of any kind of error.
-fn of_throw(node: Node<'_>, text: &[u8], kinds: &[&str]) -> Option<Placeholder> {
-    let is_it =
-        kinds.contains(&node.kind()) && node.byte_range().len() < 300 && says_unfinished(message(bytes(node, text)));
-    is_it.then(|| throw(node))
+/// Tells whether a class or module around a place is called like a double.
+fn is_in_double(above: &[Node<'_>], text: &[u8]) -> bool {
+    above.iter().any(|outer| {
+        let is_type =
+            ["class", "struct", "module", "mod_item", "impl_item"].iter().any(|word| outer.kind().contains(word));
+        let name = outer.child_by_field_name("name").or_else(|| outer.child_by_field_name("type")).filter(|_| is_type);
+        name.is_some_and(|name| test_double::is_name(&String::from_utf8_lossy(bytes(name, text))))
+    })
 }
 
-fn of_csharp(node: Node<'_>, text: &[u8]) -> Option<Placeholder> {
-    let is_throw = ["throw_statement", "throw_expression"].contains(&node.kind());
-    (is_throw && contains(bytes(node, text), b"NotImplementedException")).then(|| throw(node))
+/// `throw new Error("not implemented")`, of any kind of error.
+fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> Option<Placeholder> {
+    let is_it =
+        kinds.contains(&node.kind()) && node.byte_range().len() < 300 && says_unfinished(message(bytes(node, text)));
+    is_it.then(|| throw(node, by_reach(above)))
+}
+
+/// A throw of the error that a language has for this, or of one whose message says so.
+fn of_error(node: Node<'_>, above: &[Node<'_>], text: &[u8], error: &str) -> Option<Placeholder> {
+    let is_throw = ["throw_statement", "throw_expression"].contains(&node.kind()) && node.byte_range().len() < 300;
+    let thrown = bytes(node, text);
+    let is_named = memchr::memmem::find(thrown, error.as_bytes()).is_some();
+    let words = message(thrown);
+    // `has not been implemented` is what a platform's interface says to those who build on it.
+    let is_contract = memchr::memmem::find(words, b"has not been implemented").is_some();
+    (is_throw && !is_contract && (is_named || says_unfinished(words))).then(|| throw(node, by_reach(above)))
 }
 
 /// A call of one of these names; one that is no promise by itself must say so in its message.
-fn of_call(node: Node<'_>, text: &[u8], names: &[&[u8]]) -> Option<Placeholder> {
+fn of_call(node: Node<'_>, above: &[Node<'_>], text: &[u8], names: &[&str]) -> Option<Placeholder> {
     if !["call_expression", "call"].contains(&node.kind()) || node.byte_range().len() > 300 {
         return None;
     }
     let call = bytes(node, text);
-    let name = names
-        .iter()
-        .find(|name| call.starts_with(name) && !call.get(name.len()).is_some_and(u8::is_ascii_alphanumeric))?;
-    let is_promise = **name == *b"TODO" || says_unfinished(&call[name.len()..]);
-    is_promise.then(|| throw(node))
+    let name = names.iter().find(|name| {
+        call.starts_with(name.as_bytes()) && !call.get(name.len()).is_some_and(u8::is_ascii_alphanumeric)
+    })?;
+    if *name == "TODO" {
+        return Some(throw(node, Weight::Blocks));
+    }
+    says_unfinished(&call[name.len()..]).then(|| throw(node, by_reach(above)))
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
+/// `return errors.New("not implemented")` as the whole function, where no other file has it for another platform.
+fn of_go_error(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Option<Placeholder> {
+    let returned = bytes(node, text);
+    let makes_error =
+        ["errors.New(", "fmt.Errorf("].iter().any(|call| memchr::memmem::find(returned, call.as_bytes()).is_some());
+    if node.kind() != "return_statement" || returned.len() > 300 || !makes_error || !says_unfinished(returned) {
+        return None;
+    }
+    let is_alone = above.last().is_some_and(|list| list.named_child_count() == 1)
+        && above.iter().rev().take(3).any(|outer| outer.kind().ends_with("_declaration"));
+    let head = &text[..text.len().min(2_000)];
+    let is_for_platform = memchr::memmem::find(head, b"//go:build").is_some() || path.ends_with("_other.go");
+    (is_alone && !is_for_platform).then(|| throw(node, Weight::Blocks))
+}
+
+/// `raise NotImplementedError`, which in Ruby is also how a base class says what its subclasses owe.
+fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholder> {
+    if let Some(found) = of_call(node, above, text, &["raise"]) {
+        return Some(found);
+    }
+    let raised = bytes(node, text);
+    if node.kind() != "call" || raised.len() > 300 || !raised.starts_with(b"raise") {
+        return None;
+    }
+    let error = raised[5..].trim_ascii_start();
+    let error = error.strip_prefix(b"(").unwrap_or(error).trim_ascii_start();
+    let rest = error.strip_prefix(b"NotImplementedError")?;
+    // A message names what subclasses owe: one that says it is unfinished was found above.
+    let is_bare = matches!(rest, b"" | b")" | b".new" | b".new)");
+    let class = above.iter().rev().find(|outer| matches!(outer.kind(), "class" | "module"));
+    let is_base = class.is_some_and(|class| is_ruby_base(*class, text));
+    let weight = if class.is_none() { Weight::Blocks } else { Weight::BlocksInChange };
+    (is_bare && !is_base).then(|| throw(node, weight.max(by_reach(above))))
+}
+
+/// Tells whether a class says that others come from it: by its name, by a comment in it, or because most of its methods raise.
+fn is_ruby_base(class: Node<'_>, text: &[u8]) -> bool {
+    const NAMES: [&str; 8] = ["abstract", "base", "interface", "adapter", "strategy", "provider", "concern", "backend"];
+    let name = class.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();
+    let body = bytes(class, text);
+    let count = |word: &str| memchr::memmem::find_iter(body, word.as_bytes()).count();
+    let says_so = ["subclass", "Subclass", "override", "abstract", "Abstract"].iter().any(|word| count(word) > 0);
+    let (raised, methods) = (count("NotImplementedError"), count("def "));
+    name.iter().any(|word| NAMES.contains(&word.as_str())) || says_so || (raised >= 2 && raised * 2 >= methods)
 }

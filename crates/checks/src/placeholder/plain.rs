@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::found::Placeholder;
+use super::found::{Placeholder, Weight};
 
 /// How a kind of file begins a comment.
 const MARKERS: &[(&str, &[&str])] = &[
@@ -55,6 +55,7 @@ pub(super) fn of_plan(path: &str, text: &[u8]) -> Vec<Placeholder> {
     let found = BRACKETS.find_iter(text).filter(|found| text.get(found.end()) != Some(&b'('));
     found
         .map(|found| Placeholder {
+            weight: Weight::Blocks,
             rule: "placeholder/plan-bracket".into(),
             what: "the plan's template was not filled in",
             range: found.range(),

@@ -6,7 +6,7 @@
 use switchboard_grammars::Language;
 use tree_sitter::Node;
 
-use super::found::Placeholder;
+use super::found::{Placeholder, Weight};
 
 /// What a language calls a function that stands by itself.
 struct Shape {
@@ -152,6 +152,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
         [only] if shape.returns.contains(&only.kind()) || is_tail(only, language) => {
             let promises = name.first().is_some_and(|word| WORK.iter().any(|work| word.starts_with(work)));
             (promises && gives_dummy(only, text, &DUMMIES)).then(|| Placeholder {
+                weight: Weight::BlocksInChange,
                 rule: "placeholder/code-stub-return".into(),
                 what: "the whole function gives back a dummy",
                 range: only.byte_range(),
@@ -163,7 +164,12 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], langu
 
 pub(super) fn empty(node: Node<'_>) -> Placeholder {
     let what = "the whole function does nothing";
-    Placeholder { rule: "placeholder/code-stub-body".into(), what, range: node.byte_range() }
+    Placeholder {
+        weight: Weight::BlocksInChange,
+        rule: "placeholder/code-stub-body".into(),
+        what,
+        range: node.byte_range(),
+    }
 }
 
 /// The words of a name in small letters: `fetchUser`, `fetch_user`.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::bytes::{Regex, RegexBuilder};
 use tree_sitter::Node;
 
-use super::found::Placeholder;
+use super::found::{Placeholder, Weight};
 
 /// The whole of a string that a function gives back.
 static GIVEN_BACK: LazyLock<Regex> = LazyLock::new(|| {
@@ -55,8 +55,15 @@ pub(super) fn of_string(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Opti
     if content.len() < 3 || is_beside_the_point(node, above) {
         return None;
     }
-    let is_it = ANYWHERE.is_match(content) || (is_given_back(node, above) && GIVEN_BACK.is_match(content));
-    is_it.then(|| Placeholder {
+    let weight = if is_given_back(node, above) && GIVEN_BACK.is_match(content) {
+        Weight::BlocksInChange
+    } else if ANYWHERE.is_match(content) {
+        Weight::Note
+    } else {
+        return None;
+    };
+    Some(Placeholder {
+        weight,
         rule: "placeholder/text-placeholder".into(),
         what: "the text only stands for one to come",
         range: node.byte_range(),

@@ -6,7 +6,7 @@
 use switchboard_grammars::Language;
 use tree_sitter::Node;
 
-use super::found::Placeholder;
+use super::found::{Placeholder, Weight};
 use super::stub::{DUMMIES, WORK, empty, gives_dummy, words};
 
 /// Words before a body that say that somebody else asked for the function, may replace it, or that it is one of several.
@@ -168,6 +168,7 @@ fn dummy(only: Node<'_>, text: &[u8], reach: Reach) -> Option<Placeholder> {
     let is_nothing = gives_dummy(only, text, &["null", "nil"]);
     let is_dummy = is_nothing || gives_dummy(only, text, &DUMMIES) || gives_dummy(only, text, &MORE_DUMMIES);
     (is_nothing || (reach == Reach::Closed && is_dummy)).then(|| Placeholder {
+        weight: Weight::BlocksInChange,
         rule: "placeholder/code-stub-return".into(),
         what: "the whole function gives back a dummy",
         range: only.byte_range(),

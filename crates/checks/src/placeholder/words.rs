@@ -5,62 +5,108 @@ use std::sync::LazyLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::found::Placeholder;
+use super::found::{Placeholder, Weight};
+use super::test_double;
 
-/// Sentences that a hasty writer leaves instead of code. Each alternative is a whole phrase: single words such as
-/// `placeholder` or `stub` are ordinary names.
-const PHRASES: &str = r"(?x)
-    \b(?:todo|fixme)\b[:\s(-]{1,4}(?:\w+\)?[:\s]{1,3})?implement\b
-  | \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\s)?here\b
+/// Comments that stand for code that somebody left out. An agent that rewrites a file with one of them deletes what was there.
+/// `\xE2\x80\xA6` is the character for three dots.
+const ELISIONS: &str = r"(?x)
+    ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:\(\s*)?(?:the\s)?(?:rest|remaining|remainder|existing|other|previous|same|unchanged|more)\b
+        [^.\n]{0,30}\b(?:codes?|files?|methods?|functions?|classe?s?|implementations?|logic|fields?|imports?|tests?|content|body|handlers?|routes?|props|props|unchanged|same|as\sbefore|omitted|above|here)\b
+  | ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:unchanged|same\sas\s(?:before|above)|omitted)\b
+  | ^\W*(?:the\s)?(?:rest|remainder)\b(?:\sof\s(?:the|this|your)?\s?(?:\w+\s?){1,3}?)?\s?(?:is\s|are\s|remains?\s|stays?\s|goes\s|of\s)?(?:the\s)?(?:unchanged|same|as\sbefore|as\sis|omitted|here|elided)\b[^\n]{0,20}$
+  | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?\s?[a-z\s]{0,12}|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
+  | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
   | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:remains?|stays?|is|here|unchanged|omitted)\b
   | (?:\.\.\.|\b(?:code|implementation|logic|body|rest|remaining|others?|details|handling|methods?|functions?|imports?|validation|tests?)\b)[^.\n]{0,40}\b(?:omitted|left\sout|removed|elided)\sfor\s(?:brevity|simplicity)\b
   | ^\W*(?:omitted|left\sout|elided)\sfor\s(?:brevity|simplicity)\W*$
-  | \b(?:implement|implementation)\s(?:this\s)?(?:later|goes\shere|here\slater)\b
-  | \bnot\s(?:yet\simplemented|implemented\syet)\b
-  | \b(?:placeholder|dummy|stub|mock)\s(?:implementation|code|logic)\b
-  | \bhard-?coded\s(?:\w+\s){0,2}for\snow\b
-  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:out\s)?(?:for\snow|until)\b
-  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded)\s(?:value|data|response|result|list|object|token)s?\b
-  | \b(?:temporary|simplified)\s(?:stub|placeholder)\b
-  | \b(?:needs?|yet|still)\sto\sbe\simplemented\b
-  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub|placeholder|dummy)\b[\W]*$
-  | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
-  | \b(?:in\sa\sreal|for\sa\sreal)\s(?:implementation|application|app|system|scenario)\b
 ";
 
-static COMMENT: LazyLock<Regex> = LazyLock::new(|| {
-    RegexBuilder::new(PHRASES).unicode(false).case_insensitive(true).build().expect("a constant pattern")
+/// Comments that admit that the code below them is made up.
+const PRETENCES: &str = r"(?x)
+    \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\s)?here\b
+  | \b(?:implement|implementation)\s(?:this\s)?(?:later|goes\shere|here\slater)\b
+  | \bplaceholder\s(?:implementation|code|logic)\b
+  | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)\b
+  | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
+  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?(?:for\snow|until)\b
+  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?\b
+  | \b(?:temporary|simplified)\s(?:stub|placeholder|implementation\sfor\snow)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|only\s|always\s)(?:returns?|assumes?|pretends?|fakes?|logs?|prints?)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|true|false|none|null|nil|success|sample)\b
+  | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)?\b
+  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub)\b[\W]*$
+  | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
+  | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
+  | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:you|we|this|it)(?:'d|\swould|\sshould)\b
+";
+
+/// Sentences that finished code has as well: what it does not do, and when somebody may do it.
+const REMARKS: &str = r"(?x)
+    \b(?:todo|fixme)\b[:\s(-]{1,4}(?:\w+\)?[:\s]{1,3})?implement\b
+  | \bnot\s(?:yet\simplemented|implemented\syet)\b
+  | \b(?:dummy|stub|mock)\s(?:implementation|code|logic)\b
+  | \b(?:needs?|yet|still)\sto\sbe\simplemented\b
+";
+
+static PHRASES: LazyLock<[(Regex, Weight, bool); 3]> = LazyLock::new(|| {
+    let pattern =
+        |text| RegexBuilder::new(text).unicode(false).case_insensitive(true).build().expect("a constant pattern");
+    [
+        (pattern(ELISIONS), Weight::Blocks, true),
+        (pattern(PRETENCES), Weight::Blocks, false),
+        (pattern(REMARKS), Weight::Note, false),
+    ]
 });
 
-/// Finds the phrases of a comment.
-pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Placeholder> {
-    let found = COMMENT.find_iter(&text[comment.clone()]);
-    found
-        .map(|phrase| Placeholder {
+/// Finds the phrases of a comment, line by line. In tests and their doubles only elisions block.
+pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec<Placeholder> {
+    // A word between two pieces of code is a remark about them.
+    let line_start = text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let has_own_line = text[line_start..comment.start].trim_ascii().is_empty();
+    let lightest = |is_elision: bool| {
+        let is_double = !is_elision && test_double::is_file(path);
+        if is_double || (!has_own_line && is_inline(text, comment)) { Weight::Note } else { Weight::Blocks }
+    };
+    let mut found: Vec<Placeholder> = Vec::new();
+    let mut start = comment.start;
+    for line in text[comment.clone()].split_inclusive(|byte| *byte == b'\n') {
+        let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
+            let hit = phrase.find(line.trim_ascii_end())?;
+            Some((hit.range(), (*weight).max(lightest(*is_elision))))
+        });
+        found.extend(hit.map(|(range, weight)| Placeholder {
+            weight,
             rule: "placeholder/comment-text".into(),
             what: "a comment stands where code should",
-            range: comment.start + phrase.start()..comment.start + phrase.end(),
-        })
-        .collect()
+            range: start + range.start..start + range.end,
+        }));
+        start += line.len();
+    }
+    found
 }
 
-/// Tells whether the message of an error says that something is still to be written; that a subclass has to write it is
-/// no such thing.
+/// Tells whether code follows a comment on its last line.
+fn is_inline(text: &[u8], comment: &Range<usize>) -> bool {
+    let rest = text[comment.end..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    !rest.trim_ascii().is_empty()
+}
+
+fn pattern(text: &str) -> Regex {
+    RegexBuilder::new(text).unicode(false).case_insensitive(true).build().expect("a constant pattern")
+}
+
+/// Tells whether the message of an error says that something is still to be written; that a subclass has to write it, or that
+/// something is not supported here, is no such thing.
 pub(crate) fn says_unfinished(text: &[u8]) -> bool {
     static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
-        RegexBuilder::new(r"not (?:yet )?implemented|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b")
-            .unicode(false)
-            .case_insensitive(true)
-            .build()
-            .expect("a constant pattern")
+        pattern(r"not (?:yet )?implemented|\bunimplemented\b|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b")
     });
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
-        RegexBuilder::new(r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to)\w*\b")
-            .unicode(false)
-            .case_insensitive(true)
-            .build()
-            .expect("a constant pattern")
+        pattern(
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to)\w*\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot supported\b",
+        )
     });
     MESSAGE.is_match(text) && !CONTRACT.is_match(text)
 }

@@ -287,3 +287,62 @@ fn what_subclasses_owe_and_what_a_sentence_is_about_do_not_fire() {
         assert_eq!(rules(path, text), ["placeholder/code-throw-todo"], "{path}: {text}");
     }
 }
+
+/// The rules of what blocks when the file is named as a change.
+fn blocking(path: &str, text: &str) -> Vec<String> {
+    let scratch = Scratch::repository();
+    scratch.write("start", "").commit();
+    scratch.write(path, text);
+    let reply = scratch.check_only(CheckName::PlaceholderScan);
+    findings(&reply).iter().filter(|finding| finding.blocks).map(|finding| finding.rule.clone()).collect()
+}
+
+#[test]
+fn what_agents_leave_out_blocks() {
+    for (path, text) in [
+        ("a.py", "import os\n# ... rest unchanged\n"),
+        ("a.py", "import os\n# \u{2026} rest of the file unchanged\n"),
+        ("a.ts", "class A {\n  // ... existing methods ...\n}\n"),
+        ("a.js", "// existing code here\n"),
+        ("a.go", "package a\n\n// (the rest of the code remains the same)\n"),
+        ("a.rb", "# rest stays the same\n"),
+        ("tests/a.py", "# ... other tests remain unchanged\n"),
+        ("a.py", "def f(x):\n    # For now, just return True\n    return True\n"),
+        ("a.js", "// Simulate API call\nawait sleep(10);\n"),
+        ("a.ts", "// In production, you would ask the server\n"),
+    ] {
+        assert_eq!(blocking(path, text), ["placeholder/comment-text"], "{path}: {text}");
+    }
+}
+
+#[test]
+fn errors_that_say_not_implemented_block_in_every_language() {
+    for (path, text) in [
+        ("a.go", "package a\n\nimport \"errors\"\n\nfunc F() error {\n\treturn errors.New(\"not implemented\")\n}\n"),
+        ("a.cpp", "int f() {\n  throw std::runtime_error(\"not implemented\");\n}\n"),
+        ("a.dart", "int f() {\n  throw UnimplementedError();\n}\n"),
+        ("a.rb", "class Cart\n  def total(items)\n    raise NotImplementedError\n  end\nend\n"),
+    ] {
+        assert_eq!(blocking(path, text), ["placeholder/code-throw-todo"], "{path}: {text}");
+    }
+    let described = "class Cart:\n    def total(self, items):\n        \"\"\"Adds up.\"\"\"\n        ...\n";
+    assert_eq!(blocking("a.py", described), ["placeholder/code-stub-body"]);
+}
+
+#[test]
+fn doubles_limits_and_contracts_do_not_block() {
+    for (path, text) in [
+        ("src/FakeClock.cs", "class FakeClock { int Now() => throw new NotImplementedException(); }"),
+        ("a_test.go", "package a\n\nfunc (f fake) F() { panic(\"not implemented\") }\n"),
+        ("a.kt", "class MockStore { fun f(): Int = TODO() }"),
+        ("a.js", "function f(x) { switch (x) { default: throw new Error('not implemented'); } }"),
+        ("A.java", "class A { int m() { throw new E(\"Not implemented for bridgeless mode\"); } }"),
+        ("a.rb", "class AbstractStore\n  def load(key)\n    raise NotImplementedError\n  end\nend\n"),
+        ("a.py", "class A(Protocol):\n    def f(self) -> int:\n        \"\"\"Adds.\"\"\"\n        ...\n"),
+        ("a.dart", "int f() => throw UnimplementedError('f() has not been implemented.');\n"),
+        ("a.c", "void f(Dummy /* dummy */ a) {}\n/* Not implemented yet. */\n"),
+        ("a.ts", "const text = 'Lorem ipsum dolor sit amet';\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+}

@@ -1,0 +1,61 @@
+//! Functions of Python whose body is a placeholder: `raise NotImplementedError`, `...`, `pass`.
+
+use tree_sitter::Node;
+
+use super::super::found::{Placeholder, Weight};
+use super::super::test_double;
+use super::super::words::says_unfinished;
+use super::{bytes, message, throw};
+
+/// Parts of the name of a base class that make methods without a body right.
+const BOUND: [&str; 6] = ["Protocol", "ABC", "Interface", "Base", "Abstract", "Mixin"];
+
+pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> Option<Placeholder> {
+    if node.kind() != "function_definition" {
+        return None;
+    }
+    let body = node.child_by_field_name("body")?;
+    let statements: Vec<Node<'_>> =
+        body.named_children(&mut body.walk()).filter(|child| child.kind() != "comment").collect();
+    let (first, rest) = statements.split_first()?;
+    let is_docstring = |node: &Node<'_>| {
+        node.kind() == "expression_statement" && node.named_child(0).is_some_and(|child| child.kind() == "string")
+    };
+    let (has_docstring, only) = match (is_docstring(first), rest) {
+        (true, [only]) => (true, only),
+        (false, []) => (false, first),
+        _ => return None,
+    };
+    let class = above.iter().rev().find(|outer| outer.kind() == "class_definition");
+    let is_decorated = above.last().is_some_and(|parent| parent.kind() == "decorated_definition");
+    let words = message(bytes(*only, text));
+    let raises =
+        only.kind() == "raise_statement" && memchr::memmem::find(bytes(*only, text), b"NotImplementedError").is_some();
+    let is_owed = class.is_some() || is_decorated;
+    if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
+        return Some(throw(*only, Weight::Blocks));
+    }
+    let is_plain = above.last().is_some_and(|parent| parent.kind() == "module");
+    let is_ellipsis = bytes(*only, text) == b"...";
+    // What nobody outside is to call stands in for a value, e.g. to have its type.
+    let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
+    let is_stub = if has_docstring {
+        // A description and no code: in a class only where nothing says that others fill it in.
+        is_ellipsis && !is_decorated && (is_plain || class.is_some_and(|class| is_filled_in_here(*class, text)))
+    } else {
+        (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private
+    };
+    (is_stub && !path.ends_with(".pyi") && !test_double::is_file(path)).then(|| Placeholder {
+        weight: if is_ellipsis { Weight::Blocks } else { Weight::BlocksInChange },
+        rule: "placeholder/code-stub-body".into(),
+        what: "the whole function does nothing",
+        range: only.byte_range(),
+    })
+}
+
+/// Tells whether the methods of a class are written in it: none of its bases is a protocol or leaves them to subclasses.
+fn is_filled_in_here(class: Node<'_>, text: &[u8]) -> bool {
+    let name = class.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default();
+    let bases = class.child_by_field_name("superclasses").map(|bases| bytes(bases, text)).unwrap_or_default();
+    !BOUND.iter().any(|word| [name, bases].iter().any(|part| memchr::memmem::find(part, word.as_bytes()).is_some()))
+}

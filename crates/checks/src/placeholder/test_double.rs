@@ -1,0 +1,66 @@
+//! Tests, and what stands in for something in tests: there a method may be left unwritten on purpose.
+
+/// Beginnings of folders that hold tests, doubles, data and examples.
+const FOLDERS: [&str; 14] = [
+    "test",
+    "__test",
+    "spec",
+    "mock",
+    "__mock",
+    "fake",
+    "stub",
+    "dummy",
+    "dummies",
+    "fixture",
+    "__fixture",
+    "example",
+    "sample",
+    "idlelib",
+];
+/// Words of a file's name, or of a class, that say the same.
+const WORDS: [&str; 10] = ["test", "tests", "spec", "mock", "mocks", "fake", "stub", "stubs", "dummy", "fixture"];
+
+/// Tells whether a file holds tests or doubles.
+pub(super) fn is_file(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_folder = |folder: &str| {
+        let folder = folder.to_ascii_lowercase();
+        FOLDERS.iter().any(|start| folder.starts_with(start)) || folder.ends_with(".tests") || folder.ends_with("_test")
+    };
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    folders.split('/').any(is_folder) || is_name(stem) || name.starts_with("conftest")
+}
+
+/// Tells whether a name has one of the words: `FakeClock`, `clock_test`, `testhelpers`.
+pub(super) fn is_name(name: &str) -> bool {
+    let words = super::stub::words(name.as_bytes());
+    let is_word = |word: &String| {
+        WORDS.contains(&word.as_str()) || word.starts_with("testhelper") || word.starts_with("testutil")
+    };
+    words.iter().any(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_are_known_by_folder_and_name() {
+        for path in [
+            "tests/a.py",
+            "src/__mocks__/a.ts",
+            "pkg/page/testhelpers_test.go",
+            "A.Tests/B.cs",
+            "src/FakeClock.java",
+            "a.spec.ts",
+            "Resources/stubs/Collator.php",
+            "user_mock.rb",
+            "conftest.py",
+        ] {
+            assert!(is_file(path), "{path}");
+        }
+        for path in ["src/latest.js", "src/contest.py", "lib/attestation.rb", "src/fakery.rs", "inspector/a.go"] {
+            assert!(!is_file(path), "{path}");
+        }
+    }
+}
