@@ -58,7 +58,11 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
     let failed: Vec<&CommandRun> = runs.iter().filter(|run| run.exit_code != Some(0)).collect();
     let (verdict, summary) = match (&runs[..], &failed[..]) {
         ([], _) => (CheckVerdict::Skip, "no command was given".into()),
-        (runs, []) => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
+        (runs, []) => match runs.iter().find(|run| run.kind == CommandKind::Test && totals::counts_none(&said(run))) {
+            // What tested nothing has not passed.
+            Some(empty) => (CheckVerdict::Skip, format!("`{}` ran no test", empty.argv.join(" "))),
+            None => (CheckVerdict::Pass, format!("{} of {} commands passed", runs.len(), runs.len())),
+        },
         (_, [first, ..]) => (verdict(&failed), format!("`{}`: {}", first.argv.join(" "), first.ending)),
     };
     CheckReport {

@@ -38,6 +38,24 @@ static BELOW: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^\s+(?P<line>\d+):(?P<column>\d+)\s+(?P<severity>error|warning)\s+(?P<message>.+?)(?:\s{2,}(?P<rule>[@\w/-]+))?$")
         .expect("a constant pattern")
 });
+/// What Cargo says of a manifest, over several lines: its path, the place, then the message below the marked line.
+static MANIFEST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^error: (?:failed to (?:parse|load|read)|could not parse).*? manifest.*?`(?P<path>[^`]+)`")
+        .expect("a constant pattern")
+});
+static PLACE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?:TOML parse error )?at line (?P<line>\d+),? column (?P<column>\d+)$")
+        .expect("a constant pattern")
+});
+/// What Maven says of a project file: its path on one line, then each mistake.
+static POM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\[(?:ERROR|FATAL)\]\s+(?:The project \S+ \((?P<path>[^)]+)\) has \d+ errors?|(?:Non-parseable|Malformed) POM (?P<bad>[^\s:]+).*)$")
+        .expect("a constant pattern")
+});
+static POM_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^\[(?P<severity>ERROR|FATAL|WARNING)\]\s+(?P<message>.+?)\s+@ (?:[^,]*, )?line (?P<line>\d+), column (?P<column>\d+)(?:\s.*)?$")
+        .expect("a constant pattern")
+});
 /// Rust's two lines: what, then where.
 static WHAT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?P<severity>error|warning)(?:\[(?P<rule>\w+)\])?: (?P<message>.+)$").expect("a constant pattern")
@@ -50,9 +68,12 @@ static WHERE: LazyLock<Regex> = LazyLock::new(|| {
 pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
     let mut found: Vec<CommandFinding> = Vec::new();
     let (mut file, mut what): (Option<String>, Option<Captures<'_>>) = (None, None);
+    let mut manifest = Manifest::default();
     for line in output.lines().filter(|line| line.len() <= LINE) {
         let line = line.trim_end();
-        let finding = if let Some(at) = WHERE.captures(line) {
+        let finding = if let Some(finding) = manifest.line(root, line) {
+            Some(finding)
+        } else if let Some(at) = WHERE.captures(line) {
             what.take().map(|what| finding(root, &at["path"], &at, &what))
         } else if let Some(below) = BELOW.captures(line) {
             file.as_deref().map(|file| finding(root, file, &below, &below))
@@ -65,12 +86,69 @@ pub(crate) fn findings(root: &Path, output: &str) -> Vec<CommandFinding> {
                 file = Some(line.to_owned());
             }
         }
-        found.extend(finding.filter(|finding| !found.contains(finding)));
+        // A compiler that builds twice, and a build tool that sums up, say the same again.
+        let is_known = |finding: &CommandFinding| {
+            found.iter().any(|other| {
+                (&other.path, other.line, &other.message) == (&finding.path, finding.line, &finding.message)
+            })
+        };
+        let finding = finding.filter(|finding| !is_known(finding));
+        found.extend(finding);
         if found.len() >= MOST {
             break;
         }
     }
     found
+}
+
+/// A manifest of Cargo or Maven that an output is speaking of.
+#[derive(Default)]
+struct Manifest {
+    path: Option<String>,
+    /// Where Cargo's message belongs, which comes below.
+    place: Option<(u32, u32)>,
+}
+
+// === impl Manifest ===
+
+impl Manifest {
+    /// Takes a line; returns a finding where one is complete.
+    fn line(&mut self, root: &Path, line: &str) -> Option<CommandFinding> {
+        let plain = |path: &str, line, column, message: &str| CommandFinding {
+            path: relative(root, path),
+            line,
+            column: Some(column),
+            severity: "error".to_owned(),
+            message: message.trim().chars().take(MESSAGE).collect(),
+            rule: None,
+        };
+        let number = |found: &Captures<'_>, name: &str| found[name].parse().unwrap_or(1);
+        if let Some(found) = MANIFEST.captures(line) {
+            self.path = Some(found["path"].to_owned());
+            return None;
+        }
+        if let Some(found) = POM.captures(line) {
+            self.path = found.name("path").or_else(|| found.name("bad")).map(|path| path.as_str().to_owned());
+        }
+        let path = self.path.as_deref()?;
+        if let Some(found) = POM_LINE.captures(line) {
+            return Some(plain(path, number(&found, "line"), number(&found, "column"), &found["message"]));
+        }
+        if let Some(found) = PLACE.captures(line) {
+            self.place = Some((number(&found, "line"), number(&found, "column")));
+            return None;
+        }
+        let (at, column) = self.place?;
+        let text = line.trim();
+        let is_shown = text.is_empty()
+            || text.starts_with('|')
+            || text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().starts_with('|');
+        if is_shown {
+            return None;
+        }
+        self.place = None;
+        Some(plain(path, at, column, text))
+    }
 }
 
 /// Reads an output as every part of the checks does: what it says about files, and how many tests it counts, if any.
@@ -87,16 +165,20 @@ fn is_path(line: &str) -> bool {
 
 fn finding(root: &Path, path: &str, place: &Captures<'_>, what: &Captures<'_>) -> CommandFinding {
     let number = |name| place.name(name).and_then(|digits| digits.as_str().parse().ok());
-    let path = Path::new(path.trim());
-    let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
     CommandFinding {
-        path: path.strip_prefix("./").unwrap_or(&path).to_owned(),
+        path: relative(root, path),
         line: number("line").unwrap_or(1),
         column: number("column"),
         severity: severity(what.name("severity").map_or("error", |word| word.as_str())).to_owned(),
         message: what.name("message").map_or("", |text| text.as_str()).trim().chars().take(MESSAGE).collect(),
         rule: what.name("rule").map(|rule| rule.as_str().to_owned()),
     }
+}
+
+fn relative(root: &Path, path: &str) -> String {
+    let path = Path::new(path.trim());
+    let path = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+    path.strip_prefix("./").unwrap_or(&path).to_owned()
 }
 
 fn severity(word: &str) -> &'static str {
@@ -156,6 +238,36 @@ mod tests {
             (
                 "  error - lib/a.dart:1:2 - Undefined name - undefined_identifier",
                 row("lib/a.dart", 1, Some(2), "error", "Undefined name", Some("undefined_identifier")),
+            ),
+            (
+                "error: failed to parse manifest at `/w/Cargo.toml`\n\nCaused by:\n  TOML parse error at line 3, column 9\n    |\n  3 | name = a\n    |        ^\n  string values must be quoted, expected literal string\n",
+                row("Cargo.toml", 3, Some(9), "error", "string values must be quoted, expected literal string", None),
+            ),
+            (
+                "[ERROR]   The project a:b:1 (/w/pom.xml) has 1 error\n[ERROR]     'dependencies.dependency.version' for c:d:jar is missing. @ line 20, column 17\n",
+                row(
+                    "pom.xml",
+                    20,
+                    Some(17),
+                    "error",
+                    "'dependencies.dependency.version' for c:d:jar is missing.",
+                    None,
+                ),
+            ),
+            (
+                "[ERROR] Non-parseable POM /w/pom.xml: expected name start (position: TEXT seen @5:3)  @ line 5, column 3\n",
+                row(
+                    "pom.xml",
+                    5,
+                    Some(3),
+                    "error",
+                    "Non-parseable POM /w/pom.xml: expected name start (position: TEXT seen @5:3)",
+                    None,
+                ),
+            ),
+            (
+                "[ERROR] /w/A.java:[1,2] no\n[ERROR] Failed to execute goal x: Compilation failure\n[ERROR] /w/A.java:[1,2] no\n",
+                row("A.java", 1, Some(2), "error", "no", None),
             ),
             (
                 "/w/src/a.js\n  1:7  error  'x' is unused  no-unused-vars\n\n✖ 1 problem",

@@ -12,6 +12,7 @@ use crate::selection::walk;
 
 pub(crate) mod build;
 pub(crate) mod lint;
+mod package;
 pub(crate) mod related;
 pub(crate) mod test;
 
@@ -22,6 +23,7 @@ const SETTINGS_BYTES: u64 = 1 << 20;
 pub(crate) struct Project {
     root: PathBuf,
     package: OnceCell<Value>,
+    composer: OnceCell<Value>,
     files: OnceCell<Vec<String>>,
 }
 
@@ -39,6 +41,8 @@ pub(crate) enum Search {
     Found(Tool),
     /// It is set up here, but its program is not there.
     NotInstalled(&'static str),
+    /// It is set up here, but a step before it was not done; says which.
+    NotConfigured(&'static str),
     Nothing,
 }
 
@@ -49,7 +53,7 @@ impl Search {
     pub(crate) fn map(self, change: impl FnOnce(Tool) -> Tool) -> Self {
         match self {
             Self::Found(tool) => Self::Found(change(tool)),
-            Self::NotInstalled(_) | Self::Nothing => self,
+            Self::NotInstalled(_) | Self::NotConfigured(_) | Self::Nothing => self,
         }
     }
 }
@@ -77,7 +81,7 @@ impl Tool {
 
 impl Project {
     pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), package: OnceCell::new(), files: OnceCell::new() }
+        Self { root: root.to_owned(), package: OnceCell::new(), composer: OnceCell::new(), files: OnceCell::new() }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -122,6 +126,22 @@ impl Project {
     pub(crate) fn script(&self, name: &str) -> Option<&str> {
         let script = self.package()["scripts"][name].as_str()?;
         (!script.trim().is_empty() && !script.contains("no test specified")).then_some(script)
+    }
+
+    /// Finds a script of `composer.json`: the first of these names that has one.
+    pub(crate) fn composer_script(&self, names: &[&'static str]) -> Option<&'static str> {
+        let scripts =
+            self.composer.get_or_init(|| serde_json::from_str(&self.text("composer.json")).unwrap_or(Value::Null));
+        names.iter().copied().find(|name| !scripts["scripts"][*name].is_null())
+    }
+
+    /// Returns the solution or project file of .NET that stands highest, a solution before a project.
+    pub(crate) fn dotnet(&self) -> Option<&str> {
+        const ENDINGS: [&[&str]; 2] = [&[".sln", ".slnx"], &[".csproj", ".fsproj"]];
+        ENDINGS.iter().find_map(|endings| {
+            let fits = self.files().iter().filter(|path| endings.iter().any(|ending| path.ends_with(ending)));
+            fits.min_by_key(|path| (path.matches('/').count(), path.len())).map(String::as_str)
+        })
     }
 
     /// Tells whether `package.json` names a dependency.

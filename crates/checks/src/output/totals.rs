@@ -156,6 +156,15 @@ pub(crate) fn guess(output: &str) -> Option<TestTotals> {
     known.map(|framework| totals(framework, output, &cases)).find(|totals| totals.total > 0)
 }
 
+/// Tells whether an output says that no test ran.
+pub(crate) fn counts_none(output: &str) -> bool {
+    static NONE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?mi)^\s*(?:running 0 tests$|no tests? (?:ran|found|to run|were found)\b|no test (?:files|suites?) found|ran 0 tests\b|0 passing\b|0 examples, 0 failures|0 runs, 0 assertions|total tests: 0\b|# tests 0$|ℹ tests 0$|tests run: 0, failures: 0|no test is available|no tests executed|ok \(0 tests)|\bcollected 0 items\b|\[no test files\]|test result: ok\. 0 passed; 0 failed; 0 ignored")
+            .expect("a constant pattern")
+    });
+    NONE.is_match(output) && guess(output).is_none()
+}
+
 fn add_listed(totals: &mut TestTotals, list: &str) {
     COUNTED.captures_iter(list).for_each(|found| add(totals, &found["word"], &found["count"]));
 }

@@ -121,11 +121,33 @@ fn python(project: &Project, changed: &[String]) -> Vec<Step> {
     let mut steps = vec![Step::build(compile, &["py"])];
     if project.has_any(&["mypy.ini", ".mypy.ini"]) || project.says("pyproject.toml", "[tool.mypy") {
         let words = ["--no-color-output", "--show-column-numbers", "."];
-        steps.push(Step::typecheck(installed("mypy", "mypy", &words), &["py", "pyi"]));
+        // Its settings may name what it is about.
+        let words = if names_its_files(project) { &words[..2] } else { &words[..] };
+        steps.push(Step::typecheck(installed("mypy", "mypy", words), &["py", "pyi"]));
     } else if project.has("pyrightconfig.json") || project.says("pyproject.toml", "[tool.pyright") {
         steps.push(Step::typecheck(installed("pyright", "pyright", &[]), &["py", "pyi"]));
     }
     steps
+}
+
+/// Tells whether the settings of mypy say which files it checks.
+fn names_its_files(project: &Project) -> bool {
+    let is_key = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        line.contains('=') && ["files", "packages", "modules"].contains(&key)
+    };
+    let section = |text: String, head: &str| {
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .skip_while(|line| *line != head)
+            .skip(1)
+            .take_while(|line| !line.starts_with('['));
+        lines.into_iter().any(is_key)
+    };
+    [("pyproject.toml", "[tool.mypy]"), ("mypy.ini", "[mypy]"), (".mypy.ini", "[mypy]"), ("setup.cfg", "[mypy]")]
+        .iter()
+        .any(|(file, head)| section(project.text(file), head))
 }
 
 fn jvm(project: &Project) -> Vec<Step> {
@@ -142,8 +164,8 @@ fn jvm(project: &Project) -> Vec<Step> {
 
 fn others(project: &Project) -> Vec<Step> {
     let mut steps = Vec::new();
-    if project.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"]) {
-        let words = ["build", "--nologo", "--verbosity", "quiet"];
+    if let Some(solution) = project.dotnet() {
+        let words = ["build", solution, "--nologo", "--verbosity", "quiet"];
         steps.push(Step::build(installed("dotnet", "dotnet", &words), &["cs", "fs", "vb", "csproj", "sln"]));
     }
     if project.has("Package.swift") {
@@ -153,30 +175,39 @@ fn others(project: &Project) -> Vec<Step> {
         steps.push(Step::typecheck(installed("dart", "dart", &["analyze"]), &["dart", "yaml"]));
     }
     let cpp = &["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "txt", "cmake"];
-    if project.has("CMakeLists.txt") {
-        let folder =
-            ["build", "cmake-build-debug", "out"].into_iter().find(|f| project.has(&format!("{f}/CMakeCache.txt")));
-        let search = match folder {
-            Some(folder) => installed("cmake", "cmake", &["--build", folder]),
-            None => Search::NotInstalled("a configured cmake build folder"),
-        };
-        steps.push(Step::build(search, cpp));
-    } else if project.has_any(&["Makefile", "GNUmakefile"]) && steps.is_empty() && project.package().is_null() {
-        let only_c = !project.has_any(&["Cargo.toml", "go.mod", "pyproject.toml", "setup.py", "pom.xml"]);
-        if only_c && project.has_ending(&[".c", ".cc", ".cpp", ".cxx"]) {
-            steps.push(Step::build(installed("make", "make", &[]), cpp));
-        }
-    }
+    steps.extend(native(project, steps.is_empty()).map(|search| Step::build(search, cpp)));
     if project.has("composer.json") {
         steps.extend(php(project));
     }
     steps
 }
 
+/// C and C++: a configured build of CMake, else the makefile beside it.
+fn native(project: &Project, is_alone: bool) -> Option<Search> {
+    let has_makefile = project.has_any(&["Makefile", "GNUmakefile", "makefile"]);
+    if project.has("CMakeLists.txt") {
+        let folders = ["build", "cmake-build-debug", "out", "."];
+        let folder = folders.into_iter().find(|folder| project.has(&format!("{folder}/CMakeCache.txt")));
+        return Some(match folder {
+            Some(folder) => installed("cmake", "cmake", &["--build", folder]),
+            None if has_makefile => installed("make", "make", &[]),
+            None => Search::NotConfigured("the cmake build is not configured: run cmake -B build"),
+        });
+    }
+    let only_c = !project.has_any(&["Cargo.toml", "go.mod", "pyproject.toml", "setup.py", "pom.xml"]);
+    let has_code =
+        || project.files().iter().any(|path| [".c", ".cc", ".cpp", ".cxx"].iter().any(|end| path.ends_with(end)));
+    (has_makefile && is_alone && project.package().is_null() && only_c && has_code())
+        .then(|| installed("make", "make", &[]))
+}
+
 fn php(project: &Project) -> Vec<Step> {
     let mut steps =
         vec![Step::build(installed("composer", "composer", &["validate", "--no-check-publish"]), &["php", "json"])];
-    if project.has("vendor/bin/phpstan") {
+    if let Some(script) = project.composer_script(&["phpstan", "analyse", "analyze", "stan", "psalm"]) {
+        let words = ["run-script", "--no-interaction", script];
+        steps.push(Step::typecheck(installed("composer script", "composer", &words), &["php"]));
+    } else if project.has("vendor/bin/phpstan") {
         let words = ["analyse", "--no-progress", "--error-format=raw"];
         let tool = Tool::at("phpstan", "./vendor/bin/phpstan".to_owned(), &words);
         steps.push(Step::typecheck(Search::Found(tool), &["php"]));

@@ -30,7 +30,7 @@ pub(crate) fn linter(project: &Project, mode: LintMode) -> Search {
         match find(project, fix) {
             Search::Found(tool) => return Search::Found(tool),
             Search::NotInstalled(name) if missing == Search::Nothing => missing = Search::NotInstalled(name),
-            Search::NotInstalled(_) | Search::Nothing => {}
+            Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing => {}
         }
     }
     missing
@@ -102,8 +102,12 @@ fn golangci(project: &Project, fix: bool) -> Search {
     let found = installed("golangci-lint", "golangci-lint", if fix { &["run", "--fix"] } else { &["run"] });
     match found {
         Search::Found(_) => found,
-        Search::NotInstalled(_) | Search::Nothing if fix => installed("gofmt", "gofmt", &["-w", "."]),
-        Search::NotInstalled(_) | Search::Nothing => installed("go vet", "go", &["vet", "./..."]),
+        Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing if fix => {
+            installed("gofmt", "gofmt", &["-w", "."])
+        }
+        Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing => {
+            installed("go vet", "go", &["vet", "./..."])
+        }
     }
 }
 
@@ -129,10 +133,9 @@ fn ktlint(project: &Project, fix: bool) -> Search {
 }
 
 fn dotnet(project: &Project, fix: bool) -> Search {
-    if !project.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"]) {
-        return Search::Nothing;
-    }
-    installed("dotnet format", "dotnet", if fix { &["format"] } else { &["format", "--verify-no-changes"] })
+    let Some(solution) = project.dotnet() else { return Search::Nothing };
+    let words: &[&str] = if fix { &["format", solution] } else { &["format", solution, "--verify-no-changes"] };
+    installed("dotnet format", "dotnet", words)
 }
 
 fn cppcheck(project: &Project, fix: bool) -> Search {
@@ -172,6 +175,11 @@ fn rubocop(project: &Project, fix: bool) -> Search {
 }
 
 fn php(project: &Project, fix: bool) -> Search {
+    let scripts: &[&'static str] =
+        if fix { &["lint:fix", "fix", "cs-fix", "cs:fix"] } else { &["lint", "cs", "cs-check", "cs:check", "phpcs"] };
+    if let Some(script) = project.composer_script(scripts) {
+        return installed("composer script", "composer", &["run-script", "--no-interaction", script]);
+    }
     let rows: [(&'static str, &[&str], &[&str]); 3] = [
         ("pint", &["--test"], &[]),
         ("php-cs-fixer", &["fix", "--dry-run"], &["fix"]),

@@ -46,7 +46,9 @@ fn stem(path: &str) -> &str {
 
 /// Lists the tests that are named like these files; test files stand for themselves.
 pub(crate) fn by_name(project: &Project, files: &[String]) -> Vec<String> {
-    let mut found: Vec<String> = files.iter().filter(|file| is_test(file)).cloned().collect();
+    // A Rust file holds tests of its own, and its package tests it.
+    let has_tests = |file: &&String| is_test(file) || file.ends_with(".rs");
+    let mut found: Vec<String> = files.iter().filter(has_tests).cloned().collect();
     let stems: Vec<String> = files.iter().filter(|file| !is_test(file)).map(|file| stem(file).to_lowercase()).collect();
     found.extend(project.files().iter().filter(|path| is_test(path) && stems.contains(&subject(path))).cloned());
     found.sort();
@@ -72,7 +74,7 @@ pub(crate) fn by_import(project: &Project, file: &str, depth: usize) -> Vec<Stri
         reached.extend(next.iter().cloned());
         frontier = next;
     }
-    reached.retain(|path| is_test(path));
+    reached.retain(|path| is_test(path) || (path == file && file.ends_with(".rs")));
     reached
 }
 

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::verb::check::TestScope;
 
-use super::{Project, Search, Tool, installed, wrapped};
+use super::{Project, Search, Tool, installed, package, wrapped};
 
 /// A test framework, and what it is asked.
 pub(crate) struct Asked<'a> {
@@ -17,15 +17,18 @@ type Finder = fn(&Project, &Asked<'_>) -> Search;
 
 /// Finds the framework's command; the first that is installed, else the first that is set up.
 pub(crate) fn command(project: &Project, asked: &Asked<'_>) -> Search {
-    let finders: [Finder; 17] = [
-        bun, vitest, jest, mocha, node, pytest, cargo, go, maven, gradle, dotnet, ctest, swift, dart, ruby, php, pester,
+    let finders: [Finder; 18] = [
+        script, bun, vitest, jest, mocha, node, pytest, cargo, go, maven, gradle, dotnet, ctest, swift, dart, ruby,
+        php, pester,
     ];
     let mut missing = Search::Nothing;
     for find in finders {
         match find(project, asked) {
             Search::Found(tool) => return Search::Found(tool),
-            Search::NotInstalled(name) if missing == Search::Nothing => missing = Search::NotInstalled(name),
-            Search::NotInstalled(_) | Search::Nothing => {}
+            found @ (Search::NotInstalled(_) | Search::NotConfigured(_)) if missing == Search::Nothing => {
+                missing = found
+            }
+            Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing => {}
         }
     }
     missing
@@ -49,6 +52,20 @@ fn local(project: &Project, name: &'static str, words: &[&str]) -> Search {
 
 fn is_run_by_script(project: &Project, word: &str) -> bool {
     project.script("test").is_some_and(|script| script.contains(word))
+}
+
+/// The whole suite by the project's own script: it may prepare what a bare framework lacks.
+fn script(project: &Project, asked: &Asked<'_>) -> Search {
+    if !asked.files.is_empty() || asked.coverage || asked.bail {
+        return Search::Nothing;
+    }
+    if project.script("test").is_some() {
+        return project.run_script("npm test", "test");
+    }
+    match project.composer_script(&["test", "tests", "phpunit"]) {
+        Some(script) => installed("composer test", "composer", &["run-script", "--no-interaction", script]),
+        None => Search::Nothing,
+    }
 }
 
 fn bun(project: &Project, asked: &Asked<'_>) -> Search {
@@ -82,9 +99,6 @@ fn mocha(project: &Project, asked: &Asked<'_>) -> Search {
 fn node(project: &Project, asked: &Asked<'_>) -> Search {
     if is_run_by_script(project, "node --test") {
         return told(installed("node", "node", &["--test"]), asked, &[], &["--experimental-test-coverage"]);
-    }
-    if project.script("test").is_some() && asked.scope == TestScope::All {
-        return project.run_script("npm test", "test");
     }
     Search::Nothing
 }
@@ -121,6 +135,10 @@ fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
         return Search::Nothing;
     }
     let mut words = vec!["test".to_owned(), "--color=never".to_owned()];
+    let has_dependents = matches!(asked.scope, TestScope::Graph | TestScope::Impact);
+    words.extend(
+        package::of_files(project, asked.files, has_dependents).into_iter().flat_map(|name| ["-p".to_owned(), name]),
+    );
     if !asked.bail {
         words.push("--no-fail-fast".to_owned());
     }
@@ -130,17 +148,7 @@ fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
             words.extend(["--test".to_owned(), name.to_owned()]);
         }
     }
-    if !asked.files.is_empty() && !words.iter().any(|word| word == "--test") {
-        // Tests inside a source file: the module's name filters them.
-        words.extend(asked.files.first().and_then(|file| module(file)));
-    }
     installed("cargo", "cargo", &[]).map(|tool| tool.with(words))
-}
-
-/// The module of a source file, as tests in it are named.
-fn module(file: &str) -> Option<String> {
-    let name = file.rsplit('/').next()?.strip_suffix(".rs")?;
-    (!["lib", "main", "mod"].contains(&name)).then(|| name.to_owned())
 }
 
 fn go(project: &Project, asked: &Asked<'_>) -> Search {
@@ -192,10 +200,8 @@ fn gradle(project: &Project, asked: &Asked<'_>) -> Search {
 }
 
 fn dotnet(project: &Project, asked: &Asked<'_>) -> Search {
-    if !project.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj"]) {
-        return Search::Nothing;
-    }
-    let found = installed("dotnet-test", "dotnet", &["test", "--nologo"]);
+    let Some(solution) = project.dotnet() else { return Search::Nothing };
+    let found = installed("dotnet-test", "dotnet", &["test", solution, "--nologo"]);
     if asked.files.is_empty() {
         return found;
     }
@@ -204,9 +210,12 @@ fn dotnet(project: &Project, asked: &Asked<'_>) -> Search {
 }
 
 fn ctest(project: &Project, asked: &Asked<'_>) -> Search {
-    let folder = ["build", "cmake-build-debug", "out"].into_iter();
-    let Some(folder) = folder.into_iter().find(|folder| project.has(&format!("{folder}/CTestTestfile.cmake"))) else {
-        return Search::Nothing;
+    let folders = ["build", "cmake-build-debug", "out", "."];
+    let Some(folder) = folders.into_iter().find(|folder| project.has(&format!("{folder}/CTestTestfile.cmake"))) else {
+        let has_tests =
+            ["enable_testing", "add_test", "include(CTest"].iter().any(|word| project.says("CMakeLists.txt", word));
+        let what = "the cmake build is not configured: run cmake -B build";
+        return if has_tests { Search::NotConfigured(what) } else { Search::Nothing };
     };
     let plain = Asked { files: &[], ..*asked };
     let words = ["--test-dir", folder, "--output-on-failure"];

@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::output::findings;
 use crate::project::build::{Step, steps};
 use crate::project::{Project, Search, Tool};
+use std::collections::HashSet;
 
 /// Longest run of one command in milliseconds.
 const TIME_MS: u64 = 300_000;
@@ -43,7 +44,8 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &BuildCheckRequest) -> Res
     for step in wanted {
         match step.search {
             Search::Found(tool) => tools.push((step.kind, tool)),
-            Search::NotInstalled(name) => missing.push(name),
+            Search::NotInstalled(name) => missing.push(format!("{name} is not installed")),
+            Search::NotConfigured(what) => missing.push(what.to_owned()),
             Search::Nothing => {}
         }
     }
@@ -60,20 +62,26 @@ fn ending(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
 
-fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, missing: &[&str], files: usize) -> BuildCheckReply {
+fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, missing: &[String], files: usize) -> BuildCheckReply {
     let failed = done.iter().filter(|(_, run)| run.exit_code != Some(0)).count();
-    let missing = (!missing.is_empty()).then(|| format!("not installed: {}", missing.join(", ")));
+    let missing_names = missing;
+    let missing = (!missing.is_empty()).then(|| format!("could not run: {}", missing.join(", ")));
     let skipped_reason = match (done.is_empty(), missing) {
         (_, Some(missing)) => Some(missing),
         (true, None) => Some("nothing here says how it is built".to_owned()),
         (false, None) => None,
     };
-    let found: Vec<CommandFinding> = done.iter().flat_map(|(_, run)| findings(folder, &said(run))).collect();
+    let is_incomplete = skipped_reason.is_some() && !missing_names.is_empty();
+    // A build and a type check say the same of one place.
+    let mut seen = HashSet::new();
+    let mut found: Vec<CommandFinding> = done.iter().flat_map(|(_, run)| findings(folder, &said(run))).collect();
+    found.retain(|one| seen.insert((one.path.clone(), one.line, one.message.clone())));
     BuildCheckReply {
-        verdict: match (failed, done.is_empty()) {
-            (_, true) => BuildVerdict::Info,
-            (0, false) => BuildVerdict::Pass,
-            (_, false) => BuildVerdict::Fail,
+        verdict: match (failed, is_incomplete, done.is_empty()) {
+            (1.., _, _) => BuildVerdict::Fail,
+            (0, true, _) => BuildVerdict::NotRun,
+            (0, false, true) => BuildVerdict::Info,
+            (0, false, false) => BuildVerdict::Pass,
         },
         summary: BuildSummary {
             files_scanned: files as u64,

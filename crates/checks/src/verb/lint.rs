@@ -25,6 +25,10 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<Li
             reply.linter = Some(name.to_owned());
             return Ok(reply);
         }
+        Search::NotConfigured(what) => {
+            reply.message = format!("{what}: nothing was linted");
+            return Ok(reply);
+        }
         Search::Nothing => {
             reply.message = "no linter is set up here: nothing was linted".into();
             return Ok(reply);

@@ -9,12 +9,14 @@ use switchboard_protocol::verb::check::{TestOutcome, TestRunnerReply, TestRunner
 use super::arguments::folder;
 use crate::commands::{run as run_command, said};
 use crate::engine::Engine;
-use crate::output::totals::{cases, coverage, totals};
+use crate::output::totals::{cases, counts_none, coverage, guess, totals};
 use crate::project::test::{Asked, command};
 use crate::project::{Project, Search, related};
 
 /// Longest run in milliseconds: usual, and at most.
 const TIME_MS: (u64, u64) = (60_000, 300_000);
+/// What runs whatever the project wrote down: which framework that is, its output says.
+const IS_SCRIPT: [&str; 2] = ["npm test", "composer test"];
 /// The most test files of one call.
 const FILES: usize = 50;
 /// How far `impact` follows imports beyond the tests that import the file itself.
@@ -50,6 +52,11 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &TestRunnerRequest) -> Res
             reply.framework = Some(name.to_owned());
             reply.outcome = TestOutcome::Error;
             reply.message = format!("{name} is set up here, but it is not installed: nothing was tested");
+            return Ok(reply);
+        }
+        Search::NotConfigured(what) => {
+            reply.outcome = TestOutcome::Error;
+            reply.message = format!("{what}: nothing was tested");
             return Ok(reply);
         }
         Search::Nothing => {
@@ -112,12 +119,19 @@ fn choose(project: &Project, args: &TestRunnerRequest) -> Chosen {
 fn tell(reply: &mut TestRunnerReply, framework: &'static str, done: CommandRun) {
     let output = said(&done);
     reply.test_cases = cases(&output);
-    reply.totals = totals(framework, &output, &reply.test_cases);
+    reply.totals = if IS_SCRIPT.contains(&framework) {
+        guess(&output).unwrap_or_default()
+    } else {
+        totals(framework, &output, &reply.test_cases)
+    };
     reply.coverage_percent = coverage(&output);
     reply.outcome = match (done.exit_code, reply.totals) {
         // pytest says 5 where it has found no test.
-        (Some(5), TestTotals { total: 0, .. }) if framework == "pytest" => TestOutcome::Skip,
-        (Some(0), TestTotals { total: 0, .. }) if framework != "npm test" => TestOutcome::Skip,
+        (Some(5), TestTotals { total: 0, .. }) if framework == "pytest" => TestOutcome::NoTests,
+        // A script may test without counting; one that says that it ran none is taken at its word.
+        (Some(0), TestTotals { total: 0, .. }) if !IS_SCRIPT.contains(&framework) || counts_none(&output) => {
+            TestOutcome::NoTests
+        }
         (Some(0), TestTotals { failed: 0, .. }) => TestOutcome::Pass,
         (Some(0), _) => TestOutcome::Regression,
         (Some(_), TestTotals { failed: 1.., .. }) => TestOutcome::Regression,
@@ -126,6 +140,9 @@ fn tell(reply: &mut TestRunnerReply, framework: &'static str, done: CommandRun) 
     reply.success = reply.outcome == TestOutcome::Pass;
     let TestTotals { passed, failed, skipped, .. } = reply.totals;
     reply.message = match done.exit_code {
+        _ if reply.outcome == TestOutcome::NoTests => {
+            format!("{framework} ran, and there was no test: nothing was tested")
+        }
         Some(code) => {
             format!("{framework} ended with exit code {code}: {passed} passed, {failed} failed, {skipped} skipped")
         }

@@ -275,3 +275,30 @@ fn a_failing_part_of_the_batch_takes_no_other_with_it() {
     let without = result(&scratch, "pre_check_batch", json!({ "may_run_commands": false }));
     assert_eq!((&without["lint"]["ran"], &without["gates_passed"]), (&json!(false), &json!(true)));
 }
+
+#[test]
+fn a_build_that_could_not_run_has_not_passed() {
+    let scratch = Scratch::plain();
+    scratch.write("CMakeLists.txt", "project(a)\n").write("a.c", "int a;\n");
+
+    let reply = result(&scratch, "build_check", json!({}));
+
+    assert_eq!(reply["verdict"], "not_run", "{reply:#}");
+    assert!(reply["summary"]["skipped_reason"].as_str().unwrap().contains("not configured"), "{reply:#}");
+    let other = Scratch::plain();
+    other.write("Package.swift", "");
+    if std::process::Command::new("swift").arg("--version").output().is_err() {
+        assert_eq!(result(&other, "build_check", json!({}))["verdict"], "not_run");
+    }
+}
+
+#[test]
+fn a_runner_without_a_test_has_not_passed() {
+    let scratch = Scratch::plain();
+    scratch.write("package.json", r#"{ "scripts": { "test": "echo '# tests 0'" } }"#);
+
+    let reply = result(&scratch, "test_runner", json!({ "scope": "all", "allow_full_suite": true }));
+
+    assert_eq!((&reply["outcome"], &reply["success"]), (&json!("no_tests"), &json!(false)), "{reply:#}");
+    assert_eq!(reply["framework"], "npm test");
+}

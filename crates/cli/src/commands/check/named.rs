@@ -149,7 +149,10 @@ fn outcome(reply: &Value) -> Outcome {
     if word("verdict") == "fail" || word("outcome") == "regression" || word("status") == "fail" {
         return Err(Ending::Said(Exit::Gate));
     }
-    if word("verdict") == "error" || ["error", "scope_exceeded"].contains(&word("outcome").as_str()) {
+    // What was to run and did not is no pass.
+    let is_undone = ["error", "not_run"].contains(&word("verdict").as_str())
+        || ["error", "scope_exceeded", "no_tests"].contains(&word("outcome").as_str());
+    if is_undone {
         return Err(Ending::Said(Exit::Failed));
     }
     match (reply["success"] == false, reply["exitCode"].is_number()) {
@@ -177,6 +180,9 @@ mod tests {
         assert_eq!(code(json!({ "success": false, "exitCode": 1 })), 3);
         assert_eq!(code(json!({ "success": false, "message": "nothing was linted" })), 1);
         assert_eq!(code(json!({ "success": false, "outcome": "skip" })), 0);
+        assert_eq!(code(json!({ "success": false, "outcome": "no_tests", "exitCode": 0 })), 1);
+        assert_eq!(code(json!({ "verdict": "not_run" })), 1);
+        assert_eq!(code(json!({ "verdict": "info" })), 0);
         assert_eq!(code(json!({ "outcome": "regression", "success": false })), 3);
         assert_eq!(code(json!({ "gates_passed": false, "status": "nothing_to_check" })), 0);
     }

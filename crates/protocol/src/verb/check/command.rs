@@ -127,8 +127,10 @@ pub enum BuildVerdict {
     Pass,
     /// One did not.
     Fail,
-    /// Nothing ran.
+    /// Nothing here is to be built.
     Info,
+    /// Something is to be built and was not: a tool is not installed, or the build is not configured.
+    NotRun,
 }
 
 /// The commands, counted.
@@ -140,7 +142,7 @@ pub struct BuildSummary {
     pub runs_count: u64,
     /// Those that failed.
     pub failed_count: u64,
-    /// Why none ran.
+    /// Why none ran, or which did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped_reason: Option<String>,
 }
@@ -216,6 +218,8 @@ pub enum TestOutcome {
     Pass,
     /// There was nothing to run.
     Skip,
+    /// The tests were started, and there was not one.
+    NoTests,
     /// Some failed.
     Regression,
     /// More would have run than was asked for.

@@ -1,0 +1,103 @@
+//! The packages of a Cargo workspace: which of them a file belongs to, and which depend on it.
+
+use std::collections::BTreeSet;
+
+use toml_edit::{Document, Item, TableLike};
+
+use super::Project;
+
+/// A package, as far as it matters here.
+struct Package {
+    name: String,
+    /// Its folder with `/` at the end; empty at the root.
+    folder: String,
+    uses: BTreeSet<String>,
+}
+
+/// Lists the names of the packages that these files belong to; with those that depend on them, where asked. Empty where one
+/// file belongs to none: then the whole workspace is meant.
+pub(super) fn of_files(project: &Project, files: &[String], with_dependents: bool) -> Vec<String> {
+    let packages = packages(project);
+    let mut wanted = BTreeSet::new();
+    for file in files {
+        let owner =
+            packages.iter().filter(|package| file.starts_with(&package.folder)).max_by_key(|one| one.folder.len());
+        match owner {
+            Some(owner) => wanted.insert(owner.name.clone()),
+            None => return Vec::new(),
+        };
+    }
+    while with_dependents {
+        let before = wanted.len();
+        let uses_one = |package: &&Package| package.uses.iter().any(|name| wanted.contains(name));
+        let more: Vec<String> = packages.iter().filter(uses_one).map(|package| package.name.clone()).collect();
+        wanted.extend(more);
+        if wanted.len() == before {
+            break;
+        }
+    }
+    wanted.into_iter().collect()
+}
+
+fn packages(project: &Project) -> Vec<Package> {
+    let manifests = project.files().iter().filter(|path| *path == "Cargo.toml" || path.ends_with("/Cargo.toml"));
+    manifests.filter_map(|path| package(path, &project.text(path))).collect()
+}
+
+fn package(path: &str, text: &str) -> Option<Package> {
+    let manifest = Document::parse(text).ok()?;
+    let name = manifest.get("package")?.get("name")?.as_str()?.to_owned();
+    let mut uses = BTreeSet::new();
+    collect(manifest.as_table(), &mut uses, 0);
+    let folder = path.strip_suffix("Cargo.toml").unwrap_or_default().to_owned();
+    Some(Package { name, folder, uses })
+}
+
+/// Collects the names of all tables of dependencies, those of targets included.
+fn collect(table: &dyn TableLike, uses: &mut BTreeSet<String>, depth: usize) {
+    for (key, item) in table.iter() {
+        let Some(inner) = item.as_table_like() else { continue };
+        if key.ends_with("dependencies") {
+            uses.extend(inner.iter().map(|(name, how)| real_name(name, how)));
+        } else if depth < 2 && key == "target" || depth == 1 {
+            collect(inner, uses, depth + 1);
+        }
+    }
+}
+
+/// A dependency may be called otherwise here than by its package.
+fn real_name(name: &str, how: &Item) -> String {
+    how.get("package").and_then(Item::as_str).unwrap_or(name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_leads_to_its_package_and_to_those_that_depend_on_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n");
+        write("crates/a/Cargo.toml", "[package]\nname = \"my-a\"\n");
+        write(
+            "crates/b/Cargo.toml",
+            "[package]\nname = \"b\"\n[dependencies]\na = { package = \"my-a\", path = \"../a\" }\n",
+        );
+        write(
+            "crates/c/Cargo.toml",
+            "[package]\nname = \"c\"\n[target.'cfg(unix)'.dev-dependencies]\nb.workspace = true\n",
+        );
+        write("crates/d/Cargo.toml", "[package]\nname = \"d\"\n");
+        let project = Project::new(folder.path());
+        let files = ["crates/a/src/lib.rs".to_owned()];
+
+        assert_eq!(of_files(&project, &files, false), ["my-a"]);
+        assert_eq!(of_files(&project, &files, true), ["b", "c", "my-a"]);
+        assert_eq!(of_files(&project, &["build.rs".to_owned()], false), [""; 0]);
+    }
+}
