@@ -13,6 +13,7 @@ mod stories {
     mod exec_runs;
     mod false_done;
     mod files;
+    mod gates;
     mod http;
     mod install;
     mod leases;

@@ -56,14 +56,15 @@ impl Assignees {
 // === impl TaskAssignees ===
 
 impl TaskAssignees {
-    pub(crate) fn of(plan: &RunPlan) -> Result<Self, Error> {
-        let assignee = |id: &TaskId| {
-            let (_, settings) = plan.settings(id)?;
-            let choice = plan.choice(id, &settings)?;
+    /// The assignees of the tasks that a run does.
+    pub(crate) fn of(plan: &RunPlan, tasks: impl Iterator<Item = TaskId>) -> Result<Self, Error> {
+        let assignee = |id: TaskId| {
+            let (_, settings) = plan.settings(&id)?;
+            let choice = plan.choice(&id, &settings)?;
             let folded = choice.name.folded();
-            Ok((id.clone(), Assignee { name: choice.name, folded, is_scripted: choice.scripted }))
+            Ok((id, Assignee { name: choice.name, folded, is_scripted: choice.scripted }))
         };
-        let by_task: BTreeMap<_, _> = plan.plan.tasks().map(|task| assignee(&task.id)).collect::<Result<_, Error>>()?;
+        let by_task: BTreeMap<_, _> = tasks.map(assignee).collect::<Result<_, Error>>()?;
         let agents = by_task.values().map(|assignee| &assignee.folded).collect::<BTreeSet<_>>().len();
         Ok(Self { by_task, agents })
     }

@@ -3,16 +3,19 @@
 mod capture;
 mod finish;
 mod merge;
+mod rebase;
 mod run_checks;
 mod start_worker;
 mod stop_worker;
 
+use run_checks::Judged;
 use start_worker::Start;
 
 use std::sync::Arc;
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::CommandStep;
 use switchboard_protocol::run::{Effect, RunEvent};
 
 use crate::Error;
@@ -34,8 +37,8 @@ pub(crate) struct Ctx {
 /// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
-        Effect::StartWorker { task, attempt, starts: _, from, resume, refusals } => {
-            start_worker::start_worker(ctx, task, attempt, Start { from, resume }, refusals).await
+        Effect::StartWorker { task, step, attempt, starts: _, from, resume, refusals } => {
+            start_worker::start_worker(ctx, task, Start { step, attempt, from, resume }, refusals).await
         }
         Effect::Capture { task, attempt, worker } => {
             let done = capture::capture(&ctx, &task, attempt, &worker).await;
@@ -44,12 +47,20 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
                 |step| step.map_or_else(Outcome::default, Outcome::step),
             )
         }
-        Effect::RunGates { task, attempt, commit, gates } => {
-            let done = run_checks::run_checks(&ctx, &task, attempt, &commit, &gates).await;
+        Effect::RunChecks { task, attempt, commit, base, checks } => {
+            let judged = Judged { task: &task, attempt, commit: &commit, base: &base };
+            let done = run_checks::run_checks(&ctx, judged, &checks).await;
             done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
         }
-        Effect::Merge { task, attempt, commit } => {
-            let done = merge::merge(&ctx, &task, attempt, &commit, ctx.onto.clone()).await;
+        Effect::RunCommand { task, attempt, kind, commit } => {
+            let done = match kind {
+                CommandStep::Rebase => rebase::rebase(&ctx, &task, attempt, &commit).await,
+            };
+            done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
+        }
+        Effect::Merge { task, attempt, commit, base } => {
+            let captured = merge::Captured { task: &task, attempt, commit: &commit, base: &base };
+            let done = merge::merge(&ctx, captured, ctx.onto.clone()).await;
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
         Effect::StopWorker { task, worker, cause } => stop_worker::stop_worker(&ctx, &task, &worker, cause).await,

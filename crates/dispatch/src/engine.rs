@@ -64,7 +64,8 @@ impl Engine {
         let plan = Arc::new(history::plan(&world, run)?);
         let recorded = Recorded::fold(&world.store, run)?;
         let last = history::last_workers(&world, run)?;
-        let assignees = TaskAssignees::of(&plan)?;
+        let tasks = recorded.state().tasks().map(|view| view.task);
+        let assignees = TaskAssignees::of(&plan, tasks)?;
         let on_roster = assignees.among(recorded.state().unsettled());
         Ok(Self {
             world,
@@ -161,7 +162,8 @@ impl Engine {
                     worker.watch(Arc::clone(&self.plan), view.task, self.me.clone());
                 }
                 TaskState::Merging { change, onto } => {
-                    let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit: change.commit };
+                    let (commit, base) = (change.commit, change.base);
+                    let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit, base };
                     self.under_way.insert(effect.key());
                     self.merge_under_way = Some(effect.key());
                     self.start_effect(effect, Some(onto));
@@ -182,8 +184,8 @@ impl Engine {
 
     fn start_effects(&mut self) {
         for effect in self.recorded.state().decide(self.world.store.now()) {
-            // Between the start of a merge and its intent another task may come first in order: one merge at a time.
-            let is_merge = matches!(effect, Effect::Merge { .. });
+            // Between the start of a rebase or merge and its record another task may come first in order: one at a time.
+            let is_merge = matches!(effect, Effect::Merge { .. } | Effect::RunCommand { .. });
             if is_merge && self.merge_under_way.is_some() {
                 continue;
             }
@@ -199,10 +201,12 @@ impl Engine {
     fn start_effect(&self, effect: Effect, onto: Option<String>) {
         let key = effect.key();
         let last = match &effect {
-            Effect::StartWorker { task, .. } | Effect::Capture { task, .. } | Effect::RunGates { task, .. } => {
+            Effect::StartWorker { task, .. } | Effect::Capture { task, .. } | Effect::RunChecks { task, .. } => {
                 self.last.get(task).cloned()
             }
-            Effect::Merge { .. } | Effect::StopWorker { .. } | Effect::Finish { .. } => None,
+            Effect::RunCommand { .. } | Effect::Merge { .. } | Effect::StopWorker { .. } | Effect::Finish { .. } => {
+                None
+            }
         };
         let ctx = effect::Ctx {
             world: Arc::clone(&self.world),

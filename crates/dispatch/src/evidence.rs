@@ -11,7 +11,7 @@ use switchboard_protocol::finding::{
 };
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{GateVerdict, TaskView};
+use switchboard_protocol::run::{TaskView, Verdict as GateVerdict};
 
 use crate::error::shape;
 use crate::world::World;
@@ -73,11 +73,8 @@ pub(crate) fn keep(
 
 /// Writes the swarm document's gate record: the gates that the attempt needs, and those that it has passed.
 fn write_record(world: &World, run: &RunId, id: &TaskId, judged: &[(String, GateVerdict)]) -> Result<(), Error> {
-    let mut required: Vec<String> = judged
-        .iter()
-        .filter(|(_, verdict)| *verdict != GateVerdict::NotConfigured)
-        .map(|(gate, _)| gate.clone())
-        .collect();
+    let mut required: Vec<String> =
+        judged.iter().filter(|(_, verdict)| is_held_to(*verdict)).map(|(gate, _)| gate.clone()).collect();
     required.sort();
     let passed = judged.iter().filter(|(_, verdict)| has_passed(*verdict));
     let timestamp = world.store.now().to_string();
@@ -107,7 +104,19 @@ pub(crate) fn passed_at(run: &RunId, timestamp: String) -> GateEvidence {
 pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
     match verdict {
         GateVerdict::Pass | GateVerdict::Warn => true,
-        GateVerdict::Fail | GateVerdict::Error | GateVerdict::NotConfigured => false,
+        GateVerdict::Fail
+        | GateVerdict::Error
+        | GateVerdict::Skipped
+        | GateVerdict::NotConfigured
+        | GateVerdict::NoReply => false,
+    }
+}
+
+/// Whether a change had to pass the gate: it was neither left out nor is it not configured.
+pub(crate) const fn is_held_to(verdict: GateVerdict) -> bool {
+    match verdict {
+        GateVerdict::Skipped | GateVerdict::NotConfigured => false,
+        GateVerdict::Pass | GateVerdict::Warn | GateVerdict::Fail | GateVerdict::Error | GateVerdict::NoReply => true,
     }
 }
 

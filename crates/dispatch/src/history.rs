@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use switchboard_pipeline::run::{Refused, RunState};
+use switchboard_pipeline::run::{Reader, Refused, RunState};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::Event;
+use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
@@ -53,18 +53,23 @@ pub(crate) fn fold(store: &Store, run: &RunId) -> Result<RunState, Error> {
 
 /// Folds a run's events after `rev` onto a state of that revision.
 pub(crate) fn fold_onto(store: &Store, run: &RunId, state: &mut RunState, rev: &mut u64) -> Result<(), Error> {
+    let mut reader = if *rev == 0 { Reader::new() } else { Reader::past_the_start() };
     let mut folded = Ok(());
     events(store, run, *rev, |event| {
-        if let Some(step) = event.fact::<RunEvent>()
-            && let Err(refused) = state.step(&step, event.ts)
-        {
-            folded = Err(unfoldable(run, event.rev, &refused));
-            return false;
+        folded = take(state, &mut reader, run, event);
+        if folded.is_ok() {
+            *rev = event.rev;
         }
-        *rev = event.rev;
-        true
+        folded.is_ok()
     })?;
     folded
+}
+
+fn take(state: &mut RunState, reader: &mut Reader, run: &RunId, event: &Event) -> Result<(), Error> {
+    for step in reader.read(event).map_err(|error| older(run, &error.to_string()))? {
+        state.step(&step, event.ts).map_err(|refused| unfoldable(run, event.rev, &refused))?;
+    }
+    Ok(())
 }
 
 /// An event of the record that its own rules refuse.
@@ -73,12 +78,36 @@ pub(crate) fn unfoldable(run: &RunId, rev: u64, refused: &Refused) -> Error {
     Failure::new("store.corrupt", what).hint("run `switchboard verify`").into()
 }
 
+/// The failure of a run that an older version recorded in a way that can't be read any more.
+fn older(run: &RunId, why: &str) -> Error {
+    let what = format!("{run} was recorded by an older version and can't be read: {why}");
+    Failure::new("dispatch.older-run", what)
+        .hint(format!("what it merged is in the branch switchboard/{run}; start its plan again for the rest"))
+        .into()
+}
+
+/// The text of a run's plan: from its events, or from the body in which older versions kept it.
+fn plan_text(world: &World, run: &RunId, configured: Lsn) -> Result<String, Error> {
+    let (mut text, mut left) = (String::new(), u32::MAX);
+    events(&world.store, run, 0, |event| {
+        if let Some(RunEvent::PlanRecorded { part, of, text: more }) = event.fact::<RunEvent>() {
+            text.push_str(&more);
+            left = of.saturating_sub(part);
+        }
+        left > 0
+    })?;
+    if !text.is_empty() {
+        return Ok(text);
+    }
+    world.store.body(configured)?.ok_or_else(|| older(run, "the text of its plan has been dropped"))
+}
+
 /// Reads a run's fixed part: the log has it, but for how its agents are started.
 pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     let row = world.store.get(RUNS, &[run.as_str().into()])?;
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;
-    let text = world.store.body(configured)?.ok_or_else(|| Error::Missing(format!("the plan of {run}")))?;
+    let text = plan_text(world, run, configured)?;
     let plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
     let agents = world.ports.files.read(&plan::agents_file(&world.config, run))?;
     let agents: Vec<AgentChoice> = match agents {

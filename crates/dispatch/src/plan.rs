@@ -12,10 +12,6 @@ use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
 
-/// Gates that every change is held to unless the plan says otherwise; the last two are shown as not configured where
-/// nobody says how to build and to test.
-pub(crate) const DEFAULT_GATES: [&str; 4] = ["syntax_check", "secretscan", "build_check", "test_runner"];
-
 /// A run's fixed part.
 #[derive(Debug)]
 pub(crate) struct RunPlan {
@@ -77,17 +73,6 @@ impl RunPlan {
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
-}
-
-/// The command of the build, the lint or the test gate, if the plan names one.
-pub(crate) fn command(settings: &Settings, gate: &str) -> Option<Vec<String>> {
-    let line = match gate {
-        "build_check" => settings.build.as_ref(),
-        "lint" => settings.lint.as_ref(),
-        "test_runner" => settings.test.as_ref(),
-        _ => None,
-    };
-    line.map(switchboard_protocol::plan::CommandLine::argv)
 }
 
 /// Reads the text of a plan.json or a plan.md.
@@ -160,11 +145,6 @@ pub(crate) fn evidence_file(config: &Config, run: &RunId, task: &TaskId) -> Path
 /// Where a task's gate record lies.
 pub(crate) fn gate_record_file(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
     folder(config, run).join("evidence").join(format!("{task}.json"))
-}
-
-/// The gates that a change of a task is held to.
-pub(crate) fn gates(settings: &Settings) -> Vec<String> {
-    settings.gates.clone().unwrap_or_else(|| DEFAULT_GATES.map(str::to_owned).to_vec())
 }
 
 pub(crate) fn text(path: &Path) -> String {

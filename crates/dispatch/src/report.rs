@@ -5,7 +5,7 @@ use std::path::Path;
 
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{GateVerdict, Refusal, RefusalCause, RunEvent, TaskState, TaskView};
+use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{GateReport, RunSummary, TaskReport};
 use switchboard_store::{Filter, Query, Row};
@@ -97,11 +97,13 @@ fn ending(state: &TaskState) -> Option<String> {
 
 fn gate(report: &switchboard_protocol::run::GateReport) -> GateReport {
     let verdict = match report.verdict {
-        GateVerdict::Pass => "pass",
-        GateVerdict::Warn => "warn",
-        GateVerdict::Fail => "fail",
-        GateVerdict::Error => "error",
-        GateVerdict::NotConfigured => "not_configured",
+        Verdict::Pass => "pass",
+        Verdict::Warn => "warn",
+        Verdict::Fail => "fail",
+        Verdict::Error => "error",
+        Verdict::Skipped => "skipped",
+        Verdict::NotConfigured => "not_configured",
+        Verdict::NoReply => "no_reply",
     };
     GateReport { gate: report.gate.clone(), verdict: verdict.to_owned(), reasons: report.reasons.clone() }
 }

@@ -158,8 +158,12 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
             vec![patch(RUNS, run, set)]
         }
         RunEvent::RunStarted { .. }
-        | RunEvent::TaskAdded { .. }
-        | RunEvent::TaskExtended { .. }
+        | RunEvent::PlanRecorded { .. }
+        | RunEvent::WayRecorded { .. }
+        | RunEvent::UnitAdded { .. }
+        | RunEvent::UnitExtended { .. }
+        | RunEvent::ChangeRebased { .. }
+        | RunEvent::BranchMoved { .. }
         | RunEvent::WorkerIntended { .. }
         | RunEvent::WorkerStarted { .. }
         | RunEvent::ChangeCaptured { .. }

@@ -7,6 +7,7 @@
 pub mod delivery;
 pub mod dispatch_terms;
 pub mod evidence;
+pub mod gate;
 pub mod lease;
 pub mod paths;
 pub mod plan_hash;
@@ -15,3 +16,4 @@ pub mod plan_md;
 pub mod prepare;
 pub mod run;
 pub mod settings;
+pub mod way;

@@ -1,10 +1,11 @@
 //! What a run of a plan would do, and the events that begin it.
 
 mod forecast;
+pub(crate) mod groups;
 mod opening;
 mod order;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use switchboard_protocol::plan::{Plan, Task, TaskId, TaskStatus};
 use switchboard_protocol::run::{Prepared, SkipCode, Skipped};
@@ -22,13 +23,14 @@ pub const MAX_CONFLICTS: usize = 1_000;
 #[must_use]
 pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut skipped = Vec::new();
-    let nodes = Nodes::new(leave_out(sorted(plan), finished, &mut skipped));
+    let tasks = leave_out(sorted(plan), finished, &mut skipped);
+    let nodes = Nodes::new(plan, tasks);
     let order = order::topological(&nodes);
     let max_workers = settings::max_workers(plan, workers);
     let forecast = forecast::forecast(&nodes, max_workers as usize);
     Prepared {
         max_workers,
-        eligible: order.iter().map(|at| nodes.id(*at).clone()).collect(),
+        eligible: order.iter().filter_map(|at| nodes.id(*at)).cloned().collect(),
         conflicts: forecast.conflicts,
         skipped,
         deferred: forecast.deferred,
@@ -103,7 +105,8 @@ fn dependents(tasks: &[&Task]) -> Vec<Vec<usize>> {
     dependents
 }
 
-/// The tasks of a run, numbered in their natural order.
+/// The tasks of a run, numbered in their natural order, and behind them its phases and slices: a group is a node that is done
+/// as soon as its tasks are.
 struct Nodes<'a> {
     tasks: Vec<&'a Task>,
     depends: Vec<Vec<usize>>,
@@ -113,13 +116,15 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    fn new(tasks: Vec<&'a Task>) -> Self {
-        let dependents = dependents(&tasks);
-        let mut depends = vec![Vec::new(); tasks.len()];
+    fn new(plan: &'a Plan, tasks: Vec<&'a Task>) -> Self {
+        let mut dependents = dependents(&tasks);
+        add_barriers(plan, &tasks, &mut dependents);
+        let mut depends = vec![Vec::new(); dependents.len()];
         for (on, waiting) in dependents.iter().enumerate() {
             waiting.iter().for_each(|at| depends[*at].push(on));
         }
-        let writes: Vec<Vec<Pattern>> = tasks.iter().map(|task| patterns(task)).collect();
+        let mut writes: Vec<Vec<Pattern>> = tasks.iter().map(|task| patterns(task)).collect();
+        writes.resize(dependents.len(), Vec::new());
         let mut index = PathIndex::default();
         for (at, patterns) in writes.iter().enumerate() {
             patterns.iter().for_each(|pattern| index.insert(pattern, at));
@@ -128,15 +133,39 @@ impl<'a> Nodes<'a> {
     }
 
     fn len(&self) -> usize {
-        self.tasks.len()
+        self.dependents.len()
     }
 
-    fn id(&self, at: usize) -> &'a TaskId {
-        &self.tasks[at].id
+    /// The task, or `None` for a group.
+    fn id(&self, at: usize) -> Option<&'a TaskId> {
+        self.tasks.get(at).map(|task| &task.id)
+    }
+
+    fn is_group(&self, at: usize) -> bool {
+        at >= self.tasks.len()
     }
 
     fn rivals(&self, at: usize) -> BTreeSet<usize> {
         self.index.rivals(&self.writes[at], at)
+    }
+}
+
+/// Adds a node per group that another waits for: it waits for its tasks, and the tasks of the other for it.
+fn add_barriers(plan: &Plan, tasks: &[&Task], dependents: &mut Vec<Vec<usize>>) {
+    let numbers = numbers(tasks);
+    let groups = groups::groups(plan, |id| numbers.contains_key(id));
+    let members = |at: usize| groups[at].tasks.iter().filter_map(|task| numbers.get(task).copied());
+    let mut nodes = BTreeMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        let Some(before) = group.after else { continue };
+        let node = *nodes.entry(before).or_insert_with(|| {
+            dependents.push(Vec::new());
+            dependents.len() - 1
+        });
+        if dependents[node].is_empty() {
+            members(before).for_each(|member| dependents[member].push(node));
+        }
+        dependents[node].extend(members(at));
     }
 }
 

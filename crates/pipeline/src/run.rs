@@ -1,29 +1,41 @@
 //! The state machine of a run: [`RunState::step`] folds what happened, [`RunState::decide`] says what is to be done.
 //!
-//! A task goes Pending → Ready → Starting → Working → Capturing → Captured → Gating → Passed → Merging → Merged. A refused
+//! Units walk ways ([`crate::way`]): a task its steps, a phase or a slice the units below it. What faces see of a task is a projection of
+//! its slots: Pending → Ready → Starting → Working → Capturing → Captured → Gating → Passed → Merging → Merged. A refused
 //! attempt (agent failed, nothing changed, gate, conflict) goes back to Ready until its attempts are used up, then to
-//! Blocked, and all that depend on it to DepFailed. Tasks that write the same files are never between Starting and
-//! Merging at the same time; a task keeps its files between attempts.
+//! Blocked, and all that wait for it to DepFailed. Tasks that write the same files are never between Starting and
+//! Merging at the same time; a task keeps its files between attempts. One task at a time has its turn at the run's branch: it keeps it from
+//! its rebase, through the gates on the new tree, to the merge.
 //!
 //! Whoever carries effects out commits the answering event first through `step` on the state and the log alike. An event that
-//! was folded before changes nothing, or is [`Refused`]; it never leads to a second effect.
+//! was folded before changes nothing, or is [`Refused`]; it never leads to a second effect. Nothing in `step` and `decide` looks at
+//! all units: each has its place in the lists of [`queue`](self::queue).
 
 mod adding;
 mod attempt;
 mod decide;
+mod ended;
 mod expect;
+mod judging;
+mod older;
 mod queue;
 mod record;
 mod step;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunOutcome, TaskView};
+use switchboard_protocol::run::way::UnitId;
+use switchboard_protocol::run::{RunOutcome, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
+pub use older::Reader;
 pub use step::Consequences;
 
+use crate::way::Graph;
+use ended::Ended;
 use queue::Queue;
 use record::Record;
 
@@ -31,14 +43,32 @@ use record::Record;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunState {
     header: Option<Header>,
-    /// `TaskAdded` and `TaskExtended` so far.
+    /// Events of the opening so far.
     parts: u32,
+    /// Parts of the plan so far.
+    plan_parts: u32,
+    ways: BTreeMap<Digest, Arc<Graph>>,
+    /// The way whose parts are coming in.
+    way_text: Option<WayText>,
     records: Vec<Record>,
-    by_id: BTreeMap<TaskId, usize>,
+    by_id: BTreeMap<UnitId, usize>,
+    tasks: BTreeMap<TaskId, usize>,
+    /// The head of the run's branch, as far as events tell.
+    head: String,
     queue: Queue,
+    /// Tasks that are neither merged nor given up.
     unsettled: usize,
+    ended: Ended,
     stopping: bool,
     finished: Option<RunOutcome>,
+}
+
+/// A way of which not all parts are there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct WayText {
+    way: Digest,
+    parts: u32,
+    text: String,
 }
 
 /// What `RunStarted` said.
@@ -50,7 +80,7 @@ pub struct Header {
     pub plan_hash: String,
     /// The commit that the run's branch begins at.
     pub base: String,
-    /// How many events bring the tasks.
+    /// How many events bring plan, ways and units.
     pub parts: u32,
     /// Most workers at once; 1 means one whole task at a time.
     pub max_workers: u32,
@@ -165,12 +195,23 @@ impl RunState {
     /// One task.
     #[must_use]
     pub fn task(&self, id: &TaskId) -> Option<TaskView> {
-        self.by_id.get(id).map(|at| self.records[*at].view())
+        self.tasks.get(id).and_then(|at| self.records[*at].view())
     }
 
     /// All tasks in their natural order.
     pub fn tasks(&self) -> impl Iterator<Item = TaskView> {
-        self.by_id.values().map(|at| self.records[*at].view())
+        self.tasks.values().filter_map(|at| self.records[*at].view())
+    }
+
+    /// The ways of the run's units, each once.
+    pub fn ways(&self) -> impl Iterator<Item = &Graph> {
+        self.ways.values().map(Arc::as_ref)
+    }
+
+    /// The way that a task walks.
+    #[must_use]
+    pub fn way_of(&self, id: &TaskId) -> Option<&Graph> {
+        self.tasks.get(id).map(|at| self.records[*at].unit.way())
     }
 
     /// How many tasks are neither merged nor given up.
@@ -181,28 +222,49 @@ impl RunState {
 
     /// Tasks that are neither merged nor given up.
     pub fn unsettled(&self) -> impl Iterator<Item = &TaskId> {
-        self.records.iter().filter(|record| !record.is_settled()).map(|record| &record.id)
+        self.tasks.iter().filter(|(_, at)| !self.records[**at].is_settled()).map(|(id, _)| id)
     }
 
     /// Tasks between an intent and its outcome (Starting, Merging): at boot, find out what became of each before anything
     /// else, and say it by `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or repeat the merge.
     pub fn in_doubt(&self) -> impl Iterator<Item = TaskView> {
-        self.queue.active().map(|at| &self.records[at]).filter(|record| record.is_in_doubt()).map(Record::view)
+        let in_doubt = |record: &&Record| record.is_in_doubt();
+        self.queue.active().map(|at| &self.records[at]).filter(in_doubt).filter_map(Record::view)
     }
 
     /// When [`decide`](Self::decide) has something new to say though nothing happens: the next time limit of a worker.
     #[must_use]
     pub fn next_deadline(&self, now: Millis) -> Option<Millis> {
-        let deadlines = self.queue.active().filter_map(|at| self.records[at].deadline());
-        deadlines.filter(|deadline| *deadline > now).min()
+        self.queue.next_deadline(now)
     }
 
     /// How many tasks are in which part of their way.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        self.records.iter().for_each(|record| record.count(&mut counts));
+        for at in self.tasks.values() {
+            counts.add(&self.records[*at].state());
+        }
         counts
+    }
+}
+
+impl Counts {
+    fn add(&mut self, state: &TaskState) {
+        let place = match state {
+            TaskState::Pending | TaskState::Ready => &mut self.waiting,
+            TaskState::Starting { .. } | TaskState::Working { .. } => &mut self.working,
+            TaskState::Capturing { .. }
+            | TaskState::Captured { .. }
+            | TaskState::Gating { .. }
+            | TaskState::Passed { .. }
+            | TaskState::Merging { .. } => &mut self.judged,
+            TaskState::Merged { .. } => &mut self.merged,
+            TaskState::Blocked { .. } => &mut self.blocked,
+            TaskState::DepFailed { .. } => &mut self.dep_failed,
+            TaskState::Stopped => &mut self.stopped,
+        };
+        *place += 1;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What holds for one task once its own word, its phase's and its plan's are put together.
 
+use switchboard_protocol::finding::CommandKind;
 use switchboard_protocol::plan::{CommandLine, Phase, PhaseSettings, Plan, PlanSettings, Task, TaskSettings};
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
 
@@ -21,14 +22,26 @@ pub struct Settings {
     pub build: Option<CommandLine>,
     /// Command of the lint gate, and of the lint in the batch.
     pub lint: Option<CommandLine>,
-    /// Gates that it must pass; nothing when the plan doesn't say.
-    pub gates: Option<Vec<String>>,
+    /// What its plan, its phase and the task itself say about gates, in that order: names to add, `-name` to leave one out.
+    pub gates: Vec<String>,
     /// Globs that it may write; nothing said means anywhere.
     pub scope: Option<Vec<String>>,
     /// Longest time of one attempt in milliseconds.
     pub timeout_ms: Option<i64>,
     /// Who is named as author of its commit.
     pub author: Option<String>,
+}
+
+impl Settings {
+    /// The command of a kind, if the plan brings one.
+    #[must_use]
+    pub const fn command_of(&self, kind: CommandKind) -> Option<&CommandLine> {
+        match kind {
+            CommandKind::Build => self.build.as_ref(),
+            CommandKind::Test => self.test.as_ref(),
+            CommandKind::Lint => self.lint.as_ref(),
+        }
+    }
 }
 
 /// Puts together what holds for a task.
@@ -47,7 +60,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         test: first([&task.test, &phase.test, &plan.test]),
         build: plan.build.clone(),
         lint: plan.lint.clone(),
-        gates: first([&task.gates, &phase.gates, &plan.gates]),
+        gates: [&plan.gates, &phase.gates, &task.gates].into_iter().flatten().flatten().cloned().collect(),
         scope: task.scope.clone(),
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
         author: task.author.clone(),
@@ -80,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tasks_own_word_goes_before_its_phases_and_its_plans() {
+    fn a_tasks_own_setting_goes_before_its_phases_and_its_plans_and_gates_add_up() {
         let plan: Plan = serde_json::from_value(json!({
             "schema_version": "1.0.0", "title": "t", "swarm": "s",
             "x-switchboard": { "agent": "one", "test": "plan", "build": ["make"], "lint": ["ruff", "check"], "gates": ["a"], "timeout_minutes": 2 },
@@ -97,8 +110,8 @@ mod tests {
 
         let (first, second) = (of(&plan, phase, &phase.tasks[0]), of(&plan, phase, &phase.tasks[1]));
 
-        assert_eq!((first.agent.as_deref(), first.gates), (Some("two"), Some(vec![])));
-        assert_eq!((second.agent.as_deref(), second.gates), (Some("one"), Some(vec!["b".to_owned()])));
+        assert_eq!((first.agent.as_deref(), first.gates), (Some("two"), vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!((second.agent.as_deref(), second.gates.len()), (Some("one"), 2));
         assert_eq!(second.test, Some(CommandLine::Argv(vec!["phase".to_owned()])));
         assert_eq!(second.lint.unwrap().argv(), ["ruff", "check"]);
         assert_eq!((second.build.unwrap().argv(), second.timeout_ms), (vec!["make".to_owned()], Some(120_000)));

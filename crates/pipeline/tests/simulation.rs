@@ -5,6 +5,8 @@
 mod checker;
 #[path = "simulation/rng.rs"]
 mod rng;
+#[path = "simulation/ways.rs"]
+mod ways;
 #[path = "simulation/world.rs"]
 mod world;
 

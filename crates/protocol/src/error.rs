@@ -115,6 +115,7 @@ codes! {
     "dispatch.merge-conflict" Failed "the merge would conflict";
     "dispatch.no-change" Failed "the worker changed nothing";
     "dispatch.not-finished" Usage "the run is not finished";
+    "dispatch.older-run" Failed "the run was recorded by an older version and can't be read any more";
     "dispatch.unknown-run" Usage "there is no such run";
     "dispatch.unknown-task" Usage "the run has no such task";
     "dispatch.worktree" Failed "a work tree could not be made";
@@ -125,6 +126,7 @@ codes! {
     "file.too-large" Usage "a message file is over the limit";
     "file.unsafe" Usage "what lies in a message folder is no plain file";
     "file.wrong-folder" Usage "a message file lies in somebody else's folder";
+    "gate.not-configured" Gate "a required gate can't judge";
     "gate.refused" Gate "a gate refused the change";
     "git.bare" Usage "the repository has no work tree";
     "git.detached" Usage "HEAD is detached";
@@ -149,6 +151,7 @@ codes! {
     "plan.schema" Usage "a field of the plan has the wrong shape";
     "plan.syntax" Usage "the plan does not parse";
     "plan.unknown-dependency" Usage "a task depends on one that does not exist";
+    "plan.unknown-gate" Usage "a plan names a gate that does not exist";
     "plan.unsafe-id" Usage "an id can't be used as a name";
     "plan.unsafe-path" Usage "a path leaves the repository";
     "policy.denied" Person "the policy does not allow it";

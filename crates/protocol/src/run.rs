@@ -6,6 +6,7 @@
 mod effect;
 mod event;
 mod prepared;
+pub mod way;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,17 +14,21 @@ use serde::{Deserialize, Serialize};
 use crate::id::WorkerId;
 use crate::plan::TaskId;
 
-pub use effect::{Effect, EffectKey, StartFrom, StopCause};
+pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
 
-/// Attempts that a task gets before it is blocked (`reference/swarm.md` §4.2).
+/// Attempts that a task gets before it is blocked.
 pub const MAX_ATTEMPTS: u32 = 5;
+
+/// How often the change of one attempt is put on a new head of the run's branch before the task is blocked. One task is merged at a
+/// time, so that only a person's hand moves the branch in between.
+pub const MAX_REBASES: u32 = 20;
 
 /// Workers that a task may lose before it is blocked; losses don't count as attempts.
 pub const MAX_LOSSES: u32 = 3;
 
-/// Workers at once where neither flag nor plan says so (DESIGN decision 10).
+/// Workers at once where neither flag nor plan says so.
 pub const DEFAULT_WORKERS: u32 = 2;
 
 /// Most workers at once.
@@ -45,29 +50,33 @@ pub enum TurnOutcome {
     TimedOut,
 }
 
-/// A gate's verdict on one change.
+/// What a step came to; for a gate, what it says about one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum GateVerdict {
+pub enum Verdict {
     /// It found nothing.
     Pass,
     /// It found something that doesn't refuse the change.
     Warn,
     /// It refuses the change.
     Fail,
-    /// It could not judge; a required gate then refuses, as it has not passed.
+    /// It could not judge, so it has not passed.
     Error,
+    /// It was left out, by the plan or because it doesn't apply.
+    Skipped,
     /// Nobody said how to run it: it neither passes nor refuses, and is shown.
     NotConfigured,
+    /// Whoever was asked did not answer in time.
+    NoReply,
 }
 
-impl GateVerdict {
-    /// Whether a change with this verdict of a required gate may not be merged.
+impl Verdict {
+    /// Whether a change with this verdict of a gate may not be merged.
     #[must_use]
-    pub fn refuses(self) -> bool {
+    pub const fn refuses(self) -> bool {
         match self {
-            Self::Fail | Self::Error => true,
-            Self::Pass | Self::Warn | Self::NotConfigured => false,
+            Self::Fail | Self::Error | Self::NoReply => true,
+            Self::Pass | Self::Warn | Self::Skipped | Self::NotConfigured => false,
         }
     }
 }
@@ -174,6 +183,9 @@ pub struct Change {
     pub commit: String,
     /// Its tree.
     pub tree: String,
+    /// The commit below it; empty where the record doesn't say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base: String,
     /// How many files it changes.
     pub files: u32,
 }
@@ -186,7 +198,7 @@ pub struct GateReport {
     /// Whether the task requires it.
     pub required: bool,
     /// Its verdict.
-    pub verdict: GateVerdict,
+    pub verdict: Verdict,
     /// Why.
     pub reasons: Vec<String>,
 }
@@ -240,6 +252,9 @@ pub struct TaskView {
     pub stopping: bool,
     /// What the gates said about the present attempt, required ones first.
     pub gates: Vec<GateReport>,
+    /// Gates of its way that have not spoken about the present attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_gates: Vec<String>,
     /// Why earlier attempts were refused, oldest first.
     pub refusals: Vec<Refusal>,
 }

@@ -34,17 +34,17 @@ pub(crate) async fn capture(
             return Ok(None);
         }
         let files = git.changed_files(&base, &captured.commit)?;
-        Ok(Some((captured, files)))
+        Ok(Some((captured, files, base.to_string())))
     });
     let captured = captured.await?;
     ctx.world.crash("change-committed");
-    let Some((captured, files)) = captured else {
+    let Some((captured, files, base)) = captured else {
         return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
     };
     let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let files = files.iter().take(FILES_NAMED).map(|change| crate::plan::text(&change.path)).collect();
     let (commit, tree) = (captured.commit.to_string(), captured.tree.to_string());
-    let captured = RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, files, files_total };
+    let captured = RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, base, files, files_total };
     ctx.engine.step(captured).await?;
     ctx.world.crash("change-captured");
     Ok(None)

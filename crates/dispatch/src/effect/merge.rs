@@ -17,14 +17,19 @@ const MOVES: u32 = 5;
 /// How often a merge is tried that git fails at: with the pauses between, for about ten seconds.
 const TRIES: u32 = 10;
 
+/// The change that is to be merged.
+#[derive(Clone, Copy)]
+pub(super) struct Captured<'a> {
+    pub(super) task: &'a TaskId,
+    pub(super) attempt: u32,
+    pub(super) commit: &'a str,
+    /// The commit below it; empty in runs that were recorded before ways.
+    pub(super) base: &'a str,
+}
+
 /// Merges a captured change. `begun` is the branch's head when an earlier daemon began this very merge.
-pub(crate) async fn merge(
-    ctx: &Ctx,
-    id: &TaskId,
-    attempt: u32,
-    commit: &str,
-    begun: Option<String>,
-) -> Result<RunEvent, Error> {
+pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<String>) -> Result<RunEvent, Error> {
+    let Captured { task: id, attempt, commit, base } = captured;
     let (task, settings) = ctx.plan.settings(id)?;
     let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(&settings)).unwrap_or_else(|| "exec".to_owned());
     let job = Job {
@@ -32,17 +37,28 @@ pub(crate) async fn merge(
         commit: Oid::parse(commit)?,
         author: author(&agent, ctx.world.store.now()),
         message: message(&ctx.plan.run, &task, attempt),
+        is_based: !base.is_empty(),
     };
     let onto = match begun {
         Some(onto) => onto,
-        None => intend(ctx, id, attempt, &job).await?,
+        None => {
+            let branch = job.branch.clone();
+            let head = ctx.world.git(move |git| head(git, &branch)).await?.to_string();
+            if !base.is_empty() && head != base {
+                return Ok(RunEvent::BranchMoved { task: id.clone(), from: base.to_owned(), head });
+            }
+            intend(ctx, captured, head).await?
+        }
     };
     let done = carry_out(ctx, id, &job, &Oid::parse(&onto)?).await?;
     ctx.world.crash("merge-done");
     Ok(match done {
         Done::Merged(commit) => RunEvent::TaskMerged { task: id.clone(), attempt, commit: commit.to_string() },
         Done::Conflict(files) => RunEvent::MergeConflicted { task: id.clone(), attempt, files },
-        Done::Moved => {
+        Done::Moved(head) if !base.is_empty() => {
+            RunEvent::BranchMoved { task: id.clone(), from: base.to_owned(), head: head.to_string() }
+        }
+        Done::Moved(_) => {
             let why = format!("the branch {} keeps moving: leave it alone while the run is at work", ctx.plan.branch);
             RunEvent::MergeConflicted { task: id.clone(), attempt, files: vec![why] }
         }
@@ -71,11 +87,9 @@ async fn carry_out(ctx: &Ctx, id: &TaskId, job: &Job, onto: &Oid) -> Result<Done
     }
 }
 
-async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, job: &Job) -> Result<String, Error> {
-    let branch = job.branch.clone();
-    let onto = ctx.world.git(move |git| head(git, &branch)).await?.to_string();
-    let intent =
-        RunEvent::MergeIntended { task: id.clone(), attempt, commit: job.commit.to_string(), onto: onto.clone() };
+async fn intend(ctx: &Ctx, captured: Captured<'_>, onto: String) -> Result<String, Error> {
+    let (task, commit) = (captured.task.clone(), captured.commit.to_owned());
+    let intent = RunEvent::MergeIntended { task, attempt: captured.attempt, commit, onto: onto.clone() };
     ctx.engine.step(intent).await?;
     ctx.world.crash("merge-intended");
     Ok(onto)
@@ -87,26 +101,30 @@ struct Job {
     commit: Oid,
     author: Author,
     message: String,
+    /// Whether the change stands on the head that it was judged on, so that it must not be merged onto another.
+    is_based: bool,
 }
 
 enum Done {
     Merged(Oid),
     Conflict(Vec<String>),
-    Moved,
+    /// The branch stands elsewhere.
+    Moved(Oid),
 }
 
 // === impl Job ===
 
 impl Job {
-    /// Merges onto `onto`, or onto the branch's head where that has moved meanwhile.
+    /// Merges onto `onto`; a change of a run that was recorded before ways onto the branch's head where that has moved meanwhile.
     fn merge_where_it_stands(&self, git: &dyn Git, mut onto: Oid) -> Result<Done, Error> {
-        for _ in 0..MOVES {
+        let tries = if self.is_based { 1 } else { MOVES };
+        for _ in 0..tries {
             match self.merge(git, &onto)? {
-                Done::Moved => onto = head(git, &self.branch)?,
+                Done::Moved(head) => onto = head,
                 done @ (Done::Merged(_) | Done::Conflict(_)) => return Ok(done),
             }
         }
-        Ok(Done::Moved)
+        Ok(Done::Moved(onto))
     }
 
     fn merge(&self, git: &dyn Git, onto: &Oid) -> Result<Done, Error> {
@@ -130,7 +148,7 @@ impl Job {
         let merged = git.commit_tree(&tree, &[onto], &self.author, &self.message)?;
         match git.update_branch(&self.branch, &merged, Some(onto)) {
             Ok(()) => Ok(Done::Merged(merged)),
-            Err(Error::Process(switchboard_process::Error::Moved { .. })) => Ok(Done::Moved),
+            Err(Error::Process(switchboard_process::Error::Moved { .. })) => Ok(Done::Moved(head(git, &self.branch)?)),
             Err(error) => Err(error),
         }
     }

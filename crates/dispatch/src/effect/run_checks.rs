@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use switchboard_protocol::finding::{
-    Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, CommandKind,
-};
+use switchboard_pipeline::gate::{self, GateKind};
+use switchboard_protocol::finding::{Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{GateVerdict, RunEvent};
-
-use switchboard_protocol::verb::Verb;
-use switchboard_protocol::verb::check::PreCheckBatch;
+use switchboard_protocol::run::way::When;
+use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
 
 use super::Ctx;
 use crate::{Error, evidence};
@@ -20,108 +17,124 @@ mod batch;
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
 
-pub(super) async fn run_checks(
-    ctx: &Ctx,
-    id: &TaskId,
-    attempt: u32,
-    commit: &str,
-    gates: &[String],
-) -> Result<Vec<RunEvent>, Error> {
-    let request = request(ctx, id, commit, gates)?;
+/// What is judged.
+#[derive(Clone, Copy)]
+pub(super) struct Judged<'a> {
+    pub(super) task: &'a TaskId,
+    pub(super) attempt: u32,
+    pub(super) commit: &'a str,
+    /// The commit that new findings are told from; empty in runs that were recorded before ways.
+    pub(super) base: &'a str,
+}
+
+/// A verdict and its reasons.
+type Said = (Verdict, Vec<String>);
+
+pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsked]) -> Result<Vec<RunEvent>, Error> {
+    let asked: Vec<_> = checks.iter().filter(|check| check.when.is_always()).map(|check| check.gate.as_str()).collect();
+    let request = request(ctx, change, &asked)?;
     let limit = ctx.world.config.gate_limit;
-    let asked = !request.only.is_empty();
-    let reports = if asked { ctx.world.ports.checks.check(&request, limit).await? } else { Vec::new() };
-    let batch = match gates.iter().any(|gate| gate == PreCheckBatch::NAME) {
+    let reports = match request.only.is_empty() {
+        true => Vec::new(),
+        false => ctx.world.ports.checks.check(&request, limit).await?,
+    };
+    let batch = match asked.iter().any(|gate| is_batch(gate)) {
         true => Some(batch::run(ctx, &request, limit).await?),
         false => None,
     };
     ctx.world.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
     let lint = by_name.get(CheckName::Lint.as_str()).copied();
-    let judged: Vec<_> = gates
-        .iter()
-        .map(|gate| match &batch {
-            Some(batch) if gate == PreCheckBatch::NAME => (gate.clone(), batch::judge(batch, lint)),
-            Some(_) | None => (gate.clone(), judge(&request, gate, by_name.get(gate.as_str()).copied())),
-        })
-        .collect();
-    let verdicts: Vec<_> = judged.iter().map(|(gate, (verdict, _))| (gate.clone(), *verdict)).collect();
+    let say = |check: &CheckAsked| match (&check.when, &batch) {
+        (When::Never { reason }, _) => (Verdict::Skipped, vec![reason.clone()]),
+        (When::NotConfigured { reason }, _) => (Verdict::NotConfigured, vec![reason.clone()]),
+        (When::Always, Some(batch)) if is_batch(&check.gate) => batch::judge(batch, lint),
+        (When::Always, Some(_) | None) => judge(&request, &check.gate, &by_name),
+    };
+    let judged: Vec<(&CheckAsked, Said)> = checks.iter().map(|check| (check, say(check))).collect();
+    let verdicts: Vec<_> = judged.iter().map(|(check, (verdict, _))| (check.gate.clone(), *verdict)).collect();
     let found = reports
         .iter()
         .map(evidence::of_report)
         .chain(batch.as_ref().map(|batch| batch::evidence(batch, lint)))
         .collect();
-    let (world, run, task) = (Arc::clone(&ctx.world), ctx.plan.run.clone(), id.clone());
+    let (world, run, task) = (Arc::clone(&ctx.world), ctx.plan.run.clone(), change.task.clone());
+    let attempt = change.attempt;
     let kept = ctx.world.blocking(move || evidence::keep(&world, &run, &task, attempt, found, &verdicts));
     kept.await?;
-    let event =
-        |(gate, (verdict, reasons))| RunEvent::GateReported { task: id.clone(), attempt, gate, verdict, reasons };
+    let event = |(check, (verdict, reasons)): (&CheckAsked, Said)| RunEvent::GateReported {
+        task: change.task.clone(),
+        attempt,
+        gate: check.gate.clone(),
+        input: Some(check.input),
+        verdict,
+        reasons,
+    };
     Ok(judged.into_iter().map(event).collect())
 }
 
-fn request(ctx: &Ctx, id: &TaskId, commit: &str, gates: &[String]) -> Result<CheckRequest, Error> {
+fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest, Error> {
+    let Judged { task: id, commit, base, .. } = change;
     let (_, settings) = ctx.plan.settings(id)?;
-    let last = ctx.last.as_ref().ok_or_else(|| Error::Missing(format!("the worker of task {id}")))?;
+    let base = match (base, &ctx.last) {
+        ("", Some(last)) => last.base.clone(),
+        ("", None) => return Err(Error::Missing(format!("the worker of task {id}"))),
+        (base, _) => base.to_owned(),
+    };
     let mut request = CheckRequest {
         id: Some(format!("{id}@{commit}")),
         root: crate::plan::text(&ctx.plan.worktree(id)),
-        base: Base::Rev(last.base.clone()),
+        base: Base::Rev(base),
         ..CheckRequest::default()
     };
-    let is_batch = gates.iter().any(|gate| gate == PreCheckBatch::NAME);
-    let lint = CheckName::Lint.as_str().to_owned();
-    let in_batch = (is_batch && !gates.contains(&lint)).then_some(&lint);
-    for gate in gates.iter().chain(in_batch) {
-        let Ok(name) = gate.parse::<CheckName>() else { continue };
-        match kind(name) {
-            None => request.only.push(name),
-            Some(kind) => {
-                let Some(argv) = crate::plan::command(&settings, gate) else { continue };
-                request.only.push(name);
+    let lint = CheckName::Lint.as_str();
+    let in_batch = (gates.iter().any(|gate| is_batch(gate)) && !gates.contains(&lint)).then_some(lint);
+    for gate in gates.iter().copied().chain(in_batch) {
+        match gate::find(gate).map(|gate| gate.kind) {
+            Some(GateKind::Check(name)) => request.only.push(name),
+            Some(GateKind::Command(kind)) => {
+                let Some(line) = settings.command_of(kind) else { continue };
+                request.only.push(kind.check());
                 request.commands.push(CheckCommand {
                     kind,
-                    argv,
+                    argv: line.argv(),
                     cwd: None,
                     time_limit_s: Some(ctx.world.config.gate_limit.as_secs() / 2),
                 });
             }
+            Some(GateKind::Batch | GateKind::NotBuilt) | None => {}
         }
     }
     Ok(request)
 }
 
-/// Checks that are a command of the plan's.
-const fn kind(name: CheckName) -> Option<CommandKind> {
-    match name {
-        CheckName::BuildCheck => Some(CommandKind::Build),
-        CheckName::TestRunner => Some(CommandKind::Test),
-        CheckName::Lint => Some(CommandKind::Lint),
-        CheckName::SyntaxCheck
-        | CheckName::Secretscan
-        | CheckName::PlaceholderScan
-        | CheckName::TodoExtract
-        | CheckName::SastScan
-        | CheckName::QualityBudget => None,
-    }
+fn is_batch(name: &str) -> bool {
+    gate::find(name).is_some_and(|gate| gate.kind == GateKind::Batch)
 }
 
-fn judge(request: &CheckRequest, gate: &str, report: Option<&CheckReport>) -> (GateVerdict, Vec<String>) {
-    let Ok(name) = gate.parse::<CheckName>() else {
-        return (GateVerdict::NotConfigured, vec![format!("no check is called {gate}")]);
+fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckReport>) -> Said {
+    let check = match gate::find(name).map(|gate| gate.kind) {
+        Some(GateKind::Check(check)) => check,
+        Some(GateKind::Command(kind)) => kind.check(),
+        Some(GateKind::Batch | GateKind::NotBuilt) => {
+            return (Verdict::NotConfigured, vec!["this version does not have it yet".to_owned()]);
+        }
+        // Only in runs that were recorded before ways: today such a plan is refused.
+        None => return (Verdict::NotConfigured, vec![format!("no check is called {name}")]),
     };
-    if !request.only.contains(&name) {
-        return (GateVerdict::NotConfigured, vec!["the plan names no command for it".to_owned()]);
+    if !request.only.contains(&check) {
+        return (Verdict::NotConfigured, vec!["the plan names no command for it".to_owned()]);
     }
-    let Some(report) = report else {
-        return (GateVerdict::Error, vec!["the check did not report".to_owned()]);
+    let Some(report) = reports.get(check.as_str()) else {
+        return (Verdict::Error, vec!["the check did not report".to_owned()]);
     };
     match report.verdict {
-        CheckVerdict::Pass => (GateVerdict::Pass, Vec::new()),
-        CheckVerdict::Warn => (GateVerdict::Warn, vec![report.summary.clone()]),
+        CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
+        CheckVerdict::Warn => (Verdict::Warn, vec![report.summary.clone()]),
         // Nothing that the check can judge was changed: it has looked and says so.
-        CheckVerdict::Skip => (GateVerdict::Pass, vec![report.summary.clone()]),
-        CheckVerdict::Fail => (GateVerdict::Fail, reasons(report)),
-        CheckVerdict::Incomplete | CheckVerdict::Error => (GateVerdict::Error, reasons(report)),
+        CheckVerdict::Skip => (Verdict::Pass, vec![report.summary.clone()]),
+        CheckVerdict::Fail => (Verdict::Fail, reasons(report)),
+        CheckVerdict::Incomplete | CheckVerdict::Error => (Verdict::Error, reasons(report)),
     }
 }
 

@@ -10,6 +10,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{Task, TaskId};
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
 
@@ -28,6 +29,8 @@ const FIRST_MAIL: usize = 10;
 
 /// How a worker's tree is to begin.
 pub(crate) struct Start {
+    pub(crate) step: StepId,
+    pub(crate) attempt: u32,
     pub(crate) from: StartFrom,
     /// Keep what a lost worker of the same attempt left.
     pub(crate) resume: bool,
@@ -53,7 +56,8 @@ struct Equipment {
     ground: Ground,
 }
 
-pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Start, refusals: Vec<Refusal>) -> Outcome {
+pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
+    let (attempt, step) = (start.attempt, start.step.clone());
     let Some(_permit) = ctx.world.start_permit().await else {
         // The daemon goes down: the next one starts it.
         ctx.world.stop.cancelled().await;
@@ -66,7 +70,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, attempt: u32, start: Star
     let worker = equipment.worker.clone();
     // Before it is intended: from then on it may be told to stop.
     let reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
-    if let Err(error) = intend(&ctx, &id, attempt, &equipment).await {
+    if let Err(error) = intend(&ctx, &id, (step, attempt), &equipment).await {
         reachable.give_up();
         return super::blocked(id, attempt, error);
     }
@@ -112,9 +116,10 @@ fn ground(
     let head = git.branch(branch)?.ok_or_else(missing)?;
     let fresh = |head: Oid| Ground { base: head.clone(), start: head.clone(), content: Some(head) };
     match (from, last) {
-        (StartFrom::Change { commit }, Some(last)) => {
+        (StartFrom::Change { commit, base }, Some(last)) => {
             let commit = Oid::parse(&commit)?;
-            Ok(Ground { base: Oid::parse(&last.base)?, start: commit.clone(), content: Some(commit) })
+            let base = Oid::parse(if base.is_empty() { &last.base } else { &base })?;
+            Ok(Ground { base, start: commit.clone(), content: Some(commit) })
         }
         (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
             Merged::Clean { tree } => {
@@ -128,7 +133,7 @@ fn ground(
     }
 }
 
-async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: &Equipment) -> Result<(), Error> {
+async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), equipment: &Equipment) -> Result<(), Error> {
     let worker = &equipment.worker;
     let fact = DispatchEvent::WorkerEquipped {
         worker: worker.clone(),
@@ -144,7 +149,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: &Equipment) -> 
         token: Digest::of(equipment.token.as_bytes()),
     };
     let fact = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))?;
-    let step = RunEvent::WorkerIntended { task: id.clone(), attempt, worker: worker.clone() };
+    let step = RunEvent::WorkerIntended { task: id.clone(), step, attempt, worker: worker.clone() };
     ctx.engine.record(Record { steps: vec![step], beside: vec![fact], ..Record::default() }).await
 }
 

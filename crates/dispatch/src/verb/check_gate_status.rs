@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::run::{GateVerdict, RunEvent, TaskView};
+use switchboard_protocol::run::{RunEvent, TaskView, Verdict};
 use switchboard_protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
 use switchboard_store::Filter;
 
 use super::find_target;
 use crate::evidence::{has_passed, passed_at};
 use crate::work::run_id;
-use crate::{Dispatch, Error, plan};
+use crate::{Dispatch, Error};
 
 impl Dispatch {
     /// Says which gates a task has passed.
@@ -27,10 +27,8 @@ impl Dispatch {
         let task = task.ok_or_else(unknown)?;
         let views = self.views(&run).await?;
         let view = views.iter().find(|view| view.task == task).ok_or_else(unknown)?;
-        let fixed = crate::history::plan(&self.world, &run)?;
-        let required = plan::gates(&fixed.settings(&task)?.1);
         let times = self.times(&run, view)?;
-        Ok(status(&run, view, required, &times))
+        Ok(status(&run, view, &times))
     }
 
     /// When each gate of the present attempt spoke.
@@ -53,18 +51,16 @@ impl Dispatch {
     }
 }
 
-fn status(
-    run: &RunId,
-    view: &TaskView,
-    mut required: Vec<String>,
-    times: &BTreeMap<String, String>,
-) -> CheckGateStatusReply {
+fn status(run: &RunId, view: &TaskView, times: &BTreeMap<String, String>) -> CheckGateStatusReply {
+    let mut required = view.pending_gates.clone();
     required.extend(view.gates.iter().filter(|report| report.required).map(|report| report.gate.clone()));
     required.sort();
     required.dedup();
     let verdict = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
     let (not_configured, required): (Vec<String>, Vec<String>) =
-        required.into_iter().partition(|gate| verdict(gate) == Some(GateVerdict::NotConfigured));
+        required.into_iter().partition(|gate| verdict(gate) == Some(Verdict::NotConfigured));
+    let (left_out, required): (Vec<String>, Vec<String>) =
+        required.into_iter().partition(|gate| verdict(gate) == Some(Verdict::Skipped));
     let (passed_gates, missing_gates): (Vec<String>, Vec<String>) =
         required.iter().cloned().partition(|gate| verdict(gate).is_some_and(has_passed));
     let status = match (view.gates.is_empty(), missing_gates.is_empty()) {
@@ -77,16 +73,19 @@ fn status(
         task_id: view.task.to_string(),
         status,
         gates: passed_gates.iter().map(at).collect(),
-        message: message(status, &missing_gates, &not_configured),
+        message: message(status, &missing_gates, &[("not configured", &not_configured), ("left out", &left_out)]),
         required_gates: required,
         passed_gates,
         missing_gates,
         not_configured,
+        left_out,
         todo_scan: todo_scan(view),
         secretscan_verdict: match verdict("secretscan").or_else(|| verdict("pre_check_batch")) {
-            Some(GateVerdict::Pass | GateVerdict::Warn) => SecretscanVerdict::Pass,
-            Some(GateVerdict::Fail) => SecretscanVerdict::Fail,
-            Some(GateVerdict::Error | GateVerdict::NotConfigured) | None => SecretscanVerdict::NotRun,
+            Some(Verdict::Pass | Verdict::Warn) => SecretscanVerdict::Pass,
+            Some(Verdict::Fail) => SecretscanVerdict::Fail,
+            Some(Verdict::Error | Verdict::Skipped | Verdict::NotConfigured | Verdict::NoReply) | None => {
+                SecretscanVerdict::NotRun
+            }
         },
     }
 }
@@ -97,11 +96,9 @@ fn todo_scan(view: &TaskView) -> Option<Value> {
     Some(json!({ "verdict": report.verdict, "reasons": report.reasons }))
 }
 
-fn message(status: GateStatus, missing: &[String], not_configured: &[String]) -> String {
-    let gaps = match not_configured {
-        [] => String::new(),
-        names => format!("; not configured: {}", names.join(", ")),
-    };
+fn message(status: GateStatus, missing: &[String], gaps: &[(&str, &Vec<String>)]) -> String {
+    let gaps = gaps.iter().filter(|(_, names)| !names.is_empty());
+    let gaps: String = gaps.map(|(why, names)| format!("; {why}: {}", names.join(", "))).collect();
     match status {
         GateStatus::AllPassed => format!("every gate has passed{gaps}"),
         GateStatus::Incomplete => format!("missing or refused: {}{gaps}", missing.join(", ")),

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{GateVerdict, TaskState, TaskView};
+use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::check::{EvidenceCheckReply, EvidenceCheckRequest, EvidenceGap};
 
 use super::find_run;
@@ -59,8 +59,7 @@ fn gap(
 ) -> Result<Option<EvidenceGap>, Error> {
     let by_gate = asked.is_empty();
     let required: Vec<String> = if by_gate {
-        let counted =
-            view.gates.iter().filter(|report| report.required && report.verdict != GateVerdict::NotConfigured);
+        let counted = view.gates.iter().filter(|report| report.required && evidence::is_held_to(report.verdict));
         counted.map(|report| report.gate.clone()).collect()
     } else {
         asked.to_vec()

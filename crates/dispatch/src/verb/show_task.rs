@@ -66,7 +66,10 @@ async fn diff(world: &World, view: &TaskView, worker: Option<&Row>) -> Result<Op
             | TaskState::Passed { change }
             | TaskState::Merging { change, .. },
             Some(row),
-        ) => (row.try_text("base")?.to_owned(), change.commit.clone()),
+        ) => {
+            let base = if change.base.is_empty() { row.try_text("base")? } else { &change.base };
+            (base.to_owned(), change.commit.clone())
+        }
         (_, Some(row)) => {
             let worktree = std::path::PathBuf::from(row.try_text("worktree")?);
             return of_worktree(world, row.try_text("base")?.to_owned(), worktree).await;

@@ -6,19 +6,20 @@ use std::sync::Arc;
 
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare};
+use switchboard_pipeline::way::{Compiled, compile, failure};
 use switchboard_process::git::{Head, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::plan::Plan;
-use switchboard_protocol::run::Prepared;
+use switchboard_protocol::plan::{Plan, TaskId};
+use switchboard_protocol::run::{Prepared, RunEvent};
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
 use crate::error::shape;
 use crate::event::{DispatchEvent, cut};
-use crate::plan::{self, DEFAULT_GATES, RunPlan};
+use crate::plan::{self, RunPlan};
 use crate::port::{Git, Shims};
 use crate::work::RUNS;
 use crate::world::World;
@@ -53,17 +54,19 @@ impl Dispatch {
         let ground = world.git(ground).await?;
         let run = world.fresh_run()?;
         let run_plan = run_plan(world, run, &request, plan, &ground)?;
-        let agents = agents(&*world.ports.shims, &run_plan)?;
-        trusted(world, &run_plan.plan)?;
         let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
-        let reply = reply(world, &run_plan, &ground, &prepared, &agents);
-        let writes = writes(&run_plan.plan);
+        let compiled = compile(&run_plan.plan, &prepared).map_err(|refusals| failure(&refusals).at(&request.source))?;
+        let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
+        trusted(world, &run_plan.plan)?;
+        let doing = Doing { prepared, compiled, agents };
+        let reply = reply(world, &run_plan, &ground, &doing);
+        let writes = doing.writes();
         world.git(move |git| clean(git, &writes)).await?;
         if request.dry_run {
             return Ok(reply);
         }
         let _one_at_a_time = world.starting.lock().await;
-        self.open(&request, run_plan, &ground, &prepared, &agents, Caller { by, call, reply }).await
+        self.open(&request, run_plan, &ground, &doing, Caller { by, call, reply }).await
     }
 
     async fn open(
@@ -71,30 +74,28 @@ impl Dispatch {
         request: &StartRunRequest,
         run_plan: RunPlan,
         ground: &Ground,
-        prepared: &Prepared,
-        agents: &[AgentChoice],
+        doing: &Doing,
         caller: Caller<'_>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = switchboard_pipeline::plan_hash::whole(&run_plan.plan);
         not_running(world, &hash)?;
         write_agents(world, &run_plan).await?;
-        let mut batch = Batch::new(Durability::Synced).event(configured(&run_plan, request, ground, &hash, caller.by)?);
-        let gates = DEFAULT_GATES.map(str::to_owned);
-        let opening =
-            opening(&run_plan.plan, prepared, Opening { plan_hash: &hash, base: ground.base.as_str(), gates: &gates });
-        for step in opening {
+        let tasks = doing.prepared.eligible.len();
+        let configured = configured(&run_plan, request, ground, (&hash, tasks), caller.by)?;
+        let mut batch = Batch::new(Durability::Synced).event(configured);
+        for step in doing.opening(&run_plan.plan, &hash, ground)? {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
-        for agent in agents {
+        for agent in &doing.agents {
             batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
         }
         let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the record says so: who is there must not be taken for somebody who has left.
-        world.assign(&run_plan.run, &agents.iter().map(|agent| agent.name.folded()).collect());
+        world.assign(&run_plan.run, &doing.agents.iter().map(|agent| agent.name.folded()).collect());
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
             world.assign(&run_plan.run, &BTreeSet::new());
@@ -121,6 +122,29 @@ async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
         files.write(&path, &text)
     });
     written.await
+}
+
+/// What a run will do, settled before anything starts.
+struct Doing {
+    prepared: Prepared,
+    compiled: Compiled,
+    agents: Vec<AgentChoice>,
+}
+
+// === impl Doing ===
+
+impl Doing {
+    /// Everything that the run's tasks declare to write.
+    fn writes(&self) -> Vec<Pattern> {
+        let declared = self.compiled.units.iter().flat_map(|unit| &unit.writes);
+        declared.filter_map(|path| Pattern::parse(path).ok()).collect()
+    }
+
+    fn opening(&self, plan: &Plan, hash: &str, ground: &Ground) -> Result<Vec<RunEvent>, Error> {
+        let max_workers = self.prepared.max_workers;
+        let begin = Opening { plan_hash: hash, base: ground.base.as_str(), max_workers };
+        Ok(opening(plan, &self.compiled, begin).map_err(shape("the run's beginning"))?)
+    }
 }
 
 struct Caller<'a> {
@@ -171,16 +195,16 @@ fn run_plan(
     })
 }
 
-/// The agents that the tasks need, each with a program that is there.
-fn agents(shims: &dyn Shims, run_plan: &RunPlan) -> Result<Vec<AgentChoice>, Error> {
+/// The agents that the tasks need, each with a program that is there. Tasks that the run leaves out need none.
+fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec<AgentChoice>, Error> {
     let mut needed = BTreeMap::new();
-    for task in run_plan.plan.tasks() {
-        let (_, settings) = run_plan.settings(&task.id)?;
-        let choice = run_plan.choice(&task.id, &settings)?;
+    for id in tasks {
+        let (_, settings) = run_plan.settings(id)?;
+        let choice = run_plan.choice(id, &settings)?;
         let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
         let program = argv.first().cloned().unwrap_or_default();
         if !shims.has_program(&program) {
-            let what = format!("task {} needs the program {:?}, which is not there", task.id, cut(&program, 100));
+            let what = format!("task {id} needs the program {:?}, which is not there", cut(&program, 100));
             return Err(Failure::new("agent.missing", what)
                 .hint("install it, or name another agent with --agent")
                 .into());
@@ -201,10 +225,6 @@ fn trusted(world: &World, plan: &Plan) -> Result<(), Error> {
     let mut failure = Failure::new("config.untrusted", what).hint("look at them, then: switchboard trust PLAN");
     failure.cause = list;
     Err(failure.into())
-}
-
-fn writes(plan: &Plan) -> Vec<Pattern> {
-    plan.tasks().flat_map(|task| &task.files_touched).filter_map(|path| Pattern::parse(path).ok()).collect()
 }
 
 /// Files that the plan declares must not have changes of the user: the merge would be refused in the end.
@@ -233,7 +253,7 @@ fn configured(
     run_plan: &RunPlan,
     request: &StartRunRequest,
     ground: &Ground,
-    hash: &str,
+    (hash, tasks): (&str, usize),
     by: &str,
 ) -> Result<NewEvent, Error> {
     let fact = DispatchEvent::RunConfigured {
@@ -247,21 +267,15 @@ fn configured(
         worktrees: plan::text(&run_plan.worktrees),
         default_agent: run_plan.default_agent.clone(),
         merge: run_plan.merge,
-        tasks: run_plan.plan.tasks().count() as u64,
+        tasks: tasks as u64,
     };
-    let body = serde_json::to_string(&run_plan.plan).map_err(shape("the plan"))?;
-    let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
-    Ok(event.with_body(body))
+    Ok(NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?)
 }
 
-fn reply(
-    world: &World,
-    run_plan: &RunPlan,
-    ground: &Ground,
-    prepared: &Prepared,
-    agents: &[AgentChoice],
-) -> StartRunReply {
+fn reply(world: &World, run_plan: &RunPlan, ground: &Ground, doing: &Doing) -> StartRunReply {
+    let Doing { prepared, compiled, agents } = doing;
     let skipped = prepared.skipped.iter().chain(&prepared.deferred);
+    let skipped = skipped.map(|left| format!("{}: {}", left.id, left.detail));
     StartRunReply {
         run: None,
         target: ground.target.clone(),
@@ -270,7 +284,7 @@ fn reply(
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
         agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
-        notes: skipped.map(|left| format!("{}: {}", left.id, left.detail)).collect(),
+        notes: skipped.chain(compiled.notes.iter().cloned()).collect(),
         max_workers: prepared.max_workers,
         cursor: world.store.head().lsn,
     }

@@ -15,6 +15,8 @@ enum Kind {
     Text,
     FilledText,
     Texts,
+    /// Names of gates, each perhaps with `-` before it.
+    Gates,
     Flag,
     /// A whole number from the first to the second.
     Number(u64, u64),
@@ -23,7 +25,6 @@ enum Kind {
     Command,
     /// A name that becomes part of a file name.
     Name,
-    Names,
     TaskId,
     TaskIds,
     /// Paths and globs inside the repository.
@@ -97,24 +98,25 @@ const TASK: &[Field] = &[
 ];
 
 const PLAN_SETTINGS: &[Field] = &[
-    optional("gates", Kind::Names),
+    optional("gates", Kind::Gates),
     optional("test", Kind::Command),
     optional("build", Kind::Command),
     optional("lint", Kind::Command),
     optional("agent", Kind::Name),
     optional("max_workers", Kind::Number(1, 64)),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
+    optional("barrier", Kind::Flag),
 ];
 
 const PHASE_SETTINGS: &[Field] =
-    &[optional("gates", Kind::Names), optional("test", Kind::Command), optional("agent", Kind::Name)];
+    &[optional("gates", Kind::Gates), optional("test", Kind::Command), optional("agent", Kind::Name)];
 
 const TASK_SETTINGS: &[Field] = &[
     optional("agent", Kind::Name),
     optional("command", Kind::Command),
     optional("slice", Kind::Name),
     optional("test", Kind::Command),
-    optional("gates", Kind::Names),
+    optional("gates", Kind::Gates),
     optional("scope", Kind::Paths),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("author", Kind::FilledText),
@@ -168,7 +170,7 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::Object(fields) => check_object(pointer, value, fields),
         Kind::Objects(fields) => items(pointer, value)?.try_for_each(|(at, item)| check_object(&at, item, fields)),
         Kind::Texts => items(pointer, value)?.try_for_each(|(at, item)| text(&at, item).map(|_| ())),
-        Kind::Names => items(pointer, value)?.try_for_each(|(at, item)| name(&at, item)),
+        Kind::Gates => items(pointer, value)?.try_for_each(|(at, item)| gate(&at, item)),
         Kind::TaskIds => items(pointer, value)?.try_for_each(|(at, item)| task_id(&at, item)),
         Kind::Paths => items(pointer, value)?.try_for_each(|(at, item)| path(&at, item)),
         Kind::Text => text(pointer, value).map(|_| ()),
@@ -238,6 +240,12 @@ fn name(pointer: &str, value: &Value) -> Result<(), PlanError> {
         PlanError::new("plan.unsafe-id", pointer, "a safe name", describe(value)).hint(error.to_string())
     };
     id::check("name", text(pointer, value)?).map_err(rule)
+}
+
+/// A gate's name, with `-` before it where it is to be left out.
+fn gate(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    let text = text(pointer, value)?;
+    name(pointer, &Value::from(text.strip_prefix('-').unwrap_or(text)))
 }
 
 fn task_id(pointer: &str, value: &Value) -> Result<(), PlanError> {

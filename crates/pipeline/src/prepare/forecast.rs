@@ -44,8 +44,9 @@ fn list_conflicts(nodes: &Nodes<'_>, forecast: &mut Forecast) {
                 forecast.cut = true;
                 return;
             }
+            let (Some(a), Some(b)) = (nodes.id(at), nodes.id(*rival)) else { continue };
             let paths = shared(nodes, at, *rival);
-            forecast.conflicts.push(Conflict { a: nodes.id(at).clone(), b: nodes.id(*rival).clone(), paths });
+            forecast.conflicts.push(Conflict { a: a.clone(), b: b.clone(), paths });
         }
     }
 }
@@ -66,16 +67,19 @@ fn list_waves(nodes: &Nodes<'_>, max_workers: usize, forecast: &mut Forecast) {
         if forecast.waves.is_empty() {
             forecast.deferred = wave.deferred(nodes, &ready);
         }
-        for at in &wave.chosen {
-            ready.remove(at);
-            for dependent in &nodes.dependents[*at] {
+        let mut done = wave.chosen.clone();
+        while let Some(at) = done.pop() {
+            ready.remove(&at);
+            for dependent in &nodes.dependents[at] {
                 unmet[*dependent] -= 1;
-                if unmet[*dependent] == 0 {
-                    ready.insert(*dependent);
+                match (unmet[*dependent], nodes.is_group(*dependent)) {
+                    (0, true) => done.push(*dependent),
+                    (0, false) => drop(ready.insert(*dependent)),
+                    (_, true | false) => {}
                 }
             }
         }
-        forecast.waves.push(wave.chosen.iter().map(|at| nodes.id(*at).clone()).collect());
+        forecast.waves.push(wave.chosen.iter().filter_map(|at| nodes.id(*at)).cloned().collect());
         if pairs > MAX_PAIRS && !ready.is_empty() {
             forecast.cut = true;
             return;
@@ -115,21 +119,17 @@ impl Wave {
     /// Ready tasks that are not chosen, and why.
     fn deferred(&self, nodes: &Nodes<'_>, ready: &BTreeSet<usize>) -> Vec<Skipped> {
         let left = ready.iter().filter(|at| !self.chosen.contains(at));
-        left.map(|at| self.deferral(nodes, *at)).collect()
+        left.filter_map(|at| self.deferral(nodes, *at)).collect()
     }
 
-    fn deferral(&self, nodes: &Nodes<'_>, at: usize) -> Skipped {
-        let id = nodes.id(at).clone();
-        match self.holders.get(&at) {
-            Some(holder) => {
-                let paths = shared(nodes, *holder, at).join(", ");
-                let detail = format!("waits for {}: both write {paths}", nodes.id(*holder));
-                Skipped { id, code: SkipCode::ConflictDeferred, detail }
-            }
-            None => {
-                let detail = "waits for a free worker".to_owned();
-                Skipped { id, code: SkipCode::CapacityDeferred, detail }
-            }
-        }
+    fn deferral(&self, nodes: &Nodes<'_>, at: usize) -> Option<Skipped> {
+        let id = nodes.id(at)?.clone();
+        let Some((holder, name)) = self.holders.get(&at).and_then(|holder| Some((*holder, nodes.id(*holder)?))) else {
+            let detail = "waits for a free worker".to_owned();
+            return Some(Skipped { id, code: SkipCode::CapacityDeferred, detail });
+        };
+        let paths = shared(nodes, holder, at).join(", ");
+        let detail = format!("waits for {name}: both write {paths}");
+        Some(Skipped { id, code: SkipCode::ConflictDeferred, detail })
     }
 }

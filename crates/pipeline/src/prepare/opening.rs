@@ -1,15 +1,14 @@
 //! The events with which a run begins.
 
-use std::collections::BTreeMap;
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::way::UnitId;
 
-use switchboard_protocol::plan::{Phase, Plan, Task, TaskId};
-use switchboard_protocol::run::{Prepared, RunEvent};
+use crate::way::{Compiled, UnitPlan, parts};
 
-use crate::paths::Pattern;
-use crate::settings;
-
-/// Bytes of JSON that the lists of one event may take, so that its facts fit ([`switchboard_protocol::event::MAX_FACTS_BYTES`]).
-const LISTS_BUDGET: usize = 840;
+/// Bytes of JSON that the lists of one event may take, so that its facts fit ([`switchboard_protocol::event::MAX_FACTS_BYTES`])
+/// beside the longest names of unit and group and the digest of the way.
+const LISTS_BUDGET: usize = 500;
 
 /// What a run begins with beside its plan.
 #[derive(Debug, Clone, Copy)]
@@ -18,83 +17,99 @@ pub struct Opening<'a> {
     pub plan_hash: &'a str,
     /// The commit that the run's branch begins at.
     pub base: &'a str,
-    /// Gates of tasks for which the plan names none.
-    pub gates: &'a [String],
+    /// Most workers at once.
+    pub max_workers: u32,
 }
 
-/// The events that begin a run of a plan as it was prepared, to be recorded in one transaction, each small enough for the log.
-/// Dependencies on tasks that are done already are left out.
-#[must_use]
-pub fn opening(plan: &Plan, prepared: &Prepared, opening: Opening<'_>) -> Vec<RunEvent> {
-    let tasks: BTreeMap<&TaskId, (&Phase, &Task)> =
-        plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(move |task| (&task.id, (phase, task)))).collect();
-    let eligible: BTreeMap<&TaskId, usize> = prepared.eligible.iter().enumerate().map(|(at, id)| (id, at)).collect();
-    let mut parts = Vec::new();
-    for id in &prepared.eligible {
-        let Some((phase, task)) = tasks.get(id) else { continue };
-        let settings = settings::of(plan, phase, task);
-        let depends = task.depends.iter().filter(|on| eligible.contains_key(on)).cloned();
-        let writes = task.files_touched.iter().filter(|path| Pattern::parse(path).is_ok()).cloned();
-        let gates = settings.gates.unwrap_or_else(|| opening.gates.to_vec());
-        let entries =
-            depends.map(Entry::Depends).chain(writes.map(Entry::Writes)).chain(gates.into_iter().map(Entry::Gate));
-        parts.extend(split(id, settings.timeout_ms, entries));
+/// The events that begin a run of a plan whose ways are compiled, to be recorded in one transaction, each small enough for the
+/// log: the plan, each way once, the units.
+///
+/// # Errors
+/// When plan or way don't serialise: a defect of their types.
+pub fn opening(plan: &Plan, compiled: &Compiled, opening: Opening<'_>) -> Result<Vec<RunEvent>, serde_json::Error> {
+    let mut events =
+        text_in_parts(&serde_json::to_string(plan)?, |part, of, text| RunEvent::PlanRecorded { part, of, text });
+    for graph in &compiled.ways {
+        let (way, text) = (graph.digest(), serde_json::to_string(&graph.way())?);
+        events.extend(text_in_parts(&text, |part, of, text| RunEvent::WayRecorded { way, part, of, text }));
     }
+    events.extend(compiled.units.iter().flat_map(split));
     let started = RunEvent::RunStarted {
         title: plan.title.clone(),
         plan_hash: opening.plan_hash.to_owned(),
         base: opening.base.to_owned(),
-        parts: u32::try_from(parts.len()).unwrap_or(u32::MAX),
-        max_workers: prepared.max_workers,
+        parts: u32::try_from(events.len()).unwrap_or(u32::MAX),
+        max_workers: opening.max_workers,
     };
-    std::iter::once(started.fitted()).chain(parts).collect()
+    events.insert(0, started.fitted());
+    Ok(events)
 }
 
-/// One entry of a task's lists.
+fn text_in_parts(text: &str, event: impl Fn(u32, u32, String) -> RunEvent) -> Vec<RunEvent> {
+    let parts = parts(text);
+    let of = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+    (1..=of).zip(parts).map(|(part, text)| event(part, of, text.to_owned())).collect()
+}
+
+/// One entry of a unit's lists.
 enum Entry {
-    Depends(TaskId),
+    After(UnitId),
     Writes(String),
-    Gate(String),
 }
 
 impl Entry {
     /// Bytes in JSON, the comma included.
     fn len(&self) -> usize {
-        let text = match self {
-            Self::Depends(id) => id.as_str(),
-            Self::Writes(text) | Self::Gate(text) => text,
-        };
-        3 + text.bytes().map(|byte| if matches!(byte, b'"' | b'\\') { 2 } else { 1 }).sum::<usize>()
+        /// Braces, names and numbers around the name of a unit.
+        const AROUND: usize = 60;
+        match self {
+            Self::After(UnitId::Task(task)) => AROUND + task.as_str().len(),
+            Self::After(UnitId::Slice { phase: _, name }) => AROUND + json_len(name),
+            Self::After(UnitId::Phase(_)) => AROUND,
+            Self::Writes(path) => 3 + json_len(path),
+        }
     }
+}
+
+fn json_len(text: &str) -> usize {
+    text.bytes().map(|byte| if matches!(byte, b'"' | b'\\') { 2 } else { 1 }).sum()
 }
 
 #[derive(Default)]
 struct Lists {
-    depends: Vec<TaskId>,
+    after: Vec<UnitId>,
     writes: Vec<String>,
-    gates: Vec<String>,
 }
 
-/// Spreads a task's lists over as many events as they need.
-fn split(task: &TaskId, timeout_ms: Option<i64>, entries: impl Iterator<Item = Entry>) -> Vec<RunEvent> {
+/// Spreads a unit's lists over as many events as they need.
+fn split(unit: &UnitPlan) -> Vec<RunEvent> {
+    let after = unit.after.iter().cloned().map(Entry::After);
+    let entries = after.chain(unit.writes.iter().cloned().map(Entry::Writes));
     let mut chunks = vec![Lists::default()];
     let mut used = 0;
     for entry in entries {
-        if used > 0 && used + entry.len() > LISTS_BUDGET {
+        // The first event holds the way, too: a long entry goes into the next.
+        if (used > 0 || chunks.len() == 1) && used + entry.len() > LISTS_BUDGET {
             chunks.push(Lists::default());
             used = 0;
         }
         used += entry.len();
         let Some(last) = chunks.last_mut() else { continue };
         match entry {
-            Entry::Depends(id) => last.depends.push(id),
+            Entry::After(before) => last.after.push(before),
             Entry::Writes(path) => last.writes.push(path),
-            Entry::Gate(gate) => last.gates.push(gate),
         }
     }
-    let task = |Lists { depends, writes, gates }, part| match part {
-        1 => RunEvent::TaskAdded { task: task.clone(), depends, writes, gates, timeout_ms },
-        part => RunEvent::TaskExtended { task: task.clone(), part, depends, writes, gates },
+    let event = |Lists { after, writes }, part| match part {
+        1 => RunEvent::UnitAdded {
+            unit: unit.unit.clone(),
+            within: unit.within.clone(),
+            way: unit.way,
+            after,
+            writes,
+            timeout_ms: unit.timeout_ms,
+        },
+        part => RunEvent::UnitExtended { unit: unit.unit.clone(), part, after, writes },
     };
-    chunks.into_iter().zip(1..).map(|(lists, part)| task(lists, part)).collect()
+    chunks.into_iter().zip(1..).map(|(lists, part)| event(lists, part)).collect()
 }

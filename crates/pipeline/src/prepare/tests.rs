@@ -78,12 +78,11 @@ fn the_opening_fits_into_the_log_and_opens_the_run() {
     let mut tasks: Vec<_> = many.iter().map(|id| task(id, &[], &[], "pending")).collect();
     tasks.push(task("1.1", &many, &files.iter().map(String::as_str).collect::<Vec<_>>(), "pending"));
     tasks.push(task("1.2", &["1.1"], &[], "pending"));
-    let mut plan = plan(json!(tasks), json!({ "x-switchboard": { "gates": ["syntax"], "timeout_minutes": 10080 } }));
+    let mut plan = plan(json!(tasks), json!({ "x-switchboard": { "gates": ["todo"], "timeout_minutes": 10080 } }));
     plan.title = "\"".repeat(3000);
     let prepared = prepare(&plan, &BTreeSet::new(), None);
 
-    let hash = crate::plan_hash::whole(&plan);
-    let events = opening(&plan, &prepared, Opening { plan_hash: &hash, base: &"c".repeat(64), gates: &[] });
+    let events = begin(&plan, &prepared, &"c".repeat(64));
 
     let mut state = RunState::new();
     for event in &events {
@@ -98,23 +97,50 @@ fn the_opening_fits_into_the_log_and_opens_the_run() {
     assert_eq!(state.task(&TaskId::new("1.1").unwrap()).unwrap().state, TaskState::Pending);
 }
 
+fn begin(plan: &Plan, prepared: &Prepared, base: &str) -> Vec<RunEvent> {
+    let hash = crate::plan_hash::whole(plan);
+    let compiled = crate::way::compile(plan, prepared).unwrap();
+    let max_workers = prepared.max_workers;
+    opening(plan, &compiled, Opening { plan_hash: &hash, base, max_workers }).unwrap()
+}
+
 #[test]
-fn the_opening_leaves_out_what_is_done_and_takes_gates_from_the_nearest_word() {
-    let mut with_gates = task("1.3", &["1.1", "1.2"], &[], "pending");
-    with_gates["x-switchboard"] = json!({ "gates": [] });
-    let plan =
-        plan(json!([task("1.1", &[], &[], "completed"), task("1.2", &["1.1"], &[], "pending"), with_gates]), json!({}));
+fn the_plan_comes_back_from_the_events_of_the_opening() {
+    let mut plan = plan(json!([task("1.1", &[], &[], "pending")]), json!({ "unknown": "\u{1}ü".repeat(1000) }));
+    plan.title = "\"T\"".repeat(700);
     let prepared = prepare(&plan, &BTreeSet::new(), None);
 
-    let events =
-        opening(&plan, &prepared, Opening { plan_hash: "h", base: "b", gates: &["a".to_owned(), "b".to_owned()] });
+    let events = begin(&plan, &prepared, "b");
+
+    let part = |event: &RunEvent| match event {
+        RunEvent::PlanRecorded { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    let text: String = events.iter().filter_map(part).collect();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn the_opening_leaves_out_what_is_done() {
+    let plan = plan(
+        json!([
+            task("1.1", &[], &[], "completed"),
+            task("1.2", &["1.1"], &[], "pending"),
+            task("1.3", &["1.1", "1.2"], &[], "pending")
+        ]),
+        json!({}),
+    );
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+
+    let events = begin(&plan, &prepared, "b");
 
     let added = |event: &RunEvent| {
-        let RunEvent::TaskAdded { task, depends, gates, .. } = event else { return None };
-        Some((task.to_string(), ids(depends).join(" "), gates.join(" ")))
+        let RunEvent::UnitAdded { unit, within, after, .. } = event else { return None };
+        let after: Vec<_> = after.iter().map(ToString::to_string).collect();
+        Some((unit.to_string(), within.as_ref().map(ToString::to_string).unwrap_or_default(), after.join(" ")))
     };
     let added: Vec<_> = events.iter().filter_map(added).collect();
-    let expected = [("1.2", "", "a b"), ("1.3", "1.2", "")];
+    let expected = [("phase 1", "", ""), ("1.2", "phase 1", ""), ("1.3", "phase 1", "1.2")];
     assert_eq!(added, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
 }
 
@@ -123,11 +149,35 @@ fn a_plan_that_is_done_makes_a_run_that_is_done() {
     let plan = plan(json!([task("1.1", &[], &[], "completed")]), json!({}));
     let prepared = prepare(&plan, &BTreeSet::new(), None);
 
-    let events = opening(&plan, &prepared, Opening { plan_hash: "h", base: "b", gates: &[] });
+    let events = begin(&plan, &prepared, "b");
 
     let mut state = RunState::new();
     events.iter().for_each(|event| drop(state.step(event, Millis(0)).unwrap()));
     assert_eq!(state.decide(Millis(0)).len(), 1, "only the end is left");
+}
+
+fn phases(barrier: Value) -> Plan {
+    let task = |phase: u64, id: &str, depends: &[&str]| json!({ "id": id, "phase": phase, "description": "d", "depends": depends });
+    plan_json::parse(
+        &json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": { "barrier": barrier, "max_workers": 4 },
+            "phases": [
+                { "id": 2, "name": "second", "tasks": [task(2, "2.1", &[])] },
+                { "id": 1, "name": "first", "tasks": [task(1, "1.1", &[]), task(1, "1.2", &["1.1"])] },
+            ] })
+        .to_string(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_phase_waits_for_the_one_before_it_unless_the_plan_says_no() {
+    let waves = |barrier: Value| {
+        let prepared = prepare(&phases(barrier), &BTreeSet::new(), None);
+        prepared.waves.iter().map(|wave| ids(wave).join(" ")).collect::<Vec<_>>()
+    };
+
+    assert_eq!(waves(Value::Null), ["1.1", "1.2", "2.1"]);
+    assert_eq!(waves(json!(false)), ["1.1 2.1", "1.2"]);
 }
 
 /// A plan of the largest size: layers with random edges and files.

@@ -1,11 +1,30 @@
-//! How a run gets its tasks.
+//! How a run gets its plan, its ways and its units.
 
-use switchboard_protocol::plan::TaskId;
+use std::sync::Arc;
+
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::run::way::{Do, UnitId, Way};
 
 use super::record::Record;
 use super::step::Consequences;
-use super::{Header, Refused, RunState};
+use super::{Header, Refused, RunState, WayText};
 use crate::paths::Pattern;
+use crate::way::{Graph, Unit};
+
+/// A part of a text.
+pub(super) struct Part<'a> {
+    pub(super) part: u32,
+    pub(super) of: u32,
+    pub(super) text: &'a str,
+}
+
+/// A unit as an event has it.
+pub(super) struct Added<'a> {
+    pub(super) unit: &'a UnitId,
+    pub(super) within: Option<&'a UnitId>,
+    pub(super) way: Digest,
+    pub(super) timeout_ms: Option<i64>,
+}
 
 impl RunState {
     pub(super) fn run_started(&mut self, header: Header) -> Result<Consequences, Refused> {
@@ -14,96 +33,187 @@ impl RunState {
             Some(_) => Err(Refused::illegal("the run has started already, with other settings")),
             None if header.max_workers == 0 => Err(Refused::illegal("a run needs at least one worker")),
             None => {
+                self.head.clone_from(&header.base);
                 self.header = Some(header);
                 Ok(Vec::new())
             }
         }
     }
 
-    pub(super) fn task_added(
+    /// The plan's text is for others: only its parts are counted.
+    pub(super) fn plan_recorded(&mut self, part: u32, of: u32) -> Result<Consequences, Refused> {
+        if part <= self.plan_parts {
+            return Ok(Vec::new());
+        }
+        self.expect_opening("the plan")?;
+        if part != self.plan_parts + 1 || part > of {
+            return Err(Refused::illegal(format!(
+                "part {part} of the plan doesn't follow on part {}",
+                self.plan_parts
+            )));
+        }
+        self.plan_parts = part;
+        self.parts += 1;
+        Ok(Vec::new())
+    }
+
+    pub(super) fn way_recorded(&mut self, way: Digest, part: &Part<'_>) -> Result<Consequences, Refused> {
+        let known = self.way_text.as_ref().filter(|text| text.way == way).map_or(0, |text| text.parts);
+        if self.ways.contains_key(&way) || part.part <= known {
+            return Ok(Vec::new());
+        }
+        self.expect_opening("a way")?;
+        if part.part != known + 1 || part.part > part.of {
+            return Err(Refused::illegal(format!("part {} of a way doesn't follow on part {known}", part.part)));
+        }
+        let earlier = self.way_text.as_ref().filter(|_| known > 0).map_or("", |text| text.text.as_str());
+        let text = format!("{earlier}{}", part.text);
+        if part.part == part.of {
+            let graph = read_way(&text, way)?;
+            self.ways.insert(way, Arc::new(graph));
+            self.way_text = None;
+        } else {
+            self.way_text = Some(WayText { way, parts: part.part, text });
+        }
+        self.parts += 1;
+        Ok(Vec::new())
+    }
+
+    pub(super) fn unit_added(
         &mut self,
-        id: &TaskId,
-        timeout_ms: Option<i64>,
-        lists: &Lists<'_>,
+        added: &Added<'_>,
+        after: &[UnitId],
+        writes: &[String],
     ) -> Result<Consequences, Refused> {
+        let id = added.unit;
         if self.by_id.contains_key(id) {
             return Ok(Vec::new());
         }
-        if self.header.is_none() || self.is_open() {
-            return Err(Refused::illegal(format!("task {id} comes before the run's start or after its last task")));
-        }
-        let lists = self.resolve(id, lists)?;
+        self.expect_opening(&id.to_string())?;
+        let way = self.ways.get(&added.way);
+        let way = way.ok_or_else(|| Refused::illegal(format!("{id} walks a way that is not recorded")))?;
+        can_walk(id, way)?;
+        let within = added.within.map(|group| self.earlier(id, group)).transpose()?;
+        let lists = self.resolve(id, after, writes)?;
+        let plan = self.header.as_ref().map_or("", |header| header.plan_hash.as_str());
+        let (spec, plan) = (Digest::of(id.to_string().as_bytes()), Digest::of(plan.as_bytes()));
+        let unit = Unit::new(Arc::clone(way), spec, plan, self.head.clone());
         let at = self.records.len();
-        self.records.push(Record::new(id.clone(), timeout_ms));
+        self.records.push(Record::new(id.clone(), within, added.timeout_ms, unit));
         self.by_id.insert(id.clone(), at);
-        self.unsettled += 1;
+        if let Some(task) = id.task() {
+            self.tasks.insert(task.clone(), at);
+            self.unsettled += 1;
+        }
+        self.join(at);
         self.extend(at, lists);
         Ok(Vec::new())
     }
 
-    pub(super) fn task_extended(&mut self, id: &TaskId, part: u32, lists: &Lists<'_>) -> Result<Consequences, Refused> {
-        let at = self.find(id)?;
+    pub(super) fn unit_extended(
+        &mut self,
+        id: &UnitId,
+        part: u32,
+        after: &[UnitId],
+        writes: &[String],
+    ) -> Result<Consequences, Refused> {
+        let at = self.by_id.get(id).copied().ok_or_else(|| Refused::illegal(format!("{id} was not added")))?;
         let known = self.records[at].parts;
         if part <= known {
             return Ok(Vec::new());
         }
         if part != known + 1 || self.is_open() {
-            return Err(Refused::illegal(format!("part {part} of task {id} doesn't follow on part {known}")));
+            return Err(Refused::illegal(format!("part {part} of {id} doesn't follow on part {known}")));
         }
-        let lists = self.resolve(id, lists)?;
+        let lists = self.resolve(id, after, writes)?;
         self.records[at].parts = part;
         self.extend(at, lists);
         Ok(Vec::new())
     }
 
-    /// Reads the lists of a task, all of them or none.
-    fn resolve(&self, id: &TaskId, lists: &Lists<'_>) -> Result<Resolved, Refused> {
-        let known = |depends: &TaskId| {
-            let unknown =
-                || Refused::illegal(format!("task {id} depends on {depends}, which comes later or not at all"));
-            self.by_id.get(depends).copied().filter(|_| depends != id).ok_or_else(unknown)
-        };
+    fn expect_opening(&self, what: &str) -> Result<(), Refused> {
+        if self.header.is_none() || self.is_open() {
+            return Err(Refused::illegal(format!("{what} comes before the run's start or after its last unit")));
+        }
+        Ok(())
+    }
+
+    fn earlier(&self, id: &UnitId, other: &UnitId) -> Result<usize, Refused> {
+        let unknown = || Refused::illegal(format!("{id} names {other}, which comes later or not at all"));
+        self.by_id.get(other).copied().filter(|_| other != id).ok_or_else(unknown)
+    }
+
+    /// Reads the lists of a unit, all of them or none.
+    fn resolve(&self, id: &UnitId, after: &[UnitId], writes: &[String]) -> Result<Lists, Refused> {
         let path = |text: &String| {
-            Pattern::parse(text).map_err(|why| Refused::illegal(format!("task {id} declares to write {text:?}: {why}")))
+            Pattern::parse(text).map_err(|why| Refused::illegal(format!("{id} declares to write {text:?}: {why}")))
         };
-        Ok(Resolved {
-            depends: lists.depends.iter().map(known).collect::<Result<_, _>>()?,
-            writes: lists.writes.iter().map(path).collect::<Result<_, _>>()?,
-            gates: lists.gates.to_vec(),
+        Ok(Lists {
+            after: after.iter().map(|other| self.earlier(id, other)).collect::<Result<_, _>>()?,
+            writes: writes.iter().map(path).collect::<Result<_, _>>()?,
         })
     }
 
-    fn extend(&mut self, at: usize, lists: Resolved) {
-        for dependency in lists.depends {
-            if self.records[at].depends.insert(dependency) {
-                self.records[dependency].dependents.push(at);
-                self.records[at].unmet += 1;
+    /// The groups around a unit wait for it, and it for what they wait for.
+    fn join(&mut self, at: usize) {
+        let Some(group) = self.records[at].within else { return };
+        self.depend(group, at);
+        let mut next = Some(group);
+        while let Some(group) = next {
+            for before in self.records[group].barrier.clone() {
+                self.depend(at, before);
+            }
+            next = self.records[group].within;
+        }
+    }
+
+    fn depend(&mut self, at: usize, on: usize) {
+        if self.records[at].depends.insert(on) {
+            self.records[on].dependents.push(at);
+            self.records[at].unmet += 1;
+        }
+    }
+
+    fn extend(&mut self, at: usize, lists: Lists) {
+        let is_group = self.records[at].task().is_none();
+        for before in lists.after {
+            if is_group {
+                self.records[at].barrier.push(before);
+            } else {
+                self.depend(at, before);
             }
         }
         let record = &mut self.records[at];
-        for gate in lists.gates {
-            if !record.gates.contains(&gate) {
-                record.gates.push(gate);
-            }
-        }
         let first_new = record.writes.len();
         record.writes.extend(lists.writes);
         self.parts += 1;
         self.queue.declare(at, &self.records[at], first_new);
-        self.await_dependencies(at);
+        self.reindex(at);
     }
 }
 
-/// The lists of a task as an event has them.
-pub(super) struct Lists<'a> {
-    pub(super) depends: &'a [TaskId],
-    pub(super) writes: &'a [String],
-    pub(super) gates: &'a [String],
+/// The lists of a unit, read.
+struct Lists {
+    after: Vec<usize>,
+    writes: Vec<Pattern>,
 }
 
-/// The lists of a task, read.
-struct Resolved {
-    depends: Vec<usize>,
-    writes: Vec<Pattern>,
-    gates: Vec<String>,
+fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
+    let unreadable = |why: String| Refused::illegal(format!("a recorded way can't be read: {why}"));
+    let way: Way = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+    let graph = Graph::new(way).map_err(|error| unreadable(error.to_string()))?;
+    if Digest::of(text.as_bytes()) == digest { Ok(graph) } else { Err(unreadable("its digest is another".to_owned())) }
+}
+
+/// Refuses ways with steps that a run can't carry out.
+fn can_walk(id: &UnitId, way: &Graph) -> Result<(), Refused> {
+    let fits = |does: &Do| match does {
+        Do::Work { .. } | Do::Check { .. } | Do::Command { .. } | Do::Merge => id.task().is_some(),
+        Do::Units { .. } => id.task().is_none(),
+        Do::Ask { .. } => false,
+    };
+    match way.steps().iter().find(|step| !fits(&step.does)) {
+        None => Ok(()),
+        Some(step) => Err(Refused::illegal(format!("this version can't do step {} of {id}", step.id))),
+    }
 }

@@ -1,135 +1,119 @@
-//! How attempts end, and what follows for the task and for those that depend on it.
+//! How attempts end, and what follows for the task and for those that wait for it.
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{
-    MAX_ATTEMPTS, MAX_LOSSES, Refusal, RefusalCause, RunEvent, StartFrom, TaskState, TurnOutcome,
-};
+use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
 
 use super::RunState;
+use super::record::{Ending, OpenFor};
 use super::step::Consequences;
+use crate::way::{Hold, Judgement, Moved};
 
 impl RunState {
-    /// Puts a task where its dependencies allow it to be.
-    pub(super) fn await_dependencies(&mut self, at: usize) {
-        self.queue.unready(at, &self.records);
-        if self.records[at].unmet > 0 {
-            self.records[at].state = TaskState::Pending;
-            return;
+    /// Puts a unit into the lists that fit to what it is open for now.
+    pub(super) fn reindex(&mut self, at: usize) {
+        let record = &self.records[at];
+        let Some(id) = record.task().cloned() else { return };
+        let open = record.open_for();
+        let deadline = record.deadline();
+        let must_stop = record.stopping && record.live_worker().is_some();
+        let is_capturing = record.capturing_step().is_some() && !record.is_settled();
+        let is_due = must_stop || is_capturing || matches!(open, OpenFor::Checks { .. });
+        match open {
+            OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
+            OpenFor::Nothing | OpenFor::Checks { .. } | OpenFor::Turn { .. } => self.queue.unready(at, &self.records),
         }
-        self.records[at].state = TaskState::Ready;
-        self.queue.make_ready(at, &self.records);
+        self.queue.set_due(&id, at, is_due);
+        self.queue.set_in_line(&id, at, matches!(open, OpenFor::Turn { .. }));
+        self.queue.limit(at, deadline);
     }
 
-    pub(super) fn end_turn(
-        &mut self,
-        at: usize,
-        worker: &WorkerId,
-        outcome: TurnOutcome,
-        reason: &str,
-    ) -> Consequences {
+    pub(super) fn end_turn(&mut self, at: usize, step: usize, outcome: TurnOutcome, reason: &str) -> Consequences {
         if self.records[at].stopping {
             return self.stop_now(at);
         }
+        let reasons = || vec![reason.to_owned()];
         match outcome {
-            TurnOutcome::Finished => {
-                self.queue.set_live(at, false);
-                self.records[at].state = TaskState::Capturing { worker: worker.clone() };
-                Vec::new()
-            }
-            TurnOutcome::Stopped => self.lose(at, reason),
-            TurnOutcome::Failed => self.refuse(at, RefusalCause::AgentFailed, vec![reason.to_owned()]),
-            TurnOutcome::Refused => self.refuse(at, RefusalCause::AgentRefused, vec![reason.to_owned()]),
-            TurnOutcome::TimedOut => self.refuse(at, RefusalCause::TimedOut, vec![reason.to_owned()]),
+            TurnOutcome::Finished => self.finish_work(at, step),
+            TurnOutcome::Stopped => self.lose(at, step, reason),
+            TurnOutcome::Failed => self.refuse(at, step, RefusalCause::AgentFailed, reasons()),
+            TurnOutcome::Refused => self.refuse(at, step, RefusalCause::AgentRefused, reasons()),
+            TurnOutcome::TimedOut => self.refuse(at, step, RefusalCause::TimedOut, reasons()),
         }
+    }
+
+    /// The worker says it is done: what it may write is captured next; one that only answers has passed.
+    fn finish_work(&mut self, at: usize, step: usize) -> Consequences {
+        self.queue.set_live(at, false);
+        let unit = &mut self.records[at].unit;
+        let writes = !unit.way().steps()[step].does.writes().is_empty();
+        let passed = Judgement { input: None, verdict: Verdict::Pass, output: None };
+        let moved = if writes { unit.end(step) } else { unit.judge(step, passed) };
+        self.after(at, moved.unwrap_or(Moved::On), String::new())
     }
 
     /// The worker is gone; the attempt goes on with another, unless too many were lost.
-    pub(super) fn lose(&mut self, at: usize, reason: &str) -> Consequences {
+    pub(super) fn lose(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
         self.queue.set_live(at, false);
         if self.records[at].stopping {
             return self.stop_now(at);
         }
         let record = &mut self.records[at];
-        record.losses += 1;
         record.resume = true;
-        if record.losses >= MAX_LOSSES {
-            let reason = format!("{MAX_LOSSES} workers were lost; the last: {reason} [worker.lost]");
-            return self.block(at, reason);
-        }
-        self.await_dependencies(at);
-        Vec::new()
+        let moved = record.unit.lose(step).unwrap_or(Moved::On);
+        self.after(at, moved, format!("{reason} [worker.lost]"))
     }
 
-    pub(super) fn refuse_unchanged(&mut self, at: usize) -> Consequences {
-        let reason = "the agent said it was done, but no file had changed [dispatch.no-change]".to_owned();
-        self.refuse(at, RefusalCause::NothingChanged, vec![reason])
-    }
-
-    /// Once all required gates have spoken, the change goes on or the attempt is refused.
-    pub(super) fn judge(&mut self, at: usize) -> Consequences {
-        let record = &self.records[at];
-        if record.missing_gates().next().is_some() {
-            return Vec::new();
-        }
-        let Some(change) = record.change().cloned() else { return Vec::new() };
-        let refusing: Vec<_> =
-            record.reports.iter().filter(|report| report.required && report.verdict.refuses()).cloned().collect();
-        let Some((last, others)) = refusing.split_last() else {
-            self.records[at].state = TaskState::Passed { change };
-            return Vec::new();
-        };
-        let attempt = record.attempt;
-        let cause = |gate: &str| RefusalCause::Gate { gate: gate.to_owned() };
-        let earlier = others.iter().map(|report| Refusal {
-            attempt,
-            cause: cause(&report.gate),
-            reasons: report.reasons.clone(),
-        });
-        self.records[at].refusals.extend(earlier);
-        self.records[at].from = StartFrom::Change { commit: change.commit };
-        self.refuse(at, cause(&last.gate), last.reasons.clone())
-    }
-
-    pub(super) fn refuse_conflict(&mut self, at: usize, files: &[String]) -> Consequences {
-        self.queue.set_merging(None);
-        if self.records[at].stopping {
-            return self.stop_now(at);
-        }
-        if let Some(change) = self.records[at].change() {
-            self.records[at].from = StartFrom::Rebased { commit: change.commit.clone() };
-        }
-        self.refuse(at, RefusalCause::MergeConflict, files.to_vec())
-    }
-
-    /// Ends the attempt; another begins, or the task is blocked.
-    fn refuse(&mut self, at: usize, cause: RefusalCause, reasons: Vec<String>) -> Consequences {
-        self.queue.set_live(at, false);
+    /// A step is refused: the attempt ends, and another begins or the task is blocked.
+    pub(super) fn refuse(&mut self, at: usize, step: usize, cause: RefusalCause, reasons: Vec<String>) -> Consequences {
         let record = &mut self.records[at];
+        let attempt = record.attempt();
         let last = describe(&cause, &reasons);
-        record.refusals.push(Refusal { attempt: record.attempt, cause, reasons });
-        record.resume = false;
-        if record.attempt + 1 - record.first_attempt >= MAX_ATTEMPTS {
-            return self.block(at, format!("{MAX_ATTEMPTS} attempts were refused; the last: {last}"));
+        record.refusals.push(Refusal { attempt, cause, reasons });
+        let failed = Judgement { input: None, verdict: Verdict::Fail, output: None };
+        let moved = record.unit.judge(step, failed).unwrap_or(Moved::On);
+        self.after(at, moved, last)
+    }
+
+    /// What follows from where an event has left the unit. `last` says what happened last, for the reason of a block.
+    pub(super) fn after(&mut self, at: usize, moved: Moved, last: String) -> Consequences {
+        match moved {
+            Moved::On | Moved::Done => self.reindex(at),
+            Moved::Back { .. } => {
+                self.queue.set_live(at, false);
+                self.queue.leave_turn(at);
+                let record = &mut self.records[at];
+                record.resume = false;
+                record.reports.clear();
+                self.reindex(at);
+            }
+            Moved::Held => return self.block(at, last),
         }
-        record.attempt += 1;
-        record.reports.clear();
-        self.await_dependencies(at);
         Vec::new()
     }
 
-    fn block(&mut self, at: usize, reason: String) -> Consequences {
+    fn block(&mut self, at: usize, last: String) -> Consequences {
         let record = &self.records[at];
-        let event = RunEvent::TaskBlocked { task: record.id.clone(), attempt: record.attempt, reason: reason.clone() };
+        let name = |step: &usize| record.unit.way().steps()[*step].id.clone();
+        let reason = match record.unit.held() {
+            Some(Hold::Attempts { limit, .. }) => format!("{limit} attempts were refused; the last: {last}"),
+            Some(Hold::Losses { limit, .. }) => format!("{limit} workers were lost; the last: {last}"),
+            Some(Hold::Runs { step, limit }) => {
+                format!("step {} was done {limit} times, and what it stands on kept changing", name(step))
+            }
+            Some(Hold::Refused { step }) => format!("step {} was refused: {last}", name(step)),
+            Some(Hold::Asked) | None => last,
+        };
+        let Some(task) = record.task().cloned() else { return Vec::new() };
+        let event = RunEvent::TaskBlocked { task, attempt: record.attempt(), reason: reason.clone() };
         let mut consequences = vec![event.fitted()];
         consequences.extend(self.mark_blocked(at, reason));
         consequences
     }
 
     pub(super) fn mark_blocked(&mut self, at: usize, reason: String) -> Consequences {
-        self.settle(at, TaskState::Blocked { reason });
+        self.settle(at, Ending::Blocked { reason });
         self.fail_dependents(at)
     }
 
@@ -139,11 +123,15 @@ impl RunState {
     pub(super) fn request_stop(&mut self, at: usize) -> Consequences {
         let record = &mut self.records[at];
         record.stopping = true;
-        if record.live_worker().is_some() || record.is_in_doubt() { Vec::new() } else { self.stop_now(at) }
+        if record.live_worker().is_some() || record.is_in_doubt() {
+            self.reindex(at);
+            return Vec::new();
+        }
+        self.stop_now(at)
     }
 
-    fn stop_now(&mut self, at: usize) -> Consequences {
-        self.settle(at, TaskState::Stopped);
+    pub(super) fn stop_now(&mut self, at: usize) -> Consequences {
+        self.settle(at, Ending::Stopped);
         self.fail_dependents(at)
     }
 
@@ -151,56 +139,93 @@ impl RunState {
     pub(super) fn stop_all(&mut self) {
         for at in 0..self.records.len() {
             let record = &mut self.records[at];
-            if record.state.is_settled() {
+            if record.is_settled() || record.task().is_none() {
                 continue;
             }
             record.stopping = true;
             if record.live_worker().is_none() && !record.is_in_doubt() {
-                self.settle(at, TaskState::Stopped);
+                self.settle(at, Ending::Stopped);
+            } else {
+                self.reindex(at);
             }
         }
     }
 
     // === settling ===
 
-    pub(super) fn settle(&mut self, at: usize, state: TaskState) {
+    pub(super) fn settle(&mut self, at: usize, ending: Ending) {
+        self.reopen(at);
         self.queue.settle(at, &self.records);
-        if !self.records[at].state.is_settled() {
+        let record = &mut self.records[at];
+        record.unit.drop_work();
+        if record.task().is_some() {
             self.unsettled -= 1;
+            self.ended.add(&ending);
         }
-        self.records[at].state = state;
+        record.ending = Some(ending);
     }
 
-    /// The task is merged: those that waited for nothing else become ready.
-    pub(super) fn release_dependents(&mut self, at: usize) -> Consequences {
-        for dependent in self.records[at].dependents.clone() {
-            let record = &mut self.records[dependent];
-            record.unmet -= 1;
-            if record.unmet == 0 && record.state == TaskState::Pending {
-                self.await_dependencies(dependent);
+    /// Forgets how a unit ended.
+    fn reopen(&mut self, at: usize) {
+        let record = &mut self.records[at];
+        let ending = record.ending.take();
+        if let Some(ending) = ending
+            && record.task().is_some()
+        {
+            self.unsettled += 1;
+            self.ended.remove(&ending);
+        }
+    }
+
+    /// The unit is done: those that waited for nothing else are ready, and groups of which it was the last are done, too.
+    pub(super) fn release_dependents(&mut self, at: usize) {
+        let mut done = vec![at];
+        while let Some(at) = done.pop() {
+            for dependent in self.records[at].dependents.clone() {
+                let record = &mut self.records[dependent];
+                record.unmet -= 1;
+                if record.unmet > 0 || record.is_settled() {
+                    continue;
+                }
+                if record.task().is_some() {
+                    self.reindex(dependent);
+                } else {
+                    self.finish_group(dependent);
+                    done.push(dependent);
+                }
             }
         }
-        Vec::new()
     }
 
-    /// Marks everything that needs the task, directly or through others.
+    /// All units below are done.
+    fn finish_group(&mut self, at: usize) {
+        let passed = Judgement { input: None, verdict: Verdict::Pass, output: None };
+        let children = self.records[at].unit.open();
+        for step in children {
+            // The step is open, so its verdict is taken.
+            let _moved = self.records[at].unit.judge(step, passed);
+        }
+        self.settle(at, Ending::Done { commit: String::new() });
+    }
+
+    /// Marks everything that needs the unit, directly or through others.
     fn fail_dependents(&mut self, at: usize) -> Consequences {
-        let root = self.records[at].id.clone();
+        let Some(root) = self.culprit(at) else { return Vec::new() };
         let mut consequences = Vec::new();
         let mut next = self.records[at].dependents.clone();
         while let Some(dependent) = next.pop() {
-            if self.records[dependent].state != TaskState::Pending {
+            if self.records[dependent].is_settled() {
                 continue;
             }
-            consequences.push(self.fail_dependent(dependent, &root));
+            consequences.extend(self.fail_dependent(dependent, &root));
             next.extend(&self.records[dependent].dependents);
         }
         consequences
     }
 
-    fn fail_dependent(&mut self, at: usize, root: &TaskId) -> RunEvent {
-        self.settle(at, TaskState::DepFailed { root: root.clone() });
-        RunEvent::TaskDepFailed { task: self.records[at].id.clone(), root: root.clone() }
+    fn fail_dependent(&mut self, at: usize, root: &TaskId) -> Option<RunEvent> {
+        self.settle(at, Ending::DepFailed { root: root.clone() });
+        Some(RunEvent::TaskDepFailed { task: self.records[at].task()?.clone(), root: root.clone() })
     }
 
     // === trying again ===
@@ -209,63 +234,75 @@ impl RunState {
     pub(super) fn retry(&mut self, at: usize) -> Consequences {
         self.finished = None;
         self.stopping = false;
+        let Some(root) = self.records[at].task().cloned() else { return Vec::new() };
+        let again = self.held_up_by(at, &root);
         let record = &mut self.records[at];
-        if !record.workers.is_empty() || matches!(record.state, TaskState::Blocked { .. }) {
-            record.attempt += 1;
-        }
-        record.first_attempt = record.attempt;
-        record.losses = 0;
+        let has_begun = !record.workers.is_empty() || record.is_blocked();
+        let work = record.unit.way().first_work().filter(|_| has_begun);
+        record.unit.release(work);
         record.resume = false;
         record.stopping = false;
         record.reports.clear();
-        let root = record.id.clone();
+        again.iter().for_each(|unit| self.reopen(*unit));
         let mut consequences = Vec::new();
-        let mut waiting = BTreeSet::from([at]);
-        while let Some(next) = waiting.pop_first() {
-            self.revive(next, &mut consequences);
-            let failed = TaskState::DepFailed { root: root.clone() };
-            let dependents = self.records[next].dependents.iter();
-            waiting.extend(dependents.filter(|dependent| self.records[**dependent].state == failed));
+        for unit in &again {
+            consequences.extend(self.fail_again(*unit, &again));
+        }
+        for unit in again {
+            if !self.records[unit].is_settled() {
+                self.reindex(unit);
+            }
         }
         consequences
     }
 
-    /// Brings a settled task back, or marks it again if something else that it needs has failed.
-    fn revive(&mut self, at: usize, consequences: &mut Consequences) {
-        let culprit = self.records[at].depends.iter().find_map(|on| self.culprit(*on));
-        match culprit {
-            Some(root) => {
-                self.records[at].state = TaskState::DepFailed { root: root.clone() };
-                consequences.push(RunEvent::TaskDepFailed { task: self.records[at].id.clone(), root });
+    /// The unit and all that failed because of it.
+    fn held_up_by(&self, at: usize, root: &TaskId) -> BTreeSet<usize> {
+        let failed = Some(Ending::DepFailed { root: root.clone() });
+        let mut found = BTreeSet::from([at]);
+        let mut next = vec![at];
+        while let Some(at) = next.pop() {
+            for dependent in &self.records[at].dependents {
+                let record = &self.records[*dependent];
+                // A group of which tasks were stopped one by one has not ended itself.
+                let is_open_group = record.task().is_none() && !record.is_settled();
+                if (record.ending == failed || is_open_group) && found.insert(*dependent) {
+                    next.push(*dependent);
+                }
             }
-            None => {
-                self.unsettled += 1;
-                self.await_dependencies(at);
-            }
+        }
+        found
+    }
+
+    /// Marks a unit again if something else that it needs has failed.
+    fn fail_again(&mut self, at: usize, reopened: &BTreeSet<usize>) -> Consequences {
+        if self.records[at].is_settled() || self.is_group(at) {
+            return Vec::new();
+        }
+        let others = self.records[at].depends.iter().filter(|on| !reopened.contains(on) || self.is_group(**on));
+        let Some(root) = others.into_iter().find_map(|on| self.culprit(*on)) else { return Vec::new() };
+        let mut consequences: Vec<_> = self.fail_dependent(at, &root).into_iter().collect();
+        consequences.extend(self.fail_dependents(at));
+        consequences
+    }
+
+    /// The task at the root of why a unit will not be done.
+    fn culprit(&self, at: usize) -> Option<TaskId> {
+        let record = &self.records[at];
+        match &record.ending {
+            Some(Ending::Blocked { .. } | Ending::Stopped) => record.task().cloned(),
+            Some(Ending::DepFailed { root }) => Some(root.clone()),
+            None if record.task().is_none() => record.depends.iter().find_map(|on| self.culprit(*on)),
+            Some(Ending::Done { .. }) | None => None,
         }
     }
 
-    /// The task at the root of why `on` will not be merged.
-    fn culprit(&self, on: usize) -> Option<TaskId> {
-        let record = &self.records[on];
-        match &record.state {
-            TaskState::Blocked { .. } | TaskState::Stopped => Some(record.id.clone()),
-            TaskState::DepFailed { root } => Some(root.clone()),
-            TaskState::Pending
-            | TaskState::Ready
-            | TaskState::Starting { .. }
-            | TaskState::Working { .. }
-            | TaskState::Capturing { .. }
-            | TaskState::Captured { .. }
-            | TaskState::Gating { .. }
-            | TaskState::Passed { .. }
-            | TaskState::Merging { .. }
-            | TaskState::Merged { .. } => None,
-        }
+    fn is_group(&self, at: usize) -> bool {
+        self.records[at].task().is_none()
     }
 }
 
-fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
+pub(super) fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
     let what = match cause {
         RefusalCause::AgentFailed => "the agent failed".to_owned(),
         RefusalCause::AgentRefused => "the agent refused".to_owned(),

@@ -1,21 +1,23 @@
 //! What is to be done next.
 
-use switchboard_protocol::run::{Effect, RunOutcome, StopCause, TaskState};
+use switchboard_protocol::run::way::{Do, Step};
+use switchboard_protocol::run::{CheckAsked, Effect, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
 
 use super::RunState;
-use super::record::Record;
+use super::record::{OpenFor, Record};
 
 impl RunState {
-    /// Everything that is to be done now, in a fixed order: what ends (stops, captures, gates, one merge) before what starts.
-    /// Names an effect again until the event that answers it is folded; see [`Effect::key`].
+    /// Everything that is to be done now, in a fixed order: what ends (stops, captures, gates, one turn at the run's branch) before
+    /// what starts. Names an effect again until the event that answers it is folded; see [`Effect::key`].
     #[must_use]
     pub fn decide(&self, now: Millis) -> Vec<Effect> {
         if !self.is_open() || self.finished.is_some() {
             return Vec::new();
         }
-        let mut effects: Vec<_> = self.queue.active().filter_map(|at| follow_up(&self.records[at], now)).collect();
-        effects.extend(self.next_merge());
+        let mut effects: Vec<_> = self.queue.due().filter_map(|at| follow_up(&self.records[at])).collect();
+        effects.extend(self.queue.late(now).filter_map(|at| stop_late(&self.records[at])));
+        effects.extend(self.next_turn());
         effects.extend(self.next_starts());
         if self.unsettled == 0 {
             effects.push(Effect::Finish { outcome: self.verdict() });
@@ -23,15 +25,18 @@ impl RunState {
         effects
     }
 
-    /// At most one merge at a time, in the tasks' natural order.
-    fn next_merge(&self) -> Option<Effect> {
-        if self.queue.merging().is_some() {
-            return None;
+    /// One task at a time moves the run's branch, in their natural order.
+    fn next_turn(&self) -> Option<Effect> {
+        let record = &self.records[self.queue.next_turn(&self.records)?];
+        let OpenFor::Turn { step } = record.open_for() else { return None };
+        let (task, attempt) = (record.task()?.clone(), record.attempt());
+        let change = record.captured()?;
+        let (commit, base) = (change.commit.clone(), change.base.clone());
+        match &record.unit.way().steps()[step].does {
+            Do::Command { kind, writes: _ } => Some(Effect::RunCommand { task, attempt, kind: *kind, commit }),
+            Do::Merge => Some(Effect::Merge { task, attempt, commit, base }),
+            Do::Work { .. } | Do::Check { .. } | Do::Ask { .. } | Do::Units { .. } => None,
         }
-        let passed = |record: &&Record| matches!(record.state, TaskState::Passed { .. });
-        let record = self.queue.active().map(|at| &self.records[at]).find(passed)?;
-        let commit = record.change()?.commit.clone();
-        Some(Effect::Merge { task: record.id.clone(), attempt: record.attempt, commit })
     }
 
     fn next_starts(&self) -> Vec<Effect> {
@@ -53,20 +58,19 @@ impl RunState {
                 chosen.push(at);
             }
         }
-        chosen.into_iter().map(|at| start(&self.records[at])).collect()
+        chosen.into_iter().filter_map(|at| start(&self.records[at])).collect()
     }
 
     /// With one worker a task is brought to its end before the next begins.
     pub(super) fn may_start_alone(&self, at: usize, max_workers: u32) -> bool {
-        max_workers > 1 || self.queue.active_count() == 0 || self.queue.is_active(&self.records[at].id)
+        let is_active = |id| self.queue.is_active(id);
+        max_workers > 1 || self.queue.active_count() == 0 || self.records[at].task().is_some_and(is_active)
     }
 
     pub(super) fn verdict(&self) -> RunOutcome {
-        let counts = self.counts();
-        let root_blocked = counts.blocked > 0;
-        if root_blocked {
+        if self.ended.blocked > 0 {
             RunOutcome::Failed
-        } else if counts.stopped + counts.dep_failed > 0 {
+        } else if self.ended.stopped + self.ended.dep_failed > 0 {
             RunOutcome::Stopped
         } else {
             RunOutcome::Succeeded
@@ -74,38 +78,47 @@ impl RunState {
     }
 }
 
-fn start(record: &Record) -> Effect {
-    Effect::StartWorker {
-        task: record.id.clone(),
-        attempt: record.attempt,
+fn start(record: &Record) -> Option<Effect> {
+    let OpenFor::Worker { step } = record.open_for() else { return None };
+    Some(Effect::StartWorker {
+        task: record.task()?.clone(),
+        step: record.unit.way().steps()[step].id.clone(),
+        attempt: record.attempt(),
         starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
         from: record.from.clone(),
         resume: record.resume,
         refusals: record.refusals.clone(),
-    }
+    })
 }
 
-/// What a begun task needs, merges and starts aside.
-fn follow_up(record: &Record, now: Millis) -> Option<Effect> {
-    let (task, attempt) = (record.id.clone(), record.attempt);
-    match &record.state {
-        TaskState::Starting { worker } | TaskState::Working { worker } => {
-            let late = record.deadline().is_some_and(|deadline| deadline <= now);
-            let cause = if record.stopping { StopCause::Requested } else { StopCause::TimedOut };
-            (record.stopping || late).then(|| Effect::StopWorker { task, worker: worker.clone(), cause })
+fn stop_late(record: &Record) -> Option<Effect> {
+    let worker = record.live_worker().filter(|_| !record.stopping)?.clone();
+    Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause: StopCause::TimedOut })
+}
+
+/// What a begun task needs that waits for nobody else.
+fn follow_up(record: &Record) -> Option<Effect> {
+    let (task, attempt) = (record.task()?.clone(), record.attempt());
+    if let Some(worker) = record.live_worker() {
+        let worker = worker.clone();
+        return record.stopping.then_some(Effect::StopWorker { task, worker, cause: StopCause::Requested });
+    }
+    if record.capturing_step().is_some() {
+        let worker = record.workers.last()?.clone();
+        return Some(Effect::Capture { task, attempt, worker });
+    }
+    let OpenFor::Checks { steps } = record.open_for() else { return None };
+    let change = record.captured()?;
+    let (commit, base) = (change.commit.clone(), change.base.clone());
+    let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
+    Some(Effect::RunChecks { task, attempt, commit, base, checks: steps.iter().filter_map(asked).collect() })
+}
+
+fn asked(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {
+    match &step.does {
+        Do::Check { gate } => {
+            Some(CheckAsked { gate: gate.to_string(), input: record.unit.input(at), when: step.when.clone() })
         }
-        TaskState::Capturing { worker } => Some(Effect::Capture { task, attempt, worker: worker.clone() }),
-        TaskState::Captured { change } | TaskState::Gating { change } => {
-            let gates = record.missing_gates().cloned().collect();
-            Some(Effect::RunGates { task, attempt, commit: change.commit.clone(), gates })
-        }
-        TaskState::Pending
-        | TaskState::Ready
-        | TaskState::Passed { .. }
-        | TaskState::Merging { .. }
-        | TaskState::Merged { .. }
-        | TaskState::Blocked { .. }
-        | TaskState::DepFailed { .. }
-        | TaskState::Stopped => None,
+        Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
     }
 }

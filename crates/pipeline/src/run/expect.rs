@@ -2,10 +2,10 @@
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::TaskState;
 
 use super::step::Consequences;
 use super::{Refused, RefusedCode, RunState};
+use crate::way::Slot;
 
 impl RunState {
     /// Whether the task may have a worker now.
@@ -26,38 +26,48 @@ impl RunState {
 
     pub(super) fn find(&self, id: &TaskId) -> Result<usize, Refused> {
         let unknown = || Refused::new(RefusedCode::UnknownTask, format!("the run has no task {id}"));
-        self.by_id.get(id).copied().ok_or_else(unknown)
+        self.tasks.get(id).copied().ok_or_else(unknown)
     }
 
     pub(super) fn expect_attempt(&self, at: usize, attempt: u32) -> Result<(), Refused> {
         let record = &self.records[at];
-        if record.attempt == attempt {
+        if record.attempt() == attempt {
             return Ok(());
         }
-        Err(Refused::stale(format!("task {} is at attempt {}, not {attempt}", record.id, record.attempt)))
+        Err(Refused::stale(format!("task {} is at attempt {}, not {attempt}", record.id, record.attempt())))
     }
 
-    pub(super) fn expect_capturing(&self, at: usize, attempt: u32) -> Result<(), Refused> {
+    /// The step whose change is being captured.
+    pub(super) fn expect_capturing(&self, at: usize, attempt: u32) -> Result<usize, Refused> {
         self.expect_attempt(at, attempt)?;
-        if matches!(self.records[at].state, TaskState::Capturing { .. }) {
-            return Ok(());
-        }
-        Err(Refused::illegal(format!("task {} has no change that is being captured", self.records[at].id)))
+        let record = &self.records[at];
+        let step = record.capturing_step().filter(|_| !record.is_settled());
+        step.ok_or_else(|| Refused::illegal(format!("task {} has no change that is being captured", record.id)))
     }
 
-    pub(super) fn expect_merging(&self, at: usize) -> Result<(), Refused> {
-        if matches!(self.records[at].state, TaskState::Merging { .. }) {
-            return Ok(());
-        }
-        Err(Refused::illegal(format!("task {} is not being merged", self.records[at].id)))
+    /// The step of the merge that is under way.
+    pub(super) fn expect_merging(&self, at: usize) -> Result<usize, Refused> {
+        let step = self.merge_step(at).filter(|_| self.records[at].is_merging());
+        step.ok_or_else(|| Refused::illegal(format!("task {} is not being merged", self.records[at].id)))
     }
 
-    /// Word of a worker that has had its say changes nothing; word of one that never was is refused.
+    /// Whether nobody else moves the run's branch.
+    pub(super) fn expect_turn(&self, at: usize) -> Result<(), Refused> {
+        match self.queue.turn().filter(|other| *other != at) {
+            None => Ok(()),
+            Some(other) => {
+                let why = format!("task {} is being merged", self.records[other].id);
+                Err(Refused::new(RefusedCode::Limit, why))
+            }
+        }
+    }
+
+    /// A late event of a worker that has ended changes nothing; one of a worker that never was is refused.
     pub(super) fn expect_past_worker(&self, at: usize, worker: &WorkerId) -> Result<Consequences, Refused> {
         let record = &self.records[at];
-        let mut past = record.workers.iter();
-        let starting = matches!(record.state, TaskState::Starting { .. });
-        if past.any(|known| known == worker) && !(starting && record.workers.last() == Some(worker)) {
+        let is_intended = |step: usize| matches!(record.unit.slots()[step], Slot::Intended { .. });
+        let is_starting = record.unit.step_of(worker).is_some_and(is_intended);
+        if record.workers.contains(worker) && !is_starting {
             return Ok(Vec::new());
         }
         Err(Refused::stale(format!("task {} has no worker {worker} at work", record.id)))

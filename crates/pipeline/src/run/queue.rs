@@ -1,13 +1,15 @@
-//! Who may start next: ready tasks whose files nobody holds, begun tasks first, then in their natural order.
+//! Who may go on: tasks that are ready for a worker and whose files nobody holds, begun ones first; tasks with something to be
+//! done; and the line for the run's branch, which one task at a time may move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::time::Millis;
 
 use super::record::Record;
 use crate::paths::PathIndex;
 
-/// Place in the queue: begun tasks (false) before fresh ones, then the id.
+/// Place among those ready for a worker: begun tasks (false) before fresh ones, then the id.
 type Place = (bool, TaskId, usize);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +22,15 @@ pub(super) struct Queue {
     /// How many active tasks hold files of a task.
     held: BTreeMap<usize, usize>,
     live: BTreeSet<usize>,
-    merging: Option<usize>,
+    /// Tasks with something to be done that waits for nobody: a capture, gates, a stop.
+    due: BTreeMap<TaskId, usize>,
+    /// Tasks that wait for their turn at the run's branch.
+    line: BTreeMap<TaskId, usize>,
+    /// Whose turn it is.
+    turn: Option<usize>,
+    deadlines: BTreeSet<(Millis, usize)>,
+    /// The deadline of each task that has one.
+    limited: BTreeMap<usize, Millis>,
     index: PathIndex,
 }
 
@@ -35,6 +45,8 @@ impl Queue {
     pub(super) fn declare(&mut self, at: usize, record: &Record, from: usize) {
         record.writes[from..].iter().for_each(|pattern| self.index.insert(pattern, at));
     }
+
+    // === workers ===
 
     /// The next tasks that may start, best first.
     pub(super) fn startable(&self) -> impl Iterator<Item = usize> {
@@ -58,14 +70,6 @@ impl Queue {
         self.live.len()
     }
 
-    pub(super) fn merging(&self) -> Option<usize> {
-        self.merging
-    }
-
-    pub(super) fn set_merging(&mut self, at: Option<usize>) {
-        self.merging = at;
-    }
-
     pub(super) fn is_held(&self, at: usize) -> bool {
         self.held.contains_key(&at)
     }
@@ -84,41 +88,47 @@ impl Queue {
     }
 
     pub(super) fn make_ready(&mut self, at: usize, records: &[Record]) {
-        self.ready.insert(at);
-        if !self.is_held(at) {
-            self.startable.insert(self.place(at, records));
+        if self.ready.insert(at) && !self.is_held(at) {
+            self.startable.extend(self.place(at, records));
         }
     }
 
     pub(super) fn unready(&mut self, at: usize, records: &[Record]) {
-        self.ready.remove(&at);
-        self.startable.remove(&self.place(at, records));
+        if self.ready.remove(&at)
+            && let Some(place) = self.place(at, records)
+        {
+            self.startable.remove(&place);
+        }
     }
 
     /// The task begins (again): it leaves the queue and holds its files.
     pub(super) fn begin(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.insert(at);
-        let id = &records[at].id;
+        let Some(id) = records[at].task() else { return };
         if self.is_active(id) {
             return;
         }
         let rivals = self.rivals(at, &records[at]);
         for rival in &rivals {
             *self.held.entry(*rival).or_default() += 1;
-            self.startable.remove(&self.place(*rival, records));
+            if let Some(place) = self.place(*rival, records) {
+                self.startable.remove(&place);
+            }
         }
         self.active.insert(id.clone(), Active { at, rivals });
     }
 
-    /// The task is settled: it leaves the queue and lets go of its files.
+    /// The task is settled: it leaves every list and lets go of its files.
     pub(super) fn settle(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
-        if self.merging == Some(at) {
-            self.merging = None;
-        }
-        let Some(active) = self.active.remove(&records[at].id) else { return };
+        self.leave_turn(at);
+        let Some(id) = records[at].task() else { return };
+        self.due.remove(id);
+        self.line.remove(id);
+        self.limit(at, None);
+        let Some(active) = self.active.remove(id) else { return };
         for rival in active.rivals {
             self.let_go(rival, records);
         }
@@ -132,12 +142,83 @@ impl Queue {
         }
         self.held.remove(&rival);
         if self.ready.contains(&rival) {
-            self.startable.insert(self.place(rival, records));
+            self.startable.extend(self.place(rival, records));
         }
     }
 
-    fn place(&self, at: usize, records: &[Record]) -> Place {
-        let id = &records[at].id;
-        (!self.is_active(id), id.clone(), at)
+    fn place(&self, at: usize, records: &[Record]) -> Option<Place> {
+        let id = records[at].task()?;
+        Some((!self.is_active(id), id.clone(), at))
+    }
+
+    // === what is due ===
+
+    /// Tasks with something to be done that waits for nobody, in their natural order.
+    pub(super) fn due(&self) -> impl Iterator<Item = usize> {
+        self.due.values().copied()
+    }
+
+    pub(super) fn set_due(&mut self, id: &TaskId, at: usize, is_due: bool) {
+        set(&mut self.due, id, at, is_due);
+    }
+
+    /// Tasks whose worker has run out of time.
+    pub(super) fn late(&self, now: Millis) -> impl Iterator<Item = usize> {
+        self.deadlines.range(..=(now, usize::MAX)).map(|(_, at)| *at)
+    }
+
+    /// The next time limit after `now`.
+    pub(super) fn next_deadline(&self, now: Millis) -> Option<Millis> {
+        self.deadlines.range((now.plus(1), 0)..).next().map(|(deadline, _)| *deadline)
+    }
+
+    pub(super) fn limit(&mut self, at: usize, deadline: Option<Millis>) {
+        if let Some(old) = self.limited.remove(&at) {
+            self.deadlines.remove(&(old, at));
+        }
+        if let Some(deadline) = deadline {
+            self.deadlines.insert((deadline, at));
+            self.limited.insert(at, deadline);
+        }
+    }
+
+    // === the run's branch ===
+
+    /// Whose turn it is.
+    pub(super) const fn turn(&self) -> Option<usize> {
+        self.turn
+    }
+
+    /// Who may have the next turn: whoever has it, else the first in line.
+    pub(super) fn next_turn(&self, records: &[Record]) -> Option<usize> {
+        let is_in_line = |at: &usize| records[*at].task().is_some_and(|id| self.line.contains_key(id));
+        match self.turn {
+            Some(at) => Some(at).filter(is_in_line),
+            None => self.line.values().next().copied(),
+        }
+    }
+
+    pub(super) fn take_turn(&mut self, at: usize) {
+        self.turn = Some(at);
+    }
+
+    pub(super) fn leave_turn(&mut self, at: usize) {
+        if self.turn == Some(at) {
+            self.turn = None;
+        }
+    }
+
+    pub(super) fn set_in_line(&mut self, id: &TaskId, at: usize, is_in_line: bool) {
+        set(&mut self.line, id, at, is_in_line);
+    }
+}
+
+fn set(list: &mut BTreeMap<TaskId, usize>, id: &TaskId, at: usize, is_in: bool) {
+    if is_in {
+        if !list.contains_key(id) {
+            list.insert(id.clone(), at);
+        }
+    } else {
+        list.remove(id);
     }
 }

@@ -1,156 +1,258 @@
-//! What is known of one task.
+//! What is known of one unit: where it stands on its way, and what faces are shown of it.
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Do, Step, UnitId};
 use switchboard_protocol::run::{Change, GateReport, Refusal, StartFrom, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
-use super::Counts;
 use crate::paths::Pattern;
+use crate::way::{Slot, Unit};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
-    pub(super) id: TaskId,
+    pub(super) id: UnitId,
     /// Events that brought its lists.
     pub(super) parts: u32,
+    /// The group that it belongs to.
+    pub(super) within: Option<usize>,
+    /// What a group's members wait for.
+    pub(super) barrier: Vec<usize>,
     pub(super) depends: BTreeSet<usize>,
     pub(super) dependents: Vec<usize>,
-    /// Dependencies that are not merged.
+    /// Units that it waits for and that are not done.
     pub(super) unmet: usize,
     pub(super) writes: Vec<Pattern>,
-    pub(super) gates: Vec<String>,
     pub(super) timeout_ms: Option<i64>,
-    pub(super) state: TaskState,
-    pub(super) attempt: u32,
-    /// The attempt that a person's retry began with, 1 at first; limits count from here.
-    pub(super) first_attempt: u32,
-    pub(super) losses: u32,
+    pub(super) unit: Unit,
+    /// How it ended, once it has.
+    pub(super) ending: Option<Ending>,
     pub(super) from: StartFrom,
     /// Whether the present attempt lost a worker.
     pub(super) resume: bool,
     /// All workers so far, the present one last.
     pub(super) workers: Vec<WorkerId>,
-    pub(super) since: Option<Millis>,
+    /// The head of the run's branch when the merge that is under way began.
+    pub(super) onto: Option<String>,
     pub(super) stopping: bool,
-    pub(super) reports: Vec<GateReport>,
+    pub(super) reports: Vec<Reported>,
     pub(super) refusals: Vec<Refusal>,
 }
 
+/// What a gate said, and about what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reported {
+    pub(super) input: Option<Digest>,
+    pub(super) report: GateReport,
+}
+
+/// How a unit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// All its steps have passed; a task's commit in the run's branch.
+    Done { commit: String },
+    /// It waits for a person.
+    Blocked { reason: String },
+    /// A task that it needs has failed.
+    DepFailed { root: TaskId },
+    /// It was stopped.
+    Stopped,
+}
+
 impl Record {
-    pub(super) fn new(id: TaskId, timeout_ms: Option<i64>) -> Self {
+    pub(super) fn new(id: UnitId, within: Option<usize>, timeout_ms: Option<i64>, unit: Unit) -> Self {
         Self {
             id,
             parts: 1,
+            within,
+            barrier: Vec::new(),
             depends: BTreeSet::new(),
             dependents: Vec::new(),
             unmet: 0,
             writes: Vec::new(),
-            gates: Vec::new(),
             timeout_ms,
-            state: TaskState::Ready,
-            attempt: 1,
-            first_attempt: 1,
-            losses: 0,
+            unit,
+            ending: None,
             from: StartFrom::RunHead,
             resume: false,
             workers: Vec::new(),
-            since: None,
+            onto: None,
             stopping: false,
             reports: Vec::new(),
             refusals: Vec::new(),
         }
     }
 
-    pub(super) fn view(&self) -> TaskView {
-        let (required, advisory): (Vec<_>, Vec<_>) = self.reports.iter().cloned().partition(|report| report.required);
-        TaskView {
-            task: self.id.clone(),
-            state: self.state.clone(),
-            attempt: self.attempt,
-            losses: self.losses,
+    /// The task; `None` for a phase or a slice.
+    pub(super) const fn task(&self) -> Option<&TaskId> {
+        self.id.task()
+    }
+
+    /// The present attempt, from 1: how often the first worker's step was opened anew.
+    pub(super) fn attempt(&self) -> u32 {
+        self.unit.way().first_work().map_or(0, |work| self.unit.salt(work)) + 1
+    }
+
+    /// Workers lost since the last retry by a person.
+    fn losses(&self) -> u32 {
+        (0..self.unit.slots().len()).map(|at| self.unit.spent(at).losses).sum()
+    }
+
+    pub(super) fn view(&self) -> Option<TaskView> {
+        let all = || self.reports.iter().map(|reported| reported.report.clone());
+        let (required, advisory): (Vec<_>, Vec<_>) = all().partition(|report| report.required);
+        Some(TaskView {
+            task: self.task()?.clone(),
+            state: self.state(),
+            attempt: self.attempt(),
+            losses: self.losses(),
             stopping: self.stopping,
             gates: [required, advisory].concat(),
+            pending_gates: self.pending_gates(),
             refusals: self.refusals.clone(),
+        })
+    }
+
+    /// Gates of its way that have not reported on the present attempt.
+    fn pending_gates(&self) -> Vec<String> {
+        let gate = |step: &Step| match &step.does {
+            Do::Check { gate } => Some(gate.to_string()),
+            Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+        };
+        let is_pending = |gate: &String| !self.reports.iter().any(|reported| reported.report.gate == *gate);
+        self.unit.way().steps().iter().filter_map(gate).filter(is_pending).collect()
+    }
+
+    /// The state of the task as faces show it: a projection of the slots.
+    pub(super) fn state(&self) -> TaskState {
+        match &self.ending {
+            Some(Ending::Done { commit }) => return TaskState::Merged { commit: commit.clone() },
+            Some(Ending::Blocked { reason }) => return TaskState::Blocked { reason: reason.clone() },
+            Some(Ending::DepFailed { root }) => return TaskState::DepFailed { root: root.clone() },
+            Some(Ending::Stopped) => return TaskState::Stopped,
+            None => {}
+        }
+        if self.unmet > 0 {
+            return TaskState::Pending;
+        }
+        self.at_work().unwrap_or_else(|| self.between_steps())
+    }
+
+    /// The state while somebody is at a step.
+    fn at_work(&self) -> Option<TaskState> {
+        let worker = || self.workers.last().cloned();
+        let slots = self.unit.slots().iter().zip(self.unit.way().steps());
+        let (slot, step) = slots.into_iter().find(|(slot, _)| slot.is_under_way())?;
+        match (&step.does, slot) {
+            (Do::Work { .. }, Slot::Intended { .. }) => Some(TaskState::Starting { worker: worker()? }),
+            (Do::Work { .. }, Slot::Running { .. }) => Some(TaskState::Working { worker: worker()? }),
+            (Do::Work { .. }, Slot::Ended { .. }) => Some(TaskState::Capturing { worker: worker()? }),
+            (Do::Merge, _) => {
+                Some(TaskState::Merging { change: self.unit.change()?.clone(), onto: self.onto.clone()? })
+            }
+            (Do::Work { .. }, Slot::Idle | Slot::Judged { .. })
+            | (Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. }, _) => None,
         }
     }
 
-    pub(super) fn is_in_doubt(&self) -> bool {
-        matches!(self.state, TaskState::Starting { .. } | TaskState::Merging { .. })
+    /// The state while nobody is at a step: what is open says which.
+    fn between_steps(&self) -> TaskState {
+        let steps = self.unit.way().steps();
+        let Some(change) = self.unit.change().cloned() else { return TaskState::Ready };
+        let open = self.unit.open();
+        let is_open = |wanted: fn(&Do) -> bool| open.iter().any(|at| wanted(&steps[*at].does));
+        if is_open(|does| matches!(does, Do::Work { .. })) {
+            return TaskState::Ready;
+        }
+        if is_open(|does| matches!(does, Do::Check { .. })) {
+            return if self.reports.is_empty() { TaskState::Captured { change } } else { TaskState::Gating { change } };
+        }
+        TaskState::Passed { change }
     }
 
-    /// Merged or given up.
-    pub(super) fn is_settled(&self) -> bool {
-        matches!(
-            self.state,
-            TaskState::Merged { .. } | TaskState::Blocked { .. } | TaskState::DepFailed { .. } | TaskState::Stopped
-        )
+    /// Whether nothing more happens to it unless a person asks for it.
+    pub(super) const fn is_settled(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        matches!(self.ending, Some(Ending::Blocked { .. }))
+    }
+
+    /// The step whose worker's process may be running.
+    pub(super) fn live_step(&self) -> Option<usize> {
+        let is_work = |at: usize| matches!(self.unit.way().steps()[at].does, Do::Work { .. });
+        let is_live = |slot: &Slot| matches!(slot, Slot::Intended { .. } | Slot::Running { .. });
+        (0..self.unit.slots().len()).find(|at| is_work(*at) && is_live(&self.unit.slots()[*at]))
     }
 
     /// The worker whose process may be running.
     pub(super) fn live_worker(&self) -> Option<&WorkerId> {
-        match &self.state {
-            TaskState::Starting { worker } | TaskState::Working { worker } => Some(worker),
-            TaskState::Pending
-            | TaskState::Ready
-            | TaskState::Capturing { .. }
-            | TaskState::Captured { .. }
-            | TaskState::Gating { .. }
-            | TaskState::Passed { .. }
-            | TaskState::Merging { .. }
-            | TaskState::Merged { .. }
-            | TaskState::Blocked { .. }
-            | TaskState::DepFailed { .. }
-            | TaskState::Stopped => None,
-        }
+        self.live_step().and_then(|_| self.workers.last())
+    }
+
+    /// Whether the merge of its change is under way.
+    pub(super) fn is_merging(&self) -> bool {
+        self.onto.is_some()
+    }
+
+    /// Between an intent and its outcome.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        let is_starting = self.live_step().is_some_and(|at| matches!(self.unit.slots()[at], Slot::Intended { .. }));
+        is_starting || self.is_merging()
+    }
+
+    /// The step whose worker has ended and whose change is to be captured.
+    pub(super) fn capturing_step(&self) -> Option<usize> {
+        self.unit.slots().iter().position(|slot| matches!(slot, Slot::Ended { .. }))
     }
 
     /// The captured change of the present attempt, until it is merged.
-    pub(super) fn change(&self) -> Option<&Change> {
-        match &self.state {
-            TaskState::Captured { change }
-            | TaskState::Gating { change }
-            | TaskState::Passed { change }
-            | TaskState::Merging { change, .. } => Some(change),
-            TaskState::Pending
-            | TaskState::Ready
-            | TaskState::Starting { .. }
-            | TaskState::Working { .. }
-            | TaskState::Capturing { .. }
-            | TaskState::Merged { .. }
-            | TaskState::Blocked { .. }
-            | TaskState::DepFailed { .. }
-            | TaskState::Stopped => None,
-        }
+    pub(super) fn captured(&self) -> Option<&Change> {
+        let is_begun = self.live_step().is_some() || self.capturing_step().is_some();
+        let work = self.unit.way().first_work()?;
+        let is_captured = !is_begun && !self.is_settled() && self.unit.has_passed(work);
+        self.unit.change().filter(|_| is_captured)
     }
 
     /// When the worker has to be stopped.
     pub(super) fn deadline(&self) -> Option<Millis> {
         let limit = self.timeout_ms?;
-        matches!(self.state, TaskState::Working { .. }).then_some(self.since?.plus(limit))
+        match self.unit.slots().get(self.live_step()?)? {
+            Slot::Running { since, .. } => Some(since.plus(limit)),
+            Slot::Idle | Slot::Intended { .. } | Slot::Ended { .. } | Slot::Judged { .. } => None,
+        }
     }
 
-    /// Required gates that have not reported.
-    pub(super) fn missing_gates(&self) -> impl Iterator<Item = &String> {
-        let reported = |gate: &str| self.reports.iter().any(|report| report.gate == gate);
-        self.gates.iter().filter(move |gate| !reported(gate))
+    /// What is open, told by kind.
+    pub(super) fn open_for(&self) -> OpenFor {
+        if self.is_settled() || self.unmet > 0 || self.stopping {
+            return OpenFor::Nothing;
+        }
+        let steps = self.unit.way().steps();
+        let open = self.unit.open();
+        let Some(first) = open.first() else { return OpenFor::Nothing };
+        match &steps[*first].does {
+            Do::Work { .. } => OpenFor::Worker { step: *first },
+            Do::Check { .. } => OpenFor::Checks { steps: open },
+            Do::Command { .. } => OpenFor::Turn { step: *first },
+            Do::Merge => OpenFor::Turn { step: *first },
+            Do::Ask { .. } | Do::Units { .. } => OpenFor::Nothing,
+        }
     }
+}
 
-    pub(super) fn count(&self, counts: &mut Counts) {
-        let place = match &self.state {
-            TaskState::Pending | TaskState::Ready => &mut counts.waiting,
-            TaskState::Starting { .. } | TaskState::Working { .. } => &mut counts.working,
-            TaskState::Capturing { .. }
-            | TaskState::Captured { .. }
-            | TaskState::Gating { .. }
-            | TaskState::Passed { .. }
-            | TaskState::Merging { .. } => &mut counts.judged,
-            TaskState::Merged { .. } => &mut counts.merged,
-            TaskState::Blocked { .. } => &mut counts.blocked,
-            TaskState::DepFailed { .. } => &mut counts.dep_failed,
-            TaskState::Stopped => &mut counts.stopped,
-        };
-        *place += 1;
-    }
+/// What a unit is open for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum OpenFor {
+    /// Nothing: somebody is at it, or it waits, or it is settled.
+    Nothing,
+    /// A worker.
+    Worker { step: usize },
+    /// Gates.
+    Checks { steps: Vec<usize> },
+    /// Its turn to be put on the run's branch: a rebase or the merge.
+    Turn { step: usize },
 }

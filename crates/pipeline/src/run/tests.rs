@@ -1,6 +1,7 @@
 use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::run::way::{StepId, Way};
 use switchboard_protocol::run::{
-    Effect, GateVerdict, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome,
+    Effect, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
 };
 
 use super::*;
@@ -20,20 +21,48 @@ struct Run {
 /// A task: its id, what it depends on, and what it writes.
 type Spec = (&'static str, &'static [&'static str], &'static [&'static str]);
 
+/// The start of a run of which so many further events will tell.
+fn started(parts: u32, max_workers: u32) -> RunEvent {
+    let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
+    RunEvent::RunStarted { title, plan_hash, base, parts, max_workers }
+}
+
+/// A way of a worker, two gates and a merge.
+fn way() -> Way {
+    crate::way::recorded_before_ways(&["syntax".to_owned(), "secrets".to_owned()]).unwrap()
+}
+
+fn recorded(way: &Way) -> RunEvent {
+    let text = serde_json::to_string(way).unwrap();
+    RunEvent::WayRecorded { way: way.digest().unwrap(), part: 1, of: 1, text }
+}
+
+fn added(unit: UnitId, way: &Way, after: Vec<UnitId>, writes: &[&str]) -> RunEvent {
+    RunEvent::UnitAdded {
+        unit,
+        within: None,
+        way: way.digest().unwrap(),
+        after,
+        writes: writes.iter().map(|path| (*path).to_owned()).collect(),
+        timeout_ms: Some(1000),
+    }
+}
+
+fn unit(task: &str) -> UnitId {
+    UnitId::Task(id(task))
+}
+
 impl Run {
     fn of(max_workers: u32, tasks: &[Spec]) -> Self {
-        let parts = tasks.len() as u32;
+        Self::on(&way(), max_workers, tasks)
+    }
+
+    fn on(way: &Way, max_workers: u32, tasks: &[Spec]) -> Self {
         let mut run = Self { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
-        let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
-        run.tell(RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
+        run.tell(started(tasks.len() as u32 + 1, max_workers));
+        run.tell(recorded(way));
         for (task, depends, writes) in tasks {
-            run.tell(RunEvent::TaskAdded {
-                task: id(task),
-                depends: depends.iter().map(|on| id(on)).collect(),
-                writes: writes.iter().map(|path| (*path).to_owned()).collect(),
-                gates: vec!["syntax".to_owned(), "secrets".to_owned()],
-                timeout_ms: Some(1000),
-            });
+            run.tell(added(unit(task), way, depends.iter().map(|on| unit(on)).collect(), writes));
         }
         run
     }
@@ -66,7 +95,8 @@ impl Run {
         self.workers += 1;
         let worker = WorkerId::from_bits(self.workers);
         let attempt = self.view(task).attempt;
-        self.tell(RunEvent::WorkerIntended { task: id(task), attempt, worker: worker.clone() });
+        let step = StepId::work();
+        self.tell(RunEvent::WorkerIntended { task: id(task), step, attempt, worker: worker.clone() });
         self.tell(RunEvent::WorkerStarted { task: id(task), worker: worker.clone() });
         worker
     }
@@ -79,21 +109,28 @@ impl Run {
     fn capture(&mut self, task: &str) {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;
-        let (commit, tree) = (format!("c-{task}-{attempt}"), "tree".to_owned());
-        let files = vec!["a".to_owned()];
-        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, files, files_total: 1 });
+        let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
+        let (files, base) = (vec!["a".to_owned()], String::new());
+        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, base, files, files_total: 1 });
     }
 
-    fn judge(&mut self, task: &str, gate: &str, verdict: GateVerdict) {
+    fn judge(&mut self, task: &str, gate: &str, verdict: Verdict) {
         let attempt = self.view(task).attempt;
         let reasons = vec![format!("{gate} {attempt}")];
-        self.tell(RunEvent::GateReported { task: id(task), attempt, gate: gate.to_owned(), verdict, reasons });
+        self.tell(RunEvent::GateReported {
+            task: id(task),
+            attempt,
+            gate: gate.to_owned(),
+            input: None,
+            verdict,
+            reasons,
+        });
     }
 
     fn pass(&mut self, task: &str) {
         self.capture(task);
-        self.judge(task, "syntax", GateVerdict::Pass);
-        self.judge(task, "secrets", GateVerdict::Pass);
+        self.judge(task, "syntax", Verdict::Pass);
+        self.judge(task, "secrets", Verdict::Pass);
     }
 
     fn intend_merge(&mut self, task: &str) {
@@ -112,8 +149,8 @@ impl Run {
     /// One attempt that a gate refuses.
     fn fail(&mut self, task: &str) {
         self.capture(task);
-        self.judge(task, "syntax", GateVerdict::Pass);
-        self.judge(task, "secrets", GateVerdict::Fail);
+        self.judge(task, "syntax", Verdict::Pass);
+        self.judge(task, "secrets", Verdict::Fail);
     }
 
     fn block(&mut self, task: &str) {
@@ -137,26 +174,13 @@ fn tasks_start_in_natural_order_as_workers_get_free() {
 #[test]
 fn nothing_starts_before_all_tasks_are_known() {
     let mut state = RunState::new();
-    let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
-    state.step(&RunEvent::RunStarted { title, plan_hash, base, parts: 2, max_workers: 2 }, Millis(0)).unwrap();
-    let added = RunEvent::TaskAdded {
-        task: id("1.1"),
-        depends: Vec::new(),
-        writes: Vec::new(),
-        gates: Vec::new(),
-        timeout_ms: None,
-    };
-    state.step(&added, Millis(0)).unwrap();
+    state.step(&started(3, 2), Millis(0)).unwrap();
+    state.step(&recorded(&way()), Millis(0)).unwrap();
+    state.step(&added(unit("1.1"), &way(), Vec::new(), &[]), Millis(0)).unwrap();
     assert_eq!(state.decide(Millis(0)), []);
 
-    let more = RunEvent::TaskExtended {
-        task: id("1.1"),
-        part: 2,
-        depends: Vec::new(),
-        writes: vec!["a".to_owned()],
-        gates: Vec::new(),
-    };
-    state.step(&more, Millis(0)).unwrap();
+    let (after, writes) = (Vec::new(), vec!["a".to_owned()]);
+    state.step(&RunEvent::UnitExtended { unit: unit("1.1"), part: 2, after, writes }, Millis(0)).unwrap();
 
     assert_eq!(state.decide(Millis(0)).len(), 1);
 }
@@ -168,8 +192,12 @@ fn tasks_that_write_the_same_files_wait_for_each_other() {
 
     run.fail("1.1");
     assert_eq!(run.starting(), ["1.1", "1.3"], "a refused attempt keeps its files");
-    let refused =
-        run.refused(RunEvent::WorkerIntended { task: id("1.2"), attempt: 1, worker: WorkerId::from_bits(99) });
+    let refused = run.refused(RunEvent::WorkerIntended {
+        task: id("1.2"),
+        step: StepId::work(),
+        attempt: 1,
+        worker: WorkerId::from_bits(99),
+    });
     assert_eq!(refused.code, RefusedCode::Limit);
 
     run.merge("1.1");
@@ -197,7 +225,7 @@ fn a_refused_attempt_is_told_all_reasons_so_far_and_continues_from_its_change() 
     let [Effect::StartWorker { attempt, from, resume, refusals, .. }] = &run.effects()[..] else { panic!() };
 
     assert_eq!((*attempt, *resume), (3, false));
-    assert_eq!(from, &StartFrom::Change { commit: "c-1.1-1".to_owned() });
+    assert_eq!(from, &StartFrom::Change { commit: "c-1.1-1".to_owned(), base: String::new() });
     assert_eq!(refusals[0].cause, RefusalCause::Gate { gate: "secrets".to_owned() });
     assert_eq!((refusals[0].attempt, &refusals[0].reasons[..]), (1, &["secrets 1".to_owned()][..]));
     assert_eq!((refusals[1].attempt, &refusals[1].cause), (2, &RefusalCause::AgentFailed));
@@ -208,9 +236,9 @@ fn all_required_gates_are_heard_before_an_attempt_is_refused() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     run.capture("1.1");
 
-    run.judge("1.1", "secrets", GateVerdict::Fail);
+    run.judge("1.1", "secrets", Verdict::Fail);
     assert!(matches!(run.view("1.1").state, TaskState::Gating { .. }));
-    run.judge("1.1", "syntax", GateVerdict::Error);
+    run.judge("1.1", "syntax", Verdict::Error);
 
     let refusals = run.view("1.1").refusals;
     let causes: Vec<_> = refusals.iter().map(|refusal| (refusal.attempt, refusal.reasons[0].as_str())).collect();
@@ -223,20 +251,16 @@ fn a_gate_that_is_not_configured_is_shown_and_neither_passes_nor_refuses() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     run.capture("1.1");
 
-    run.judge("1.1", "syntax", GateVerdict::NotConfigured);
-    run.judge("1.1", "lint", GateVerdict::Fail);
-    run.judge("1.1", "secrets", GateVerdict::Pass);
+    run.judge("1.1", "syntax", Verdict::NotConfigured);
+    run.judge("1.1", "lint", Verdict::Fail);
+    run.judge("1.1", "secrets", Verdict::Pass);
 
     let view = run.view("1.1");
     assert!(matches!(view.state, TaskState::Passed { .. }), "{:?}", view.state);
     let shown: Vec<_> = view.gates.iter().map(|gate| (gate.gate.as_str(), gate.required, gate.verdict)).collect();
     assert_eq!(
         shown,
-        [
-            ("syntax", true, GateVerdict::NotConfigured),
-            ("secrets", true, GateVerdict::Pass),
-            ("lint", false, GateVerdict::Fail)
-        ]
+        [("syntax", true, Verdict::NotConfigured), ("secrets", true, Verdict::Pass), ("lint", false, Verdict::Fail)]
     );
 }
 
@@ -309,7 +333,8 @@ fn one_merge_at_a_time_in_natural_order() {
     let mut run = Run::of(3, &[("1.10", &[], &[]), ("1.2", &[], &[])]);
     run.pass("1.10");
     run.pass("1.2");
-    let merge = |task: &str| Effect::Merge { task: id(task), attempt: 1, commit: format!("c-{task}-1") };
+    let merge =
+        |task: &str| Effect::Merge { task: id(task), attempt: 1, commit: format!("c-{task}-1"), base: String::new() };
     assert_eq!(run.effects(), [merge("1.2")]);
 
     run.intend_merge("1.2");
@@ -406,14 +431,15 @@ fn a_merge_that_is_under_way_is_brought_to_its_end_before_the_run_stops() {
 }
 
 #[test]
-fn words_of_the_past_change_nothing() {
+fn late_events_change_nothing() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     run.fail("1.1");
     let stale = RunEvent::GateReported {
         task: id("1.1"),
         attempt: 1,
         gate: "secrets".to_owned(),
-        verdict: GateVerdict::Pass,
+        input: None,
+        verdict: Verdict::Pass,
         reasons: Vec::new(),
     };
 
@@ -428,17 +454,11 @@ fn words_of_the_past_change_nothing() {
 #[test]
 fn a_dependency_that_is_not_known_yet_is_refused_so_that_no_circle_can_come_to_be() {
     let mut state = RunState::new();
-    let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
-    state.step(&RunEvent::RunStarted { title, plan_hash, base, parts: 2, max_workers: 2 }, Millis(0)).unwrap();
+    state.step(&started(3, 2), Millis(0)).unwrap();
+    state.step(&recorded(&way()), Millis(0)).unwrap();
 
     for on in ["1.1", "1.2"] {
-        let added = RunEvent::TaskAdded {
-            task: id("1.1"),
-            depends: vec![id(on)],
-            writes: Vec::new(),
-            gates: Vec::new(),
-            timeout_ms: None,
-        };
+        let added = added(unit("1.1"), &way(), vec![unit(on)], &[]);
         assert_eq!(state.step(&added, Millis(0)).unwrap_err().code, RefusedCode::Illegal, "{on}");
     }
 }

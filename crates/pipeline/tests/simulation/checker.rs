@@ -3,23 +3,46 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::paths::Pattern;
+use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Effect, GateVerdict, MAX_ATTEMPTS, RunEvent};
+use switchboard_protocol::run::way::{Do, UnitId, Way};
+use switchboard_protocol::run::{Effect, MAX_ATTEMPTS, RunEvent, Verdict};
 
 #[derive(Default)]
 pub(crate) struct Checker {
     max_workers: usize,
+    ways: BTreeMap<Digest, Way>,
+    /// What each task waits for: tasks, and all tasks of groups.
     depends: BTreeMap<TaskId, Vec<TaskId>>,
+    /// What the members of a group wait for.
+    barriers: BTreeMap<UnitId, Vec<TaskId>>,
+    members: BTreeMap<UnitId, Vec<TaskId>>,
     writes: BTreeMap<TaskId, Vec<Pattern>>,
-    gates: BTreeMap<TaskId, Vec<String>>,
+    gates: BTreeMap<TaskId, Way>,
     merged: BTreeSet<TaskId>,
     live: BTreeSet<TaskId>,
     /// Tasks that hold their files.
     begun: BTreeSet<TaskId>,
-    verdicts: BTreeMap<(TaskId, u32, String), GateVerdict>,
-    captured: BTreeMap<(TaskId, u32), String>,
+    verdicts: BTreeMap<(TaskId, u32, String, String), Verdict>,
+    captured: BTreeMap<(TaskId, u32), Tree>,
     attempts: BTreeMap<TaskId, BTreeSet<u32>>,
     merging: Option<TaskId>,
+    /// Who has been rebased and is not merged yet.
+    turn: Option<TaskId>,
+}
+
+/// What was captured.
+#[derive(Clone)]
+struct Tree {
+    commit: String,
+    tree: String,
+    base: String,
+}
+
+impl Tree {
+    fn new(commit: &str, tree: &str, base: &str) -> Self {
+        Self { commit: commit.to_owned(), tree: tree.to_owned(), base: base.to_owned() }
+    }
 }
 
 impl Checker {
@@ -27,35 +50,60 @@ impl Checker {
     pub(crate) fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::RunStarted { max_workers, .. } => self.max_workers = *max_workers as usize,
-            RunEvent::TaskAdded { task, depends, writes, gates, .. }
-            | RunEvent::TaskExtended { task, depends, writes, gates, .. } => {
-                let writes = writes.iter().map(|path| Pattern::parse(path).expect("a safe path"));
-                self.depends.entry(task.clone()).or_default().extend(depends.iter().cloned());
-                self.writes.entry(task.clone()).or_default().extend(writes);
-                self.gates.entry(task.clone()).or_default().extend(gates.iter().cloned());
+            RunEvent::WayRecorded { way, text, .. } => {
+                let recorded: Way = serde_json::from_str(text).expect("a way in one part");
+                self.ways.insert(*way, recorded);
             }
-            RunEvent::WorkerIntended { task, attempt, .. } => self.intended(task, *attempt),
+            RunEvent::UnitAdded { unit, within, way, after, writes, .. } => {
+                self.added(unit, within.as_ref(), after);
+                let Some(task) = unit.task() else { return };
+                let writes = writes.iter().map(|path| Pattern::parse(path).expect("a safe path"));
+                self.writes.entry(task.clone()).or_default().extend(writes);
+                self.gates.insert(task.clone(), self.ways[way].clone());
+            }
+            RunEvent::WorkerIntended { task, attempt, .. } => {
+                self.leave_turn(task);
+                self.intended(task, *attempt);
+            }
             RunEvent::WorkerLost { task, .. } | RunEvent::TurnEnded { task, .. } => {
                 self.live.remove(task);
             }
-            RunEvent::ChangeCaptured { task, attempt, commit, .. } => {
-                self.captured.insert((task.clone(), *attempt), commit.clone());
+            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, .. } => {
+                self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, base));
+            }
+            RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
+                assert!(self.turn.as_ref().is_none_or(|other| other == task), "one task at a time has its turn");
+                self.turn = Some(task.clone());
+                self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, onto));
             }
             RunEvent::GateReported { task, attempt, gate, verdict, .. } => {
-                let before = self.verdicts.insert((task.clone(), *attempt, gate.clone()), *verdict);
-                assert_eq!(before, None, "gate {gate} judges attempt {attempt} of {task} once");
+                let tree = self.captured[&(task.clone(), *attempt)].tree.clone();
+                let before = self.verdicts.insert((task.clone(), *attempt, gate.clone(), tree), *verdict);
+                assert_eq!(before, None, "gate {gate} judges a tree of attempt {attempt} of {task} once");
+                if !super::ways::need(gate).accepts(*verdict) {
+                    self.leave_turn(task);
+                }
             }
-            RunEvent::MergeIntended { task, attempt, commit, .. } => self.merge_intended(task, *attempt, commit),
+            RunEvent::BranchMoved { .. } => self.merging = None,
+            RunEvent::MergeIntended { task, attempt, commit, onto } => {
+                self.merge_intended(task, *attempt, commit, onto)
+            }
             RunEvent::TaskMerged { task, .. } => {
                 assert_eq!(self.merging.take().as_ref(), Some(task));
+                self.leave_turn(task);
                 assert!(self.merged.insert(task.clone()), "{task} is merged once");
             }
-            RunEvent::MergeConflicted { .. } => self.merging = None,
+            RunEvent::MergeConflicted { task, .. } => {
+                self.merging = None;
+                self.leave_turn(task);
+            }
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
             }
             RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
+            | RunEvent::PlanRecorded { .. }
+            | RunEvent::UnitExtended { .. }
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
@@ -67,6 +115,7 @@ impl Checker {
     /// Tasks that are settled let go of their files.
     pub(crate) fn settled(&mut self, task: &TaskId) {
         self.begun.remove(task);
+        self.leave_turn(task);
         assert!(!self.live.contains(task), "{task} is settled with a worker at work");
         assert_ne!(self.merging.as_ref(), Some(task), "{task} is settled in the middle of a merge");
     }
@@ -87,14 +136,41 @@ impl Checker {
         assert!(attempts.len() <= MAX_ATTEMPTS as usize, "{task} has no sixth attempt");
     }
 
-    fn merge_intended(&mut self, task: &TaskId, attempt: u32, commit: &str) {
+    fn merge_intended(&mut self, task: &TaskId, attempt: u32, commit: &str, onto: &str) {
         assert_eq!(self.merging, None, "one merge at a time");
-        assert_eq!(self.captured[&(task.clone(), attempt)], commit, "what is merged is what was captured");
-        for gate in &self.gates[task] {
-            let verdict = self.verdicts.get(&(task.clone(), attempt, gate.clone()));
-            assert!(verdict.is_some_and(|verdict| !verdict.refuses()), "{task} is merged past {gate}: {verdict:?}");
+        assert!(self.turn.as_ref().is_none_or(|other| other == task), "{task} is merged in another's turn");
+        let change = &self.captured[&(task.clone(), attempt)];
+        assert_eq!(change.commit, commit, "what is merged is what was captured");
+        assert_eq!(change.base, onto, "it stands on the branch's head");
+        for step in &self.gates[task].steps {
+            let Do::Check { gate } = &step.does else { continue };
+            let verdict = self.verdicts.get(&(task.clone(), attempt, gate.to_string(), change.tree.clone()));
+            assert!(verdict.is_some_and(|verdict| step.need.accepts(*verdict)), "{task} passes {gate}: {verdict:?}");
         }
         self.merging = Some(task.clone());
+    }
+
+    fn added(&mut self, unit: &UnitId, within: Option<&UnitId>, after: &[UnitId]) {
+        let tasks_of = |unit: &UnitId| match unit.task() {
+            Some(task) => vec![task.clone()],
+            None => self.members.get(unit).cloned().unwrap_or_default(),
+        };
+        let mut waits: Vec<TaskId> = after.iter().flat_map(tasks_of).collect();
+        let Some(task) = unit.task() else {
+            self.barriers.insert(unit.clone(), waits);
+            return;
+        };
+        if let Some(group) = within {
+            waits.extend(self.barriers[group].iter().cloned());
+            self.members.entry(group.clone()).or_default().push(task.clone());
+        }
+        self.depends.insert(task.clone(), waits);
+    }
+
+    fn leave_turn(&mut self, task: &TaskId) {
+        if self.turn.as_ref() == Some(task) {
+            self.turn = None;
+        }
     }
 
     fn clash(&self, a: &TaskId, b: &TaskId) -> bool {
@@ -125,7 +201,8 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
     match effect {
         Effect::StartWorker { task, .. } => Some(task),
         Effect::Capture { .. }
-        | Effect::RunGates { .. }
+        | Effect::RunChecks { .. }
+        | Effect::RunCommand { .. }
         | Effect::Merge { .. }
         | Effect::StopWorker { .. }
         | Effect::Finish { .. } => None,

@@ -1,17 +1,19 @@
 //! A world that carries effects out: slowly, in any order, and not always well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Need, UnitId};
 use switchboard_protocol::run::{
-    Effect, EffectKey, GateVerdict, RunEvent, RunOutcome, StopCause, TaskState, TurnOutcome,
+    CheckAsked, Effect, EffectKey, RunEvent, RunOutcome, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
 };
 use switchboard_protocol::time::Millis;
 
 use super::checker::{Checker, starting};
 use super::rng::Rng;
+use super::ways;
 
 /// How the world treats the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,9 +34,9 @@ enum Job {
     /// A worker at work.
     Work { task: TaskId, worker: WorkerId },
     /// Gates that are still running.
-    Judge { key: EffectKey, task: TaskId, attempt: u32, gates: Vec<String> },
+    Judge { key: EffectKey, task: TaskId, attempt: u32, checks: Vec<CheckAsked> },
     /// A merge that was intended.
-    Merge { task: TaskId, attempt: u32 },
+    Merge { task: TaskId, attempt: u32, onto: String },
 }
 
 pub(crate) struct World {
@@ -50,6 +52,10 @@ pub(crate) struct World {
     retries: usize,
     changed: bool,
     looked: Millis,
+    /// Head of the run's branch.
+    head: String,
+    /// The commit that each task's worker began on.
+    bases: BTreeMap<TaskId, String>,
 }
 
 impl World {
@@ -67,6 +73,8 @@ impl World {
             retries: 0,
             changed: true,
             looked: Millis(0),
+            head: "b".to_owned(),
+            bases: BTreeMap::new(),
         };
         for event in world.opening() {
             world.tell(event).expect("the opening is accepted");
@@ -103,21 +111,30 @@ impl World {
         let density = self.rng.below(400);
         let id = |n: usize| TaskId::new(format!("{}.{}", 1 + n / 7, 1 + n % 7)).expect("an id");
         let max_workers = 1 + self.rng.below(5) as u32;
-        let parts = tasks as u32;
-        let mut events = vec![RunEvent::RunStarted {
-            title: "t".to_owned(),
-            plan_hash: "h".to_owned(),
-            base: "b".to_owned(),
-            parts,
-            max_workers,
-        }];
-        for n in 0..tasks {
-            let depends = (0..n).filter(|_| self.rng.chance(density)).map(id).collect();
-            let writes = (0..self.rng.below(3)).map(|_| (*self.rng.pick(&PATHS)).to_owned()).collect();
-            let gates = (0..self.rng.below(4)).map(|gate| format!("gate{gate}")).collect();
-            let timeout_ms = self.goes_wrong(500).then_some(200);
-            events.push(RunEvent::TaskAdded { task: id(n), depends, writes, gates, timeout_ms });
+        let mut events = Vec::new();
+        let mut known = BTreeSet::new();
+        let is_barrier = self.rng.chance(500);
+        let phases = if self.rng.chance(500) { tasks.div_ceil(7) as u64 } else { 0 };
+        for phase in 1..=phases {
+            let after = if phase > 1 && is_barrier { vec![UnitId::Phase(phase - 1)] } else { Vec::new() };
+            ways::record(&ways::group(), &mut known, &mut events);
+            let way = ways::group().digest().expect("a way");
+            let (unit, within, writes) = (UnitId::Phase(phase), None, Vec::new());
+            events.push(RunEvent::UnitAdded { unit, within, way, after, writes, timeout_ms: None });
         }
+        for n in 0..tasks {
+            let after = (0..n).filter(|_| self.rng.chance(density)).map(id).map(UnitId::Task).collect();
+            let writes = (0..self.rng.below(3)).map(|_| (*self.rng.pick(&PATHS)).to_owned()).collect();
+            let way = ways::task(self.rng.below(4));
+            ways::record(&way, &mut known, &mut events);
+            let way = way.digest().expect("a way");
+            let timeout_ms = self.goes_wrong(500).then_some(200);
+            let within = (phases > 0).then_some(UnitId::Phase(1 + n as u64 / 7));
+            events.push(RunEvent::UnitAdded { unit: UnitId::Task(id(n)), within, way, after, writes, timeout_ms });
+        }
+        let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
+        let parts = events.len() as u32;
+        events.insert(0, RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
         events
     }
 
@@ -191,31 +208,38 @@ impl World {
             Job::Todo(effect) => self.begin(effect),
             Job::Spawn { task, worker } => self.spawn(task, worker),
             Job::Work { task, worker } => self.end_work(task, worker),
-            Job::Judge { key, task, attempt, gates } => self.judge(key, task, attempt, gates),
-            Job::Merge { task, attempt } => self.merge(task, attempt),
+            Job::Judge { key, task, attempt, checks } => self.judge(key, task, attempt, checks),
+            Job::Merge { task, attempt, onto } => self.merge(task, attempt, &onto),
         }
     }
 
     fn begin(&mut self, effect: Effect) {
         let key = effect.key();
         match effect {
-            Effect::StartWorker { task, attempt, .. } => {
+            Effect::StartWorker { task, step, attempt, from, resume, .. } => {
                 let worker = WorkerId::from_bits(self.rng.next());
-                if self.tell(RunEvent::WorkerIntended { task: task.clone(), attempt, worker: worker.clone() }).is_ok() {
+                self.begin_on(&task, from, resume);
+                let intended = RunEvent::WorkerIntended { task: task.clone(), step, attempt, worker: worker.clone() };
+                if self.tell(intended).is_ok() {
                     self.jobs.push(Job::Spawn { task, worker });
                 }
             }
             Effect::Capture { task, attempt, .. } => self.capture(task, attempt),
-            Effect::RunGates { task, attempt, gates, .. } => {
+            Effect::RunChecks { task, attempt, checks, .. } => {
                 // Under way until the last gate has spoken.
-                self.jobs.push(Job::Judge { key, task, attempt, gates });
+                self.jobs.push(Job::Judge { key, task, attempt, checks });
                 return;
             }
-            Effect::Merge { task, attempt, commit } => {
-                let onto = self.name();
-                if self.tell(RunEvent::MergeIntended { task: task.clone(), attempt, commit, onto }).is_ok() {
-                    self.jobs.push(Job::Merge { task, attempt });
+            Effect::RunCommand { task, attempt, .. } => self.rebase(task, attempt),
+            Effect::Merge { task, attempt, commit, base } if base == self.head => {
+                let onto = base;
+                let intended = RunEvent::MergeIntended { task: task.clone(), attempt, commit, onto: onto.clone() };
+                if self.tell(intended).is_ok() {
+                    self.jobs.push(Job::Merge { task, attempt, onto });
                 }
+            }
+            Effect::Merge { task, base, .. } => {
+                let _refused = self.tell(RunEvent::BranchMoved { task, from: base, head: self.head.clone() });
             }
             Effect::StopWorker { task, worker, cause } => self.stop(task, worker, cause),
             Effect::Finish { outcome } => {
@@ -271,6 +295,7 @@ impl World {
 
     /// The task may have been stopped meanwhile, then what was captured doesn't matter.
     fn capture(&mut self, task: TaskId, attempt: u32) {
+        let task_of_capture = task.clone();
         let event = match self.goes_wrong(100) {
             true => RunEvent::NothingChanged { task, attempt },
             false => RunEvent::ChangeCaptured {
@@ -278,6 +303,7 @@ impl World {
                 attempt,
                 commit: self.name(),
                 tree: self.name(),
+                base: self.bases[&task_of_capture].clone(),
                 files: vec!["src/a.rs".to_owned()],
                 files_total: 1,
             },
@@ -285,27 +311,51 @@ impl World {
         let _refused = self.tell(event);
     }
 
-    fn judge(&mut self, key: EffectKey, task: TaskId, attempt: u32, mut gates: Vec<String>) {
-        let gate = gates.swap_remove(self.rng.below(gates.len()));
-        let verdict = match self.goes_wrong(250) {
-            true => *self.rng.pick(&[GateVerdict::Fail, GateVerdict::Error]),
-            false => *self.rng.pick(&[GateVerdict::Pass, GateVerdict::Warn, GateVerdict::NotConfigured]),
+    fn judge(&mut self, key: EffectKey, task: TaskId, attempt: u32, mut checks: Vec<CheckAsked>) {
+        let CheckAsked { gate, input, .. } = checks.swap_remove(self.rng.below(checks.len()));
+        let verdict = match (self.goes_wrong(150), ways::need(&gate)) {
+            (true, _) => *self.rng.pick(&[Verdict::Fail, Verdict::Error, Verdict::NoReply]),
+            (false, Need::Required) => *self.rng.pick(&[Verdict::Pass, Verdict::Warn, Verdict::Skipped]),
+            (false, Need::IfConfigured | Need::Advisory) => *self.rng.pick(&[Verdict::Pass, Verdict::NotConfigured]),
         };
-        let reasons = vec!["because".to_owned()];
-        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, verdict, reasons };
-        if self.tell(report).is_ok() && !gates.is_empty() {
-            self.jobs.push(Job::Judge { key, task, attempt, gates });
+        let (reasons, input) = (vec!["because".to_owned()], Some(input));
+        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, reasons };
+        if self.tell(report).is_ok() && !checks.is_empty() {
+            self.jobs.push(Job::Judge { key, task, attempt, checks });
         } else {
             self.under_way.remove(&key);
         }
     }
 
-    fn merge(&mut self, task: TaskId, attempt: u32) {
-        if self.goes_wrong(200) {
-            self.surely(RunEvent::MergeConflicted { task, attempt, files: vec!["src/a.rs".to_owned()] });
-            return;
+    /// The commit that a worker's change will stand on.
+    fn begin_on(&mut self, task: &TaskId, from: StartFrom, resume: bool) {
+        let base = match (from, self.bases.get(task)) {
+            (_, Some(base)) if resume => base.clone(),
+            (StartFrom::Change { base, .. }, _) if !base.is_empty() => base,
+            (StartFrom::Change { .. } | StartFrom::RunHead | StartFrom::Rebased { .. }, _) => self.head.clone(),
+        };
+        self.bases.insert(task.clone(), base);
+    }
+
+    /// The task may have been stopped meanwhile.
+    fn rebase(&mut self, task: TaskId, attempt: u32) {
+        let event = match self.goes_wrong(200) {
+            true => RunEvent::MergeConflicted { task, attempt, files: vec!["src/a.rs".to_owned()] },
+            false => {
+                let (commit, tree, onto) = (self.name(), self.name(), self.head.clone());
+                RunEvent::ChangeRebased { task, attempt, commit, tree, onto }
+            }
+        };
+        let _refused = self.tell(event);
+    }
+
+    fn merge(&mut self, task: TaskId, attempt: u32, onto: &str) {
+        if self.head != onto {
+            let (from, head) = (onto.to_owned(), self.head.clone());
+            return self.surely(RunEvent::BranchMoved { task, from, head });
         }
         let commit = self.name();
+        self.head.clone_from(&commit);
         self.surely(RunEvent::TaskMerged { task, attempt, commit });
     }
 
@@ -329,6 +379,10 @@ impl World {
         }
         if self.rng.chance(20) {
             self.repeat_something();
+        }
+        if self.rng.chance(5) {
+            // Somebody's hand moves the run's branch.
+            self.head = self.name();
         }
         if self.rng.chance(5) {
             self.restart();
@@ -368,7 +422,7 @@ impl World {
             match job {
                 // Workers outlive the daemon; whether one came to life is found out.
                 Job::Spawn { .. } | Job::Work { .. } => self.jobs.push(job),
-                Job::Merge { task, attempt } => self.merge(task, attempt),
+                Job::Merge { task, attempt, onto } => self.merge(task, attempt, &onto),
                 Job::Todo(_) | Job::Judge { .. } => {}
             }
         }

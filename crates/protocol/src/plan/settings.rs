@@ -30,7 +30,9 @@ impl CommandLine {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanSettings {
-    /// Gates that every task must pass, unless its phase or the task itself names others.
+    /// Gates that every task must pass beside the default ones, which are `syntax_check`, `secretscan`, and `build_check`,
+    /// `test_runner` and `lint` where the plan brings their commands. `-name` leaves a gate out, `-all` every default; the run says
+    /// so at its start and shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
     /// Command of the test gate.
@@ -39,7 +41,7 @@ pub struct PlanSettings {
     /// Command of the build gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<CommandLine>,
-    /// Command of the lint gate, and of the lint in `pre_check_batch`.
+    /// Command of the lint gate, which every task must then pass, and of the lint in `pre_check_batch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint: Option<CommandLine>,
     /// Who works where neither phase nor task says so.
@@ -51,6 +53,9 @@ pub struct PlanSettings {
     /// Longest time of one attempt, in minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
+    /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub barrier: Option<bool>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -60,7 +65,7 @@ pub struct PlanSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PhaseSettings {
-    /// Gates that its tasks must pass, in place of the plan's.
+    /// Gates that its tasks must pass beside the plan's; `-name` leaves one out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
     /// Command of the test gate.
@@ -90,7 +95,7 @@ pub struct TaskSettings {
     /// Command of the test gate for this task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,
-    /// Gates that it must pass, in place of the phase's and the plan's; an empty list means none.
+    /// Gates that it must pass beside the phase's and the plan's; `-name` leaves one out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gates: Option<Vec<String>>,
     /// Globs that it may write; nothing said means anywhere.

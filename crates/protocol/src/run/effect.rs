@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::way::{CommandStep, StepId, When};
 use super::{Refusal, RunOutcome};
-use crate::id::WorkerId;
+use crate::id::{Digest, WorkerId};
 use crate::plan::TaskId;
 
 /// What a worker starts from.
@@ -17,12 +18,25 @@ pub enum StartFrom {
     Change {
         /// The refused commit.
         commit: String,
+        /// The commit below it; empty where the record doesn't say, then the one that the last worker began on.
+        base: String,
     },
     /// A fresh tree at the head of the run's branch with the refused change put on top as far as it fits.
     Rebased {
         /// The refused commit.
         commit: String,
     },
+}
+
+/// A gate that is asked about a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckAsked {
+    /// Which gate.
+    pub gate: String,
+    /// Digest of what it judges, to be given back in `GateReported`.
+    pub input: Digest,
+    /// Whether it is to judge; otherwise what to report in its place.
+    pub when: When,
 }
 
 /// Why a worker is stopped.
@@ -44,6 +58,8 @@ pub enum Effect {
     StartWorker {
         /// For which task.
         task: TaskId,
+        /// For which step of its way.
+        step: StepId,
         /// For which attempt.
         attempt: u32,
         /// How many workers the task had before, lost ones included.
@@ -65,18 +81,32 @@ pub enum Effect {
         /// Who worked.
         worker: WorkerId,
     },
-    /// Have the change judged. Answered by one `GateReported` per gate.
-    RunGates {
+    /// Have the change judged by all gates that judge this tree. Answered by one `GateReported` per gate.
+    RunChecks {
         /// Of which task.
         task: TaskId,
         /// Of which attempt.
         attempt: u32,
         /// The captured commit.
         commit: String,
-        /// Required gates that have not reported yet.
-        gates: Vec<String>,
+        /// The commit below it, from which new findings are told; empty where the record doesn't say.
+        base: String,
+        /// Gates that have not reported on it yet.
+        checks: Vec<CheckAsked>,
     },
-    /// Commit `MergeIntended`, then merge into the run's branch. Answered by `TaskMerged` or `MergeConflicted`.
+    /// Do a step that is a command of our own. A rebase is answered by `ChangeRebased` or `MergeConflicted`.
+    RunCommand {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Which command.
+        kind: CommandStep,
+        /// The captured commit.
+        commit: String,
+    },
+    /// Commit `MergeIntended`, then move the run's branch to the change, whose base is the branch's head. Answered by `TaskMerged`,
+    /// by `BranchMoved` when the head is another, or by `MergeConflicted`.
     Merge {
         /// Of which task.
         task: TaskId,
@@ -84,6 +114,8 @@ pub enum Effect {
         attempt: u32,
         /// The captured commit.
         commit: String,
+        /// The commit below it; empty where the record doesn't say, then the branch's head.
+        base: String,
     },
     /// Stop a worker. Answered by `TurnEnded` or `WorkerLost`.
     StopWorker {
@@ -123,7 +155,8 @@ impl Effect {
         match self {
             Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
             Self::Capture { task, attempt, worker } => key(1, Some(task), *attempt, Some(worker)),
-            Self::RunGates { task, attempt, .. } => key(2, Some(task), *attempt, None),
+            Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
+            Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
             Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),
             Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker)),
             Self::Finish { .. } => key(5, None, 0, None),

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GateVerdict, RunOutcome, TurnOutcome};
+use super::way::{StepId, UnitId};
+use super::{RunOutcome, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
-use crate::id::WorkerId;
+use crate::id::{Digest, WorkerId};
 use crate::plan::TaskId;
 
 /// Something that happened in a run. Folding all of them in order gives its state.
@@ -20,41 +21,65 @@ pub enum RunEvent {
         plan_hash: String,
         /// The commit that the run's branch begins at.
         base: String,
-        /// How many `TaskAdded` and `TaskExtended` will follow.
+        /// How many events that bring plan, ways and units will follow.
         parts: u32,
         /// Most workers at once; 1 means one whole task at a time, its gates and merge included.
         max_workers: u32,
     },
-    /// A task belongs to the run. Tasks come after all they depend on.
-    TaskAdded {
+    /// A part of the plan's text; the parts together are the plan as JSON.
+    PlanRecorded {
+        /// Number of this part, from 1.
+        part: u32,
+        /// How many parts there are.
+        of: u32,
+        /// The text.
+        text: String,
+    },
+    /// A part of a way's JSON. Each distinct way is recorded once, before the units that walk it.
+    WayRecorded {
+        /// SHA-256 of all of its JSON.
+        way: Digest,
+        /// Number of this part, from 1.
+        part: u32,
+        /// How many parts there are.
+        of: u32,
+        /// The text.
+        text: String,
+    },
+    /// A unit belongs to the run. Units come after all that they name.
+    UnitAdded {
         /// Which.
-        task: TaskId,
-        /// Tasks of this run that must be merged first.
-        depends: Vec<TaskId>,
+        unit: UnitId,
+        /// The group that it belongs to; what that group waits for, it waits for, too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<UnitId>,
+        /// The way that it walks.
+        way: Digest,
+        /// Units that must be done first.
+        after: Vec<UnitId>,
         /// Files, folders and globs that it declares to write.
         writes: Vec<String>,
-        /// Gates that its change must pass.
-        gates: Vec<String>,
         /// Longest time of one attempt in milliseconds, if there is a limit.
         timeout_ms: Option<i64>,
     },
-    /// More of a task's lists, where they don't fit into one event; comes directly after its `TaskAdded`.
-    TaskExtended {
+    /// More of a unit's lists, where they don't fit into one event; comes directly after its `UnitAdded`.
+    UnitExtended {
         /// Which.
-        task: TaskId,
-        /// Number of this part, from 2; `TaskAdded` is the first.
+        unit: UnitId,
+        /// Number of this part, from 2; `UnitAdded` is the first.
         part: u32,
-        /// More dependencies.
-        depends: Vec<TaskId>,
+        /// More units that must be done first.
+        after: Vec<UnitId>,
         /// More declared writes.
         writes: Vec<String>,
-        /// More gates.
-        gates: Vec<String>,
     },
     /// A worker is about to be started: written before it is.
     WorkerIntended {
         /// For which task.
         task: TaskId,
+        /// For which step of its way.
+        #[serde(default = "StepId::work")]
+        step: StepId,
         /// For which attempt, from 1.
         attempt: u32,
         /// The worker that will be.
@@ -97,6 +122,9 @@ pub enum RunEvent {
         commit: String,
         /// Its tree.
         tree: String,
+        /// The commit below it; empty in runs that were recorded before ways.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        base: String,
         /// Changed files; may be cut to fit ([`RunEvent::fitted`]).
         files: Vec<String>,
         /// How many files there are in truth.
@@ -117,10 +145,35 @@ pub enum RunEvent {
         attempt: u32,
         /// Which gate.
         gate: String,
+        /// Digest of what it judged; absent in runs that were recorded before ways.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Digest>,
         /// Its verdict.
-        verdict: GateVerdict,
+        verdict: Verdict,
         /// Why, for the next prompt and for people; holds no secret; may be cut to fit.
         reasons: Vec<String>,
+    },
+    /// The change was put on top of the run branch's head; what judges its tree judges it again.
+    ChangeRebased {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The commit on top of the head.
+        commit: String,
+        /// Its tree.
+        tree: String,
+        /// The head.
+        onto: String,
+    },
+    /// The run's branch stands elsewhere than below the change that was to be merged, so that it has to be rebased first.
+    BranchMoved {
+        /// The task whose turn it was.
+        task: TaskId,
+        /// The head that was expected.
+        from: String,
+        /// The branch's head.
+        head: String,
     },
     /// The change is about to be merged into the run's branch: written before it is.
     MergeIntended {
@@ -191,16 +244,21 @@ impl RunEvent {
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::RunStarted { .. } | Self::RunStopRequested | Self::RunFinished { .. } => None,
-            Self::TaskAdded { task, .. }
-            | Self::TaskExtended { task, .. }
-            | Self::WorkerIntended { task, .. }
+            Self::RunStarted { .. }
+            | Self::PlanRecorded { .. }
+            | Self::WayRecorded { .. }
+            | Self::RunStopRequested
+            | Self::RunFinished { .. } => None,
+            Self::UnitAdded { unit, .. } | Self::UnitExtended { unit, .. } => unit.task(),
+            Self::WorkerIntended { task, .. }
             | Self::WorkerStarted { task, .. }
             | Self::WorkerLost { task, .. }
             | Self::TurnEnded { task, .. }
             | Self::ChangeCaptured { task, .. }
             | Self::NothingChanged { task, .. }
             | Self::GateReported { task, .. }
+            | Self::ChangeRebased { task, .. }
+            | Self::BranchMoved { task, .. }
             | Self::MergeIntended { task, .. }
             | Self::TaskMerged { task, .. }
             | Self::MergeConflicted { task, .. }
@@ -222,11 +280,15 @@ impl RunEvent {
                 *reason = cut(reason, TEXT_BUDGET);
             }
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
-            Self::TaskAdded { .. }
-            | Self::TaskExtended { .. }
+            Self::PlanRecorded { .. }
+            | Self::WayRecorded { .. }
+            | Self::UnitAdded { .. }
+            | Self::UnitExtended { .. }
             | Self::WorkerIntended { .. }
             | Self::WorkerStarted { .. }
             | Self::NothingChanged { .. }
+            | Self::ChangeRebased { .. }
+            | Self::BranchMoved { .. }
             | Self::MergeIntended { .. }
             | Self::TaskMerged { .. }
             | Self::TaskDepFailed { .. }
@@ -240,7 +302,7 @@ impl RunEvent {
 }
 
 /// Bytes of JSON that free text may take in one event; the rest is for ids, hashes and names.
-pub const TEXT_BUDGET: usize = MAX_FACTS_BYTES - 400;
+pub const TEXT_BUDGET: usize = MAX_FACTS_BYTES - 480;
 
 fn fit_list(list: &mut Vec<String>) {
     const ENTRY: usize = TEXT_BUDGET / 2;
@@ -317,7 +379,8 @@ mod tests {
         let reasons = (0..1000).map(|n| format!("{n} \"\u{1}{}", "ü".repeat(600))).collect();
         let gate = "g".repeat(64);
 
-        let event = RunEvent::GateReported { task, attempt: 5, gate, verdict: GateVerdict::Fail, reasons }.fitted();
+        let input = Some(Digest::ZERO);
+        let event = RunEvent::GateReported { task, attempt: 5, gate, input, verdict: Verdict::Fail, reasons }.fitted();
 
         assert!(facts_len(&event) <= MAX_FACTS_BYTES, "{}", facts_len(&event));
         let RunEvent::GateReported { reasons, .. } = event else { panic!("another event") };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, fold};
-use switchboard_protocol::plan::{Phase, Plan, Task};
+use switchboard_protocol::plan::{Phase, Plan, Task, TaskStatus};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::ask;
@@ -72,10 +72,18 @@ struct Wanted {
     has_nobody: bool,
 }
 
+/// Whether a run may do the task: the plan doesn't mark it as done or as put away.
+const fn is_open(task: &Task) -> bool {
+    match task.status {
+        TaskStatus::Pending | TaskStatus::InProgress => true,
+        TaskStatus::Completed | TaskStatus::Blocked | TaskStatus::Closed => false,
+    }
+}
+
 fn wanted(plan: &Plan) -> Wanted {
     let mut wanted = Wanted::default();
     for phase in &plan.phases {
-        for task in &phase.tasks {
+        for task in phase.tasks.iter().filter(|task| is_open(task)) {
             let has_command = task.switchboard.as_ref().is_some_and(|settings| settings.command.is_some());
             match agent_of(plan, phase, task) {
                 _ if has_command => {}

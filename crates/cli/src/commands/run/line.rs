@@ -9,7 +9,7 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{GateVerdict, RunEvent, RunOutcome, TurnOutcome};
+use switchboard_protocol::run::{RunEvent, RunOutcome, TurnOutcome, Verdict};
 use switchboard_protocol::verb::run::RunSummary;
 
 use crate::output::{Output, Tone, counted, one_line};
@@ -164,8 +164,12 @@ impl<'a> Teller<'a> {
             RunEvent::GateReported { task, gate, verdict, reasons, .. } => {
                 self.of_gate(task.as_str(), &gate, verdict, &reasons, out)
             }
-            fact @ (RunEvent::TaskAdded { .. }
-            | RunEvent::TaskExtended { .. }
+            fact @ (RunEvent::PlanRecorded { .. }
+            | RunEvent::WayRecorded { .. }
+            | RunEvent::UnitAdded { .. }
+            | RunEvent::UnitExtended { .. }
+            | RunEvent::ChangeRebased { .. }
+            | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerIntended { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::WorkerLost { .. }
@@ -193,16 +197,18 @@ impl<'a> Teller<'a> {
         format!("{} {says}{why}", self.head(task))
     }
 
-    fn of_gate(&self, task: &str, gate: &str, verdict: GateVerdict, reasons: &[String], out: &Output) -> Vec<String> {
+    fn of_gate(&self, task: &str, gate: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
         let (tone, word) = match verdict {
-            GateVerdict::Pass => (Tone::Good, "passes"),
-            GateVerdict::Warn => (Tone::Notice, "passes with a warning"),
-            GateVerdict::Fail => (Tone::Bad, "REFUSES"),
-            GateVerdict::Error => (Tone::Bad, "REFUSES, it could not judge"),
-            GateVerdict::NotConfigured => (Tone::Faint, "is not configured"),
+            Verdict::Pass => (Tone::Good, "passes"),
+            Verdict::Warn => (Tone::Notice, "passes with a warning"),
+            Verdict::Fail => (Tone::Bad, "REFUSES"),
+            Verdict::Error => (Tone::Bad, "REFUSES, it could not judge"),
+            Verdict::NoReply => (Tone::Bad, "REFUSES, it did not answer"),
+            Verdict::Skipped => (Tone::Notice, "is left out"),
+            Verdict::NotConfigured => (Tone::Faint, "is not configured"),
         };
         let mut lines = vec![out.paint(tone, &format!("{} {gate} {word}", self.head(task)))];
-        if verdict == GateVerdict::NotConfigured {
+        if verdict == Verdict::NotConfigured {
             return lines;
         }
         lines.extend(reasons.iter().map(|reason| format!("{:15}  {}", "", one_line(reason, WIDTH))));
@@ -232,13 +238,17 @@ impl<'a> Teller<'a> {
                 vec![out.paint(Tone::Bad, &format!("{head} can't start: {root} did not make it"))]
             }
             RunEvent::WorkerLost { reason, .. } => vec![format!("{head} was lost: {}", one_line(&reason, WIDTH))],
+            RunEvent::ChangeRebased { .. } => vec![format!("{head} rebased, its gates judge it again")],
             RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],
             RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
             RunEvent::RunStarted { .. }
             | RunEvent::RunFinished { .. }
             | RunEvent::RunStopRequested
-            | RunEvent::TaskAdded { .. }
-            | RunEvent::TaskExtended { .. }
+            | RunEvent::PlanRecorded { .. }
+            | RunEvent::WayRecorded { .. }
+            | RunEvent::UnitAdded { .. }
+            | RunEvent::UnitExtended { .. }
+            | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerIntended { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::TurnEnded { .. }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use switchboard_protocol::evidence::{Detail, Verdict};
 use switchboard_protocol::finding::{Base, CheckReport, CheckRequest, CheckVerdict};
-use switchboard_protocol::run::GateVerdict;
+use switchboard_protocol::run::Verdict as GateVerdict;
 use switchboard_protocol::verb::Verb;
 use switchboard_protocol::verb::check::{CheckCall, Part, PreCheckBatch, PreCheckBatchReply, SecretscanReply};
 
@@ -72,8 +72,8 @@ pub(super) fn evidence(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -
     let verdict = match judge(reply, lint).0 {
         GateVerdict::Pass if reply.status == "nothing_to_check" => Verdict::Skip,
         GateVerdict::Pass => Verdict::Pass,
-        GateVerdict::Warn | GateVerdict::NotConfigured => Verdict::Warn,
-        GateVerdict::Fail | GateVerdict::Error => Verdict::Fail,
+        GateVerdict::Warn | GateVerdict::NotConfigured | GateVerdict::Skipped => Verdict::Warn,
+        GateVerdict::Fail | GateVerdict::Error | GateVerdict::NoReply => Verdict::Fail,
     };
     Found {
         gate: PreCheckBatch::NAME.to_owned(),

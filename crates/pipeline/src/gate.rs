@@ -1,0 +1,154 @@
+//! The gates there are: what each is called, what it is, and what it needs to be able to judge.
+
+use switchboard_protocol::error::near_matches;
+use switchboard_protocol::finding::{CheckName, CommandKind};
+use switchboard_protocol::run::way::Need;
+
+use crate::settings::Settings;
+
+/// A row of the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gate {
+    /// Its name, as plans, evidence and screens have it.
+    pub id: &'static str,
+    /// Other spellings that plans may use.
+    pub aliases: &'static [&'static str],
+    /// What judges.
+    pub kind: GateKind,
+}
+
+/// What judges a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateKind {
+    /// A check that is built in.
+    Check(CheckName),
+    /// A command that the plan brings.
+    Command(CommandKind),
+    /// Several checks at once, `pre_check_batch`.
+    Batch,
+    /// A gate that this version knows by name only.
+    NotBuilt,
+}
+
+/// All gates.
+pub const REGISTRY: &[Gate] = &[
+    gate("syntax_check", &["syntax"], GateKind::Check(CheckName::SyntaxCheck)),
+    gate("secretscan", &["secrets", "secret_scan"], GateKind::Check(CheckName::Secretscan)),
+    gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan)),
+    gate("todo_extract", &["todo"], GateKind::Check(CheckName::TodoExtract)),
+    gate("lint", &["linter"], GateKind::Command(CommandKind::Lint)),
+    gate("build_check", &["build"], GateKind::Command(CommandKind::Build)),
+    gate("test_runner", &["test", "tests"], GateKind::Command(CommandKind::Test)),
+    gate("pre_check_batch", &["batch"], GateKind::Batch),
+    gate("sast_scan", &["sast"], GateKind::NotBuilt),
+    gate("quality_budget", &["quality"], GateKind::NotBuilt),
+];
+
+/// The gates that every change is held to unless the plan leaves one out. A command is held to where the plan brings it and
+/// shown as not configured where it doesn't.
+pub const DEFAULTS: [(&str, Need); 4] = [
+    ("syntax_check", Need::Required),
+    ("secretscan", Need::Required),
+    ("build_check", Need::IfConfigured),
+    ("test_runner", Need::IfConfigured),
+];
+
+const fn gate(id: &'static str, aliases: &'static [&'static str], kind: GateKind) -> Gate {
+    Gate { id, aliases, kind }
+}
+
+// === impl Gate ===
+
+impl Gate {
+    /// What is missing for the gate to judge a task with these settings; `None` if nothing is.
+    #[must_use]
+    pub fn lacks(&self, settings: &Settings) -> Option<Lack> {
+        match self.kind {
+            GateKind::Check(_) | GateKind::Batch => None,
+            GateKind::Command(kind) => settings.command_of(kind).is_none().then_some(Lack::Command(kind)),
+            GateKind::NotBuilt => Some(Lack::NotBuilt),
+        }
+    }
+}
+
+/// Why a gate can't judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// The plan names no command of this kind.
+    Command(CommandKind),
+    /// This version doesn't have it.
+    NotBuilt,
+}
+
+impl Lack {
+    /// The reason in words.
+    #[must_use]
+    pub fn reason(self) -> String {
+        match self {
+            Self::Command(kind) => format!("the plan names no {} command", setting(kind)),
+            Self::NotBuilt => "this version does not have it yet".to_owned(),
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(self) -> String {
+        match self {
+            Self::Command(kind) => {
+                format!("set x-switchboard.{0}, for example \"{0}\": [\"make\", \"{0}\"]", setting(kind))
+            }
+            Self::NotBuilt => "take it out of the plan's gates".to_owned(),
+        }
+    }
+}
+
+/// The key in a plan's `x-switchboard` that holds the command of a kind.
+const fn setting(kind: CommandKind) -> &'static str {
+    match kind {
+        CommandKind::Build => "build",
+        CommandKind::Test => "test",
+        CommandKind::Lint => "lint",
+    }
+}
+
+/// Finds a gate by its name or another spelling of it; `-` and `_` are the same.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Gate> {
+    let wanted = name.replace('-', "_").to_lowercase();
+    REGISTRY.iter().find(|gate| gate.id == wanted || gate.aliases.contains(&wanted.as_str()))
+}
+
+/// The names nearest to a misspelt one, at most three.
+#[must_use]
+pub fn near(name: &str) -> Vec<&'static str> {
+    near_matches(name, REGISTRY.iter().map(|gate| gate.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_check_has_a_gate_and_no_name_means_two() {
+        for check in CheckName::ALL {
+            assert!(find(check.as_str()).is_some(), "{check}");
+        }
+        let names: Vec<_> = REGISTRY.iter().flat_map(|gate| gate.aliases.iter().chain([&gate.id])).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+    }
+
+    #[test]
+    fn every_default_is_in_the_registry() {
+        assert!(DEFAULTS.iter().all(|(id, _)| find(id).is_some_and(|gate| gate.id == *id)));
+    }
+
+    #[test]
+    fn a_gate_is_found_by_another_spelling_and_a_misspelt_one_has_a_near_match() {
+        assert_eq!(find("Syntax-Check").map(|gate| gate.id), Some("syntax_check"));
+        assert_eq!(find("tests").map(|gate| gate.id), Some("test_runner"));
+        assert!(find("secretscam").is_none());
+        assert_eq!(near("secretscam").first(), Some(&"secretscan"));
+    }
+}

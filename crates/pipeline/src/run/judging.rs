@@ -1,0 +1,284 @@
+//! What becomes of a captured change: gates, rebase, merge.
+
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Do, Need};
+use switchboard_protocol::run::{Change, GateReport, Refusal, RefusalCause, StartFrom, Verdict};
+
+use super::record::{Ending, OpenFor, Record, Reported};
+use super::step::Consequences;
+use super::{Refused, RefusedCode, RunState};
+use crate::way::{Assignee, Judgement, Moved, NotNow};
+
+/// What a gate says.
+pub(super) struct Report<'a> {
+    pub(super) gate: &'a str,
+    pub(super) input: Option<Digest>,
+    pub(super) verdict: Verdict,
+    pub(super) reasons: &'a [String],
+}
+
+impl RunState {
+    pub(super) fn change_captured(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        change: Change,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        if self.records[at].attempt() == attempt && self.records[at].captured() == Some(&change) {
+            return Ok(Vec::new());
+        }
+        let step = self.expect_capturing(at, attempt)?;
+        let captured = self.records[at].unit.capture(step, change);
+        let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        Ok(self.after(at, moved, String::new()))
+    }
+
+    pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        let step = self.expect_capturing(at, attempt)?;
+        let reason = "the agent said it was done, but no file had changed [dispatch.no-change]".to_owned();
+        Ok(self.refuse(at, step, RefusalCause::NothingChanged, vec![reason]))
+    }
+
+    pub(super) fn gate_reported(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        report: Report<'_>,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        let record = &self.records[at];
+        let is_same_input = |known: &&Reported| report.input.is_none() || known.input == report.input;
+        let known = record.reports.iter().filter(|known| known.report.gate == report.gate).find(is_same_input);
+        if let Some(known) = known {
+            let is_same = known.report.verdict == report.verdict;
+            let twice = || Refused::stale(format!("gate {} has given another verdict on {id} before", report.gate));
+            return if is_same { Ok(Vec::new()) } else { Err(twice()) };
+        }
+        let not_waiting = || Refused::illegal(format!("task {id} has no change that waits for gates"));
+        let OpenFor::Checks { .. } = record.open_for() else { return Err(not_waiting()) };
+        let Some(step) = record.unit.way().check_of(report.gate) else {
+            keep(&mut self.records[at], &report, false);
+            return Ok(Vec::new());
+        };
+        let required = record.unit.way().steps()[step].need != Need::Advisory;
+        let judgement = Judgement { input: report.input, verdict: report.verdict, output: None };
+        let moved = self.records[at].unit.judge(step, judgement).map_err(|why| match why {
+            NotNow::Stale => Refused::stale(format!("gate {} judged an earlier change of task {id}", report.gate)),
+            NotNow::NotOpen | NotNow::Over => not_waiting(),
+        })?;
+        keep(&mut self.records[at], &report, required);
+        Ok(self.after_gate(at, attempt, moved))
+    }
+
+    /// Once all gates have spoken, the change goes on or the attempt is refused with what each of them said.
+    fn after_gate(&mut self, at: usize, attempt: u32, moved: Moved) -> Consequences {
+        match moved {
+            Moved::On | Moved::Done => return self.after(at, moved, String::new()),
+            Moved::Back { .. } | Moved::Held => {}
+        }
+        let record = &mut self.records[at];
+        let refuses = |reported: &&Reported| {
+            let step = record.unit.way().check_of(&reported.report.gate);
+            step.is_some_and(|step| !record.unit.way().steps()[step].need.accepts(reported.report.verdict))
+        };
+        let refusing: Vec<_> = record.reports.iter().filter(refuses).map(|reported| reported.report.clone()).collect();
+        let mut last = String::new();
+        for GateReport { gate, reasons, .. } in refusing {
+            let cause = RefusalCause::Gate { gate };
+            last = super::attempt::describe(&cause, &reasons);
+            record.refusals.push(Refusal { attempt, cause, reasons });
+        }
+        if let Some(Change { commit, base, .. }) = record.unit.change().cloned() {
+            record.from = StartFrom::Change { commit, base };
+        }
+        self.after(at, moved, last)
+    }
+
+    // === the run's branch ===
+
+    pub(super) fn change_rebased(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        change: Change,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        if self.records[at].captured().is_some_and(|known| known.commit == change.commit) {
+            return Ok(Vec::new());
+        }
+        let (OpenFor::Turn { step }, Some(known)) = (self.records[at].open_for(), self.records[at].captured()) else {
+            return Err(Refused::illegal(format!("task {id} has no change that waits for its turn")));
+        };
+        let files = known.files;
+        self.expect_turn(at)?;
+        let mut unit = self.records[at].unit.clone();
+        let mut moved = unit.move_head(&change.base);
+        if moved == Moved::On {
+            let rebase = unit.open().first().copied().filter(|at| is_rebase(&unit.way().steps()[*at].does));
+            let Some(rebase) = rebase else {
+                let what = &unit.way().steps()[step].id;
+                return Err(Refused::illegal(format!("step {what} of task {id} is no rebase")));
+            };
+            let captured = unit.capture(rebase, Change { files, ..change.clone() });
+            moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        }
+        self.records[at].unit = unit;
+        self.head = change.base;
+        self.queue.take_turn(at);
+        Ok(self.after(at, moved, String::new()))
+    }
+
+    /// The branch stands elsewhere than was known; a merge that was intended is off.
+    pub(super) fn branch_moved(&mut self, id: &TaskId, from: &str, head: &str) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        if self.head == head || self.head != from {
+            return Ok(Vec::new());
+        }
+        if self.queue.turn().is_some_and(|other| other != at) {
+            return Err(Refused::new(RefusedCode::Limit, "it is another task's turn at the run's branch"));
+        }
+        head.clone_into(&mut self.head);
+        if self.records[at].onto.take().is_some() {
+            if let Some(step) = self.merge_step(at) {
+                self.records[at].unit.withdraw(step).map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+            }
+            if self.records[at].stopping {
+                return Ok(self.stop_now(at));
+            }
+        }
+        self.reindex(at);
+        Ok(Vec::new())
+    }
+
+    pub(super) fn merge_intended(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        commit: &str,
+        onto: &str,
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        let record = &self.records[at];
+        let is_same = |change: &Change| change.commit == commit;
+        if record.onto.as_deref() == Some(onto) && record.unit.change().is_some_and(is_same) {
+            return Ok(Vec::new());
+        }
+        let step = match record.open_for() {
+            OpenFor::Turn { step } if record.unit.way().steps()[step].does == Do::Merge => step,
+            OpenFor::Turn { .. } | OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Checks { .. } => {
+                return Err(Refused::illegal(format!("task {id} has no change that has passed its gates")));
+            }
+        };
+        let Some(change) = record.captured().filter(|change| is_same(change)) else {
+            return Err(Refused::stale(format!("what task {id} has passed its gates with is not commit {commit}")));
+        };
+        if !change.base.is_empty() && change.base != onto {
+            let why = format!("the change of task {id} stands on {}, not on {onto}", change.base);
+            return Err(Refused::stale(why).hint("rebase it first"));
+        }
+        self.expect_turn(at)?;
+        let intended = self.records[at].unit.intend(step, Assignee::Daemon);
+        intended.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        self.records[at].onto = Some(onto.to_owned());
+        self.queue.take_turn(at);
+        self.reindex(at);
+        Ok(Vec::new())
+    }
+
+    pub(super) fn task_merged(&mut self, id: &TaskId, attempt: u32, commit: &str) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        if self.records[at].ending == (Some(Ending::Done { commit: commit.to_owned() })) {
+            return Ok(Vec::new());
+        }
+        let step = self.expect_merging(at)?;
+        let judgement = Judgement { input: None, verdict: Verdict::Pass, output: None };
+        let merged = self.records[at].unit.judge(step, judgement);
+        merged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        commit.clone_into(&mut self.head);
+        self.records[at].onto = None;
+        self.settle(at, Ending::Done { commit: commit.to_owned() });
+        self.release_dependents(at);
+        Ok(Vec::new())
+    }
+
+    pub(super) fn merge_conflicted(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        files: &[String],
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        let step = match self.records[at].open_for() {
+            OpenFor::Turn { step } if is_rebase(&self.records[at].unit.way().steps()[step].does) => {
+                self.expect_turn(at)?;
+                step
+            }
+            OpenFor::Turn { .. } | OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Checks { .. } => {
+                self.expect_merging(at)?
+            }
+        };
+        self.records[at].onto = None;
+        if self.records[at].stopping {
+            return Ok(self.stop_now(at));
+        }
+        if let Some(change) = self.records[at].unit.change() {
+            self.records[at].from = StartFrom::Rebased { commit: change.commit.clone() };
+        }
+        Ok(self.refuse(at, step, RefusalCause::MergeConflict, files.to_vec()))
+    }
+
+    /// Tells the task whose turn is next where the branch stands. A change that stands on the head already needs no rebase. What
+    /// has used up its rebases is blocked, and the next in line is looked at.
+    pub(super) fn freshen_turn(&mut self, consequences: &mut Consequences) {
+        while let Some(at) = self.queue.next_turn(&self.records) {
+            let head = self.head.clone();
+            let unit = &mut self.records[at].unit;
+            let mut moved = if unit.head() == head { Moved::On } else { unit.move_head(&head) };
+            let rebase = unit.open().first().copied().filter(|step| is_rebase(&unit.way().steps()[*step].does));
+            if moved == Moved::On
+                && let Some(step) = rebase
+                && let Some(change) = unit.change().filter(|change| change.base == head).cloned()
+                && let Ok(captured) = unit.capture(step, change)
+            {
+                moved = captured;
+            }
+            match moved {
+                Moved::On | Moved::Back { .. } | Moved::Done => return self.reindex(at),
+                Moved::Held => consequences.extend(self.after(at, moved, String::new())),
+            }
+        }
+    }
+
+    pub(super) fn merge_step(&self, at: usize) -> Option<usize> {
+        self.records[at].unit.way().steps().iter().position(|step| step.does == Do::Merge)
+    }
+}
+
+pub(super) fn is_rebase(does: &Do) -> bool {
+    matches!(does, Do::Command { .. })
+}
+
+/// Keeps what a gate said; an earlier word on another change gives way.
+fn keep(record: &mut Record, report: &Report<'_>, required: bool) {
+    let kept = Reported {
+        input: report.input,
+        report: GateReport {
+            gate: report.gate.to_owned(),
+            required,
+            verdict: report.verdict,
+            reasons: report.reasons.to_vec(),
+        },
+    };
+    match record.reports.iter_mut().find(|known| known.report.gate == report.gate) {
+        Some(known) => *known = kept,
+        None => record.reports.push(kept),
+    }
+}

@@ -1,0 +1,151 @@
+//! Reads a run's events, those of older versions, too: the upcaster of `task_added` and `task_extended`.
+
+use serde::Deserialize;
+use serde_json::Value;
+use switchboard_protocol::event::Event;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::way::{UnitId, Way};
+
+use crate::way::recorded_before_ways;
+
+/// Reads the events of one run in their order. Before ways, a run was recorded as tasks with lists of gates; such a run is read as if each
+/// task had been given the way that versions of that time carried out.
+#[derive(Debug, Default)]
+pub struct Reader {
+    started: Option<RunEvent>,
+    tasks: Vec<OldTask>,
+    parts: u32,
+    is_open: bool,
+}
+
+/// Why an event of an older version can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} of an older version can't be read: {why}")]
+pub struct Unreadable {
+    kind: String,
+    why: String,
+}
+
+/// What `task_added` and `task_extended` said, version 1.
+#[derive(Debug, Deserialize)]
+struct OldTask {
+    task: TaskId,
+    #[serde(default)]
+    depends: Vec<TaskId>,
+    #[serde(default)]
+    writes: Vec<String>,
+    #[serde(default)]
+    gates: Vec<String>,
+    #[serde(default)]
+    timeout_ms: Option<i64>,
+}
+
+impl Reader {
+    /// A reader at the beginning of a run.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A reader of events that come after the run's start.
+    #[must_use]
+    pub fn past_the_start() -> Self {
+        Self { is_open: true, ..Self::default() }
+    }
+
+    /// What an event means today: mostly itself; nothing for events that are not about the run's progress; for the beginning of an
+    /// older run nothing until its last task is read, and then all of it.
+    ///
+    /// # Errors
+    /// When an event of an older version doesn't have the shape that it had.
+    pub fn read(&mut self, event: &Event) -> Result<Vec<RunEvent>, Unreadable> {
+        match event.kind.as_str() {
+            "task_added" | "task_extended" => self.read_old(&event.kind, &event.facts),
+            // An older run says so by its first task; until then its start is held back.
+            "run_started" if !self.is_open => Ok(self.hold_start(event.fact::<RunEvent>())),
+            _ => {
+                let Some(fact) = event.fact::<RunEvent>() else { return Ok(Vec::new()) };
+                self.is_open = true;
+                Ok(self.started.take().into_iter().chain([fact]).collect())
+            }
+        }
+    }
+
+    fn hold_start(&mut self, fact: Option<RunEvent>) -> Vec<RunEvent> {
+        if let Some(RunEvent::RunStarted { parts, .. }) = &fact {
+            self.parts = *parts;
+        }
+        let is_empty = self.parts == 0;
+        self.started = fact;
+        if is_empty { self.started.take().into_iter().collect() } else { Vec::new() }
+    }
+
+    fn read_old(&mut self, kind: &str, facts: &Value) -> Result<Vec<RunEvent>, Unreadable> {
+        let unreadable = |why: String| Unreadable { kind: kind.to_owned(), why };
+        if self.is_open {
+            // It was told twice.
+            return Ok(Vec::new());
+        }
+        let more = OldTask::deserialize(facts).map_err(|error| unreadable(error.to_string()))?;
+        self.parts = self.parts.saturating_sub(1);
+        match self.tasks.iter_mut().find(|known| known.task == more.task) {
+            Some(known) => {
+                known.depends.extend(more.depends);
+                known.writes.extend(more.writes);
+                known.gates.extend(more.gates);
+            }
+            None => self.tasks.push(more),
+        }
+        if self.parts > 0 {
+            return Ok(Vec::new());
+        }
+        self.is_open = true;
+        self.opening().map_err(unreadable)
+    }
+
+    /// The beginning of the run as it would be recorded today.
+    fn opening(&mut self) -> Result<Vec<RunEvent>, String> {
+        let mut ways: Vec<(Vec<String>, switchboard_protocol::id::Digest)> = Vec::new();
+        let mut events = Vec::new();
+        for task in std::mem::take(&mut self.tasks) {
+            let mut gates = Vec::new();
+            task.gates.into_iter().for_each(|gate| {
+                if !gates.contains(&gate) {
+                    gates.push(gate)
+                }
+            });
+            let known = ways.iter().find(|(known, _)| *known == gates).map(|(_, way)| *way);
+            let way = match known {
+                Some(way) => way,
+                None => {
+                    let (digest, recorded) = recorded(&gates)?;
+                    ways.push((gates, digest));
+                    events.push(recorded);
+                    digest
+                }
+            };
+            events.push(RunEvent::UnitAdded {
+                unit: UnitId::Task(task.task),
+                within: None,
+                way,
+                after: task.depends.into_iter().map(UnitId::Task).collect(),
+                writes: task.writes,
+                timeout_ms: task.timeout_ms,
+            });
+        }
+        let Some(RunEvent::RunStarted { title, plan_hash, base, parts: _, max_workers }) = self.started.take() else {
+            return Err("it comes before the run's start".to_owned());
+        };
+        let parts = u32::try_from(events.len()).unwrap_or(u32::MAX);
+        events.insert(0, RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
+        Ok(events)
+    }
+}
+
+fn recorded(gates: &[String]) -> Result<(switchboard_protocol::id::Digest, RunEvent), String> {
+    let way: Way = recorded_before_ways(gates).map_err(|error| error.to_string())?;
+    let digest = way.digest().map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&way).map_err(|error| error.to_string())?;
+    Ok((digest, RunEvent::WayRecorded { way: digest, part: 1, of: 1, text }))
+}

@@ -1,0 +1,273 @@
+//! Where plan, defaults and registry become steps: the only place.
+
+mod check;
+mod order;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::plan::{Phase, Plan, Task, TaskId};
+use switchboard_protocol::run::way::{
+    CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, When, Zone,
+};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, MAX_REBASES, Prepared};
+
+use super::Graph;
+use crate::paths::Pattern;
+use crate::prepare::groups::{Group, groups};
+use crate::settings::{self, Settings};
+use check::Wanted;
+pub use check::{WayRefusal, WayRefusalCode, failure};
+
+/// The units of a run and the ways that they walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compiled {
+    /// Each distinct way once.
+    pub ways: Vec<Arc<Graph>>,
+    /// The units, each after all that it names.
+    pub units: Vec<UnitPlan>,
+    /// Gates that the plan leaves out and gates that are not configured, each once with the tasks it holds for.
+    pub notes: Vec<String>,
+}
+
+/// A unit as a run begins with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitPlan {
+    /// Which.
+    pub unit: UnitId,
+    /// The group that it belongs to.
+    pub within: Option<UnitId>,
+    /// The way that it walks.
+    pub way: Digest,
+    /// Units that must be merged first.
+    pub after: Vec<UnitId>,
+    /// Files, folders and globs that it declares to write.
+    pub writes: Vec<String>,
+    /// Longest time of one worker in milliseconds.
+    pub timeout_ms: Option<i64>,
+}
+
+/// Compiles the ways of all units of a plan as it was prepared.
+///
+/// # Errors
+/// Everything that can't be judged, waited for or found, all at once.
+pub fn compile(plan: &Plan, prepared: &Prepared) -> Result<Compiled, Vec<WayRefusal>> {
+    let tasks: BTreeMap<&TaskId, (&Phase, &Task)> =
+        plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(move |task| (&task.id, (phase, task)))).collect();
+    let eligible: BTreeMap<&TaskId, ()> = prepared.eligible.iter().map(|id| (id, ())).collect();
+    let groups = groups(plan, |id| eligible.contains_key(id));
+    let mut compiler = Compiler::default();
+    compiler.refusals.extend(order::circles(plan, &groups, &eligible));
+    compiler.add_groups(&groups);
+    let places = places(&groups);
+    for id in &prepared.eligible {
+        let Some((phase, task)) = tasks.get(id) else { continue };
+        let settings = settings::of(plan, phase, task);
+        let within = places.get(id).map(|at| groups[*at].unit.clone());
+        let after = task.depends.iter().filter(|on| eligible.contains_key(on)).cloned().map(UnitId::Task).collect();
+        compiler.add_task(task, &settings, within, after);
+    }
+    compiler.finish()
+}
+
+/// The innermost group of each task.
+fn places<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a TaskId, usize> {
+    groups.iter().enumerate().flat_map(|(at, group)| group.tasks.iter().map(move |task| (*task, at))).collect()
+}
+
+#[derive(Default)]
+struct Compiler {
+    ways: BTreeMap<Vec<StepKey>, Arc<Graph>>,
+    listed: Vec<Arc<Graph>>,
+    units: Vec<UnitPlan>,
+    refusals: Vec<WayRefusal>,
+    notes: BTreeMap<String, Vec<TaskId>>,
+}
+
+/// What tells two ways apart before they are built: gate, need and whether it applies.
+type StepKey = (String, u8, String);
+
+impl Compiler {
+    fn add_groups(&mut self, groups: &[Group<'_>]) {
+        let Some(way) = self.group_way() else { return };
+        for group in groups {
+            let after = group.after.map(|at| groups[at].unit.clone());
+            self.units.push(UnitPlan {
+                unit: group.unit.clone(),
+                within: group.within.map(|at| groups[at].unit.clone()),
+                way,
+                after: after.into_iter().collect(),
+                writes: Vec::new(),
+                timeout_ms: None,
+            });
+        }
+    }
+
+    fn add_task(&mut self, task: &Task, settings: &Settings, within: Option<UnitId>, after: Vec<UnitId>) {
+        let (wanted, refusals) = check::gates(&task.id, settings);
+        let is_refused = !refusals.is_empty();
+        self.refusals.extend(refusals);
+        if is_refused {
+            return;
+        }
+        for note in wanted.iter().filter_map(Wanted::note) {
+            self.notes.entry(note).or_default().push(task.id.clone());
+        }
+        let Some(way) = self.task_way(&task.id, &wanted) else { return };
+        self.units.push(UnitPlan {
+            unit: UnitId::Task(task.id.clone()),
+            within,
+            way,
+            after,
+            writes: task.files_touched.iter().filter(|path| Pattern::parse(path).is_ok()).cloned().collect(),
+            timeout_ms: settings.timeout_ms,
+        });
+    }
+
+    fn group_way(&mut self) -> Option<Digest> {
+        let children = Step {
+            id: step_id("children")?,
+            does: Do::Units { join: Join::All },
+            after: Vec::new(),
+            reads: Vec::new(),
+            when: When::Always,
+            need: Need::Required,
+            back: None,
+            limits: Limits::default(),
+        };
+        self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
+    }
+
+    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted]) -> Option<Digest> {
+        let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, String::new())]).collect();
+        if let Some(known) = self.ways.get(&key) {
+            return Some(known.digest());
+        }
+        let way = single_worker(wanted)?;
+        self.keep(key, way, task.as_str())
+    }
+
+    fn keep(&mut self, key: Vec<StepKey>, way: Way, whose: &str) -> Option<Digest> {
+        match Graph::new(way) {
+            Ok(graph) => {
+                let graph = Arc::new(graph);
+                self.ways.insert(key, Arc::clone(&graph));
+                self.listed.push(Arc::clone(&graph));
+                Some(graph.digest())
+            }
+            Err(error) => {
+                self.refusals.push(WayRefusal::bug(whose, &error.to_string()));
+                None
+            }
+        }
+    }
+
+    fn finish(self) -> Result<Compiled, Vec<WayRefusal>> {
+        if !self.refusals.is_empty() {
+            return Err(self.refusals);
+        }
+        let total = self.units.iter().filter(|unit| unit.unit.task().is_some()).count();
+        let notes = self.notes.into_iter().map(|(note, tasks)| check::noted(&note, &tasks, total)).collect();
+        Ok(Compiled { ways: self.listed, units: self.units, notes })
+    }
+}
+
+/// The way of a task that one worker does: work, gates, rebase, merge. What a gate refuses goes back to the worker; after a
+/// rebase the gates judge the new tree before the branch moves to it.
+fn single_worker(wanted: &[Wanted]) -> Option<Way> {
+    let work = StepId::work();
+    let gates: Vec<_> = wanted.iter().map(|gate| step_id(gate.gate.id)).collect::<Option<_>>()?;
+    let before_rebase: Vec<_> = [work.clone()].into_iter().chain(gates.iter().cloned()).collect();
+    let rebase = step_id("rebase")?;
+    let before_merge = before_rebase.iter().cloned().chain([rebase.clone()]).collect();
+    let mut steps = vec![Step {
+        id: work.clone(),
+        does: Do::Work { role: RoleId::new("coder").ok()?, writes: vec![Zone::Source, Zone::Tests] },
+        after: Vec::new(),
+        reads: vec![Input::Spec],
+        when: When::Always,
+        need: Need::Required,
+        back: Some(work.clone()),
+        limits: Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, runs: 0 },
+    }];
+    for (wanted, id) in wanted.iter().zip(gates) {
+        steps.push(Step {
+            id,
+            does: Do::Check { gate: GateId::new(wanted.gate.id).ok()? },
+            after: vec![work.clone()],
+            reads: vec![Input::Tree],
+            when: wanted.when.clone(),
+            need: wanted.need,
+            back: Some(work.clone()),
+            limits: Limits::default(),
+        });
+    }
+    steps.push(Step {
+        id: rebase,
+        does: Do::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] },
+        after: before_rebase,
+        reads: vec![Input::Output(work.clone()), Input::Head],
+        when: When::Always,
+        need: Need::Required,
+        back: Some(work.clone()),
+        limits: Limits { runs: MAX_REBASES, ..Limits::default() },
+    });
+    steps.push(Step {
+        id: step_id("merge")?,
+        does: Do::Merge,
+        after: before_merge,
+        reads: vec![Input::Tree, Input::Head],
+        when: When::Always,
+        need: Need::Required,
+        back: Some(work),
+        limits: Limits::default(),
+    });
+    Some(Way { steps })
+}
+
+fn step_id(name: &str) -> Option<StepId> {
+    StepId::new(name).ok()
+}
+
+/// The way of a task as versions before ways recorded it: a list of gates, of which one that is not configured lets pass, and a
+/// merge without a rebase.
+///
+/// # Errors
+/// When a gate's name is no id.
+pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_protocol::id::IdError> {
+    let work = StepId::work();
+    let mut steps = vec![Step {
+        id: work.clone(),
+        does: Do::Work { role: RoleId::new("coder")?, writes: vec![Zone::Source, Zone::Tests] },
+        after: Vec::new(),
+        reads: vec![Input::Spec],
+        when: When::Always,
+        need: Need::Required,
+        back: Some(work.clone()),
+        limits: Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, runs: 0 },
+    }];
+    for gate in gates {
+        steps.push(Step {
+            id: StepId::new(gate.clone())?,
+            does: Do::Check { gate: GateId::new(gate.clone())? },
+            after: vec![work.clone()],
+            reads: vec![Input::Tree],
+            when: When::Always,
+            need: Need::IfConfigured,
+            back: Some(work.clone()),
+            limits: Limits::default(),
+        });
+    }
+    steps.push(Step {
+        id: StepId::new("merge")?,
+        does: Do::Merge,
+        after: steps.iter().map(|step| step.id.clone()).collect(),
+        reads: vec![Input::Tree],
+        when: When::Always,
+        need: Need::Required,
+        back: Some(work),
+        limits: Limits::default(),
+    });
+    Ok(Way { steps })
+}

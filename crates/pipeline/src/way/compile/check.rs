@@ -1,0 +1,213 @@
+//! The gates of one task: the defaults, what the plan adds and leaves out, and whether each can judge.
+
+use switchboard_protocol::error::{Exit, Failure, find as code_of};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Need, When};
+
+use crate::gate::{self, DEFAULTS, Gate, Lack};
+use crate::settings::Settings;
+
+/// What leaves every default out.
+const ALL: &str = "all";
+
+/// Tasks that a note names.
+const NAMED: usize = 5;
+
+/// A gate in a task's way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    pub(super) gate: &'static Gate,
+    pub(super) need: Need,
+    pub(super) when: When,
+}
+
+/// Why a plan's ways can't be compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayRefusal {
+    /// The kind of reason.
+    pub code: WayRefusalCode,
+    /// The task; `None` where it is about the plan.
+    pub task: Option<TaskId>,
+    /// The step.
+    pub step: String,
+    /// The reason.
+    pub reason: String,
+    /// What to do, the near match included.
+    pub hint: String,
+}
+
+/// The kinds of reasons why a plan's ways can't be compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WayRefusalCode {
+    /// No gate has this name.
+    UnknownGate,
+    /// The gate is required and can't judge.
+    CannotJudge,
+    /// Units wait for each other.
+    Circle,
+    /// The compiled steps are no way: a defect.
+    Bug,
+}
+
+impl WayRefusalCode {
+    /// The code of the error table.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::UnknownGate => "plan.unknown-gate",
+            Self::CannotJudge => "gate.not-configured",
+            Self::Circle => "plan.cycle",
+            Self::Bug => "internal.bug",
+        }
+    }
+}
+
+impl WayRefusal {
+    pub(super) fn bug(whose: &str, reason: &str) -> Self {
+        let (reason, hint) = (format!("the way of {whose} is wrong: {reason}"), String::new());
+        Self { code: WayRefusalCode::Bug, task: None, step: "compile".to_owned(), reason, hint }
+    }
+
+    /// The refusal in a line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let task = self.task.as_ref().map_or_else(|| "the plan".to_owned(), |task| format!("task {task}"));
+        let hint = if self.hint.is_empty() { String::new() } else { format!("; {}", self.hint) };
+        format!("{task}, step {}: {}{hint}", self.step, self.reason)
+    }
+}
+
+/// All refusals in one failure: the first of the most serious kind names it, each is a cause.
+#[must_use]
+pub fn failure(refusals: &[WayRefusal]) -> Failure {
+    let exit = |refusal: &WayRefusal| code_of(refusal.code.code()).map_or(Exit::Failed, |code| code.exit);
+    let worst = Exit::of_many(refusals.iter().map(exit));
+    let Some(first) = refusals.iter().find(|refusal| Some(exit(refusal)) == worst) else {
+        return Failure::new("internal.bug", "a plan was refused without a reason");
+    };
+    let what = match refusals.len() {
+        1 => first.line(),
+        count => format!("{count} steps of the plan can't be done; the first: {}", first.line()),
+    };
+    let mut failure = Failure::new(first.code.code(), what).hint(first.hint.clone());
+    failure.cause = refusals.iter().map(WayRefusal::line).collect();
+    failure
+}
+
+impl Wanted {
+    fn new(gate: &'static Gate, need: Need) -> Self {
+        Self { gate, need, when: When::Always }
+    }
+
+    /// What tells this gate's step from others.
+    pub(super) fn key(&self) -> (String, u8, String) {
+        let reason = match &self.when {
+            When::Always => String::new(),
+            When::Never { reason } => format!("never {reason}"),
+            When::NotConfigured { reason } => format!("not configured {reason}"),
+        };
+        (self.gate.id.to_owned(), self.need as u8, reason)
+    }
+
+    /// What a person should know about it before the run starts.
+    pub(super) fn note(&self) -> Option<String> {
+        match &self.when {
+            When::Always => None,
+            When::Never { reason } => Some(format!("{} is left out: {reason}", self.gate.id)),
+            When::NotConfigured { reason } => Some(format!("{} is not configured: {reason}", self.gate.id)),
+        }
+    }
+}
+
+/// A note and the tasks that it is about.
+pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
+    if tasks.len() == total {
+        return format!("gate {note} (all tasks)");
+    }
+    let names: Vec<_> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
+    let more = if tasks.len() > NAMED { format!(" and {} more", tasks.len() - NAMED) } else { String::new() };
+    format!("gate {note} (task {}{more})", names.join(", "))
+}
+
+/// The gates of a task in the order of their steps, or all that is wrong with them.
+pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<WayRefusal>) {
+    let mut wanted: Vec<Wanted> =
+        DEFAULTS.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))).collect();
+    if settings.lint.is_some() {
+        wanted.extend(gate::find("lint").map(|gate| Wanted::new(gate, Need::Required)));
+    }
+    let mut refusals = Vec::new();
+    for name in &settings.gates {
+        refusals.extend(take(&mut wanted, name).map(|unknown| unknown_gate(task, unknown)));
+    }
+    for gate in &mut wanted {
+        refusals.extend(configure(gate, settings).map(|lack| cannot_judge(task, gate.gate, lack)));
+    }
+    (wanted, refusals)
+}
+
+/// Adds a gate or leaves one out; returns the name if there is no such gate.
+fn take<'a>(wanted: &mut Vec<Wanted>, name: &'a str) -> Option<&'a str> {
+    let (left_out, name) = name.strip_prefix('-').map_or((false, name), |name| (true, name));
+    let never = || When::Never { reason: "the plan says so".to_owned() };
+    if left_out && name == ALL {
+        wanted.iter_mut().for_each(|gate| gate.when = never());
+        return None;
+    }
+    let Some(gate) = gate::find(name) else { return Some(name) };
+    let known = wanted.iter_mut().find(|known| known.gate.id == gate.id);
+    match (known, left_out) {
+        (Some(known), true) => known.when = never(),
+        (Some(known), false) => (known.need, known.when) = (Need::Required, When::Always),
+        (None, true) => {}
+        (None, false) => wanted.push(Wanted::new(gate, Need::Required)),
+    }
+    None
+}
+
+/// A gate that can judge must; returns what is missing for one that is required and can't.
+fn configure(wanted: &mut Wanted, settings: &Settings) -> Option<Lack> {
+    if !wanted.when.is_always() {
+        return None;
+    }
+    match (wanted.gate.lacks(settings), wanted.need) {
+        (None, Need::Required | Need::IfConfigured) => {
+            wanted.need = Need::Required;
+            None
+        }
+        (None, Need::Advisory) => None,
+        (Some(lack), Need::Required) => Some(lack),
+        (Some(lack), Need::IfConfigured | Need::Advisory) => {
+            wanted.when = When::NotConfigured { reason: lack.reason() };
+            None
+        }
+    }
+}
+
+fn unknown_gate(task: &TaskId, name: &str) -> WayRefusal {
+    let hint = match gate::near(name).first() {
+        Some(near) => format!("did you mean {near}?"),
+        None => {
+            let names: Vec<_> = gate::REGISTRY.iter().map(|gate| gate.id).collect();
+            format!("there are: {}", names.join(", "))
+        }
+    };
+    let shown: String = name.chars().take(64).collect();
+    WayRefusal {
+        code: WayRefusalCode::UnknownGate,
+        task: Some(task.clone()),
+        reason: format!("there is no gate {shown:?}"),
+        step: shown,
+        hint,
+    }
+}
+
+fn cannot_judge(task: &TaskId, gate: &Gate, lack: Lack) -> WayRefusal {
+    WayRefusal {
+        code: WayRefusalCode::CannotJudge,
+        task: Some(task.clone()),
+        step: gate.id.to_owned(),
+        reason: format!("the gate is required and can't judge: {}", lack.reason()),
+        hint: lack.hint(),
+    }
+}

@@ -1,0 +1,193 @@
+//! A way whose steps are numbered: what comes after what, checked once.
+
+use std::collections::BTreeMap;
+
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::run::way::{Do, Input, Step, StepId, Way, Zone};
+
+/// A way that units can walk. Steps go by their place in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graph {
+    digest: Digest,
+    steps: Vec<Step>,
+    after: Vec<Vec<usize>>,
+    back: Vec<Option<usize>>,
+    outputs: Vec<Vec<usize>>,
+    /// Steps that each step mends.
+    mends: Vec<Vec<usize>>,
+}
+
+/// Why a graph of steps is no way.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadWay {
+    /// It has no steps.
+    #[error("a way needs at least one step")]
+    Empty,
+    /// Two steps have one name.
+    #[error("two steps are called {0}")]
+    Twice(StepId),
+    /// A step names another that is not there, or stands behind it.
+    #[error("step {step} names {other}, which does not come before it")]
+    NotBefore {
+        /// The step.
+        step: StepId,
+        /// The other.
+        other: StepId,
+    },
+    /// A step would be open again because of what a later step writes, which waits for it: they would chase each other.
+    #[error("step {step} reads what the later step {writer} writes")]
+    Chased {
+        /// The step.
+        step: StepId,
+        /// The later one.
+        writer: StepId,
+    },
+    /// A merge doesn't wait for all that may refuse the change.
+    #[error("the merge does not wait for step {0}")]
+    EarlyMerge(StepId),
+    /// The digest can't be made.
+    #[error("the way can't be written as JSON: {0}")]
+    Json(String),
+}
+
+impl Graph {
+    /// Checks a way and numbers its steps. Each step comes after all that it names, so that there is no circle; a step that
+    /// writes reads nothing that a later writer changes.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(way: Way) -> Result<Self, BadWay> {
+        let digest = way.digest().map_err(|error| BadWay::Json(error.to_string()))?;
+        if way.steps.is_empty() {
+            return Err(BadWay::Empty);
+        }
+        let mut known = BTreeMap::new();
+        let mut graph = Self {
+            digest,
+            steps: Vec::new(),
+            after: Vec::new(),
+            back: Vec::new(),
+            outputs: Vec::new(),
+            mends: Vec::new(),
+        };
+        for (at, step) in way.steps.into_iter().enumerate() {
+            if known.insert(step.id.clone(), at).is_some() {
+                return Err(BadWay::Twice(step.id));
+            }
+            graph.add(at, step, &known)?;
+        }
+        graph.check_writers()?;
+        graph.check_merge()?;
+        Ok(graph)
+    }
+
+    fn add(&mut self, at: usize, step: Step, known: &BTreeMap<StepId, usize>) -> Result<(), BadWay> {
+        let earlier = |other: &StepId| {
+            let missing = || BadWay::NotBefore { step: step.id.clone(), other: other.clone() };
+            known.get(other).copied().filter(|found| *found < at).ok_or_else(missing)
+        };
+        let own_or_earlier = |other: &StepId| if *other == step.id { Ok(at) } else { earlier(other) };
+        let after = step.after.iter().map(earlier).collect::<Result<Vec<_>, _>>()?;
+        let back = step.back.as_ref().map(own_or_earlier).transpose()?;
+        let read = step.reads.iter().filter_map(|input| match input {
+            Input::Output(other) => Some(earlier(other)),
+            Input::Spec | Input::Plan | Input::Source | Input::Tests | Input::Tree | Input::Head => None,
+        });
+        let outputs = read.collect::<Result<Vec<_>, _>>()?;
+        self.mends.push(Vec::new());
+        if let Some(back) = back {
+            self.mends[back].push(at);
+        }
+        self.after.push(after);
+        self.back.push(back);
+        self.outputs.push(outputs);
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// Two writers that read each other's zones would make each other stale for ever.
+    fn check_writers(&self) -> Result<(), BadWay> {
+        for (at, step) in self.steps.iter().enumerate().filter(|(_, step)| !step.does.writes().is_empty()) {
+            let later = self.steps.iter().skip(at + 1);
+            if let Some(writer) = later.into_iter().find(|later| reads_any(step, later.does.writes())) {
+                return Err(BadWay::Chased { step: step.id.clone(), writer: writer.id.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The branch may only move to a tree that all steps have let pass.
+    fn check_merge(&self) -> Result<(), BadWay> {
+        let Some(merge) = self.steps.iter().position(|step| matches!(step.does, Do::Merge)) else { return Ok(()) };
+        let mut waits_for = vec![false; self.steps.len()];
+        let mut next = vec![merge];
+        while let Some(at) = next.pop() {
+            if !std::mem::replace(&mut waits_for[at], true) {
+                next.extend(&self.after[at]);
+            }
+        }
+        let missed = waits_for.iter().position(|waits| !waits);
+        missed.map_or(Ok(()), |at| Err(BadWay::EarlyMerge(self.steps[at].id.clone())))
+    }
+
+    /// The digest of the way.
+    #[must_use]
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The steps.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The way as it is recorded.
+    #[must_use]
+    pub fn way(&self) -> Way {
+        Way { steps: self.steps.clone() }
+    }
+
+    /// The place of a step.
+    #[must_use]
+    pub fn find(&self, id: &StepId) -> Option<usize> {
+        self.steps.iter().position(|step| step.id == *id)
+    }
+
+    /// The first step that is done by a worker.
+    #[must_use]
+    pub fn first_work(&self) -> Option<usize> {
+        self.steps.iter().position(|step| matches!(step.does, Do::Work { .. }))
+    }
+
+    /// The place of the check by a gate.
+    #[must_use]
+    pub fn check_of(&self, name: &str) -> Option<usize> {
+        let is_it = |step: &Step| matches!(&step.does, Do::Check { gate } if gate.as_str() == name);
+        self.steps.iter().position(is_it)
+    }
+
+    pub(super) fn after(&self, at: usize) -> &[usize] {
+        &self.after[at]
+    }
+
+    pub(super) fn back(&self, at: usize) -> Option<usize> {
+        self.back[at]
+    }
+
+    pub(super) fn outputs(&self, at: usize) -> &[usize] {
+        &self.outputs[at]
+    }
+
+    pub(super) fn mends(&self, at: usize) -> &[usize] {
+        &self.mends[at]
+    }
+}
+
+fn reads_any(step: &Step, zones: &[Zone]) -> bool {
+    let is_read = |zone: &Zone| match zone {
+        Zone::Source => step.reads.iter().any(|input| matches!(input, Input::Source | Input::Tree)),
+        Zone::Tests => step.reads.iter().any(|input| matches!(input, Input::Tests | Input::Tree)),
+    };
+    zones.iter().any(is_read)
+}

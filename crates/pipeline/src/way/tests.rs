@@ -1,0 +1,259 @@
+use std::sync::Arc;
+
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::run::way::{Do, GateId, Input, Limits, Need, RoleId, Step, StepId, Way, When, Zone};
+use switchboard_protocol::run::{Change, Verdict};
+use switchboard_protocol::time::Millis;
+
+use super::*;
+
+fn step(id: &str, does: Do) -> Step {
+    Step {
+        id: StepId::new(id).unwrap(),
+        does,
+        after: Vec::new(),
+        reads: Vec::new(),
+        when: When::Always,
+        need: Need::Required,
+        back: None,
+        limits: Limits::default(),
+    }
+}
+
+fn ids(names: &[&str]) -> Vec<StepId> {
+    names.iter().map(|name| StepId::new(*name).unwrap()).collect()
+}
+
+fn work(id: &str, writes: &[Zone]) -> Step {
+    step(id, Do::Work { role: RoleId::new("coder").unwrap(), writes: writes.to_vec() })
+}
+
+fn check(id: &str, after: &[&str], reads: &[Input]) -> Step {
+    let mut step = step(id, Do::Check { gate: GateId::new(id).unwrap() });
+    (step.after, step.reads, step.back) = (ids(after), reads.to_vec(), Some(StepId::work()));
+    step
+}
+
+/// Work, then a review of the source and tests of the tree beside each other, new tests after the review, then the merge.
+fn team() -> Unit {
+    let mut code = work("work", &[Zone::Source]);
+    (code.back, code.limits) = (Some(StepId::work()), Limits { attempts: 3, losses: 2, runs: 0 });
+    let mut tests = work("write_tests", &[Zone::Tests]);
+    (tests.after, tests.reads) = (ids(&["review"]), vec![Input::Source]);
+    let mut merge = step("merge", Do::Merge);
+    merge.after = ids(&["review", "run_tests", "write_tests"]);
+    merge.reads = vec![Input::Tree, Input::Head];
+    let steps = vec![
+        code,
+        check("review", &["work"], &[Input::Source]),
+        check("run_tests", &["work"], &[Input::Tree]),
+        tests,
+        merge,
+    ];
+    Unit::new(Arc::new(Graph::new(Way { steps }).unwrap()), Digest::ZERO, Digest::ZERO, "head")
+}
+
+fn worker(bits: u64) -> Assignee {
+    Assignee::Worker(WorkerId::from_bits(bits))
+}
+
+fn change(name: &str) -> Change {
+    Change { commit: format!("c-{name}"), tree: format!("t-{name}"), base: "head".to_owned(), files: 1 }
+}
+
+fn do_work(unit: &mut Unit, at: usize, name: &str) -> Moved {
+    unit.intend(at, worker(7)).unwrap();
+    unit.start(at, Millis(0)).unwrap();
+    unit.end(at).unwrap();
+    unit.capture(at, change(name)).unwrap()
+}
+
+fn say(unit: &mut Unit, at: usize, verdict: Verdict) -> Moved {
+    unit.judge(at, Judgement { input: None, verdict, output: None }).unwrap()
+}
+
+#[test]
+fn a_step_that_writes_does_not_chase_itself_and_readers_go_beside_each_other() {
+    let mut unit = team();
+    assert_eq!(unit.open(), [0]);
+
+    do_work(&mut unit, 0, "1");
+
+    assert!(unit.is_current(0));
+    assert_eq!(unit.open(), [1, 2], "review and tests beside each other");
+    say(&mut unit, 2, Verdict::Pass);
+    say(&mut unit, 1, Verdict::Pass);
+    assert_eq!(unit.open(), [3]);
+}
+
+#[test]
+fn new_tests_make_stale_what_reads_the_tree_and_not_what_reads_the_source() {
+    let mut unit = team();
+    do_work(&mut unit, 0, "1");
+    say(&mut unit, 1, Verdict::Pass);
+    say(&mut unit, 2, Verdict::Pass);
+
+    do_work(&mut unit, 3, "2");
+
+    assert!(unit.is_current(1) && unit.is_current(3) && !unit.is_current(2));
+    assert_eq!(unit.open(), [2]);
+    say(&mut unit, 2, Verdict::Warn);
+    assert_eq!(unit.open(), [4]);
+    assert_eq!(say(&mut unit, 4, Verdict::Pass), Moved::Done);
+}
+
+#[test]
+fn a_writer_begins_alone_and_nobody_begins_beside_it() {
+    let mut unit = team();
+    do_work(&mut unit, 0, "1");
+    say(&mut unit, 1, Verdict::Pass);
+    unit.intend(2, Assignee::Daemon).unwrap();
+    assert_eq!(unit.open(), Vec::<usize>::new(), "the writer waits for the reader");
+
+    unit.judge(2, Judgement { input: None, verdict: Verdict::Pass, output: None }).unwrap();
+    unit.intend(3, worker(1)).unwrap();
+
+    assert_eq!(unit.open(), Vec::<usize>::new());
+}
+
+#[test]
+fn a_failure_opens_the_step_that_mends_it_once_all_have_been_heard() {
+    let mut unit = team();
+    do_work(&mut unit, 0, "1");
+
+    assert_eq!(say(&mut unit, 1, Verdict::Fail), Moved::On, "the tests have not spoken");
+    assert_eq!(say(&mut unit, 2, Verdict::Fail), Moved::Back { to: 0 });
+
+    assert_eq!((unit.open(), unit.salt(0), unit.spent(0).attempts), (vec![0], 1, 1));
+    do_work(&mut unit, 0, "1");
+    assert_eq!(unit.open(), [1, 2], "the same tree is judged again: the retry is a new input");
+}
+
+#[test]
+fn a_verdict_on_what_was_there_before_is_refused() {
+    let mut unit = team();
+    do_work(&mut unit, 0, "1");
+    let old = unit.input(1);
+    say(&mut unit, 1, Verdict::Fail);
+    say(&mut unit, 2, Verdict::Pass);
+    do_work(&mut unit, 0, "2");
+
+    let late = unit.judge(1, Judgement { input: Some(old), verdict: Verdict::Pass, output: None });
+
+    assert_eq!(late, Err(NotNow::Stale));
+    assert_eq!(unit.open(), [1, 2]);
+}
+
+#[test]
+fn the_last_attempt_holds_the_unit_and_a_person_lets_it_go_on() {
+    let mut unit = team();
+    for _ in 0..2 {
+        unit.intend(0, worker(1)).unwrap();
+        assert_eq!(say(&mut unit, 0, Verdict::Fail), Moved::Back { to: 0 });
+    }
+    unit.intend(0, worker(1)).unwrap();
+    assert_eq!(say(&mut unit, 0, Verdict::NoReply), Moved::Held);
+    assert_eq!((unit.held(), unit.open()), (Some(&Hold::Attempts { step: 0, limit: 3 }), Vec::new()));
+
+    unit.release(Some(0));
+
+    assert_eq!((unit.open(), unit.spent(0)), (vec![0], Spent::default()));
+}
+
+#[test]
+fn a_lost_worker_is_no_attempt() {
+    let mut unit = team();
+    unit.intend(0, worker(1)).unwrap();
+    assert_eq!(unit.lose(0), Ok(Moved::On));
+    assert_eq!((unit.open(), unit.spent(0).attempts, unit.salt(0)), (vec![0], 0, 0));
+
+    unit.intend(0, worker(2)).unwrap();
+    assert_eq!(unit.lose(0), Ok(Moved::Held));
+    assert_eq!(unit.held(), Some(&Hold::Losses { step: 0, limit: 2 }));
+}
+
+#[test]
+fn a_moved_head_opens_what_reads_it_and_nothing_else() {
+    let mut unit = team();
+    do_work(&mut unit, 0, "1");
+    say(&mut unit, 1, Verdict::Pass);
+    say(&mut unit, 2, Verdict::Pass);
+    do_work(&mut unit, 3, "2");
+    say(&mut unit, 2, Verdict::Pass);
+    unit.intend(4, Assignee::Daemon).unwrap();
+
+    unit.move_head("other");
+    say(&mut unit, 4, Verdict::Pass);
+
+    assert_eq!((unit.open(), unit.is_done()), (vec![4], false), "what was merged was judged on the old head");
+}
+
+#[test]
+fn resuming_at_a_step_only_invalidates() {
+    let mut unit = team();
+    do_work(&mut unit, 0, "1");
+    say(&mut unit, 1, Verdict::Pass);
+
+    unit.resume_at(1).unwrap();
+
+    assert!(unit.is_current(0));
+    assert_eq!(unit.open(), [1, 2]);
+}
+
+#[test]
+fn what_changed_while_a_writer_was_at_work_opens_it_again() {
+    let mut unit = team();
+    unit.intend(0, worker(1)).unwrap();
+    unit.start(0, Millis(0)).unwrap();
+    unit.resume_at(0).unwrap();
+    unit.end(0).unwrap();
+
+    unit.capture(0, change("1")).unwrap();
+
+    assert_eq!(unit.open(), [0]);
+}
+
+#[test]
+fn need_says_which_verdicts_let_a_unit_go_on() {
+    let all = [
+        Verdict::Pass,
+        Verdict::Warn,
+        Verdict::Skipped,
+        Verdict::NotConfigured,
+        Verdict::Fail,
+        Verdict::Error,
+        Verdict::NoReply,
+    ];
+    let accepted = |need: Need| all.iter().filter(|verdict| need.accepts(**verdict)).count();
+
+    assert_eq!(accepted(Need::Required), 3);
+    assert_eq!(accepted(Need::IfConfigured), 4);
+    assert_eq!(accepted(Need::Advisory), 7);
+    assert!(Need::IfConfigured.accepts(Verdict::NotConfigured) && !Need::Required.accepts(Verdict::NotConfigured));
+}
+
+#[test]
+fn graphs_that_are_no_ways_are_refused() {
+    let bad = |steps: Vec<Step>| Graph::new(Way { steps }).unwrap_err();
+    let mut merge = step("merge", Do::Merge);
+    merge.after = ids(&["work"]);
+    let mut reader = work("a", &[Zone::Source]);
+    reader.reads = vec![Input::Tests];
+
+    assert_eq!(bad(Vec::new()), BadWay::Empty);
+    assert!(matches!(bad(vec![work("work", &[]), work("work", &[])]), BadWay::Twice(_)));
+    assert!(matches!(bad(vec![check("a", &["b"], &[]), work("work", &[])]), BadWay::NotBefore { .. }));
+    assert!(matches!(bad(vec![reader, work("b", &[Zone::Tests])]), BadWay::Chased { .. }));
+    let early = vec![work("work", &[Zone::Source]), check("a", &["work"], &[Input::Tree]), merge];
+    assert!(matches!(bad(early), BadWay::EarlyMerge(_)));
+}
+
+#[test]
+fn a_way_is_read_back_with_the_same_digest() {
+    let unit = team();
+    let text = serde_json::to_string(&unit.way().way()).unwrap();
+
+    let read: Way = serde_json::from_str(&text).unwrap();
+
+    assert_eq!(Graph::new(read).unwrap().digest(), unit.way().digest());
+}

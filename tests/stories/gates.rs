@@ -1,0 +1,156 @@
+//! What a plan says about gates, phases and agents, and what is refused before anything starts.
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+
+/// A plan with settings of its own whose commands are trusted.
+fn plan(sandbox: &Sandbox, settings: &Value, phases: &Value) -> String {
+    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "x-switchboard": settings,
+        "phases": phases });
+    let plan = sandbox.plan_text(&plan.to_string());
+    sandbox.switchboard(&["trust", &plan, "--yes"]);
+    plan
+}
+
+fn task(id: &str, line: &str, settings: &Value) -> Value {
+    let mut own = json!({ "command": ["sh", "-c", line] });
+    own.as_object_mut().unwrap().extend(settings.as_object().cloned().unwrap_or_default());
+    let phase: u64 = id[..1].parse().unwrap();
+    json!({ "id": id, "phase": phase, "description": format!("do {id}"), "x-switchboard": own })
+}
+
+fn phase(id: u64, tasks: &[Value]) -> Value {
+    json!({ "id": id, "name": format!("P{id}"), "tasks": tasks })
+}
+
+#[test]
+fn gates_that_do_not_exist_or_can_not_judge_refuse_the_run_before_a_worker_starts() {
+    let sandbox = Sandbox::new();
+    let tasks = [
+        task("1.1", "touch started", &json!({ "gates": ["secretscam"] })),
+        task("1.2", "touch started", &json!({ "gates": ["test_runner", "sast_scan"] })),
+    ];
+    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+
+    let refused = sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(3).failure();
+
+    assert_eq!(refused["code"], "gate.not-configured");
+    let causes: Vec<_> = refused["cause"].as_array().unwrap().iter().map(|cause| cause.as_str().unwrap()).collect();
+    assert_eq!(causes.len(), 3, "{causes:#?}");
+    assert!(causes[0].contains("task 1.1, step secretscam") && causes[0].contains("did you mean secretscan?"));
+    assert!(causes[1].contains("task 1.2, step test_runner") && causes[1].contains("no test command"));
+    assert!(causes[2].contains("task 1.2, step sast_scan") && causes[2].contains("does not have it yet"));
+    assert_eq!(sandbox.call(&["get_status"])["runs"], json!([]));
+}
+
+#[test]
+fn an_unknown_gate_alone_is_a_wrong_plan() {
+    let sandbox = Sandbox::new();
+    let plan = plan(
+        &sandbox,
+        &json!({ "gates": ["sintax_check"] }),
+        &json!([phase(1, &[task("1.1", "touch a", &json!({}))])]),
+    );
+
+    sandbox
+        .switchboard(&["run", &plan, "--dry-run"])
+        .ends_with(2)
+        .says("did you mean syntax_check?")
+        .says("plan.unknown-gate");
+}
+
+#[test]
+fn a_plan_adds_gates_and_leaving_a_default_out_is_said_and_shown() {
+    let sandbox = Sandbox::new();
+    let tasks =
+        [task("1.1", "echo 'fn one() {}' > one.rs", &json!({ "gates": ["placeholder_scan", "-syntax_check"] }))];
+    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    let said = "gate syntax_check is left out: the plan says so (all tasks)";
+
+    sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0).says(said);
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says(said).says("syntax_check is left out");
+
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let gates = run["list"][0]["gates"].as_array().unwrap();
+    let verdicts: Vec<_> =
+        gates.iter().map(|gate| (gate["gate"].as_str().unwrap(), gate["verdict"].as_str().unwrap())).collect();
+    assert_eq!(
+        verdicts,
+        [
+            ("syntax_check", "skipped"),
+            ("secretscan", "pass"),
+            ("build_check", "not_configured"),
+            ("test_runner", "not_configured"),
+            ("placeholder_scan", "pass"),
+        ]
+    );
+    let status = sandbox.call(&["check_gate_status", "task_id=1.1"]);
+    assert_eq!(
+        (&status["status"], &status["left_out"]),
+        (&json!("all_passed"), &json!(["syntax_check"])),
+        "{status:#}"
+    );
+    assert_eq!(status["passed_gates"], json!(["placeholder_scan", "secretscan"]));
+    assert_eq!(status["not_configured"], json!(["build_check", "test_runner"]));
+}
+
+#[test]
+fn the_lint_of_a_plan_runs_as_a_gate_though_nobody_names_it() {
+    let sandbox = Sandbox::new();
+    let settings = json!({ "lint": ["sh", "-c", "grep -q tidy state.txt"] });
+    let line = "if [ $SWITCHBOARD_ATTEMPT = 1 ]; then echo wild; else echo tidy; fi > state.txt";
+    let plan = plan(&sandbox, &settings, &json!([phase(1, &[task("1.1", line, &json!({}))])]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert!(run["list"][0]["refusals"][0].as_str().unwrap().contains("lint"), "{run:#}");
+}
+
+#[test]
+fn the_second_phase_waits_for_all_of_the_first() {
+    let sandbox = Sandbox::new();
+    let first = [task("1.1", "echo 1 > a.txt", &json!({})), task("1.2", "sleep 1; echo 2 > b.txt", &json!({}))];
+    let second = [task("2.1", "test -f a.txt && test -f b.txt && echo 3 > c.txt", &json!({}))];
+    let plan = plan(&sandbox, &json!({ "max_workers": 3 }), &json!([phase(1, &first), phase(2, &second)]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("3 of 3 tasks merged");
+
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!(run["list"][2]["attempts"], 1);
+}
+
+#[test]
+fn a_change_is_judged_again_on_the_tree_that_the_branch_will_have() {
+    let sandbox = Sandbox::new();
+    // Each change passes alone; together they don't.
+    let settings = json!({ "max_workers": 2, "test": ["sh", "-c", "! { test -f a.txt && test -f b.txt && ! test -f both.txt; }"] });
+    let tasks = [
+        task("1.1", "echo 1 > a.txt", &json!({})),
+        task(
+            "1.2",
+            "if [ $SWITCHBOARD_ATTEMPT = 1 ]; then sleep 2; echo 2 > b.txt; else echo 3 > both.txt; fi",
+            &json!({}),
+        ),
+    ];
+    let plan = plan(&sandbox, &settings, &json!([phase(1, &tasks)]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("rebased, its gates judge it again");
+
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let second = &run["list"][1];
+    assert_eq!((&second["state"], &second["attempts"]), (&json!("merged"), &json!(2)), "{run:#}");
+    assert!(second["refusals"][0].as_str().unwrap().contains("test_runner"), "{run:#}");
+}
+
+#[test]
+fn tasks_that_are_completed_need_no_agent() {
+    let sandbox = Sandbox::new();
+    let mut done = json!({ "id": "1.1", "phase": 1, "description": "done", "status": "completed" });
+    done["x-switchboard"] = json!({ "agent": "somebody-who-is-not-there" });
+    let tasks = [done, task("1.2", "echo 2 > b.txt", &json!({}))];
+    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+}
