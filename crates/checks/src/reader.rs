@@ -78,10 +78,11 @@ impl<'a> Reader<'a> {
             },
         };
         let is_text = is_text_type(&path);
-        let text = match decoded(text, is_text) {
-            Some(text) => text,
-            None => return Ok(Loaded::Skipped("binary".into())),
-        };
+        let text =
+            match switchboard_secrets::is_key_file(&text).then(|| text.clone()).or_else(|| decoded(text, is_text)) {
+                Some(text) => text,
+                None => return Ok(Loaded::Skipped("binary".into())),
+            };
         let base = match &entry.before {
             Before::Nothing => Base::Nothing,
             Before::Same => Base::Same,

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::candidate::Assigned;
 use crate::file_kind::Form;
+use crate::judge::judge;
 use crate::name::{Promise, promise};
 use crate::place::{Found, Place};
-use crate::value::is_credential;
 
 /// The longest name, to either side of its keyword.
 const NAME: usize = 60;
@@ -48,7 +48,7 @@ fn read(place: &Place<'_>, wanted: Promise) -> Option<Found> {
     let (range, is_compared) = value_after(place, &name)?;
     let assigned =
         Assigned { name: &place.text[name], value: &place.text[range.clone()], kind: place.kind, is_compared };
-    is_credential(wanted, &assigned).then_some(Found { range })
+    judge(wanted, &assigned, range)
 }
 
 /// Extends a keyword to the name it is part of.
@@ -299,7 +299,8 @@ fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operato
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
     let is_embedded =
         operator == Operator::Assign && matches!(before, b';' | b'?' | b'&') && place.text[name.end] == b'=';
-    let has_bare = place.kind.has_bare_values() || (operator == Operator::Assign && is_shown_setting(place, name));
+    let has_bare = place.kind.has_bare_values()
+        || ((operator == Operator::Assign || before == b'-') && is_shown_setting(place, name));
     if operator == Operator::Argument || operator == Operator::Compare || !(is_embedded || has_bare) {
         return None;
     }
@@ -314,14 +315,22 @@ fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operato
     let goes_on =
         !matches!(cursor.peek(), b'\n' | b'\r' | b'#' | b';' | b',' | b'"' | b'\'' | b'`' | b'<' | b'}' | b'/' | b'\\');
     // In a configuration file a value with more words behind it is a sentence.
-    let is_sentence = goes_on && matches!(place.kind.form, Form::Config | Form::Docs);
+    let is_sentence = goes_on && matches!(place.kind.form, Form::Config | Form::Docs) && !is_of_command(place, name);
     (is_embedded || !is_sentence).then_some(range)
 }
 
-/// A line of prose that is nothing but a setting, as in `export API_KEY=…` or `- Password: …`.
+/// A line of prose that is nothing but a setting, as in `- Password: …`, or a setting of a command there.
 fn is_shown_setting(place: &Place<'_>, name: &Range<usize>) -> bool {
     let before = place.line_before(name.start).trim_ascii_end();
     let is_mark = |byte: &u8| matches!(byte, b'-' | b'*' | b'$' | b'>' | b'#' | b' ' | b'`' | b'"');
-    let is_command = [&b"export"[..], b"set", b"SET", b"ENV"].iter().any(|verb| before.ends_with(verb));
-    place.kind.form == Form::Docs && (is_command || before.iter().all(is_mark))
+    place.kind.form == Form::Docs && (is_of_command(place, name) || before.iter().all(is_mark))
+}
+
+/// `export NAME=`, `docker run -e NAME=`, `tool --name`.
+fn is_of_command(place: &Place<'_>, name: &Range<usize>) -> bool {
+    let before = place.line_before(name.start).trim_ascii_end();
+    let is_command =
+        [&b"export"[..], b"set", b"SET", b"ENV", b" -e", b" --env"].iter().any(|verb| before.ends_with(verb));
+    let begins_word = before.first().is_some_and(|byte| byte.is_ascii_lowercase() || b"$`".contains(byte));
+    is_command || (before.ends_with(b" --") && begins_word)
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::candidate::Assigned;
+use crate::judge::judge;
 use crate::name::Promise;
 use crate::place::{Found, Place};
-use crate::value::is_credential;
 
 /// How far the arguments are read.
 const WINDOW: usize = 400;
@@ -49,7 +49,7 @@ pub(crate) fn argument(place: &Place<'_>) -> Option<Found> {
     let range = literal(place, *wanted)?;
     let assigned =
         Assigned { name: b"password", value: &place.text[range.clone()], kind: place.kind, is_compared: false };
-    is_credential(*promise, &assigned).then_some(Found { range })
+    judge(*promise, &assigned, range)
 }
 
 /// Finds an argument by its number, where it is a literal in quotes.

@@ -2,6 +2,17 @@
 
 use crate::file_kind::FileKind;
 
+/// How much speaks for a value being a live credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Strength {
+    /// Weak, made for a test or a manual, or locked: it is listed.
+    Weak,
+    /// A person should see it.
+    Fair,
+    /// As live ones are.
+    Strong,
+}
+
 /// A name and the literal that is assigned to it.
 pub(crate) struct Assigned<'a> {
     pub(crate) name: &'a [u8],

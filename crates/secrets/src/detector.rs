@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 use switchboard_protocol::finding::Severity;
 
+use crate::candidate::Strength;
 use crate::place::{Found, Place};
 
 /// How many bytes from its keyword on a pattern may look at.
@@ -122,7 +123,7 @@ impl Detector {
         let groups = regex.captures(window)?;
         let group = groups.get(1).or_else(|| groups.get(0))?;
         let range = place.at + group.start()..place.at + group.end();
-        ends_word(place.text, &range).then_some(Found { range })
+        ends_word(place.text, &range).then_some(Found::new(range, Strength::Strong))
     }
 }
 

@@ -10,7 +10,8 @@ use base64::engine::{DecodePaddingMode, GeneralPurposeConfig};
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
-const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+/// Base64 as people copy it: with the padding or without.
+pub(crate) const LENIENT_STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 /// The shortest run that may hold a token: 16 characters behind base64.
 const LEAST: usize = 24;
@@ -67,7 +68,7 @@ fn looks_encoded(run: &[u8]) -> bool {
 }
 
 fn decode(run: &[u8]) -> Option<Vec<u8>> {
-    let engine = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) { URL_SAFE } else { STANDARD };
+    let engine = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) { URL_SAFE } else { LENIENT_STANDARD };
     let text = engine.decode(run).ok()?;
     let is_text = text.iter().all(|byte| byte.is_ascii_graphic() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
     is_text.then_some(text)
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn only_runs_with_text_behind_them_are_decoded() {
-        let hidden = STANDARD.encode("a text that was hidden");
+        let hidden = LENIENT_STANDARD.encode("a text that was hidden");
         let text = format!("SomeVeryLongIdentifierThatIsNoBase64 {hidden} 0123456789abcdef0123456789abcdef");
 
         let found = runs(text.as_bytes());

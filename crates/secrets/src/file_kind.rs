@@ -6,6 +6,8 @@ pub(crate) struct FileKind {
     pub(crate) form: Form,
     /// Tests and samples, of any form: made-up credentials are usual there.
     pub(crate) is_test: bool,
+    /// Configures a running system: a literal there is what is in use.
+    pub(crate) is_deployed: bool,
 }
 
 /// How values are written in a file.
@@ -119,6 +121,29 @@ const CONFIG_ENDINGS: &[&str] = &[
 const SHELL_ENDINGS: &[&str] =
     &["sh", "bash", "zsh", "ksh", "fish", "bat", "cmd", "ps1", "psm1", "dockerfile", "mk", "command"];
 const DOC_ENDINGS: &[&str] = &["md", "markdown", "rst", "adoc", "html", "htm", "tex", "org", "pod", "ipynb"];
+const DEPLOYED_ENDINGS: &[&str] = &[
+    "yaml",
+    "yml",
+    "properties",
+    "ini",
+    "cfg",
+    "conf",
+    "config",
+    "tfvars",
+    "cnf",
+    "netrc",
+    "pgpass",
+    "npmrc",
+    "pypirc",
+    "cred",
+    "credentials",
+    "htaccess",
+    "service",
+    "env",
+    "envrc",
+    "secrets",
+    "ovpn",
+];
 /// Endings of text that the other lists do not hold.
 const TEXT_ENDINGS: &[&str] = &[
     "log",
@@ -171,13 +196,20 @@ const TEXT_ENDINGS: &[&str] = &[
 
 impl FileKind {
     /// The output of a program.
-    pub(crate) const LOG: Self = Self { form: Form::Log, is_test: false };
+    pub(crate) const LOG: Self = Self { form: Form::Log, is_test: false, is_deployed: false };
 
     /// Tells the kind from the path.
     pub(crate) fn of(path: &str) -> Self {
         let path = path.to_ascii_lowercase();
         let file = path.rsplit('/').next().unwrap_or(&path);
-        Self { form: Form::of(&path, file), is_test: is_test(&path, file) }
+        let (form, is_test) = (Form::of(&path, file), is_test(&path, file));
+        let is_deployed = !is_test && is_deployed(form, file);
+        Self { form, is_test, is_deployed }
+    }
+
+    /// Returns the kind of what is only shown in such a file: a setting that is switched off.
+    pub(crate) const fn shown(self) -> Self {
+        Self { is_test: true, is_deployed: false, ..self }
     }
 
     /// Tells whether a value may stand without quotes.
@@ -248,6 +280,18 @@ fn is_test(path: &str, file: &str) -> bool {
         ]
         .iter()
         .any(|mark| file.contains(mark))
+}
+
+/// Files of settings that a program starts with; other files of the same form are data.
+fn is_deployed(form: Form, file: &str) -> bool {
+    let stem = file.trim_start_matches('.');
+    let ending = stem.rsplit_once('.').map_or(stem, |(_, ending)| ending);
+    let is_recipe = ["dockerfile", "containerfile", "procfile"].iter().any(|name| stem.starts_with(name));
+    match form {
+        Form::Config => DEPLOYED_ENDINGS.contains(&ending) || stem.starts_with("env."),
+        Form::Shell => is_recipe || ending == "dockerfile",
+        Form::Code | Form::Docs | Form::Lock | Form::Translation | Form::Log => false,
+    }
 }
 
 fn is_translation(path: &str, ending: &str) -> bool {

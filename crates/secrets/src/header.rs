@@ -1,9 +1,10 @@
-//! Credentials in HTTP headers and on command lines.
+//! Credentials in HTTP headers.
 
-use crate::candidate::Assigned;
+use crate::candidate::{Assigned, Strength};
+use crate::judge::judge;
 use crate::name::Promise;
 use crate::place::{Found, Place};
-use crate::value::{is_credential, is_made_up, is_reference};
+use crate::value::{is_made_up, is_reference};
 use crate::words::{classes, entropy, wordiness};
 
 /// Reads the token of `Bearer TOKEN`; the keyword is `bearer `.
@@ -14,7 +15,7 @@ pub(crate) fn bearer(place: &Place<'_>) -> Option<Found> {
     let token = &place.text[range.clone()];
     let is_random =
         token.len() >= 20 && entropy(token) >= 3.5 && wordiness(token) < 0.6 && token.iter().any(u8::is_ascii_digit);
-    (is_random && !is_made_up(token) && !is_reference(token)).then_some(Found { range })
+    (is_random && !is_made_up(token) && !is_reference(token)).then_some(Found::new(range, Strength::Strong))
 }
 
 /// Reads the user and password of `Basic BASE64`; the keyword is `basic `.
@@ -31,16 +32,19 @@ pub(super) fn user_and_password(place: &Place<'_>, start: usize) -> Option<Found
     let decoded = decode(token).filter(|_| length >= 8)?;
     let colon = decoded.iter().position(|byte| *byte == b':')?;
     let (user, password) = (&decoded[..colon], &decoded[colon + 1..]);
-    let is_text = decoded.iter().all(u8::is_ascii_graphic) && !user.is_empty() && password.len() >= 4;
-    let is_shown = is_made_up(password)
-        || is_reference(password)
-        || user == password
-        || (wordiness(password) > 0.6 && classes(password) < 2);
+    let is_text = decoded.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ') && !user.is_empty();
     let is_sesame = decoded.to_ascii_lowercase().windows(10).any(|part| part == b"opensesame" || part == b"open sesam");
     // The client that the specifications of OAuth have as their example.
     let is_specified = user == b"s6BhdRkqt3";
-    let is_example = is_sesame || is_specified || (place.kind.is_for_show() && classes(password) < 3);
-    (is_text && !is_shown && !is_example).then_some(Found { range })
+    if !is_text || password.len() < 3 || is_sesame || is_specified || is_reference(password) {
+        return None;
+    }
+    let is_weak = is_made_up(password)
+        || user == password
+        || (wordiness(password) > 0.6 && classes(password) < 2)
+        || (place.kind.is_for_show() && classes(password) < 3);
+    // Nobody reads what stands behind base64: a placeholder would be of no use there.
+    Some(Found::new(range, if is_weak { Strength::Weak } else { Strength::Strong }))
 }
 
 /// Reads the token of `Authorization: token …` or of a scheme of somebody's own; the keyword is `authorization`.
@@ -65,53 +69,7 @@ pub(crate) fn authorization(place: &Place<'_>) -> Option<Found> {
     let range = place.keyword_end + start..place.keyword_end + start + length;
     let value = &place.text[range.clone()];
     let assigned = Assigned { name: b"authorization", value, kind: place.kind, is_compared: false };
-    (length >= 20 && is_credential(Promise::Key, &assigned)).then_some(Found { range })
-}
-
-/// Programs and their flags for a password.
-const FLAGS: &[(&str, &[&str])] = &[
-    ("mysql ", &[" -p"]),
-    ("mysqldump ", &[" -p"]),
-    ("mysqladmin ", &[" -p"]),
-    ("sshpass ", &["sshpass -p "]),
-    ("docker login ", &[" -p "]),
-    ("identified by ", &["by '", "by \"", "by password '"]),
-];
-
-/// Reads the password behind a flag that only the program gives its meaning; the keyword is the program.
-pub(crate) fn flag(place: &Place<'_>) -> Option<Found> {
-    let program = &place.text[place.at..place.keyword_end];
-    let (_, flags) = FLAGS.iter().find(|(name, _)| program.eq_ignore_ascii_case(name.as_bytes()))?;
-    let line = &place.text[place.at..place.text.len().min(place.at + 300)];
-    let line = line.split(|byte| matches!(byte, b'\n' | b'|')).next().unwrap_or_default();
-    let small = line.to_ascii_lowercase();
-    let flag = |flag: &&str| Some(small.windows(flag.len()).position(|part| part == flag.as_bytes())? + flag.len());
-    let start = flags.iter().find_map(flag)?;
-    let quotes = line[start..].iter().take_while(|byte| matches!(byte, b'"' | b'\'')).count();
-    let start = start + quotes;
-    let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b';' | b'`');
-    let end = start + line[start..].iter().position(ends).unwrap_or(line.len() - start);
-    let range = place.at + start..place.at + end;
-    let assigned =
-        Assigned { name: b"password", value: &place.text[range.clone()], kind: place.kind, is_compared: false };
-    (start < end && is_credential(Promise::Password, &assigned)).then_some(Found { range })
-}
-
-/// Reads the password of `curl -u user:password`; the keyword is `curl `.
-pub(crate) fn curl(place: &Place<'_>) -> Option<Found> {
-    let line = &place.text[place.at..place.text.len().min(place.at + 400)];
-    let line = &line[..line.iter().position(|byte| matches!(byte, b'\n' | b'|')).unwrap_or(line.len())];
-    let flag = [&b" -u "[..], b" --user ", b" --user=", b" -u"]
-        .iter()
-        .find_map(|flag| Some(line.windows(flag.len()).position(|part| part == *flag)? + flag.len()))?;
-    let start = flag + line[flag..].iter().take_while(|byte| matches!(byte, b'"' | b'\'' | b' ')).count();
-    let pair = line[start..].iter().take_while(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\'')).count();
-    let colon = line[start..start + pair].iter().position(|byte| *byte == b':')?;
-    let range = place.at + start + colon + 1..place.at + start + pair;
-    let (user, value) = (&line[start..start + colon], &place.text[range.clone()]);
-    let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
-    let counts = !user.is_empty() && user != value && is_credential(Promise::Password, &assigned);
-    counts.then_some(Found { range })
+    if length >= 20 { judge(Promise::Key, &assigned, range) } else { None }
 }
 
 fn token_at(place: &Place<'_>, is_part: impl Fn(u8) -> bool) -> Option<std::ops::Range<usize>> {

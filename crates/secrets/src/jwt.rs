@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::candidate::Strength;
 use crate::place::{Found, Place};
 use crate::words::entropy;
 
@@ -31,7 +32,8 @@ pub(crate) fn token(place: &Place<'_>) -> Option<Found> {
     let text = claims.to_string().to_ascii_lowercase();
     let is_shown =
         place.kind.is_for_show() && SHOWN.iter().any(|name| text.contains(name)) || text.contains("john doe");
-    (is_signed && is_real && !is_shown).then(|| Found { range: place.at..place.at + token.len() })
+    let strength = if place.kind.is_for_show() { Strength::Fair } else { Strength::Strong };
+    (is_signed && is_real && !is_shown).then(|| Found::new(place.at..place.at + token.len(), strength))
 }
 
 fn json(part: &[u8]) -> Option<serde_json::Value> {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::candidate::Strength;
 use crate::file_kind::FileKind;
 
 /// Where a keyword stands.
@@ -16,6 +17,21 @@ pub(crate) struct Place<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) range: Range<usize>,
+    pub(crate) strength: Strength,
+    /// What speaks against it being a live one, for people.
+    pub(crate) note: Option<&'static str>,
+}
+
+// === impl Found ===
+
+impl Found {
+    pub(crate) fn new(range: Range<usize>, strength: Strength) -> Self {
+        Self { range, strength, note: None }
+    }
+
+    pub(crate) fn noted(self, note: &'static str) -> Self {
+        Self { note: Some(note), ..self }
+    }
 }
 
 // === impl Place ===

@@ -7,9 +7,9 @@ use regex::bytes::Regex;
 
 use crate::candidate::Assigned;
 use crate::header;
+use crate::judge::judge;
 use crate::name::Promise;
 use crate::place::{Found, Place};
-use crate::value::is_credential;
 
 /// How far is read from a keyword.
 const WINDOW: usize = 600;
@@ -119,5 +119,5 @@ fn window<'a>(place: &Place<'a>) -> &'a [u8] {
 fn credential(place: &Place<'_>, range: Range<usize>) -> Option<Found> {
     let value = &place.text[range.clone()];
     let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
-    is_credential(Promise::Password, &assigned).then_some(Found { range })
+    judge(Promise::Password, &assigned, range)
 }

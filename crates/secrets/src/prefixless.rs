@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::candidate::Strength;
 use crate::place::{Found, Place};
 use crate::value::is_made_up;
 use crate::words::entropy;
@@ -57,5 +58,5 @@ fn whole(place: &Place<'_>, range: Range<usize>, fits: bool) -> Option<Found> {
     };
     let is_alone = !is_word(range.start.checked_sub(1)) && !is_word(Some(range.end));
     let secret = &text[range.clone()];
-    (fits && is_alone && entropy(secret) >= 3.0 && !is_made_up(secret)).then_some(Found { range })
+    (fits && is_alone && entropy(secret) >= 3.0 && !is_made_up(secret)).then_some(Found::new(range, Strength::Strong))
 }

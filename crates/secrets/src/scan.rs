@@ -6,11 +6,13 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::Regex;
 use switchboard_protocol::finding::Severity;
 
+use crate::candidate::Strength;
 use crate::detector::{Detector, Find};
 use crate::file_kind::{FileKind, Form};
+use crate::key_file::whole;
 use crate::keywords::Keywords;
 use crate::place::{Found, Place};
-use crate::{encoded, table, value, words};
+use crate::{encoded, escaped, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
 
@@ -25,6 +27,7 @@ pub struct Hit {
     pub range: Range<usize>,
     /// Whether it stands behind base64; the range is that of the encoded text.
     is_encoded: bool,
+    strength: Strength,
     /// What speaks against it being a live one.
     doubt: Option<&'static str>,
 }
@@ -55,7 +58,11 @@ impl Hit {
     /// Returns how grave it is.
     #[must_use]
     pub fn severity(&self) -> Severity {
-        if self.doubt.is_some() { Severity::Low } else { self.detector.severity }
+        match self.strength {
+            Strength::Weak => Severity::Low,
+            Strength::Fair => self.detector.severity.min(Severity::Medium),
+            Strength::Strong => self.detector.severity,
+        }
     }
 
     /// Returns the number of the weakness in the CWE list.
@@ -107,6 +114,10 @@ impl Scanner {
     /// Finds the secrets of a text, by place, and those behind one level of base64; where two overlap the more telling
     /// one stays.
     pub(crate) fn scan(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
+        if let Some(found) = whole::key(text) {
+            let hit = |found: Found| weigh(&table::KEY_FILE, found, text);
+            return hit(found).into_iter().collect();
+        }
         let mut hits = self.scan_plain(text, kind);
         if kind.form != Form::Lock {
             for run in encoded::runs(text) {
@@ -117,12 +128,19 @@ impl Scanner {
                 hits.extend(told.map(|hit| Hit { range: run.range, is_encoded: true, ..hit }));
             }
         }
+        if kind.form != Form::Lock {
+            for line in escaped::lines(text) {
+                let told = self.scan_plain(&line.text, kind);
+                hits.extend(told.into_iter().map(|hit| Hit { range: line.range(&hit.range), ..hit }));
+            }
+        }
         without_overlaps(hits)
     }
 
     fn scan_plain(&self, text: &[u8], kind: FileKind) -> Vec<Hit> {
         let mut hits = Vec::new();
         self.keywords.each(text, |at, word| {
+            let kind = if kind.is_deployed && is_commented_out(text, at) { kind.shown() } else { kind };
             let place = Place { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
             for owner in &self.owners[word] {
                 let (detector, regex) = &self.detectors[*owner];
@@ -136,6 +154,13 @@ impl Scanner {
         });
         hits
     }
+}
+
+/// Tells whether a line of settings is switched off.
+fn is_commented_out(text: &[u8], at: usize) -> bool {
+    let line =
+        text[at.saturating_sub(400)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
+    line.starts_with(b"#") || line.starts_with(b";") || line.starts_with(b"//")
 }
 
 /// Tells whether a detector looks into this kind of file.
@@ -160,7 +185,8 @@ fn weigh(detector: &'static Detector, found: Found, text: &[u8]) -> Option<Hit> 
         return None;
     }
     let doubt = detector.checksum.filter(|fits| !fits(secret)).map(|_| "its checksum does not fit: revoked or made up");
-    Some(Hit { detector, range: found.range, is_encoded: false, doubt })
+    let strength = if doubt.is_some() { Strength::Weak } else { found.strength };
+    Some(Hit { detector, range: found.range, is_encoded: false, strength, doubt: doubt.or(found.note) })
 }
 
 /// Of hits that share bytes the one of the more special kind stays, then the longer one.

@@ -14,7 +14,11 @@ mod operations;
 mod payment;
 mod services;
 
-/// Gives all detectors.
+/// A file that is nothing but a key.
+pub(crate) static KEY_FILE: Detector =
+    Detector::reader("key-file", "Private key or store of keys", &["key file"], |_| None).critical();
+
+/// Returns all detectors that look for a keyword.
 pub(crate) fn all() -> Vec<&'static Detector> {
     [
         ai::DETECTORS,
@@ -34,7 +38,7 @@ pub(crate) fn all() -> Vec<&'static Detector> {
 
 /// Lists the rules with what each of them finds.
 pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
-    all().into_iter().map(|detector| (detector.rule, detector.title))
+    all().into_iter().chain([&KEY_FILE]).map(|detector| (detector.rule, detector.title))
 }
 
 #[cfg(test)]

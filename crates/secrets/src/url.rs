@@ -1,9 +1,11 @@
 //! Credentials in URLs: `scheme://user:password@host`.
 
-use crate::candidate::Assigned;
+use crate::candidate::{Assigned, Strength};
+use crate::file_kind::Form;
+use crate::judge::judge;
 use crate::name::Promise;
 use crate::place::{Found, Place};
-use crate::value::{is_credential, is_made_up, is_reference};
+use crate::value::{is_made_up, is_placeholder, is_reference};
 use crate::words::{classes, wordiness};
 
 /// The longest user or password.
@@ -25,6 +27,28 @@ const LOCAL_HOSTS: &[&[u8]] = &[
     b"proxy",
 ];
 
+/// The users and passwords of manuals: both together show the form.
+const USERS: &[&str] = &[
+    "user", "username", "usr", "u", "name", "login", "me", "foo", "someuser", "myuser", "a", "user1", "joe", "john",
+    "bob",
+];
+const PASSWORDS: &[&str] = &[
+    "pass",
+    "password",
+    "passwd",
+    "passwort",
+    "pwd",
+    "pw",
+    "p",
+    "bar",
+    "secret",
+    "mypass",
+    "mypassword",
+    "somepass",
+    "b",
+    "pass1",
+];
+
 /// Reads the password of a URL; the keyword is `://`.
 pub(crate) fn password(place: &Place<'_>) -> Option<Found> {
     let text = place.text;
@@ -41,7 +65,7 @@ pub(crate) fn password(place: &Place<'_>) -> Option<Found> {
     let (name, password) = (&rest[..user], &rest[password_at..password_at + at_sign]);
     let host = &rest[password_at + at_sign + 1..];
     let range = place.keyword_end + password_at..place.keyword_end + password_at + at_sign;
-    counts(name, password, host, place).then_some(Found { range })
+    strength(name, password, host, place).map(|strength| Found::new(range, strength))
 }
 
 fn is_user(byte: u8) -> bool {
@@ -49,33 +73,43 @@ fn is_user(byte: u8) -> bool {
 }
 
 fn is_password(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !matches!(byte, b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')' | b',' | b' ')
+    byte.is_ascii_graphic()
+        && !matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')' | b',' | b' ')
 }
 
-/// Weighs a password: one that only shows the form of a URL is none.
-fn counts(user: &[u8], password: &[u8], host: &[u8], place: &Place<'_>) -> bool {
-    let begins_host = host.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'[');
+/// Tells how strong a password is; `None` if it only shows the form of a URL.
+fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Place<'_>) -> Option<Strength> {
+    // The host may be filled in later, the password is there now.
+    let begins_host = host.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"[%{$<".contains(byte));
+    let is_port = password.len() <= 5 && password.iter().all(u8::is_ascii_digit) && place.kind.form != Form::Config;
+    let small = password.to_ascii_lowercase();
+    let is_shown = is_one_of(user, USERS) && (is_one_of(password, PASSWORDS) || user.eq_ignore_ascii_case(password));
     if password.len() < 3
         || !begins_host
-        || is_made_up(password)
+        || is_port
+        || is_shown
+        || is_placeholder(&small)
         || is_reference(password)
-        || user.contains(&b'{')
-        || user.eq_ignore_ascii_case(password)
+        || user.iter().any(|byte| b"{$%".contains(byte))
     {
-        return false;
-    }
-    let small = password.to_ascii_lowercase();
-    let is_word_for_it =
-        ["pass", "pwd", "secret", "token", "xxx", "key", "pw"].iter().any(|word| small.starts_with(word.as_bytes()));
-    if is_word_for_it && wordiness(&small) > 0.5 && classes(password) < 3 {
-        return false;
+        return None;
     }
     let host = host.to_ascii_lowercase();
     let is_local = LOCAL_HOSTS.iter().any(|local| host.starts_with(local))
-        || host.windows(8).take(60).any(|part| part == b"example.");
-    if place.kind.is_for_show() || is_local {
+        || host.windows(8).take(60).any(|part| part == b"example.")
+        || !host[0].is_ascii_alphanumeric();
+    if place.kind.is_for_show() || is_local || is_made_up(password) {
         let assigned = Assigned { name: b"url", value: password, kind: place.kind, is_compared: false };
-        return is_credential(Promise::Password, &assigned);
+        let judged = judge(Promise::Password, &assigned, 0..0).map(|found| found.strength);
+        return Some(judged.unwrap_or(Strength::Weak));
     }
-    password.len() >= 6 || classes(password) >= 2
+    let is_word_for_it =
+        ["pass", "pwd", "secret", "token", "xxx", "key", "pw"].iter().any(|word| small.starts_with(word.as_bytes()));
+    let is_word = is_word_for_it && wordiness(&small) > 0.5 && classes(password) < 3;
+    let is_strong = !is_word && !user.eq_ignore_ascii_case(password) && (password.len() >= 6 || classes(password) >= 2);
+    Some(if is_strong { Strength::Strong } else { Strength::Fair })
+}
+
+fn is_one_of(value: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }

@@ -5,12 +5,10 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use crate::candidate::Assigned;
-use crate::file_kind::Form;
-use crate::name::Promise;
-use crate::words::{changes, classes, entropy, wordiness};
+use crate::words::wordiness;
 
-/// Words that only stand in made-up values.
-const MADE_UP: &[&str] = &[
+/// Words of values that somebody is to replace.
+const PLACEHOLDERS: &[&str] = &[
     "example",
     "changeme",
     "change_me",
@@ -48,6 +46,12 @@ const MADE_UP: &[&str] = &[
     "-here",
     "_here",
     "lorem",
+    "undefined",
+    // The token of Telegram's own manual.
+    "abc-def1234ghikl",
+];
+/// What fingers type when they mean nothing: no token holds it, and a password with it is a weak one.
+const TYPED: &[&str] = &[
     "00000000",
     "11111111",
     "deadbeef",
@@ -59,7 +63,6 @@ const MADE_UP: &[&str] = &[
     "asdfgh",
     "fedcba98",
     "foobar",
-    "undefined",
     "testtest",
     "secretsecret",
     "passwordpassword",
@@ -68,13 +71,6 @@ const MADE_UP: &[&str] = &[
     "1a2b3c",
     "1q2w3e",
     "abc123",
-    // The token of Telegram's own manual.
-    "abc-def1234ghikl",
-];
-/// Words that a person puts into a password that is none.
-const WEAK_WORDS: &[&str] = &[
-    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
-    "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
 ];
 /// What a value begins with that refers to one elsewhere, or is a hash of one.
 const REFERENCES: &[&str] = &[
@@ -162,13 +158,19 @@ const PATTERN_PARTS: &[&str] =
 
 /// Tells a made-up value from a possible one, whatever it is for.
 pub(crate) fn is_made_up(value: &[u8]) -> bool {
-    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(MADE_UP));
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(TYPED));
     let small = value.to_ascii_lowercase();
-    WORDS.is_match(&small) || repeats(&small) || runs(&small)
+    is_placeholder(&small) || WORDS.is_match(&small) || repeats(&small) || runs(&small)
+}
+
+/// Tells a value that somebody is to replace.
+pub(crate) fn is_placeholder(value: &[u8]) -> bool {
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PLACEHOLDERS));
+    WORDS.is_match(value)
 }
 
 /// Makes an automaton that finds any of some words, small or capital.
-fn automaton(words: &[&str]) -> AhoCorasick {
+pub(crate) fn automaton(words: &[&str]) -> AhoCorasick {
     AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("a few short words fit an automaton")
 }
 
@@ -193,36 +195,24 @@ fn runs(value: &[u8]) -> bool {
     steps(1) || steps(-1)
 }
 
-/// Tells whether a value that is assigned to a credential's name is one.
-pub(crate) fn is_credential(promise: Promise, assigned: &Assigned<'_>) -> bool {
-    let value = assigned.value;
-    if !is_possible(assigned) || is_reference(value) || is_pattern(value) || is_made_up(value) {
-        return false;
-    }
-    match promise {
-        Promise::Password => is_password(assigned),
-        Promise::Key => is_key(assigned),
-    }
-}
-
 /// Rules out what no credential looks like.
-fn is_possible(assigned: &Assigned<'_>) -> bool {
+pub(crate) fn is_possible(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
-    (5..=512).contains(&value.len())
+    (3..=512).contains(&value.len())
         && (value.iter().all(u8::is_ascii_graphic) || is_app_password(value))
         && !assigned.name.eq_ignore_ascii_case(value)
         && value.iter().any(u8::is_ascii_alphanumeric)
 }
 
 /// Four groups of four small letters, as mail providers give them to programs.
-fn is_app_password(value: &[u8]) -> bool {
+pub(crate) fn is_app_password(value: &[u8]) -> bool {
     let groups: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
     let is_group = |group: &&[u8]| group.len() == 4 && group.iter().all(u8::is_ascii_lowercase);
     groups.len() == 4 && groups.iter().all(is_group) && wordiness(value) < 0.5
 }
 
 /// Tells whether a value consists of letters, digits and these other characters.
-fn is_made_of(value: &[u8], others: &[u8]) -> bool {
+pub(crate) fn is_made_of(value: &[u8], others: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || others.contains(byte))
 }
 
@@ -235,8 +225,19 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         || is_variable(&small)
         || is_bracketed(&small)
         || is_call(&small)
-        || (small[0] == b'/' && wordiness(&small) > 0.5)
+        || (small[0] == b'/' && (wordiness(&small) > 0.5 || count(&small, |byte| *byte == b'/') >= 3))
         || is_number_or_date(&small)
+        || is_image(&small)
+}
+
+/// `name:1.2-alpine`, `registry/name:latest`: an image of a container and its tag.
+fn is_image(value: &[u8]) -> bool {
+    let mut parts = value.splitn(2, |byte| *byte == b':');
+    let (Some(name), Some(tag)) = (parts.next(), parts.next()) else { return false };
+    let is_name = !name.is_empty() && is_made_of(name, b"-_./") && wordiness(name) > 0.5;
+    let is_tag = tag.starts_with(b"latest")
+        || (tag.contains(&b'.') && tag.first().is_some_and(|b| b.is_ascii_digit() || *b == b'v'));
+    is_name && is_tag && is_made_of(tag, b"-_.")
 }
 
 fn is_variable(value: &[u8]) -> bool {
@@ -262,109 +263,12 @@ fn is_number_or_date(value: &[u8]) -> bool {
 }
 
 /// A regular expression or a format.
-fn is_pattern(value: &[u8]) -> bool {
+pub(crate) fn is_pattern(value: &[u8]) -> bool {
     static PARTS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PATTERN_PARTS));
     PARTS.is_match(value)
 }
 
-fn is_password(assigned: &Assigned<'_>) -> bool {
-    static WEAK: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(WEAK_WORDS));
-    let value = assigned.value;
-    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    let has_digit = value.iter().any(u8::is_ascii_digit);
-    if looks_like_code(value) || (letters < 2 && value.len() < 8) || (assigned.kind.form == Form::Translation) {
-        return false;
-    }
-    let spelt = without_leet(value);
-    let is_weak = WEAK.is_match(value) || WEAK.is_match(&spelt);
-    let is_strong = value.len() >= 8 && classes(value) >= 3 && changes(value) >= 3 && has_digit;
-    if assigned.kind.is_for_show() || assigned.is_compared {
-        if value.iter().filter(|byte| **byte == b'%').count() >= 3 {
-            // A test of how characters are written in URLs.
-            return false;
-        }
-        let is_random =
-            value.len() >= 8 && has_digit && letters >= 4 && wordiness(value) < 0.35 && wordiness(&spelt) < 0.6;
-        let digits = count(value, u8::is_ascii_digit);
-        let is_mixed = value.len() >= 8 && digits >= 2 && classes(value) >= 3 && changes(value) >= 5;
-        return !is_weak && (is_random || is_mixed || (is_strong && value.len() >= 10 && wordiness(value) < 0.75));
-    }
-    if is_app_password(value) {
-        return true;
-    }
-    if !has_digit {
-        return is_random_letters(value) || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
-    }
-    is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
-}
-
-/// Something other than the marks that join words.
-fn has_symbol(value: &[u8]) -> bool {
-    value.iter().any(|byte| b"!@#$%^&*?+=~".contains(byte))
-}
-
-fn count(value: &[u8], want: fn(&u8) -> bool) -> usize {
+/// Counts the bytes of a kind.
+pub(crate) fn count(value: &[u8], want: fn(&u8) -> bool) -> usize {
     value.iter().filter(|byte| want(byte)).count()
-}
-
-/// Letters that no word is made of: the shorter, the less of a word may be in them. Short capitals are an abbreviation.
-fn is_random_letters(value: &[u8]) -> bool {
-    let (letters, words) = (count(value, u8::is_ascii_alphabetic), wordiness(value));
-    let is_long = letters >= 12 && words < 0.45 && entropy(value) >= 3.0;
-    is_long || (letters >= 8 && letters == value.len() && words < 0.4 && value.iter().any(u8::is_ascii_lowercase))
-}
-
-/// Reads `p4ssw0rd` as the word it stands for.
-fn without_leet(value: &[u8]) -> Vec<u8> {
-    let letter = |byte: &u8| match byte {
-        b'@' | b'4' => b'a',
-        b'0' => b'o',
-        b'1' | b'!' => b'i',
-        b'3' => b'e',
-        b'5' | b'$' => b's',
-        b'7' => b't',
-        other => other.to_ascii_lowercase(),
-    };
-    value.iter().map(letter).collect()
-}
-
-/// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
-fn looks_like_code(value: &[u8]) -> bool {
-    let joins = value.iter().filter(|byte| b"_-./:,".contains(byte)).count();
-    let is_name = is_made_of(value, b"_-./:,") && joins > 0;
-    is_name && count(value, u8::is_ascii_digit) <= 2 && wordiness(value) > 0.6
-}
-
-/// A UUID where the name speaks of a token, or in a sample, is the id of something.
-fn is_id(assigned: &Assigned<'_>) -> bool {
-    let parts: Vec<usize> = assigned.value.split(|byte| *byte == b'-').map(<[u8]>::len).collect();
-    let is_token = assigned.name.to_ascii_lowercase().ends_with(b"token");
-    parts == [8, 4, 4, 4, 12] && (is_token || assigned.kind.is_for_show())
-}
-
-fn is_key(assigned: &Assigned<'_>) -> bool {
-    let value = assigned.value;
-    let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
-    let is_possible = is_made_of(&core, b"-_.+/~:!@#%^*$&") && !looks_like_code(value);
-    if !is_possible || assigned.kind.form == Form::Translation {
-        return false;
-    }
-    let is_hex = core.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-    let (length, bits) = match (assigned.kind.is_for_show() || assigned.is_compared, is_hex) {
-        (true, true) => (20, 2.7),
-        (true, false) => (20, 3.5),
-        (false, true) => (16, 2.7),
-        (false, false) => (10, 3.0),
-    };
-    let (digits, letters) = (count(&core, u8::is_ascii_digit), count(&core, u8::is_ascii_alphabetic));
-    if core.len() < length || entropy(&core) < bits || is_id(assigned) {
-        return false;
-    }
-    if digits == 0 {
-        let is_short = core.len() >= 12 && !assigned.kind.is_for_show() && is_random_letters(&core);
-        return (is_short && wordiness(&core) < 0.4)
-            || (letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5);
-    }
-    let is_mixed = digits >= 3 && changes(&core) >= 5 && core.iter().all(u8::is_ascii_alphanumeric);
-    (wordiness(&core) < 0.62 || is_mixed) && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
 }

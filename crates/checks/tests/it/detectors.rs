@@ -7,9 +7,15 @@ use switchboard_protocol::finding::{CheckName, CheckRequest};
 
 use crate::scratch::{Scratch, fill, findings};
 
-/// Detectors that read by code instead of a pattern; `secrets.rs`, `readers.rs` and `tokens.rs` test them one by one.
-const TESTED_ELSEWHERE: [&str; 18] = [
+/// Detectors that read by code instead of a pattern; `secrets.rs`, `readers.rs`, `tokens.rs`, `listed.rs` and `key_formats.rs` test them one by one.
+const TESTED_ELSEWHERE: [&str; 24] = [
     "argument-password",
+    "gpg-agent-key",
+    "jwk-private-key",
+    "key-file",
+    "nats-seed",
+    "signing-key",
+    "ssh2-private-key",
     "authorization-header",
     "command-password",
     "django-secret-key",

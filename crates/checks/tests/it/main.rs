@@ -16,6 +16,10 @@ mod forgiven;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod key_formats;
+#[cfg(test)]
+mod listed;
+#[cfg(test)]
 mod placeholder;
 #[cfg(test)]
 mod readers;

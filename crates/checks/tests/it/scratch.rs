@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use switchboard_checks::Limits;
-use switchboard_protocol::finding::{Base, CheckName, CheckReply, CheckReport, CheckRequest, Finding};
+use switchboard_protocol::finding::{Base, CheckName, CheckReply, CheckReport, CheckRequest, Finding, Severity};
 
 /// A temporary folder with a `root` to check.
 pub(crate) struct Scratch {
@@ -96,6 +96,12 @@ pub(crate) fn report(reply: &CheckReply, check: CheckName) -> &CheckReport {
 
 pub(crate) fn findings(reply: &CheckReply) -> Vec<&Finding> {
     reply.reports.iter().flat_map(|report| &report.findings).collect()
+}
+
+/// The rules that say more than that something is listed: what is left in peace may be listed, and does not block.
+pub(crate) fn more_than_listed(reply: &CheckReply) -> Vec<String> {
+    let findings = findings(reply).into_iter().filter(|finding| finding.severity > Severity::Low);
+    findings.map(|finding| finding.rule.clone()).collect()
 }
 
 /// Fills a template: `{A36}` stands for 36 letters and digits, `{H}` hexadecimal, `{L}` small letters and digits,

@@ -2,12 +2,12 @@
 
 use switchboard_protocol::finding::{CheckName, CheckVerdict, Severity};
 
-use crate::scratch::{Scratch, fill, findings, report};
+use crate::scratch::{Scratch, fill, findings, more_than_listed, report};
 
 fn rules(path: &str, text: &str) -> Vec<String> {
     let scratch = Scratch::plain();
     scratch.write(path, text);
-    findings(&scratch.check_only(CheckName::Secretscan)).iter().map(|finding| finding.rule.clone()).collect()
+    more_than_listed(&scratch.check_only(CheckName::Secretscan))
 }
 
 #[test]

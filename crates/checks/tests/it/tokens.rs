@@ -3,13 +3,16 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::scratch::{Scratch, fill, findings};
+use crate::scratch::{Scratch, fill, findings, more_than_listed};
 
-fn rules(path: &str, text: &str) -> Vec<String> {
+fn scan(path: &str, text: &str) -> switchboard_protocol::finding::CheckReply {
     let scratch = Scratch::plain();
     scratch.write(path, text);
-    let reply = scratch.check_only(switchboard_protocol::finding::CheckName::Secretscan);
-    findings(&reply).iter().map(|finding| finding.rule.clone()).collect()
+    scratch.check_only(switchboard_protocol::finding::CheckName::Secretscan)
+}
+
+fn rules(path: &str, text: &str) -> Vec<String> {
+    findings(&scan(path, text)).iter().map(|finding| finding.rule.clone()).collect()
 }
 
 fn jwt(header: &str, claims: &str, signature: &str) -> String {
@@ -45,12 +48,15 @@ fn what_only_looks_like_a_web_token_is_left_in_peace() {
 #[test]
 fn putty_keys_without_a_passphrase_are_told_and_others_are_not() {
     let head = |version: u32, kind: &str, cipher: &str| {
-        format!("{}{version}: {kind}\nEncryption: {cipher}\nComment: me\n", ["PuTTY-User-", "Key-File-"].concat())
+        format!(
+            "{}{version}: {kind}\nEncryption: {cipher}\nComment: me\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nAAAA\nPrivate-MAC: 00\n",
+            ["PuTTY-User-", "Key-File-"].concat()
+        )
     };
 
     assert_eq!(rules("me.ppk", &head(2, "ssh-rsa", "none")), ["putty-private-key"]);
     assert_eq!(rules("old.ppk", &head(3, "ssh-ed25519", "none").replace('\n', "\r\n")), ["putty-private-key"]);
-    assert_eq!(rules("me.ppk", &head(3, "ssh-rsa", "aes256-cbc")), [""; 0]);
+    assert_eq!(more_than_listed(&scan("me.ppk", &head(3, "ssh-rsa", "aes256-cbc"))), [""; 0]);
     assert_eq!(rules("ppk.py", "if line.startswith('PuTTY-User-Key-File-2: '):\n    pass\n"), [""; 0]);
 }
 

@@ -1,0 +1,62 @@
+//! Whether a value that is called a key, token or secret is one.
+
+use crate::candidate::{Assigned, Strength};
+use crate::file_kind::Form;
+use crate::password::{is_random_letters, looks_like_code};
+use crate::value::{count, is_made_of, is_made_up};
+use crate::words::{changes, classes, entropy, wordiness};
+
+/// Tells how strong a key is; `None` if it is none.
+pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
+    let (value, kind) = (assigned.value, assigned.kind);
+    if value.len() < 5 || kind.form == Form::Translation || is_made_up(value) {
+        return None;
+    }
+    if is_live(assigned) {
+        return Some(Strength::Strong);
+    }
+    let is_word = looks_like_code(value) || !is_made_of(value, b"-_.+/~:!@#%^*$&=");
+    let digits = count(value, u8::is_ascii_digit);
+    let is_random = digits >= 2 && wordiness(value) < 0.5 && entropy(value) >= 2.7 && value.len() >= 8;
+    match (is_word || is_id(assigned), is_random) {
+        (true, _) => None,
+        (false, true) if kind.is_for_show() || assigned.is_compared => (value.len() >= 12).then_some(Strength::Weak),
+        (false, true) => Some(Strength::Fair),
+        (false, false) => (kind.is_deployed && digits > 0 && value.len() >= 8).then_some(Strength::Fair),
+    }
+}
+
+/// A UUID where the name speaks of a token, or in a sample, is the id of something.
+fn is_id(assigned: &Assigned<'_>) -> bool {
+    let parts: Vec<usize> = assigned.value.split(|byte| *byte == b'-').map(<[u8]>::len).collect();
+    let is_token = assigned.name.to_ascii_lowercase().ends_with(b"token");
+    parts == [8, 4, 4, 4, 12] && (is_token || assigned.kind.is_for_show())
+}
+
+/// Tells a key as live ones are.
+fn is_live(assigned: &Assigned<'_>) -> bool {
+    let value = assigned.value;
+    let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();
+    let is_possible = is_made_of(&core, b"-_.+/~:!@#%^*$&") && !looks_like_code(value);
+    if !is_possible || assigned.kind.form == Form::Translation {
+        return false;
+    }
+    let is_hex = core.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let (length, bits) = match (assigned.kind.is_for_show() || assigned.is_compared, is_hex) {
+        (true, true) => (20, 2.7),
+        (true, false) => (20, 3.5),
+        (false, true) => (16, 2.7),
+        (false, false) => (10, 3.0),
+    };
+    let (digits, letters) = (count(&core, u8::is_ascii_digit), count(&core, u8::is_ascii_alphabetic));
+    if core.len() < length || entropy(&core) < bits || is_id(assigned) {
+        return false;
+    }
+    if digits == 0 {
+        let is_short = core.len() >= 12 && !assigned.kind.is_for_show() && is_random_letters(&core);
+        return (is_short && wordiness(&core) < 0.4)
+            || (letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5);
+    }
+    let is_mixed = digits >= 3 && changes(&core) >= 5 && core.iter().all(u8::is_ascii_alphanumeric);
+    (wordiness(&core) < 0.62 || is_mixed) && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)
+}

@@ -1,0 +1,191 @@
+//! Whether a value that is called a password is one, and how weak.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use crate::candidate::{Assigned, Strength};
+use crate::file_kind::Form;
+use crate::value::{automaton, count, is_app_password, is_made_of, is_made_up, is_placeholder};
+use crate::words::{changes, classes, entropy, wordiness};
+
+/// Words that a person puts into a password that is none.
+const WEAK_WORDS: &[&str] = &[
+    "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
+    "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
+];
+/// Passwords without a digit that people choose or programs come with. Source: the words among the hundred most frequent
+/// ones of the lists that NCSC and SplashData published, and the manuals of databases and application servers.
+const CHOSEN: &[&str] = &[
+    "admin",
+    "administrator",
+    "root",
+    "toor",
+    "letmein",
+    "welcome",
+    "monkey",
+    "dragon",
+    "master",
+    "qwerty",
+    "iloveyou",
+    "sunshine",
+    "princess",
+    "football",
+    "baseball",
+    "shadow",
+    "superman",
+    "batman",
+    "trustno",
+    "starwars",
+    "whatever",
+    "hunter",
+    "tiger",
+    "changeit",
+    "guest",
+    "postgres",
+    "mysql",
+    "oracle",
+    "manager",
+    "tomcat",
+    "jboss",
+    "swordfish",
+    "sesame",
+    "opensesame",
+    "abracadabra",
+    "supersecret",
+    "topsecret",
+    "s3cret",
+    "zabbix",
+    "grafana",
+    "rabbitmq",
+    "minioadmin",
+    "elastic",
+    "wordpress",
+    "nagios",
+    "vagrant",
+    "raspberry",
+    "ubnt",
+];
+/// What stands for a password and is none: types, words for it, and what fields of forms are called.
+const NAMES: &[&str] = &[
+    "string", "str", "text", "none", "null", "nil", "true", "false", "yes", "no", "value", "required", "optional",
+    "hidden", "plain", "prompt", "default", "empty", "unset", "any", "varchar", "char", "basic", "form", "body",
+    "query", "header", "field", "input", "type", "email", "id", "auto", "file", "env", "new", "old", "confirm",
+    "current", "integer", "number", "boolean", "bool", "bytes", "byte", "object", "array", "list", "ask", "never",
+    "always", "enabled", "disabled", "username", "user", "login", "name", "key",
+];
+/// The words for it themselves, which only a file that configures something sets.
+const WORDS_FOR_IT: &[&str] =
+    &["password", "passwd", "pass", "passwort", "pwd", "passphrase", "secret", "token", "test", "testing"];
+
+/// Tells how strong a password is; `None` if it is none.
+pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
+    let (value, kind) = (assigned.value, assigned.kind);
+    let small = value.to_ascii_lowercase();
+    let stands_for_it = |words: &[&str]| words.iter().any(|word| word.as_bytes() == small);
+    if kind.form == Form::Translation || is_placeholder(&small) || stands_for_it(NAMES) {
+        return None;
+    }
+    if value.len() >= 5 && !is_made_up(value) && is_live(assigned) {
+        return Some(Strength::Strong);
+    }
+    if kind.is_deployed && !assigned.is_compared {
+        // Whatever configures a running system is its password, even the word for it.
+        let is_name = is_made_of(value, b"./:,") && value.iter().any(|byte| b"./:,".contains(byte));
+        let is_set = !stands_for_it(WORDS_FOR_IT) || is_variable_name(assigned.name);
+        return (!is_name && is_set && value.len() >= 4).then_some(Strength::Fair);
+    }
+    if stands_for_it(WORDS_FOR_IT) || looks_like_code(value) || !is_chosen(value) {
+        return None;
+    }
+    let is_word_for_it = {
+        let word = &small[..small.len() - small.iter().rev().take_while(|byte| !byte.is_ascii_alphabetic()).count()];
+        [WORDS_FOR_IT, NAMES].iter().any(|words| words.iter().any(|known| known.as_bytes() == word))
+    };
+    let is_in_use = !is_word_for_it
+        && !kind.is_for_show()
+        && !assigned.is_compared
+        && !is_made_up(value)
+        && value.iter().any(u8::is_ascii_digit);
+    Some(if is_in_use { Strength::Fair } else { Strength::Weak })
+}
+
+/// `DB_PASSWORD`: the name of a variable of the environment.
+fn is_variable_name(name: &[u8]) -> bool {
+    name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
+}
+
+/// Tells what a person would choose: letters with a digit or a mark among them, or one of the known words.
+fn is_chosen(value: &[u8]) -> bool {
+    let small = value.to_ascii_lowercase();
+    let word = small.strip_suffix(b"!").unwrap_or(&small);
+    let letters = count(value, u8::is_ascii_alphabetic);
+    let is_mixed = letters >= 2 && (value.iter().any(u8::is_ascii_digit) || has_symbol(value));
+    let is_pin = letters == 0 && (4..=12).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
+    (4..=40).contains(&value.len()) && (is_mixed || is_pin || CHOSEN.iter().any(|chosen| chosen.as_bytes() == word))
+}
+
+/// Tells a password as live ones are: nobody would make it for a test, and no word of a language is most of it.
+fn is_live(assigned: &Assigned<'_>) -> bool {
+    static WEAK: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(WEAK_WORDS));
+    let value = assigned.value;
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let has_digit = value.iter().any(u8::is_ascii_digit);
+    if looks_like_code(value) || (letters < 2 && value.len() < 8) || (assigned.kind.form == Form::Translation) {
+        return false;
+    }
+    let spelt = without_leet(value);
+    let is_weak = WEAK.is_match(value) || WEAK.is_match(&spelt);
+    let is_strong = value.len() >= 8 && classes(value) >= 3 && changes(value) >= 3 && has_digit;
+    if assigned.kind.is_for_show() || assigned.is_compared {
+        if value.iter().filter(|byte| **byte == b'%').count() >= 3 {
+            // A test of how characters are written in URLs.
+            return false;
+        }
+        let is_random =
+            value.len() >= 8 && has_digit && letters >= 4 && wordiness(value) < 0.35 && wordiness(&spelt) < 0.6;
+        let digits = count(value, u8::is_ascii_digit);
+        let is_mixed = value.len() >= 8 && digits >= 2 && classes(value) >= 3 && changes(value) >= 5;
+        return !is_weak && (is_random || is_mixed || (is_strong && value.len() >= 10 && wordiness(value) < 0.75));
+    }
+    if is_app_password(value) {
+        return true;
+    }
+    if !has_digit {
+        return is_random_letters(value) || (has_symbol(value) && !is_weak && classes(value) >= 3 && value.len() >= 8);
+    }
+    is_strong || (value.len() >= 6 && !is_weak) || (value.len() >= 8 && has_symbol(value))
+}
+
+/// Something other than the marks that join words.
+fn has_symbol(value: &[u8]) -> bool {
+    value.iter().any(|byte| b"!@#$%^&*?+=~".contains(byte))
+}
+
+/// Letters that no word is made of: the shorter, the less of a word may be in them. Short capitals are an abbreviation.
+pub(crate) fn is_random_letters(value: &[u8]) -> bool {
+    let (letters, words) = (count(value, u8::is_ascii_alphabetic), wordiness(value));
+    let is_long = letters >= 12 && words < 0.45 && entropy(value) >= 3.0;
+    is_long || (letters >= 8 && letters == value.len() && words < 0.4 && value.iter().any(u8::is_ascii_lowercase))
+}
+
+/// Reads `p4ssw0rd` as the word it stands for.
+fn without_leet(value: &[u8]) -> Vec<u8> {
+    let letter = |byte: &u8| match byte {
+        b'@' | b'4' => b'a',
+        b'0' => b'o',
+        b'1' | b'!' => b'i',
+        b'3' => b'e',
+        b'5' | b'$' => b's',
+        b'7' => b't',
+        other => other.to_ascii_lowercase(),
+    };
+    value.iter().map(letter).collect()
+}
+
+/// `user.name`, `some_variable_2`, `Word-Word`: names, not values.
+pub(crate) fn looks_like_code(value: &[u8]) -> bool {
+    let joins = value.iter().filter(|byte| b"_-./:,".contains(byte)).count();
+    let is_name = is_made_of(value, b"_-./:,") && joins > 0;
+    is_name && count(value, u8::is_ascii_digit) <= 2 && wordiness(value) > 0.6
+}
