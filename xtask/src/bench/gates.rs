@@ -3,11 +3,13 @@
 //! What a machine lacks is skipped with a line, and its key is `null`.
 
 mod compilers;
+mod generated;
 mod labelled;
 mod library;
 mod mutate;
 mod peers;
 mod session;
+mod skipped;
 mod speed;
 mod syntax;
 
@@ -43,6 +45,9 @@ pub(crate) struct Args {
     /// Measure only what was planted
     #[arg(long)]
     only_planted: bool,
+    /// Plant the generated secrets into the half of the files that is for mending, not for measuring
+    #[arg(long)]
+    other_half: bool,
     /// Install no peer and no compiler; measure only with what is there
     #[arg(long)]
     offline: bool,
@@ -74,6 +79,8 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         Err(error) => bench.say(&format!("CPython's library: skipped: {error:#}")),
     }
     report.insert("secrets_planted".into(), labelled::measure(&bench, library.as_ref().ok())?);
+    report.insert("secrets_generated".into(), generated::measure(&bench)?);
+    report.insert("skipped_code_files_passed".into(), skipped::measure(&bench)?);
     if !args.only_planted {
         report.insert("syntax".into(), syntax::measure(&bench)?);
     }

