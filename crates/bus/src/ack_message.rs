@@ -11,25 +11,25 @@ use switchboard_store::Store;
 
 use crate::error::refuse;
 use crate::queue::{Entry, change};
-use crate::{Asker, Error};
+use crate::{Call, Error};
 
 /// Marks a message as acknowledged, and as done if asked to; a second time is answered like the first.
 ///
 /// # Errors
 /// A refusal (no such message, somebody else's, another delivery's, one that has ended) or the store's failure.
-pub async fn ack_message(store: &Store, asker: &Asker, request: AckMessageRequest) -> Result<AckMessageReply, Error> {
-    change(store, asker, &request.id, |entry, now| {
-        receives(asker, entry)?;
+pub async fn ack_message(store: &Store, call: &Call, request: AckMessageRequest) -> Result<AckMessageReply, Error> {
+    change(store, call, &request.id, |entry, now| {
+        receives(call, entry)?;
         let acked = entry.item.ack(request.lease_token, now).map_err(Error::Refused)?;
         let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
         let mut events = Vec::new();
         if acked == Ack::Now {
             let (id, recipient) = (id.clone(), recipient.clone());
             let fact = MessageEvent::MessageAcked { id, recipient, bytes: entry.bytes };
-            events.push(entry.event(&fact, asker.name.as_str())?);
+            events.push(entry.event(&fact, call.caller.name.as_str())?);
         }
         if request.done && !entry.is_done {
-            events.push(entry.event(&MessageEvent::MessageDone { id, recipient }, asker.name.as_str())?);
+            events.push(entry.event(&MessageEvent::MessageDone { id, recipient }, call.caller.name.as_str())?);
         }
         let is_done = request.done || entry.is_done;
         let state = if is_done { DeliveryState::Done } else { DeliveryState::Acked };
@@ -42,9 +42,9 @@ pub async fn ack_message(store: &Store, asker: &Asker, request: AckMessageReques
 ///
 /// # Errors
 /// As [`ack_message`].
-pub async fn nak_message(store: &Store, asker: &Asker, request: NakMessageRequest) -> Result<QueueReply, Error> {
-    change(store, asker, &request.id, |entry, now| {
-        receives(asker, entry)?;
+pub async fn nak_message(store: &Store, call: &Call, request: NakMessageRequest) -> Result<QueueReply, Error> {
+    change(store, call, &request.id, |entry, now| {
+        receives(call, entry)?;
         let delay = i64::try_from(request.delay_ms).unwrap_or(i64::MAX);
         let turn = entry.item.nak(request.lease_token, delay, now).map_err(Error::Refused)?;
         let (queue, at) = match &turn {
@@ -52,7 +52,7 @@ pub async fn nak_message(store: &Store, asker: &Asker, request: NakMessageReques
             Turn::Dead(_) => (QueueState::Dead, None),
             Turn::Expired => (QueueState::Expired, None),
         };
-        let event = entry.turned(turn, &request.why, asker.name.as_str())?;
+        let event = entry.turned(turn, &request.why, call.caller.name.as_str())?;
         Ok((vec![event], QueueReply { id: entry.id.clone(), queue, at }))
     })
     .await
@@ -62,12 +62,13 @@ pub async fn nak_message(store: &Store, asker: &Asker, request: NakMessageReques
 ///
 /// # Errors
 /// As [`ack_message`].
-pub async fn extend_message(store: &Store, asker: &Asker, request: ExtendMessageRequest) -> Result<QueueReply, Error> {
-    change(store, asker, &request.id, |entry, now| {
-        receives(asker, entry)?;
+pub async fn extend_message(store: &Store, call: &Call, request: ExtendMessageRequest) -> Result<QueueReply, Error> {
+    change(store, call, &request.id, |entry, now| {
+        receives(call, entry)?;
         let span = request.lease_ms.map_or(DEFAULT_LEASE_MS, |ms| i64::try_from(ms).unwrap_or(i64::MAX));
         let until = entry.item.extend(request.lease_token, span, now).map_err(Error::Refused)?;
-        let event = entry.event(&MessageEvent::MessageExtended { id: entry.id.clone(), until }, asker.name.as_str())?;
+        let event =
+            entry.event(&MessageEvent::MessageExtended { id: entry.id.clone(), until }, call.caller.name.as_str())?;
         Ok((vec![event], QueueReply { id: entry.id.clone(), queue: QueueState::Leased, at: Some(until) }))
     })
     .await
@@ -77,9 +78,9 @@ pub async fn extend_message(store: &Store, asker: &Asker, request: ExtendMessage
 ///
 /// # Errors
 /// A refusal (no such message, somebody else's, one that has ended) or the store's failure.
-pub async fn cancel_message(store: &Store, asker: &Asker, request: CancelMessageRequest) -> Result<QueueReply, Error> {
-    change(store, asker, &request.id, |entry, _| {
-        if entry.sender.folded() != asker.name.folded() && !asker.is_person {
+pub async fn cancel_message(store: &Store, call: &Call, request: CancelMessageRequest) -> Result<QueueReply, Error> {
+    change(store, call, &request.id, |entry, _| {
+        if entry.sender.folded() != call.caller.name.folded() && !call.caller.is_person() {
             return refuse(Failure::new("bus.not-yours", format!("{} was sent by {}", entry.id, entry.sender)));
         }
         let reply = QueueReply { id: entry.id.clone(), queue: QueueState::Cancelled, at: None };
@@ -92,7 +93,7 @@ pub async fn cancel_message(store: &Store, asker: &Asker, request: CancelMessage
             }
         }
         let cause = if request.why.is_empty() { "its sender took it back" } else { &request.why };
-        let event = entry.event(&entry.ended(QueueState::Cancelled, cause), asker.name.as_str())?;
+        let event = entry.event(&entry.ended(QueueState::Cancelled, cause), call.caller.name.as_str())?;
         Ok((vec![event], reply))
     })
     .await
@@ -102,11 +103,11 @@ pub async fn cancel_message(store: &Store, asker: &Asker, request: CancelMessage
 ///
 /// # Errors
 /// A refusal (no such message, not a person, not a dead letter) or the store's failure.
-pub async fn revive_message(store: &Store, asker: &Asker, request: ReviveMessageRequest) -> Result<QueueReply, Error> {
-    if !asker.is_person {
+pub async fn revive_message(store: &Store, call: &Call, request: ReviveMessageRequest) -> Result<QueueReply, Error> {
+    if !call.caller.is_person() {
         return refuse(Failure::new("policy.denied", "only a person puts a dead letter back"));
     }
-    change(store, asker, &request.id, |entry, _| {
+    change(store, call, &request.id, |entry, _| {
         if entry.item.state != QueueState::Dead {
             let what = format!("the message is {}, not dead", entry.item.state.as_str());
             return refuse(Failure::new("bus.settled", what));
@@ -114,13 +115,13 @@ pub async fn revive_message(store: &Store, asker: &Asker, request: ReviveMessage
         let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
         let fact = MessageEvent::MessageRevived { id, recipient, bytes: entry.bytes };
         let reply = QueueReply { id: entry.id.clone(), queue: QueueState::Ready, at: None };
-        Ok((vec![entry.event(&fact, asker.name.as_str())?], reply))
+        Ok((vec![entry.event(&fact, call.caller.name.as_str())?], reply))
     })
     .await
 }
 
-fn receives(asker: &Asker, entry: &Entry) -> Result<(), Error> {
-    if entry.recipient.folded() == asker.name.folded() || asker.is_person {
+fn receives(call: &Call, entry: &Entry) -> Result<(), Error> {
+    if entry.recipient.folded() == call.caller.name.folded() || call.caller.is_person() {
         return Ok(());
     }
     refuse(Failure::new("bus.not-yours", format!("{} is addressed to {}", entry.id, entry.recipient)))

@@ -10,7 +10,7 @@ use switchboard_store::{Batch, Durability, Query, Row, Store};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{of_row, preview};
-use crate::{Asker, Error, addressee, roster};
+use crate::{Call, Error, addressee, roster};
 
 /// Messages in an answer unless asked otherwise (the seed's default).
 const DEFAULT_LIMIT: u32 = 20;
@@ -23,10 +23,10 @@ const MAX_BEHIND: u64 = 100;
 ///
 /// # Errors
 /// A refusal (somebody else's inbox, an action that does not exist) or the store's failure.
-pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxRequest) -> Result<CheckInboxReply, Error> {
-    let owner = request.agent.clone().unwrap_or_else(|| asker.name.clone());
-    let is_own = owner.folded() == asker.name.folded();
-    if !is_own && !asker.is_person {
+pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest) -> Result<CheckInboxReply, Error> {
+    let owner = request.agent.clone().unwrap_or_else(|| call.caller.name.clone());
+    let is_own = owner.folded() == call.caller.name.folded();
+    if !is_own && !call.caller.is_person() {
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the inbox of {owner}")));
     }
     if roster::agent(store, &owner)?.is_none() {
@@ -44,7 +44,7 @@ pub async fn check_inbox(store: &Store, asker: &Asker, request: CheckInboxReques
         messages.iter_mut().for_each(preview);
     }
     if is_own && request.mailbox == MailBox::Inbox {
-        saw(store, asker, &messages).await?;
+        saw(store, call, &messages).await?;
     }
     Ok(CheckInboxReply { messages, cursor, more })
 }
@@ -125,7 +125,7 @@ fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row]) -> Result<(
     Ok((cursor, behind.saturating_sub(shown_behind)))
 }
 
-async fn saw(store: &Store, asker: &Asker, messages: &[Message]) -> Result<(), Error> {
+async fn saw(store: &Store, call: &Call, messages: &[Message]) -> Result<(), Error> {
     let fresh: Vec<_> = messages
         .iter()
         .filter(|message| message.state < DeliveryState::Injected && !message.is_preview)
@@ -135,7 +135,7 @@ async fn saw(store: &Store, asker: &Asker, messages: &[Message]) -> Result<(), E
         return Ok(());
     }
     let mut batch = Batch::new(Durability::Written);
-    for event in injections(&fresh, &asker.name, "check_inbox", asker.name.as_str())? {
+    for event in injections(&fresh, &call.caller.name, "check_inbox", call.caller.name.as_str())? {
         batch = batch.event(event);
     }
     store.commit(batch).await?;

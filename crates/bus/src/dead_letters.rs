@@ -15,7 +15,7 @@ use crate::error::refuse;
 use crate::mail::{MESSAGES, int, text};
 use crate::message::{id, millis, of_row, row};
 use crate::queue::{Entry, change, is_race, raced};
-use crate::{Asker, Error, revive_message, roster};
+use crate::{Call, Error, revive_message, roster};
 
 /// Dead letters, keyed by the message's id.
 const DEAD_LETTERS: &str = "dead_letters";
@@ -144,14 +144,14 @@ pub fn find_dead_letters(store: &Store, need: &str) -> Result<Vec<DeadLetter>, E
 /// A refusal (not a person, settled before) or the store's failure.
 pub async fn settle_dead_letter(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     letter: &DeadLetter,
     revive: bool,
 ) -> Result<&'static str, Error> {
     let id = letter.message.id.clone();
     let settled = match revive {
-        true => revive_message(store, asker, ReviveMessageRequest { id }).await.map(|_| "revived"),
-        false => drop_letter(store, asker, &id).await.map(|()| "dropped"),
+        true => revive_message(store, call, ReviveMessageRequest { id }).await.map(|_| "revived"),
+        false => drop_letter(store, call, &id).await.map(|()| "dropped"),
     };
     match settled {
         Err(Error::Refused(failure)) if failure.code == "bus.settled" => {
@@ -161,16 +161,16 @@ pub async fn settle_dead_letter(
     }
 }
 
-async fn drop_letter(store: &Store, asker: &Asker, id: &MessageId) -> Result<(), Error> {
-    if !asker.is_person {
+async fn drop_letter(store: &Store, call: &Call, id: &MessageId) -> Result<(), Error> {
+    if !call.caller.is_person() {
         return refuse(Failure::new("policy.denied", "only a person lets a dead letter go"));
     }
-    change(store, asker, id, |entry, _| {
+    change(store, call, id, |entry, _| {
         if entry.item.state != QueueState::Dead {
             let what = format!("the message is {}, not dead", entry.item.state.as_str());
             return refuse(Failure::new("bus.settled", what));
         }
-        Ok((vec![dropped(entry, asker.name.as_str())?], ()))
+        Ok((vec![dropped(entry, call.caller.name.as_str())?], ()))
     })
     .await
 }

@@ -14,7 +14,7 @@ use crate::cursor::{cursor, place};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{delivery, name};
-use crate::{Asker, Error, addressee, announce, roster};
+use crate::{Call, Error, addressee, announce, roster};
 
 /// Events in an answer unless asked otherwise, and at most.
 const LIMIT: (u32, u32) = (100, 1_000);
@@ -31,11 +31,11 @@ const MAX_WAIT_MS: u64 = 30_000;
 /// `bus.cursor-expired`, `bus.cursor-ahead`, a refusal (somebody else's mail) or the store's failure.
 pub async fn read_inbox_events(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: ReadInboxEventsRequest,
 ) -> Result<ReadInboxEventsReply, Error> {
-    let owner = request.agent.clone().unwrap_or_else(|| asker.name.clone());
-    if owner.folded() != asker.name.folded() && !asker.is_person {
+    let owner = request.agent.clone().unwrap_or_else(|| call.caller.name.clone());
+    if owner.folded() != call.caller.name.folded() && !call.caller.is_person() {
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the mail of {owner}")));
     }
     if roster::agent(store, &owner)?.is_none() {

@@ -10,13 +10,12 @@ mod reserve;
 use switchboard_pipeline::lease::{MAX_SPAN, MIN_SPAN};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::lease::{ListLeasesReply, ListLeasesRequest};
-use switchboard_store::{Batch, Durability};
 
 pub use book::LeaseBook;
 pub use clock::Uptime;
 
+use crate::Error;
 use crate::error::refuse;
-use crate::{Asker, Error};
 
 /// Leases in an answer unless asked otherwise, and at most.
 const LISTED: (u32, u32) = (100, 1_000);
@@ -39,10 +38,6 @@ impl LeaseBook {
         let leases = live.iter().take(limit).map(|claim| claim.lease(now)).collect();
         Ok(ListLeasesReply { leases, total: live.len() as u64 })
     }
-}
-
-fn keyed(asker: &Asker) -> Batch {
-    Batch { idempotency: asker.idempotency.clone(), ..Batch::new(Durability::Synced) }
 }
 
 fn span(seconds: u64) -> Result<u64, Error> {

@@ -68,9 +68,10 @@ pub use teams::Teams;
 
 use std::path::PathBuf;
 
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::message::{INBOX_BYTES, INBOX_LIMIT};
-use switchboard_store::{Idempotency, Projection};
+use switchboard_store::{Batch, Durability, Idempotency, Projection};
 
 /// Every projection of the bus, for whoever opens the store.
 #[must_use]
@@ -78,17 +79,15 @@ pub fn projections() -> Vec<Box<dyn Projection>> {
     vec![Box::new(Agents), Box::new(DeadLetters), Box::new(Leases), Box::new(Mail), Box::new(Teams)]
 }
 
-/// Who asks, as the face and the policy found it.
+/// A call as the bus gets it: who makes it, under which key, when it is answered, and the limits that hold.
 #[derive(Debug, Clone)]
-pub struct Asker {
-    /// The name.
-    pub name: AgentName,
-    /// Whether the name is proven by a token.
-    pub is_verified: bool,
-    /// Whether this is the person who owns the repository; people may look into every inbox.
-    pub is_person: bool,
-    /// The key of a mutating call.
+pub struct Call {
+    /// Who calls.
+    pub caller: Caller,
+    /// Names the call; `None` for one that is never repeated.
     pub idempotency: Option<Idempotency>,
+    /// When it is answered, from the verb's row.
+    pub durability: Durability,
     /// The folder to which relative paths in a message belong.
     pub root: Option<PathBuf>,
     /// How much an inbox holds.
@@ -104,13 +103,25 @@ pub struct Limits {
     pub bytes: i64,
 }
 
-// === impl Asker ===
+// === impl Call ===
 
-impl Asker {
+impl Call {
     /// An agent whose name is proven, with no key, no folder and the usual limits; a caller says what else holds.
     #[must_use]
-    pub fn named(name: AgentName) -> Self {
-        Self { name, is_verified: true, is_person: false, idempotency: None, root: None, limits: Limits::default() }
+    pub fn of(name: AgentName) -> Self {
+        Self {
+            caller: Caller::agent(name),
+            idempotency: None,
+            durability: Durability::Synced,
+            root: None,
+            limits: Limits::default(),
+        }
+    }
+
+    /// An empty batch with the call's key and durability.
+    #[must_use]
+    pub fn batch(&self) -> Batch {
+        Batch { idempotency: self.idempotency.clone(), ..Batch::new(self.durability) }
     }
 }
 

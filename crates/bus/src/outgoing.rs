@@ -18,7 +18,7 @@ use crate::leases::LEASES;
 use crate::mail::{COOLDOWNS, INBOXES, MESSAGES};
 use crate::message::Details;
 use crate::queue::Entry;
-use crate::{Asker, Error};
+use crate::{Call, Error};
 
 /// Between two dispatches of one kind from one sender to one recipient, in milliseconds (the seed's number).
 const COOLDOWN_MS: i64 = 30_000;
@@ -60,7 +60,7 @@ pub(crate) struct Added {
 
 impl Letter<'_> {
     /// Refuses what no store would keep, before anything is read.
-    pub(crate) fn check(&self, asker: &Asker) -> Result<(), Error> {
+    pub(crate) fn check(&self, call: &Call) -> Result<(), Error> {
         if self.payload.len() > MAX_PAYLOAD_BYTES {
             let what = format!("the payload has {} bytes, at most {MAX_PAYLOAD_BYTES} are carried", self.payload.len());
             let hint = "put the text into a file and send its path";
@@ -71,7 +71,7 @@ impl Letter<'_> {
             let what = format!("a topic or order key has at most {MAX_WORD_BYTES} bytes, this one {}", word.len());
             return refuse(Failure::new("request.bad-args", what));
         }
-        if options.kind == MessageKind::Control && !asker.is_person {
+        if options.kind == MessageKind::Control && !call.caller.is_person() {
             return refuse(Failure::new(
                 "policy.denied",
                 "control messages come from a person or from Switchboard itself",
@@ -84,7 +84,7 @@ impl Letter<'_> {
     pub(crate) fn add(
         &self,
         store: &Store,
-        asker: &Asker,
+        call: &Call,
         recipient: &AgentName,
         id: MessageId,
         batch: Batch,
@@ -94,15 +94,15 @@ impl Letter<'_> {
         let about = About {
             id: id.as_str(),
             action: self.action,
-            sender: asker.name.as_str(),
+            sender: call.caller.name.as_str(),
             recipient: recipient.as_str(),
             payload: self.payload,
-            root: asker.root.as_deref().and_then(std::path::Path::to_str).unwrap_or(""),
+            root: call.root.as_deref().and_then(std::path::Path::to_str).unwrap_or(""),
             now,
         };
         let known = dispatch_terms::complete(about, self.metadata.cloned()).map_err(Error::Refused)?;
         let details = details(known.metadata, self.persona)?;
-        let (answers, late) = self.answers(store, asker, recipient, &id, now)?;
+        let (answers, late) = self.answers(store, call, recipient, &id, now)?;
         let given = span(options.ttl_ms).map(|ttl| now.plus(ttl));
         let kind =
             if answers.is_some() && options.kind == MessageKind::Event { MessageKind::Reply } else { options.kind };
@@ -122,38 +122,38 @@ impl Letter<'_> {
         let fact = MessageEvent::MessageSent {
             id: id.clone(),
             action: self.action,
-            sender: asker.name.clone(),
-            verified: asker.is_verified,
+            sender: call.caller.name.clone(),
+            verified: call.caller.is_verified,
             recipient: recipient.clone(),
             reply_to: self.reply_to.cloned(),
             bytes: self.payload.len() as u64,
             terms,
         };
         let subject = format!("inbox/{}", recipient.folded());
-        let event = NewEvent::of(&fact, subject, asker.name.as_str())?.with_body(self.payload);
+        let event = NewEvent::of(&fact, subject, call.caller.name.as_str())?.with_body(self.payload);
         let place = batch.events.len();
         let mut batch = batch.event(event).guard(unused(&id));
-        batch.guards.extend(room(asker, recipient, kind));
+        batch.guards.extend(room(call, recipient, kind));
         batch.guards.push(open(recipient));
         if let Some(body) = details {
             let fact = MessageEvent::MessageDetailed { id: id.clone() };
-            let event = NewEvent::of(&fact, format!("message/{id}"), asker.name.as_str())?;
+            let event = NewEvent::of(&fact, format!("message/{id}"), call.caller.name.as_str())?;
             batch = batch.event(event.with_body(body));
         }
-        if self.action.is_dispatch() && !asker.is_person {
-            batch = batch.guard(unlocked(&asker.name, recipient));
+        if self.action.is_dispatch() && !call.caller.is_person() {
+            batch = batch.guard(unlocked(&call.caller.name, recipient));
         }
         if self.action.is_dispatch() && !known.skips_cooldown {
-            batch = batch.guard(cooled(&asker.name, recipient, self.action, now));
+            batch = batch.guard(cooled(&call.caller.name, recipient, self.action, now));
         }
         for more in answers.into_iter().flatten() {
             batch.events.extend(more.events);
             batch.guards.extend(more.guards);
         }
-        let superseded = if known.is_replacing { older_tasks(store, asker, recipient)? } else { Vec::new() };
+        let superseded = if known.is_replacing { older_tasks(store, call, recipient)? } else { Vec::new() };
         for entry in &superseded {
             let ended = entry.ended(QueueState::Cancelled, &format!("{id} took its place"));
-            batch = batch.event(entry.event(&ended, asker.name.as_str())?);
+            batch = batch.event(entry.event(&ended, call.caller.name.as_str())?);
             batch.guards.extend(entry.unchanged());
         }
         let superseded = superseded.into_iter().map(|entry| entry.id).collect();
@@ -164,7 +164,7 @@ impl Letter<'_> {
     fn answers(
         &self,
         store: &Store,
-        asker: &Asker,
+        call: &Call,
         recipient: &AgentName,
         id: &MessageId,
         now: Millis,
@@ -172,7 +172,7 @@ impl Letter<'_> {
         let Some(asked) = self.reply_to else { return Ok((None, false)) };
         // A message of another store may be answered too; there is nothing to note down then.
         let Some(row) = store.get(MESSAGES, &[asked.as_str().into()])? else { return Ok((None, false)) };
-        let is_answer = row.get_text("recipient") == Some(&asker.name.folded())
+        let is_answer = row.get_text("recipient") == Some(&call.caller.name.folded())
             && row.get_text("sender_id") == Some(&recipient.folded());
         if !is_answer {
             return Ok((None, false));
@@ -185,11 +185,11 @@ impl Letter<'_> {
             let refusal = Failure::new("bus.already-replied", format!("{asked} was answered before"));
             let unanswered =
                 Guard::equals(MESSAGES, [asked.as_str().into()], "replied", switchboard_store::Cell::Null, refusal);
-            more = more.event(entry.event(&fact, asker.name.as_str())?).guard(unanswered);
+            more = more.event(entry.event(&fact, call.caller.name.as_str())?).guard(unanswered);
         }
         if self.action == Action::SubmitResult && !entry.is_done {
             let fact = MessageEvent::MessageDone { id: asked.clone(), recipient: entry.recipient.clone() };
-            more = more.event(entry.event(&fact, asker.name.as_str())?);
+            more = more.event(entry.event(&fact, call.caller.name.as_str())?);
         }
         let late = is_request && entry.expires_at.is_some_and(|end| end <= now);
         Ok((Some(vec![more]), late))
@@ -214,16 +214,16 @@ fn details(metadata: Option<Metadata>, persona: &str) -> Result<Option<String>, 
 }
 
 /// The inbox has room for one more; control messages have some that others don't.
-fn room(asker: &Asker, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
+fn room(call: &Call, recipient: &AgentName, kind: MessageKind) -> [Guard; 2] {
     let reserve = if kind == MessageKind::Control { CONTROL_RESERVE } else { 0 };
-    let most = asker.limits.messages;
+    let most = call.limits.messages;
     let refusal =
         |what: String| Failure::new("bus.inbox-full", what).hint("wait until it has read some, or ask a person");
     let many = refusal(format!("the inbox of {recipient} holds {most} messages that are not acknowledged"));
     let large =
-        refusal(format!("the inbox of {recipient} holds {} bytes that are not acknowledged", asker.limits.bytes));
+        refusal(format!("the inbox of {recipient} holds {} bytes that are not acknowledged", call.limits.bytes));
     let key = || [recipient.folded().into()];
-    let bytes = asker.limits.bytes.saturating_add(reserve * i64::try_from(MAX_PAYLOAD_BYTES).unwrap_or(0));
+    let bytes = call.limits.bytes.saturating_add(reserve * i64::try_from(MAX_PAYLOAD_BYTES).unwrap_or(0));
     [
         Guard::below(INBOXES, key(), "unread", most.saturating_add(reserve), many),
         Guard::below(INBOXES, key(), "bytes", bytes, large),
@@ -257,10 +257,10 @@ fn cooled(sender: &AgentName, recipient: &AgentName, action: Action, now: Millis
 }
 
 /// Tasks of the same sender that nobody has taken yet.
-fn older_tasks(store: &Store, asker: &Asker, recipient: &AgentName) -> Result<Vec<Entry>, Error> {
+fn older_tasks(store: &Store, call: &Call, recipient: &AgentName) -> Result<Vec<Entry>, Error> {
     let open = crate::check_inbox::inbox(recipient).asc("lane").asc("seq").limit(LOOK);
     let is_older = |row: &Row| {
-        row.get_text("sender_id") == Some(&asker.name.folded())
+        row.get_text("sender_id") == Some(&call.caller.name.folded())
             && row.get_text("action") == Some(Action::DelegateTask.as_str())
             && row.get_text("state") == Some(QueueState::Ready.as_str())
     };

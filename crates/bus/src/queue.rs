@@ -12,7 +12,7 @@ use switchboard_store::{Batch, Durability, Guard, Query, Row, Store};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{bytes, id, item, millis, name};
-use crate::{Asker, Error, repeated};
+use crate::{Call, Error, repeated};
 
 /// How often a decision is made anew because somebody else was faster.
 const RACES: usize = 8;
@@ -117,7 +117,7 @@ pub(crate) fn is_race(error: &switchboard_store::Error) -> bool {
 /// made before is answered as it was then, whatever has happened to the message since.
 pub(crate) async fn change<T: Serialize + DeserializeOwned>(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     id: &MessageId,
     decide: impl Fn(&Entry, Millis) -> Result<(Vec<NewEvent>, T), Error>,
 ) -> Result<T, Error> {
@@ -126,7 +126,7 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
         let (events, answer) = match decide(&entry, store.now()) {
             Ok(decided) => decided,
             Err(Error::Refused(refused)) => {
-                let first = repeated::or_refuse(store, asker.idempotency.as_ref(), refused).await?;
+                let first = repeated::or_refuse(store, call.idempotency.as_ref(), refused).await?;
                 return Ok(serde_json::from_value(first.reply)?);
             }
             Err(error) => return Err(error),
@@ -134,9 +134,8 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
         if events.is_empty() {
             return Ok(answer);
         }
-        let mut batch = Batch { events, reply: serde_json::to_value(&answer)?, ..Batch::new(Durability::Synced) };
+        let mut batch = Batch { events, reply: serde_json::to_value(&answer)?, ..call.batch() };
         batch.guards.extend(entry.unchanged());
-        batch.idempotency.clone_from(&asker.idempotency);
         match store.commit(batch).await {
             Err(error) if is_race(&error) => {}
             result => return Ok(serde_json::from_value(result?.reply)?),

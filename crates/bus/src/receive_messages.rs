@@ -12,7 +12,7 @@ use crate::announce::received_by;
 use crate::mail::MESSAGES;
 use crate::message::{item, of_row};
 use crate::queue::{Entry, is_race, sweep};
-use crate::{Asker, Error, addressee};
+use crate::{Call, Error, addressee};
 
 /// Most messages in one answer.
 const MAX: u32 = 100;
@@ -30,22 +30,22 @@ const MAX_WAIT_MS: u64 = 30_000;
 /// `bus.unknown-recipient` when the caller is not registered, `bus.stale-epoch`, or the store's failure.
 pub async fn receive_messages(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: ReceiveMessagesRequest,
 ) -> Result<ReceiveMessagesReply, Error> {
-    addressee::owner(store, &asker.name, request.epoch)?;
+    addressee::owner(store, &call.caller.name, request.epoch)?;
     let span = request.lease_ms.map_or(DEFAULT_LEASE_MS, |ms| i64::try_from(ms).unwrap_or(MAX_LEASE_MS));
     let max = request.max.unwrap_or(1).clamp(1, MAX) as usize;
     let deadline = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms.min(MAX_WAIT_MS));
-    let mut mail = store.subscribe([received_by(&asker.name)]);
+    let mut mail = store.subscribe([received_by(&call.caller.name)]);
     loop {
         let head = store.head().lsn;
         let swept = sweep(store).await?;
-        let messages = take(store, asker, max, span.clamp(1, MAX_LEASE_MS)).await?;
+        let messages = take(store, call, max, span.clamp(1, MAX_LEASE_MS)).await?;
         if !messages.is_empty() || tokio::time::Instant::now() >= deadline {
             return Ok(ReceiveMessagesReply { messages });
         }
-        let until = wake(store, asker, deadline, swept.next)?;
+        let until = wake(store, call, deadline, swept.next)?;
         mail.mark_seen(head);
         // A lapsed deadline is seen above; a store that is going down is reported by the next read.
         let _ = tokio::time::timeout_at(until, mail.changed()).await;
@@ -55,26 +55,26 @@ pub async fn receive_messages(
 /// When to look again without a commit: when the clock does something, or when a message that was sent for later, or given back, comes up.
 fn wake(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     deadline: tokio::time::Instant,
     due: Option<Millis>,
 ) -> Result<tokio::time::Instant, Error> {
     let now = store.now();
-    let later = queue(asker).gt("not_before", now.0).asc("not_before").limit(1);
+    let later = queue(call).gt("not_before", now.0).asc("not_before").limit(1);
     let later = store.read(&later)?.first().and_then(|row| row.get_int("not_before"));
     let next = due.map(|at| at.0).into_iter().chain(later).min();
     let wait = next.map_or(MAX_WAIT_MS, |at| u64::try_from(at - now.0).unwrap_or(0).clamp(1, MAX_WAIT_MS));
     Ok(deadline.min(tokio::time::Instant::now() + Duration::from_millis(wait)))
 }
 
-fn queue(asker: &Asker) -> Query {
-    Query::table(MESSAGES).eq("recipient", asker.name.folded()).eq("open", 1_i64)
+fn queue(call: &Call) -> Query {
+    Query::table(MESSAGES).eq("recipient", call.caller.name.folded()).eq("open", 1_i64)
 }
 
-async fn take(store: &Store, asker: &Asker, max: usize, span: i64) -> Result<Vec<Message>, Error> {
+async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<Message>, Error> {
     loop {
         let now = store.now();
-        let rows = deliverable(store, asker, now, max)?;
+        let rows = deliverable(store, call, now, max)?;
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -86,7 +86,7 @@ async fn take(store: &Store, asker: &Asker, max: usize, span: i64) -> Result<Vec
             let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
             let fact = MessageEvent::MessageLeased { id, recipient, attempt: entry.item.attempt + 1, until };
             batch.guards.extend(entry.unchanged());
-            batch = batch.event(entry.event(&fact, asker.name.as_str())?);
+            batch = batch.event(entry.event(&fact, call.caller.name.as_str())?);
         }
         let first = match store.commit(batch).await {
             Ok(committed) => committed.first,
@@ -108,10 +108,10 @@ fn delivered(store: &Store, row: &Row, token: u64, until: Millis) -> Result<Mess
 }
 
 /// The rows that may be delivered now, in the order of their lanes.
-fn deliverable(store: &Store, asker: &Asker, now: Millis, max: usize) -> Result<Vec<Row>, Error> {
+fn deliverable(store: &Store, call: &Call, now: Millis, max: usize) -> Result<Vec<Row>, Error> {
     let (mut rows, mut items) = (Vec::new(), Vec::new());
     for page in 0..PAGES {
-        let more = store.read(&queue(asker).asc("lane").asc("seq").limit(PAGE).offset(page * PAGE))?;
+        let more = store.read(&queue(call).asc("lane").asc("seq").limit(PAGE).offset(page * PAGE))?;
         let is_last = (more.len() as u64) < PAGE;
         for row in more {
             items.push(item(&row)?);

@@ -8,10 +8,10 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::agent::{
     RegisterAgentReply, RegisterAgentRequest, RegisterChatAgentRequest, RegisterTerminalRequest,
 };
-use switchboard_store::{Batch, Durability, Store};
+use switchboard_store::Store;
 
 use crate::error::refuse;
-use crate::{Asker, Error, roster};
+use crate::{Call, Error, roster};
 
 /// Longest role, capability or other word in bytes; longer ones are refused rather than cut.
 const MAX_WORD_BYTES: usize = 64;
@@ -30,7 +30,7 @@ const ATTEMPTS: u32 = 8;
 /// A refusal (a name of the system, a person's or a worker's, a field that is too long) or the store's failure.
 pub async fn register_agent(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: RegisterAgentRequest,
 ) -> Result<RegisterAgentReply, Error> {
     let kind = request.kind;
@@ -48,7 +48,7 @@ pub async fn register_agent(
         said.process = before.filter(|_| said.kind == AgentKind::Terminal).and_then(|entry| entry.process.clone());
         Ok(())
     };
-    register(store, asker, said, fill).await
+    register(store, call, said, fill).await
 }
 
 /// Puts an agent that lives in a terminal on the roster. The caller has made sure that `process` runs and says with
@@ -58,7 +58,7 @@ pub async fn register_agent(
 /// Those of [`register_agent`]; `bus.name-taken` while another live terminal has the name.
 pub async fn register_terminal(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: RegisterTerminalRequest,
     process: Process,
     is_alive: impl Fn(&Process) -> bool,
@@ -82,7 +82,7 @@ pub async fn register_terminal(
             }
         }
     };
-    register(store, asker, said, fill).await
+    register(store, call, said, fill).await
 }
 
 /// Puts an agent that lives in an editor's chat on the roster.
@@ -91,7 +91,7 @@ pub async fn register_terminal(
 /// Those of [`register_agent`].
 pub async fn register_chat_agent(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: RegisterChatAgentRequest,
 ) -> Result<RegisterAgentReply, Error> {
     let said = Registered {
@@ -109,7 +109,7 @@ pub async fn register_chat_agent(
         }
         Ok(())
     };
-    register(store, asker, said, fill).await
+    register(store, call, said, fill).await
 }
 
 /// The event that puts an agent on the roster, for those who commit it with events of their own.
@@ -137,11 +137,11 @@ pub(crate) fn subject(name: &AgentName) -> String {
 /// Decides on the entry as it is, and again when somebody else changed it meanwhile.
 async fn register(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     said: Registered,
     fill: impl Fn(&mut Registered, Option<&roster::Entry>) -> Result<(), Error>,
 ) -> Result<RegisterAgentReply, Error> {
-    check_name(asker, &said.name)?;
+    check_name(call, &said.name)?;
     let mut attempt = 0;
     loop {
         attempt += 1;
@@ -149,12 +149,11 @@ async fn register(
         let rev = store.rev(&subject(&said.name))?;
         let before = roster::entry(store, &said.name)?;
         fill(&mut said, before.as_ref())?;
-        check_kind(asker, &said, before.as_ref())?;
+        check_kind(call, &said, before.as_ref())?;
         said.keeps_status = before.as_ref().is_some_and(|entry| !entry.agent.has_left);
         let epoch = before.map_or(0, |entry| entry.agent.epoch) + 1;
-        let event = checked(&said, &asker.name)?;
-        let batch = Batch::new(Durability::Synced).event(event).expect(subject(&said.name), rev);
-        let batch = Batch { idempotency: asker.idempotency.clone(), ..batch }.reply(json!({ "epoch": epoch }));
+        let event = checked(&said, &call.caller.name)?;
+        let batch = call.batch().event(event).expect(subject(&said.name), rev).reply(json!({ "epoch": epoch }));
         match store.commit(batch).await {
             Ok(committed) => {
                 let epoch = committed.reply["epoch"].as_u64().unwrap_or(epoch);
@@ -170,9 +169,9 @@ fn present(store: &Store, name: &AgentName) -> Result<Agent, Error> {
     roster::agent(store, name)?.ok_or_else(|| Error::BadRow { what: "no agent", text: name.to_string() })
 }
 
-fn check_name(asker: &Asker, name: &AgentName) -> Result<(), Error> {
+fn check_name(call: &Call, name: &AgentName) -> Result<(), Error> {
     let id = name.folded();
-    if RESERVED.contains(&id.as_str()) || (id == PERSON && !asker.is_person) {
+    if RESERVED.contains(&id.as_str()) || (id == PERSON && !call.caller.is_person()) {
         let what = format!("{name} is a name of the system");
         return refuse(Failure::new("bus.reserved-name", what).hint("take another name"));
     }
@@ -181,13 +180,13 @@ fn check_name(asker: &Asker, name: &AgentName) -> Result<(), Error> {
 
 /// Nobody but a run registers a worker, nobody but a person a person, or turns a name that a token or a person stands behind into one that anybody may
 /// claim.
-fn check_kind(asker: &Asker, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
+fn check_kind(call: &Call, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
     let is_worker = before.is_some_and(|entry| entry.agent.kind == AgentKind::Worker && !entry.agent.has_left);
     if said.kind == AgentKind::Worker && !is_worker {
         let failure = Failure::new("policy.denied", "only a run puts a worker on the roster");
         return refuse(failure.hint("leave the kind out: it is a chat agent then"));
     }
-    if asker.is_person {
+    if call.caller.is_person() {
         return Ok(());
     }
     if said.kind == AgentKind::Person {

@@ -5,12 +5,12 @@ use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::message::DeliveryState;
 use switchboard_protocol::verb::bus::{SendMessageReply, SendMessageRequest};
 use switchboard_protocol::verb::queue::{SendTeamMessageReply, SendTeamMessageRequest, SentCopy};
-use switchboard_store::{Batch, Durability, Store};
+use switchboard_store::{Batch, Store};
 
 use crate::error::refuse;
 use crate::outgoing::Letter;
 use crate::queue::is_race;
-use crate::{Asker, Error, addressee, repeated};
+use crate::{Call, Error, addressee, repeated};
 
 /// How often a message is made anew because one that it was to take the place of was taken in between.
 const RACES: usize = 8;
@@ -27,12 +27,12 @@ const MAX_COPIES: usize = 64;
 /// A refusal (unknown recipient, one that has left, full inbox, payload too large, too soon, id used for something else) or the store's failure.
 pub async fn send_message(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: SendMessageRequest,
     fresh: MessageId,
 ) -> Result<SendMessageReply, Error> {
-    let key = own_key(asker, &request).or_else(|| asker.idempotency.clone());
-    match send_one(store, asker, &request, fresh, key.clone()).await {
+    let key = own_key(call, &request).or_else(|| call.idempotency.clone());
+    match send_one(store, call, &request, fresh, key.clone()).await {
         // Whatever stands in its way by now: a message that was sent is answered as it was.
         Err(Error::Refused(refused)) => {
             let first = repeated::or_refuse(store, key.as_ref(), refused).await?;
@@ -45,7 +45,7 @@ pub async fn send_message(
 
 async fn send_one(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: &SendMessageRequest,
     fresh: MessageId,
     key: Option<switchboard_store::Idempotency>,
@@ -62,13 +62,13 @@ async fn send_one(
         team: "",
         broadcast: None,
     };
-    letter.check(asker)?;
-    addressee::fence(store, &asker.name, request.options.as_ref().and_then(|options| options.epoch))?;
+    letter.check(call)?;
+    addressee::fence(store, &call.caller.name, request.options.as_ref().and_then(|options| options.epoch))?;
     let recipient = addressee::recipient(store, &request.recipient)?;
     let id = request.id.clone().unwrap_or(fresh);
     for _ in 0..RACES {
-        let batch = Batch { idempotency: key.clone(), ..Batch::new(Durability::Synced) };
-        let (batch, added) = letter.add(store, asker, &recipient, id.clone(), batch)?;
+        let batch = Batch { idempotency: key.clone(), ..call.batch() };
+        let (batch, added) = letter.add(store, call, &recipient, id.clone(), batch)?;
         let mut reply = SendMessageReply {
             id: added.id,
             recipient: added.recipient,
@@ -92,12 +92,12 @@ async fn send_one(
 }
 
 /// A message that names itself is its own idempotency key.
-fn own_key(asker: &Asker, request: &SendMessageRequest) -> Option<switchboard_store::Idempotency> {
+fn own_key(call: &Call, request: &SendMessageRequest) -> Option<switchboard_store::Idempotency> {
     let id = request.id.as_ref()?;
     let args = serde_json::to_vec(request).ok()?;
     Some(switchboard_store::Idempotency {
         key: format!("message/{id}"),
-        caller: asker.name.folded(),
+        caller: call.caller.name.folded(),
         verb: "send_message",
         args: Digest::of(&args),
     })
@@ -111,7 +111,7 @@ fn own_key(asker: &Asker, request: &SendMessageRequest) -> Option<switchboard_st
 /// A refusal (unknown or empty team, unknown recipient, a full inbox, payload too large) or the store's failure.
 pub async fn send_team_message(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: SendTeamMessageRequest,
     fresh: MessageId,
 ) -> Result<SendTeamMessageReply, Error> {
@@ -127,15 +127,15 @@ pub async fn send_team_message(
         team: request.team.as_ref().map_or("", |team| team.as_str()),
         broadcast: Some(&fresh),
     };
-    letter.check(asker)?;
-    let recipients = recipients(store, asker, &request)?;
+    letter.check(call)?;
+    let recipients = recipients(store, call, &request)?;
     for _ in 0..RACES {
-        let mut batch = Batch { idempotency: asker.idempotency.clone(), ..Batch::new(Durability::Synced) };
+        let mut batch = call.batch();
         let mut copies = Vec::with_capacity(recipients.len());
         for (number, recipient) in recipients.iter().enumerate() {
             let id = MessageId::new(format!("{fresh}.{}", number + 1));
             let id = id.map_err(|_| Error::BadRow { what: "the id of a broadcast", text: fresh.to_string() })?;
-            let (more, added) = letter.add(store, asker, recipient, id, batch)?;
+            let (more, added) = letter.add(store, call, recipient, id, batch)?;
             batch = more;
             copies.push(SentCopy { recipient: added.recipient, id: added.id, seq: added.place as u64 });
         }
@@ -154,7 +154,7 @@ pub async fn send_team_message(
 }
 
 /// Who is meant, each once, and never the sender.
-fn recipients(store: &Store, asker: &Asker, request: &SendTeamMessageRequest) -> Result<Vec<AgentName>, Error> {
+fn recipients(store: &Store, call: &Call, request: &SendTeamMessageRequest) -> Result<Vec<AgentName>, Error> {
     let mut named: Vec<AgentName> = match (&request.team, request.recipients.as_slice()) {
         (Some(team), []) => {
             crate::members(store, team, request.role_filter.as_deref())?.into_iter().map(|agent| agent.name).collect()
@@ -166,7 +166,7 @@ fn recipients(store: &Store, asker: &Asker, request: &SendTeamMessageRequest) ->
     };
     named.sort_by_key(|name| name.folded());
     named.dedup_by_key(|name| name.folded());
-    named.retain(|name| name.folded() != asker.name.folded());
+    named.retain(|name| name.folded() != call.caller.name.folded());
     if named.is_empty() || named.len() > MAX_COPIES {
         let what = format!("a broadcast has 1 to {MAX_COPIES} recipients besides its sender, not {}", named.len());
         return refuse(Failure::new("request.bad-args", what));

@@ -14,7 +14,7 @@ use crate::check_inbox::injections;
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{id, name, of_row, row};
-use crate::{Asker, Error, send_message};
+use crate::{Call, Error, send_message};
 
 /// How long an answer is waited for in milliseconds, unless asked otherwise and at most.
 const WAIT_MS: (u64, u64) = (60_000, 600_000);
@@ -25,7 +25,7 @@ const WAIT_MS: (u64, u64) = (60_000, 600_000);
 /// Those of [`send_message`]; `bus.timed-out`; `bus.no-responder` when the agent that was asked leaves, or the request ends without it.
 pub async fn send_request(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: SendRequestRequest,
     fresh: MessageId,
 ) -> Result<SendRequestReply, Error> {
@@ -39,7 +39,7 @@ pub async fn send_request(
         options: Some(options),
         ..SendMessageRequest::new(request.recipient, request.payload)
     };
-    let sent = send_message(store, asker, question, MessageId::from_bits(0)).await?;
+    let sent = send_message(store, call, question, MessageId::from_bits(0)).await?;
     let mut changes = store.subscribe([
         Interest::rows(MESSAGES, "id", sent.id.as_str()),
         Interest::rows(AGENTS, "id", sent.recipient.folded()),
@@ -48,7 +48,7 @@ pub async fn send_request(
         let head = store.head().lsn;
         let asked = row(store, &sent.id)?;
         if asked.get_text("replied").is_some() {
-            return answered(store, asker, &asked).await;
+            return answered(store, call, &asked).await;
         }
         if let Some(failure) = nobody(store, &asked)? {
             return refuse(failure);
@@ -68,10 +68,11 @@ pub async fn send_request(
     }
 }
 
-async fn answered(store: &Store, asker: &Asker, asked: &Row) -> Result<SendRequestReply, Error> {
+async fn answered(store: &Store, call: &Call, asked: &Row) -> Result<SendRequestReply, Error> {
     let reply = of_row(store, &row(store, &id(asked, "replied")?)?)?;
     if reply.state < switchboard_protocol::message::DeliveryState::Injected {
-        let seen = injections(std::slice::from_ref(&reply.id), &reply.recipient, "send_request", asker.name.as_str())?;
+        let seen =
+            injections(std::slice::from_ref(&reply.id), &reply.recipient, "send_request", call.caller.name.as_str())?;
         store.commit(switchboard_store::Batch { events: seen, ..switchboard_store::Batch::written() }).await?;
     }
     Ok(SendRequestReply { id: id(asked, "id")?, reply })

@@ -4,10 +4,10 @@ use switchboard_protocol::agent::AgentEvent;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::verb::agent::{SetAgentStatusReply, SetAgentStatusRequest};
-use switchboard_store::{Batch, Durability, Store};
+use switchboard_store::Store;
 
 use crate::error::refuse;
-use crate::{Asker, Error, resolve, roster};
+use crate::{Call, Error, resolve, roster};
 
 /// Longest status word in bytes.
 const MAX_STATUS_BYTES: usize = 40;
@@ -20,11 +20,11 @@ const MAX_MESSAGE_BYTES: usize = 300;
 /// A refusal (an agent that is unknown or has left, somebody else's status, a text that is too long) or the store's failure.
 pub async fn set_agent_status(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     request: SetAgentStatusRequest,
 ) -> Result<SetAgentStatusReply, Error> {
-    let name = request.name.unwrap_or_else(|| asker.name.clone());
-    if name.folded() != asker.name.folded() && !asker.is_person {
+    let name = request.name.unwrap_or_else(|| call.caller.name.clone());
+    if name.folded() != call.caller.name.folded() && !call.caller.is_person() {
         return refuse(Failure::new("bus.not-yours", format!("only {name} or a person sets the status of {name}")));
     }
     if request.status.is_empty() || request.status.len() > MAX_STATUS_BYTES || request.message.len() > MAX_MESSAGE_BYTES
@@ -40,10 +40,8 @@ pub async fn set_agent_status(
         return refuse(failure.hint("register_agent puts it back"));
     }
     let fact = AgentEvent::AgentStatusSet { name: name.clone(), status: request.status, message: request.message };
-    let event = NewEvent::of(&fact, format!("agent/{}", name.folded()), asker.name.as_str())?;
-    let mut batch = Batch::new(Durability::Written).event(event);
-    batch.idempotency.clone_from(&asker.idempotency);
-    store.commit(batch).await?;
+    let event = NewEvent::of(&fact, format!("agent/{}", name.folded()), call.caller.name.as_str())?;
+    store.commit(call.batch().event(event)).await?;
     let agent = roster::agent(store, &name)?;
     agent.map(|agent| SetAgentStatusReply { agent }).ok_or(Error::BadRow { what: "no agent", text: name.to_string() })
 }

@@ -9,12 +9,12 @@ use switchboard_protocol::id::{AgentName, fold};
 use switchboard_protocol::team::{MAX_MEMBERS, MAX_TEAMS, Team, TeamEvent, TeamName};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::team::{RemoveTeamReply, RemoveTeamRequest, SetTeamReply, SetTeamRequest};
-use switchboard_store::{Batch, Durability, Guard, Query, Row, Store};
+use switchboard_store::{Guard, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::register_agent::check_words;
 use crate::teams::{MEMBERS, TEAMS};
-use crate::{Asker, Error, repeated, resolve, roster};
+use crate::{Call, Error, repeated, resolve, roster};
 
 /// Most capabilities of a team.
 const MAX_CAPABILITIES: usize = 8;
@@ -26,7 +26,7 @@ const ATTEMPTS: u32 = 8;
 /// # Errors
 /// A refusal (a member who is not registered, too many, a composite team without its one member, a word that is too long,
 /// too many teams) or the store's failure.
-pub async fn set_team(store: &Store, asker: &Asker, request: SetTeamRequest) -> Result<SetTeamReply, Error> {
+pub async fn set_team(store: &Store, call: &Call, request: SetTeamRequest) -> Result<SetTeamReply, Error> {
     check(&request)?;
     let members = registered(store, &request.members)?;
     if request.is_composite && members.len() != 1 {
@@ -34,7 +34,7 @@ pub async fn set_team(store: &Store, asker: &Asker, request: SetTeamRequest) -> 
         return refuse(Failure::new("request.bad-args", what));
     }
     let name = request.team.clone();
-    settle(store, asker, &name, |before| {
+    settle(store, call, &name, |before| {
         let set = TeamEvent::TeamSet {
             team: before.map_or(&request.team, |team| &team.name).clone(),
             composite: request.is_composite,
@@ -59,14 +59,14 @@ pub async fn set_team(store: &Store, asker: &Asker, request: SetTeamRequest) -> 
 ///
 /// # Errors
 /// `bus.unknown-team`, or the store's failure.
-pub async fn remove_team(store: &Store, asker: &Asker, request: RemoveTeamRequest) -> Result<RemoveTeamReply, Error> {
+pub async fn remove_team(store: &Store, call: &Call, request: RemoveTeamRequest) -> Result<RemoveTeamReply, Error> {
     let name = request.team;
     let unknown = unknown(store, &name)?;
     if team(store, &name)?.is_none() {
-        repeated::or_refuse(store, asker.idempotency.as_ref(), unknown.clone()).await?;
+        repeated::or_refuse(store, call.idempotency.as_ref(), unknown.clone()).await?;
         return Ok(RemoveTeamReply { team: name });
     }
-    settle(store, asker, &name, |before| {
+    settle(store, call, &name, |before| {
         let Some(before) = before else { return refuse(unknown.clone()) };
         let removed = |member: &AgentName| TeamEvent::TeamMemberRemoved { team: name.clone(), member: member.clone() };
         let last = TeamEvent::TeamRemoved { team: name.clone() };
@@ -138,7 +138,7 @@ fn registered(store: &Store, names: &[AgentName]) -> Result<BTreeMap<String, Age
 /// Commits what is decided on the team as it is, and decides again when somebody else changed it meanwhile.
 async fn settle(
     store: &Store,
-    asker: &Asker,
+    call: &Call,
     name: &TeamName,
     decide: impl Fn(Option<&Team>) -> Result<Vec<TeamEvent>, Error>,
 ) -> Result<(), Error> {
@@ -146,10 +146,9 @@ async fn settle(
     for attempt in 1.. {
         let rev = store.rev(&subject)?;
         let before = team(store, name)?;
-        let mut batch = Batch::new(Durability::Synced).expect(subject.clone(), rev);
-        batch.idempotency.clone_from(&asker.idempotency);
+        let mut batch = call.batch().expect(subject.clone(), rev);
         for event in decide(before.as_ref())? {
-            batch = batch.event(NewEvent::of(&event, subject.clone(), asker.name.as_str())?);
+            batch = batch.event(NewEvent::of(&event, subject.clone(), call.caller.name.as_str())?);
         }
         if before.is_none() {
             let refusal = Failure::new("bus.too-many-teams", format!("there are {MAX_TEAMS} teams already"));

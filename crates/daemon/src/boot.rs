@@ -122,6 +122,8 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
         started_at,
         asks,
         last_call,
+        upstreams: verbs::Upstreams::default(),
+        panics_in: var("SWITCHBOARD_PANIC_IN"),
     };
     let (verbs, invoke) = verbs::shared(parts);
     let socket = Socket { invoke: Arc::clone(&invoke), dispatch: dispatch.clone(), stop: stop.clone() };

@@ -1,72 +1,24 @@
 //! Faces: the ways in. Each finds out who calls and hands the call to [`Invoke`]; none has a rule of its own.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::Poll;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{AgentName, RunId, WorkerId};
-use switchboard_protocol::verb::{Effect, Verb};
+use switchboard_protocol::verb::{Effect, Row, Verb, table};
 use tokio_util::task::AbortOnDropHandle;
-
-/// The face of `switchboard` commands on the Unix socket.
-pub const CLI: &str = "cli";
-/// The face of other verb calls on the Unix socket.
-pub const SOCKET: &str = "socket";
-/// The face of MCP through the stdio bridge.
-pub const MCP_STDIO: &str = "mcp-stdio";
-/// The face of MCP over Streamable HTTP.
-pub const MCP_HTTP: &str = "mcp-http";
-/// The face of `POST /v1/{verb}`.
-pub const HTTP: &str = "http";
-
-/// The face of MCP over server-sent events, the older HTTP transport.
-pub const MCP_SSE: &str = "mcp-sse";
-/// The face of files in `.switchboard/`.
-pub const FILES: &str = "files";
 
 /// Longest idempotency key in bytes.
 pub const MAX_KEY_BYTES: usize = 200;
-
-/// Who calls, and how we know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    /// The name under which the call is recorded.
-    pub name: AgentName,
-    /// Whether a token proves the name; else it is only what the caller says.
-    pub is_verified: bool,
-    /// What the caller is.
-    pub kind: CallerKind,
-    /// The way it came in: [`CLI`], [`SOCKET`], [`MCP_STDIO`], [`MCP_HTTP`], [`MCP_SSE`], [`HTTP`] or [`FILES`].
-    pub face: &'static str,
-}
-
-/// What a caller is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallerKind {
-    /// A person, or what holds the root's bearer token for one.
-    Person,
-    /// A worker that a run started, proven by its capability token.
-    Worker {
-        /// Its run.
-        run: RunId,
-        /// Which worker.
-        worker: WorkerId,
-        /// The task it works on.
-        task: String,
-    },
-    /// Any other agent, registered or not.
-    Agent,
-}
 
 /// A verb's answer, some time later.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'a>>;
 
 /// What every face calls: the second hop, which finds the verb's row, asks the policy and runs the verb.
 pub trait Invoke: Send + Sync + 'static {
-    /// Runs a verb. A name that is in no row gets `request.unknown-verb`.
+    /// Runs a verb. A name that is in no row gets `request.unknown-verb`; a handler that panics, `internal.bug`.
     fn invoke(&self, caller: Caller, verb: String, args: Value, key: Option<String>) -> Answering<'_>;
 
     /// Finds out who calls from a bearer token and the name that the caller claims. The face fills in [`Caller::face`].
@@ -74,6 +26,11 @@ pub trait Invoke: Send + Sync + 'static {
     /// # Errors
     /// `auth.bad-token` when the token is wrong, `request.bad-args` when the name can't be one.
     fn identify(&self, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure>;
+
+    /// The row of a verb or tool; `None` for a name that has none.
+    fn row(&self, verb: &str) -> Option<Arc<Row>> {
+        ROWS.get(verb).cloned()
+    }
 
     /// How the daemon is, for anybody on this machine: no secret and no text of an agent.
     fn health(&self) -> Value;
@@ -84,15 +41,9 @@ pub trait Invoke: Send + Sync + 'static {
     }
 }
 
-/// What a verb does to the record; nothing for a name in no row.
-#[must_use]
-pub fn effect_of(verb: &str) -> Option<Effect> {
-    macro_rules! effects {
-        ($($verb:path)*) => { [$((<$verb as Verb>::NAME, <$verb as Verb>::EFFECT)),*] };
-    }
-    const EFFECTS: &[(&str, Effect)] = &switchboard_protocol::for_each_verb!(effects);
-    EFFECTS.iter().find(|(name, _)| *name == verb).map(|(_, effect)| *effect)
-}
+/// Every verb's row, by name.
+static ROWS: LazyLock<BTreeMap<String, Arc<Row>>> =
+    LazyLock::new(|| table().into_iter().map(|row| (row.name.to_string(), Arc::new(row))).collect());
 
 /// Says that no verb has this name, and which ones are near.
 #[must_use]
@@ -121,29 +72,6 @@ pub fn check_key(key: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
-/// Runs a verb in the caller's own task, which nobody cuts off. A verb that panics is a failure, not the end of the task.
-///
-/// # Errors
-/// What the verb answers; `internal.bug` after a panic.
-pub(crate) async fn run_here(
-    invoke: &Arc<dyn Invoke>,
-    caller: Caller,
-    verb: &str,
-    args: Value,
-    key: Option<String>,
-) -> Result<Value, Failure> {
-    let mut call = invoke.invoke(caller, verb.to_owned(), args, key);
-    let done = std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
-        Ok(polled) => polled.map(Some),
-        Err(_) => Poll::Ready(None),
-    });
-    done.await.unwrap_or_else(|| Err(without_answer(verb)))
-}
-
-fn without_answer(verb: &str) -> Failure {
-    Failure::new("internal.bug", format!("{verb} ended without an answer"))
-}
-
 /// Runs a verb to its end even when the caller goes away meanwhile: a change that has begun is never cut off. Reads end
 /// with their caller. A verb that panics is a failure, not the end of the connection.
 ///
@@ -160,13 +88,13 @@ pub async fn run(
         let (invoke, verb) = (Arc::clone(invoke), verb.to_owned());
         tokio::spawn(async move { invoke.invoke(caller, verb, args, key).await })
     };
-    let joined = match effect_of(verb) {
+    let joined = match invoke.row(verb).map(|row| row.effect) {
         Some(Effect::Written | Effect::Synced) => task.await,
         Some(Effect::Read) | None => AbortOnDropHandle::new(task).await,
     };
     joined.unwrap_or_else(|error| {
         tracing::error!(verb, %error, "a verb ended without an answer");
-        Err(without_answer(verb))
+        Err(Failure::new("internal.bug", format!("{verb} ended without an answer")))
     })
 }
 
@@ -176,6 +104,7 @@ pub(crate) mod tests {
     use std::sync::{Mutex, PoisonError};
 
     use serde_json::json;
+    use switchboard_protocol::id::AgentName;
 
     use super::*;
 
@@ -215,7 +144,7 @@ pub(crate) mod tests {
                         self.merged.store(true, Ordering::SeqCst);
                         Ok(json!({}))
                     }
-                    known if effect_of(known).is_some() => Ok(json!({ "verb": verb, "args": args, "key": key })),
+                    known if ROWS.contains_key(known) => Ok(json!({ "verb": verb, "args": args, "key": key })),
                     _ => Err(unknown_verb(&verb)),
                 }
             })
@@ -235,7 +164,7 @@ pub(crate) mod tests {
 
     /// A person of this name.
     pub(crate) fn caller(name: &str) -> Caller {
-        Caller { name: AgentName::new(name).unwrap(), is_verified: true, kind: CallerKind::Person, face: SOCKET }
+        Caller::person(AgentName::new(name).unwrap())
     }
 
     #[tokio::test]
@@ -259,24 +188,6 @@ pub(crate) mod tests {
         let failure = run(&invoke, caller("anna"), "set_agent_status", json!({}), None).await.unwrap_err();
 
         assert_eq!(failure.code, "internal.bug");
-    }
-
-    #[tokio::test]
-    async fn a_verb_that_panics_in_its_callers_task_is_a_failure_too() {
-        let invoke: Arc<dyn Invoke> = Arc::new(Echo::default());
-
-        let failure = run_here(&invoke, caller("anna"), "set_agent_status", json!({}), None).await.unwrap_err();
-
-        assert_eq!(failure.code, "internal.bug");
-        assert!(run_here(&invoke, caller("anna"), "get_status", json!({}), None).await.is_ok());
-    }
-
-    #[test]
-    fn effects_are_those_of_the_table() {
-        for row in switchboard_protocol::verb::table() {
-            assert_eq!(effect_of(row.name), Some(row.effect), "{}", row.name);
-        }
-        assert_eq!(effect_of("no_such_verb"), None);
     }
 
     #[test]

@@ -7,11 +7,12 @@ use serde_json::Value;
 use switchboard_bus::Limits;
 use switchboard_bus::auth::Keys;
 use switchboard_files::{Answer, Ruling, Sender};
-use switchboard_policy::Obligation;
+use switchboard_policy::Verdict;
+use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::run::RunSummary;
 
-use crate::face::{self, Caller, CallerKind, Invoke as _};
+use crate::face::Invoke as _;
 use crate::verbs::Verbs;
 use crate::{Error, place, project, token};
 
@@ -81,10 +82,10 @@ impl switchboard_files::Host for Host {
     }
 
     fn rule(&self, sender: Sender<'_>, args: &Value) -> Result<Ruling, Failure> {
-        let decision = self.verbs.decide(&caller(sender), "send_message", args)?;
+        let decision = self.verbs.decide_verb(&caller(sender), "send_message", args)?;
         Ok(match decision.refused("send_message") {
             None => Ruling::Allowed,
-            Some(_) if decision.obligations.contains(&Obligation::RequireApproval) => Ruling::NeedsPerson,
+            Some(_) if decision.verdict() == Verdict::Ask => Ruling::NeedsPerson,
             Some(failure) => Ruling::Refused(failure),
         })
     }
@@ -96,5 +97,5 @@ impl switchboard_files::Host for Host {
 
 fn caller(sender: Sender<'_>) -> Caller {
     let Sender { name, is_verified } = sender;
-    Caller { name: name.clone(), is_verified, kind: CallerKind::Agent, face: face::FILES }
+    Caller { is_verified, face: Face::Files, ..Caller::agent(name.clone()) }
 }

@@ -14,10 +14,11 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
+use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::Effect;
+use switchboard_protocol::verb::{Effect, Profile};
 
-use crate::face::{self, Caller, Invoke};
+use crate::face::{self, Invoke};
 
 mod answer;
 mod line;
@@ -78,7 +79,7 @@ impl Server {
                 .get::<axum::http::request::Parts>()
                 .and_then(|parts| parts.extensions.get::<Caller>())
                 .cloned()
-                .map(|caller| Caller { face: face::MCP_HTTP, ..caller })
+                .map(|caller| Caller { face: Face::McpHttp, ..caller })
                 .ok_or_else(|| Failure::new("auth.bad-token", "the request does not say who calls")),
         }
     }
@@ -156,7 +157,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::find(name)
+        self.invoke.row(name).filter(|row| row.profile != Profile::Never).map(|row| tools::tool(&row))
     }
 
     async fn call_tool(
@@ -164,9 +165,10 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(effect) = face::effect_of(&request.name) else {
+        let Some(row) = self.invoke.row(&request.name).filter(|row| row.profile != Profile::Never) else {
             return Err(answer::unknown_tool(&request.name));
         };
+        let effect = row.effect;
         let called = match effect {
             Effect::Written | Effect::Synced => self.call(request, effect, &context).await,
             Effect::Read => tokio::select! {

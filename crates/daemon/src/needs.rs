@@ -1,9 +1,10 @@
 //! Questions to a person from all who ask them: workers of a run, message files that are not signed, and messages that came to nothing.
 
-use switchboard_bus::{Asker, DeadLetter};
+use switchboard_bus::DeadLetter;
 use switchboard_dispatch::Settle;
 use switchboard_files::Held;
 use switchboard_pipeline::delivery::DEAD_LETTER_MS;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::id::{AgentName, NeedId};
@@ -63,8 +64,13 @@ async fn settle_dead(
         Settle::Answer(_) => return Err(no_such_option(&letter.need, "revive, drop")),
     };
     let name = AgentName::new(by).map_err(|error| Failure::new("request.bad-args", error.to_string()))?;
-    let asker = Asker { is_person: true, idempotency: call, limits: verbs.limits, ..Asker::named(name) };
-    let outcome = switchboard_bus::settle_dead_letter(&verbs.store, &asker, letter, revive).await?;
+    let call = switchboard_bus::Call {
+        caller: Caller::person(name.clone()),
+        idempotency: call,
+        limits: verbs.limits,
+        ..switchboard_bus::Call::of(name)
+    };
+    let outcome = switchboard_bus::settle_dead_letter(&verbs.store, &call, letter, revive).await?;
     Ok(SettleReply { id: letter.need.clone(), outcome: outcome.to_owned() })
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_dispatch::Dispatch;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -12,7 +13,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::face::{self, Caller, Invoke};
+use crate::face::{self, Invoke};
 use crate::mcp;
 
 /// Connections at once: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
@@ -101,7 +102,7 @@ impl Socket {
             let what = format!("the caller speaks version {v} of the socket's protocol, this daemon {WIRE_VERSION}");
             return Err(Failure::new("daemon.other-version", what).hint("switchboard restart"));
         }
-        Ok(Caller { face: face::SOCKET, ..self.invoke.identify(token, name)? })
+        self.invoke.identify(token, name)
     }
 
     /// Serves calls side by side; each answer carries its call's number.
@@ -142,8 +143,8 @@ impl Socket {
 async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call) -> Answer {
     let key = call.key.as_deref().map(face::check_key).transpose();
     let done = match key {
-        // In a task of its own, which ends by itself also when the connection is gone.
-        Ok(key) => face::run_here(invoke, caller, &call.verb, call.args, key).await,
+        // In a task of its own, which goes on when the connection is gone.
+        Ok(key) => invoke.invoke(caller, call.verb, call.args, key).await,
         Err(failure) => Err(failure),
     };
     match done {

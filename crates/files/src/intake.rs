@@ -3,6 +3,7 @@
 use crate::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
 use serde_json::{Value, json};
 use switchboard_bus::auth::Proof;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
 
@@ -172,15 +173,15 @@ fn send_approved(service: &Service, file: &MessageFile, from: &str) -> Result<()
         Err(failure) => return Err(failure),
     }
     join(service, &file.sender)?;
-    let asker = switchboard_bus::Asker {
-        is_verified: false,
+    let call = switchboard_bus::Call {
+        caller: Caller { is_verified: false, ..Caller::agent(file.sender.clone()) },
         root: Some(service.host.root().to_owned()),
         limits: service.host.limits(),
-        ..switchboard_bus::Asker::named(file.sender.clone())
+        ..switchboard_bus::Call::of(file.sender.clone())
     };
     let request = serde_json::from_value(args(service, file)?)
         .map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    service.runtime.block_on(switchboard_bus::send_message(store, &asker, request, file.id.clone()))?;
+    service.runtime.block_on(switchboard_bus::send_message(store, &call, request, file.id.clone()))?;
     Ok(())
 }
 

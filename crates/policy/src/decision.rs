@@ -9,8 +9,19 @@ const MAX_TEXT_CHARS: usize = 240;
 /// What must happen before or around a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obligation {
-    /// The call is refused until a person says yes to it.
+    /// The call waits until a person says yes to it.
     RequireApproval,
+}
+
+/// What is to become of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Allow,
+    /// It is refused.
+    Deny,
+    /// It waits until a person says yes to it.
+    Ask,
 }
 
 /// The answer to a call.
@@ -31,7 +42,17 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The failure to answer with; nothing when the call may go on.
+    /// What is to become of the call.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match (self.allow, self.obligations.contains(&Obligation::RequireApproval)) {
+            (true, _) => Verdict::Allow,
+            (false, true) => Verdict::Ask,
+            (false, false) => Verdict::Deny,
+        }
+    }
+
+    /// The failure to answer with; `None` if the call may go on.
     #[must_use]
     pub fn refused(&self, verb: &str) -> Option<Failure> {
         let code = self.code?;

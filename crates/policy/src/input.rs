@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use switchboard_protocol::agent::AgentKind;
+use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
 use switchboard_protocol::id::fold;
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::Effect;
+use switchboard_protocol::verb::{Class, Effect, Row};
 
 /// Texts longer than this stand in the input as their length.
 const MAX_TEXT_BYTES: usize = 256;
@@ -18,44 +19,21 @@ const OPAQUE: [&str; 5] = ["payload", "env", "token", "secret", "plan"];
 /// Arguments by which verbs name an agent.
 const NAMING: [&str; 3] = ["recipient", "agent", "name"];
 
-/// What a caller is.
+/// Who calls, as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallerKind {
-    /// A person.
-    Person,
-    /// A worker of a run.
-    Worker,
-    /// Any other agent.
-    Agent,
-}
-
-/// How a caller is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Isolation {
-    /// Trusted like the user.
-    #[default]
-    Full,
-    /// In a sandbox, with its mail and the team only.
-    Constrained,
-}
-
-/// Who calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Caller<'a> {
+struct Who<'a> {
     /// Its name.
-    pub name: &'a str,
-    /// What it is.
-    pub kind: CallerKind,
+    name: &'a str,
+    /// `person`, `worker` or `agent`.
+    kind: &'static str,
     /// Whether a token proves it.
-    pub is_verified: bool,
+    is_verified: bool,
     /// How it is held.
-    pub isolation: Isolation,
+    isolation: Isolation,
     /// A worker's run; empty for others.
-    pub run: &'a str,
+    run: &'a str,
     /// A worker's task; empty for others.
-    pub task: &'a str,
+    task: &'a str,
 }
 
 /// Whom a call is about: the agent that the arguments name, else the caller.
@@ -74,10 +52,12 @@ pub struct About {
 pub struct Input<'a> {
     /// The verb.
     pub verb: &'a str,
-    /// What it does to the record.
+    /// What it does to the log.
     pub effect: Effect,
+    /// What it is for: rules are written against this.
+    pub class: Class,
     /// Who calls.
-    pub caller: Caller<'a>,
+    caller: Who<'a>,
     /// Whom it is about.
     pub about: About,
     /// The arguments, bounded.
@@ -96,23 +76,30 @@ impl<'a> Input<'a> {
     /// Describes a call. `about_kind` is what the roster says of the agent that [`name_in`] finds, or of the caller when it
     /// finds none.
     #[must_use]
-    pub fn new(
-        verb: &'a str,
-        effect: Effect,
-        caller: Caller<'a>,
-        args: &Value,
-        about_kind: Option<AgentKind>,
-        now: Millis,
-    ) -> Self {
-        let own = fold(caller.name);
+    pub fn new(row: &'a Row, caller: &'a Caller, args: &Value, about_kind: Option<AgentKind>, now: Millis) -> Self {
+        let who = Who::of(caller);
+        let own = fold(who.name);
         let name = name_in(args).map_or_else(|| own.clone(), fold);
         let about = About { is_caller: name == own, name, kind: about_kind };
-        Self { verb, effect, caller, about, args: bounded(args), now }
+        Self { verb: &row.name, effect: row.effect, class: row.class, caller: who, about, args: bounded(args), now }
     }
 
     pub(crate) fn to_rego(&self) -> Result<regorus::Value, String> {
         let value = serde_json::to_value(self).map_err(|error| error.to_string())?;
         Ok(regorus::Value::from(value))
+    }
+}
+
+// === impl Who ===
+
+impl<'a> Who<'a> {
+    fn of(caller: &'a Caller) -> Self {
+        let (kind, run, task, isolation) = match &caller.kind {
+            CallerKind::Person => ("person", "", "", Isolation::Full),
+            CallerKind::Worker { run, task, isolation, .. } => ("worker", run.as_str(), task.as_str(), *isolation),
+            CallerKind::Agent => ("agent", "", "", Isolation::Full),
+        };
+        Self { name: caller.name.as_str(), kind, is_verified: caller.is_verified, isolation, run, task }
     }
 }
 
@@ -162,6 +149,9 @@ fn hidden(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use switchboard_protocol::id::AgentName;
+    use switchboard_protocol::verb::bus::CheckInbox;
+
     use super::*;
 
     #[test]
@@ -193,16 +183,9 @@ mod tests {
 
     #[test]
     fn knows_whom_a_call_is_about() {
-        let caller = Caller {
-            name: "Coder 1",
-            kind: CallerKind::Worker,
-            is_verified: true,
-            isolation: Isolation::Full,
-            run: "run_1",
-            task: "t1",
-        };
-        let is_caller =
-            |args: Value| Input::new("check_inbox", Effect::Written, caller, &args, None, Millis(0)).about.is_caller;
+        let caller = Caller::agent(AgentName::new("Coder 1").unwrap());
+        let row = Row::of::<CheckInbox>();
+        let is_caller = |args: Value| Input::new(&row, &caller, &args, None, Millis(0)).about.is_caller;
 
         assert!(is_caller(json!({})));
         assert!(is_caller(json!({ "agent": "coder_1" })));

@@ -10,9 +10,9 @@ mod input;
 mod program;
 
 pub use bundle::{Bundle, File, MAX_FILE_BYTES, MAX_FILES, PROJECT_FILE};
-pub use decision::{Decision, Obligation};
+pub use decision::{Decision, Obligation, Verdict};
 pub use error::Error;
-pub use input::{About, Caller, CallerKind, Input, Isolation, name_in};
+pub use input::{About, Input, name_in};
 
 use program::Program;
 use switchboard_protocol::id::Digest;

@@ -4,28 +4,52 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use switchboard_protocol::agent::AgentKind;
+use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
+use switchboard_protocol::id::{AgentName, RunId, WorkerId};
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::{Effect, table};
+use switchboard_protocol::verb::system::GetStatus;
+use switchboard_protocol::verb::{Class, Row, table};
 
 use super::*;
 
-const PERSON: Caller<'static> =
-    Caller { name: "anna", kind: CallerKind::Person, is_verified: true, isolation: Isolation::Full, run: "", task: "" };
-const WORKER: Caller<'static> =
-    Caller { name: "coder-1", kind: CallerKind::Worker, run: "run_7f3a90c1d2e4b5a6", task: "1.1", ..PERSON };
-const CONSTRAINED: Caller<'static> = Caller { isolation: Isolation::Constrained, ..WORKER };
-const AGENT: Caller<'static> = Caller { name: "berta", kind: CallerKind::Agent, is_verified: false, ..PERSON };
+fn name(text: &str) -> AgentName {
+    AgentName::new(text).unwrap()
+}
+
+fn person() -> Caller {
+    Caller::person(name("anna"))
+}
+
+fn worker_held(isolation: Isolation) -> Caller {
+    let run = RunId::new("run_7f3a90c1d2e4b5a6").unwrap();
+    let kind = CallerKind::Worker { run, worker: WorkerId::from_bits(1), task: "1.1".to_owned(), isolation };
+    Caller { kind, ..Caller::agent(name("coder-1")) }
+}
+
+fn worker() -> Caller {
+    worker_held(Isolation::Full)
+}
+
+fn constrained() -> Caller {
+    worker_held(Isolation::Constrained)
+}
+
+fn agent() -> Caller {
+    Caller { is_verified: false, ..Caller::agent(name("berta")) }
+}
 
 /// Asks the default bundle.
-fn ask(caller: Caller<'_>, verb: &str, args: Value, about: Option<AgentKind>) -> Decision {
+fn ask(caller: Caller, verb: &str, args: Value, about: Option<AgentKind>) -> Decision {
     thread_local! {
         static POLICY: Policy = Policy::load(&Bundle::default()).unwrap();
     }
     POLICY.with(|policy| decide(policy, caller, verb, &args, about))
 }
 
-fn decide(policy: &Policy, caller: Caller<'_>, verb: &str, args: &Value, about: Option<AgentKind>) -> Decision {
-    policy.decide(&Input::new(verb, Effect::Synced, caller, args, about, Millis(1_800_000_000_000)))
+fn decide(policy: &Policy, caller: Caller, verb: &str, args: &Value, about: Option<AgentKind>) -> Decision {
+    let row = table().into_iter().find(|row| row.name == verb);
+    let row = row.unwrap_or_else(|| Row { name: verb.to_owned().into(), ..Row::of::<GetStatus>() });
+    policy.decide(&Input::new(&row, &caller, args, about, Millis(1_800_000_000_000)))
 }
 
 fn line(decision: &Decision) -> String {
@@ -47,10 +71,12 @@ fn bundle(base: &str, project: Option<&str>) -> Bundle {
 fn answers_for_every_verb_and_every_caller() {
     let mut matrix = String::new();
     for row in table() {
-        for (who, caller) in [("person", PERSON), ("worker", WORKER), ("constrained", CONSTRAINED), ("agent", AGENT)] {
-            let decision = ask(caller, row.name, json!({}), None);
+        for (who, caller) in
+            [("person", person()), ("worker", worker()), ("constrained", constrained()), ("agent", agent())]
+        {
+            let decision = ask(caller.clone(), &row.name, json!({}), None);
 
-            assert!(!["default-deny", "unknown-verb"].contains(&decision.rule.as_str()), "{} {who}", row.name);
+            assert!(!["default-deny", "unknown-class"].contains(&decision.rule.as_str()), "{} {who}", row.name);
             assert_ne!(decision.code, Some("policy.invalid"), "{} {who}: {}", row.name, decision.reason);
             assert_eq!(decision.allow, decision.code.is_none());
             writeln!(matrix, "{:<18} {who:<12} {}", row.name, line(&decision)).unwrap();
@@ -60,10 +86,32 @@ fn answers_for_every_verb_and_every_caller() {
 }
 
 #[test]
-fn a_verb_that_is_in_no_class_is_refused_even_to_people() {
-    let decision = ask(PERSON, "launch_rocket", json!({}), None);
+fn a_class_that_the_rules_do_not_know_is_refused_even_to_people() {
+    let policy = Policy::load(&Bundle::default()).unwrap();
+    let row = Row { class: Class::Upstream, ..Row::of::<GetStatus>() };
 
-    assert_eq!((decision.allow, decision.rule.as_str()), (false, "unknown-verb"));
+    let decision = policy.decide(&Input::new(&row, &person(), &json!({}), None, Millis(0)));
+
+    assert_eq!((decision.allow, decision.rule.as_str()), (false, "unknown-class"));
+}
+
+#[test]
+fn rules_of_ones_own_are_written_against_classes() {
+    let rules = "package switchboard\nimport rego.v1\n\
+                 decision := {\"allow\": true, \"rule\": \"looking\"} if input.class in {\"status\", \"run\"}\n";
+    let policy = Policy::load(&bundle(rules, None)).unwrap();
+
+    assert!(decide(&policy, agent(), "get_run", &json!({}), None).allow);
+    assert!(!decide(&policy, agent(), "merge_run", &json!({}), None).allow);
+}
+
+#[test]
+fn a_verdict_is_one_of_three() {
+    let to = |action: &str| json!({ "recipient": "coder-1", "payload": "x", "action": action });
+
+    assert_eq!(ask(agent(), "send_message", to("request_review"), None).verdict(), Verdict::Allow);
+    assert_eq!(ask(agent(), "send_message", to("delegate_task"), None).verdict(), Verdict::Ask);
+    assert_eq!(ask(agent(), "merge_run", json!({}), None).verdict(), Verdict::Deny);
 }
 
 #[test]
@@ -79,66 +127,66 @@ fn decides_the_cases_that_depend_on_arguments() {
     let to = |name: &str, action: &str| json!({ "recipient": name, "payload": "x", "action": action });
     let chat = Some(AgentKind::Chat);
     let terminal = Some(AgentKind::Terminal);
-    let person = Some(AgentKind::Person);
-    let worker = Some(AgentKind::Worker);
-    let unproven = Caller { is_verified: false, ..PERSON };
-    let unproven_worker = Caller { is_verified: false, ..WORKER };
+    let a_person = Some(AgentKind::Person);
+    let a_worker = Some(AgentKind::Worker);
+    let unproven = Caller { is_verified: false, ..person() };
+    let unproven_worker = Caller { is_verified: false, ..worker() };
 
     case(
         "worker reads its own inbox by another spelling",
-        WORKER,
+        worker(),
         "check_inbox",
         json!({ "agent": "Coder 1" }),
-        worker,
+        a_worker,
     );
-    case("worker reads another's inbox", WORKER, "check_inbox", json!({ "agent": "berta" }), chat);
-    case("worker registers under its name", WORKER, "register_agent", json!({ "name": "coder-1" }), worker);
-    case("worker registers under another name", WORKER, "register_agent", json!({ "name": "anna" }), person);
-    case("worker sets another's status", WORKER, "set_agent_status", json!({ "name": "berta" }), chat);
-    case("worker delegates", WORKER, "send_message", to("berta", "delegate_task"), chat);
-    case("worker sends to a terminal", WORKER, "send_message", to("shell", "execute"), terminal);
-    case("worker sees its run", WORKER, "get_run", json!({ "run": "run_7f3a" }), worker);
-    case("worker sees another run", WORKER, "get_run", json!({ "run": "run_0000" }), worker);
-    case("worker sees whichever run", WORKER, "get_run", json!({ "run": "run_" }), worker);
-    case("constrained worker sees its run", CONSTRAINED, "get_run", json!({ "run": "run_7f3a" }), worker);
-    case("constrained worker reads its mail", CONSTRAINED, "check_inbox", json!({}), worker);
-    case("worker without its token", unproven_worker, "check_inbox", json!({}), worker);
-    case("unverified agent reports", AGENT, "send_message", to("coder-1", "status_update"), worker);
-    case("unverified agent asks for a review", AGENT, "send_message", to("coder-1", "request_review"), worker);
-    case("unverified agent sends to a terminal", AGENT, "send_message", to("shell", "execute"), terminal);
-    case("unverified agent delegates", AGENT, "send_message", to("coder-1", "delegate_task"), worker);
-    case("unverified agent delegates to nobody known", AGENT, "send_message", to("ghost", "delegate_task"), None);
-    case("unverified agent delegates to a person", AGENT, "send_message", to("anna", "delegate_task"), person);
-    case("unverified agent reads a chat agent's inbox", AGENT, "check_inbox", json!({ "agent": "carl" }), chat);
-    case("unverified agent reads a worker's inbox", AGENT, "check_inbox", json!({ "agent": "coder-1" }), worker);
-    case("unverified agent reads a person's inbox", AGENT, "check_inbox", json!({ "agent": "anna" }), person);
-    case("unverified agent takes a person's name", AGENT, "register_agent", json!({ "name": "anna" }), person);
-    case("unverified agent by a person's name reads its inbox", AGENT, "check_inbox", json!({}), person);
-    case("unverified agent by a worker's name releases its files", AGENT, "release_files", json!({}), worker);
+    case("worker reads another's inbox", worker(), "check_inbox", json!({ "agent": "berta" }), chat);
+    case("worker registers under its name", worker(), "register_agent", json!({ "name": "coder-1" }), a_worker);
+    case("worker registers under another name", worker(), "register_agent", json!({ "name": "anna" }), a_person);
+    case("worker sets another's status", worker(), "set_agent_status", json!({ "name": "berta" }), chat);
+    case("worker delegates", worker(), "send_message", to("berta", "delegate_task"), chat);
+    case("worker sends to a terminal", worker(), "send_message", to("shell", "execute"), terminal);
+    case("worker sees its run", worker(), "get_run", json!({ "run": "run_7f3a" }), a_worker);
+    case("worker sees another run", worker(), "get_run", json!({ "run": "run_0000" }), a_worker);
+    case("worker sees whichever run", worker(), "get_run", json!({ "run": "run_" }), a_worker);
+    case("constrained worker sees its run", constrained(), "get_run", json!({ "run": "run_7f3a" }), a_worker);
+    case("constrained worker reads its mail", constrained(), "check_inbox", json!({}), a_worker);
+    case("worker without its token", unproven_worker.clone(), "check_inbox", json!({}), a_worker);
+    case("unverified agent reports", agent(), "send_message", to("coder-1", "status_update"), a_worker);
+    case("unverified agent asks for a review", agent(), "send_message", to("coder-1", "request_review"), a_worker);
+    case("unverified agent sends to a terminal", agent(), "send_message", to("shell", "execute"), terminal);
+    case("unverified agent delegates", agent(), "send_message", to("coder-1", "delegate_task"), a_worker);
+    case("unverified agent delegates to nobody known", agent(), "send_message", to("ghost", "delegate_task"), None);
+    case("unverified agent delegates to a person", agent(), "send_message", to("anna", "delegate_task"), a_person);
+    case("unverified agent reads a chat agent's inbox", agent(), "check_inbox", json!({ "agent": "carl" }), chat);
+    case("unverified agent reads a worker's inbox", agent(), "check_inbox", json!({ "agent": "coder-1" }), a_worker);
+    case("unverified agent reads a person's inbox", agent(), "check_inbox", json!({ "agent": "anna" }), a_person);
+    case("unverified agent takes a person's name", agent(), "register_agent", json!({ "name": "anna" }), a_person);
+    case("unverified agent by a person's name reads its inbox", agent(), "check_inbox", json!({}), a_person);
+    case("unverified agent by a worker's name releases its files", agent(), "release_files", json!({}), a_worker);
     case(
         "unverified agent takes a worker's name as a terminal",
-        AGENT,
+        agent(),
         "register_terminal",
         json!({ "name": "coder-1", "pid": 1 }),
-        worker,
+        a_worker,
     );
-    case("person reads another's inbox", PERSON, "check_inbox", json!({ "agent": "coder-1" }), worker);
-    case("person sends to a terminal", PERSON, "send_message", to("shell", "execute"), terminal);
-    case("person without a token approves", unproven, "approve", json!({ "id": "need_1" }), person);
-    case("person without a token looks", unproven, "get_status", json!({}), person);
+    case("person reads another's inbox", person(), "check_inbox", json!({ "agent": "coder-1" }), a_worker);
+    case("person sends to a terminal", person(), "send_message", to("shell", "execute"), terminal);
+    case("person without a token approves", unproven.clone(), "approve", json!({ "id": "need_1" }), a_person);
+    case("person without a token looks", unproven.clone(), "get_status", json!({}), a_person);
 
     insta::assert_snapshot!(cases);
 }
 
 #[test]
 fn a_refusal_is_a_failure_with_its_rule_and_hint() {
-    let refused = ask(AGENT, "merge_run", json!({}), None).refused("merge_run").unwrap();
+    let refused = ask(agent(), "merge_run", json!({}), None).refused("merge_run").unwrap();
 
     assert_eq!(refused.code, "policy.denied");
     assert_eq!(refused.what, "the policy does not allow merge_run: only a person decides this");
     assert_eq!(refused.place, "rule only-people-decide");
     assert_eq!(refused.hint, "ask a person to run `switchboard call merge_run`");
-    assert_eq!(ask(PERSON, "merge_run", json!({}), None).refused("merge_run"), None);
+    assert_eq!(ask(person(), "merge_run", json!({}), None).refused("merge_run"), None);
 }
 
 #[test]
@@ -146,10 +194,10 @@ fn decisions_leave_nothing_behind_for_the_next() {
     let policy = Policy::load(&Bundle::default()).unwrap();
 
     for _ in 0..3 {
-        assert!(decide(&policy, PERSON, "approve", &json!({}), None).allow);
-        assert!(!decide(&policy, WORKER, "approve", &json!({}), None).allow);
-        assert!(decide(&policy, WORKER, "check_inbox", &json!({}), None).allow);
-        assert!(!decide(&policy, WORKER, "check_inbox", &json!({ "agent": "berta" }), None).allow);
+        assert!(decide(&policy, person(), "approve", &json!({}), None).allow);
+        assert!(!decide(&policy, worker(), "approve", &json!({}), None).allow);
+        assert!(decide(&policy, worker(), "check_inbox", &json!({}), None).allow);
+        assert!(!decide(&policy, worker(), "check_inbox", &json!({ "agent": "berta" }), None).allow);
     }
 }
 
@@ -161,8 +209,8 @@ fn many_threads_may_ask_at_once() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    assert!(decide(&policy, PERSON, "approve", &json!({}), None).allow);
-                    assert!(!decide(&policy, AGENT, "approve", &json!({}), None).allow);
+                    assert!(decide(&policy, person(), "approve", &json!({}), None).allow);
+                    assert!(!decide(&policy, agent(), "approve", &json!({}), None).allow);
                 }
             });
         }
@@ -175,8 +223,8 @@ fn a_project_can_take_away_and_says_why() {
                    deny contains \"no merges here\" if input.verb == \"merge_run\"\n";
     let policy = Policy::load(&bundle("", Some(project))).unwrap();
 
-    let merge = decide(&policy, PERSON, "merge_run", &json!({}), None);
-    let status = decide(&policy, PERSON, "get_status", &json!({}), None);
+    let merge = decide(&policy, person(), "merge_run", &json!({}), None);
+    let status = decide(&policy, person(), "get_status", &json!({}), None);
 
     assert_eq!(
         (merge.code, merge.reason.as_str(), merge.rule.as_str()),
@@ -211,11 +259,11 @@ fn a_project_that_does_more_than_take_away_is_refused() {
 #[test]
 fn a_project_cannot_reach_the_other_rules() {
     let reaching = "package switchboard.project\nimport rego.v1\n\
-                    deny contains \"seen\" if data.switchboard.class_of.approve == \"decide\"\n";
+                    deny contains \"seen\" if data.switchboard.classes.approve\n";
 
     let policy = Policy::load(&bundle("", Some(reaching)));
 
-    assert!(policy.is_err() || decide(&policy.unwrap(), PERSON, "get_status", &json!({}), None).allow);
+    assert!(policy.is_err() || decide(&policy.unwrap(), person(), "get_status", &json!({}), None).allow);
 }
 
 #[test]
@@ -223,7 +271,7 @@ fn a_project_whose_texts_are_none_refuses_everything() {
     let project = "package switchboard.project\nimport rego.v1\ndeny contains {\"allow\": true} if true\n";
     let policy = Policy::load(&bundle("", Some(project))).unwrap();
 
-    assert_eq!(decide(&policy, PERSON, "get_status", &json!({}), None).code, Some("policy.invalid"));
+    assert_eq!(decide(&policy, person(), "get_status", &json!({}), None).code, Some("policy.invalid"));
 }
 
 #[test]
@@ -234,7 +282,7 @@ fn a_reason_from_a_project_is_one_short_line() {
     );
     let policy = Policy::load(&bundle("", Some(&project))).unwrap();
 
-    let reason = decide(&policy, PERSON, "get_status", &json!({}), None).reason;
+    let reason = decide(&policy, person(), "get_status", &json!({}), None).reason;
 
     assert!(reason.starts_with("a b [31mx"), "{reason:?}");
     assert_eq!(reason.chars().count(), 240);
@@ -266,7 +314,7 @@ fn rules_without_a_decision_do_not_load_or_refuse_everything() {
     ] {
         let Ok(policy) = Policy::load(&bundle(rules, None)) else { continue };
 
-        let decision = decide(&policy, PERSON, "get_status", &json!({}), None);
+        let decision = decide(&policy, person(), "get_status", &json!({}), None);
 
         assert_eq!((decision.allow, decision.code), (false, Some("policy.invalid")), "{rules}");
     }
@@ -304,7 +352,7 @@ fn a_users_own_rules_replace_the_default_ones() {
     let own = Bundle::from_folder(folder).unwrap();
     let policy = Policy::load(&own).unwrap();
 
-    assert_eq!(decide(&policy, AGENT, "shutdown", &json!({}), None).rule, "mine");
+    assert_eq!(decide(&policy, agent(), "shutdown", &json!({}), None).rule, "mine");
     assert_ne!(policy.digest(), Policy::load(&Bundle::default()).unwrap().digest());
 }
 

@@ -4,6 +4,7 @@
 //! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
 
 pub mod agent;
+pub mod caller;
 pub mod error;
 pub mod event;
 pub mod evidence;
@@ -15,6 +16,7 @@ pub mod lease;
 pub mod message;
 pub mod need;
 pub mod plan;
+pub mod record;
 pub mod run;
 pub mod team;
 pub mod time;

@@ -1,8 +1,10 @@
 //! Verbs: everything that can be asked. One name each, in the struct, the file, the MCP tool, the HTTP route and
 //! `switchboard call`. The doc comments are what agents and people read as descriptions.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub mod agent;
 pub mod backup;
@@ -15,27 +17,82 @@ pub mod run;
 pub mod search;
 pub mod system;
 pub mod team;
+pub mod tool;
 
-/// What a verb does to the record, and so how its answer is made durable (DESIGN decision 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// What a verb does to the log, and so when its answer is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Reads only.
     Read,
-    /// Answered after the write-ahead log has it: a power cut may take the tail.
+    /// Answered after the write to the log: a kill loses nothing, a power cut may take the last of it.
     Written,
     /// Answered after fdatasync.
     Synced,
+}
+
+/// What a verb is for, as the policy sees it: rules are written against classes, not against names of verbs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Say who and how you are.
+    Identity,
+    /// Write to others.
+    Send,
+    /// Read an inbox.
+    Inbox,
+    /// Settle a message that was sent or delivered.
+    Delivery,
+    /// Reserve files or agents for a while.
+    Lease,
+    /// See who is there and which tools there are.
+    Directory,
+    /// See how everything is, without anybody's text.
+    Status,
+    /// See what waits for a person, and the evidence of the record.
+    Inspect,
+    /// See a run and its tasks.
+    Run,
+    /// Look at files of the work tree.
+    Check,
+    /// Run commands that came with the repository.
+    Build,
+    /// See everything, other agents' mail included.
+    Oversee,
+    /// Answer a question that was put to a person.
+    Approve,
+    /// Start, stop and merge work.
+    Work,
+    /// Export, back up or sign the record.
+    Record,
+    /// Change the team, or end the daemon.
+    Admin,
+    /// Call a tool of an upstream server.
+    Upstream,
+}
+
+/// Where MCP clients meet a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// In the default list of tools.
+    Listed,
+    /// Found with `find_tools` and described with `describe_tool`.
+    Found,
+    /// Not offered as a tool.
+    Never,
 }
 
 /// A verb's contract: its name, what goes in and what comes out.
 pub trait Verb {
     /// Its one name, in snake case.
     const NAME: &'static str;
-    /// What it does to the record.
+    /// What it does to the log.
     const EFFECT: Effect;
-    /// Whether agents see it among their tools at first sight.
-    const IS_TOOL: bool;
+    /// What it is for, as the policy sees it.
+    const CLASS: Class;
+    /// Where MCP clients meet it.
+    const PROFILE: Profile;
     /// One or two sentences for agents and people.
     const ABOUT: &'static str;
     /// What goes in.
@@ -44,11 +101,11 @@ pub trait Verb {
     type Reply: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 }
 
-/// Declares a verb: a request struct, a reply struct, and the row that ties them.
+/// Declares a verb: one row with its name, effect, policy class, tool profile, request and reply.
 macro_rules! verb {
     (
         $(#[doc = $about:literal])+
-        $verb:ident = $name:literal, $effect:ident, tool: $tool:literal,
+        $verb:ident = $name:literal, $effect:ident, $class:ident, $profile:ident,
         $request:ty => $reply:ty
     ) => {
         $(#[doc = $about])+
@@ -58,7 +115,8 @@ macro_rules! verb {
         impl $crate::verb::Verb for $verb {
             const NAME: &'static str = $name;
             const EFFECT: $crate::verb::Effect = $crate::verb::Effect::$effect;
-            const IS_TOOL: bool = $tool;
+            const CLASS: $crate::verb::Class = $crate::verb::Class::$class;
+            const PROFILE: $crate::verb::Profile = $crate::verb::Profile::$profile;
             const ABOUT: &'static str = concat!($($about),+).trim_ascii_start();
             type Request = $request;
             type Reply = $reply;
@@ -70,14 +128,16 @@ pub(crate) use verb;
 /// A row of the table of verbs: what every face needs to offer it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// The verb's name.
-    pub name: &'static str,
-    /// Description.
-    pub about: &'static str,
-    /// Effect.
+    /// Name of the verb, or of an upstream server's tool.
+    pub name: Cow<'static, str>,
+    /// One or two sentences for agents and people.
+    pub about: Cow<'static, str>,
+    /// What it does to the log.
     pub effect: Effect,
-    /// Whether it is among the default tools.
-    pub is_tool: bool,
+    /// What it is for, as the policy sees it.
+    pub class: Class,
+    /// Where MCP clients meet it.
+    pub profile: Profile,
     /// JSON schema of the request.
     pub request: serde_json::Value,
     /// JSON schema of the reply.
@@ -89,10 +149,11 @@ impl Row {
     #[must_use]
     pub fn of<V: Verb>() -> Self {
         Self {
-            name: V::NAME,
-            about: V::ABOUT,
+            name: Cow::Borrowed(V::NAME),
+            about: Cow::Borrowed(V::ABOUT),
             effect: V::EFFECT,
-            is_tool: V::IS_TOOL,
+            class: V::CLASS,
+            profile: V::PROFILE,
             request: schema::<V::Request>(),
             reply: schema::<V::Reply>(),
         }
@@ -232,6 +293,8 @@ macro_rules! for_each_verb {
             $crate::verb::system::VerifyLog
             $crate::verb::team::RemoveTeam
             $crate::verb::team::SetTeam
+            $crate::verb::tool::DescribeTool
+            $crate::verb::tool::FindTools
         }
     };
 }
@@ -243,7 +306,7 @@ pub fn table() -> Vec<Row> {
         ($($verb:path)*) => { vec![$(Row::of::<$verb>()),*] };
     }
     let mut rows = for_each_verb!(rows);
-    rows.sort_by_key(|row| row.name);
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
     rows
 }
 
@@ -266,7 +329,7 @@ mod tests {
 
     #[test]
     fn the_default_tools_are_few_and_small() {
-        let tools: Vec<_> = table().into_iter().filter(|row| row.is_tool).collect();
+        let tools: Vec<_> = table().into_iter().filter(|row| row.profile == Profile::Listed).collect();
         let bytes: usize =
             tools.iter().map(|row| row.name.len() + row.about.len() + row.request.to_string().len()).sum();
 

@@ -1,4 +1,4 @@
-//! `release_files`: one lease, or all of the asker's.
+//! `release_files`: one lease, or all of the caller's.
 
 use serde_json::json;
 use switchboard_pipeline::lease::Unusable;
@@ -8,9 +8,9 @@ use switchboard_protocol::verb::lease::{ReleaseFilesReply, ReleaseFilesRequest};
 use switchboard_store::Batch;
 
 use super::book::{ATTEMPTS, Folded, LeaseBook, ended};
-use super::{keyed, refusal};
+use super::refusal;
 use crate::error::refuse;
-use crate::{Asker, Error};
+use crate::{Call, Error};
 
 /// Leases that one commit releases at most.
 const RELEASED_AT_ONCE: usize = 1_000;
@@ -18,19 +18,19 @@ const RELEASED_AT_ONCE: usize = 1_000;
 // === impl LeaseBook ===
 
 impl LeaseBook {
-    /// Gives one lease back, or all of the asker's. A lease that is over already is no error.
+    /// Gives one lease back, or all of the caller's. A lease that is over already is no error.
     ///
     /// # Errors
     /// `lease.not-yours` (a person may take any), `lease.lost` when a token is given that is another grant's; the store's
     /// failure.
-    pub async fn release_files(&self, asker: &Asker, request: ReleaseFilesRequest) -> Result<ReleaseFilesReply, Error> {
+    pub async fn release_files(&self, call: &Call, request: ReleaseFilesRequest) -> Result<ReleaseFilesReply, Error> {
         let mut folded = self.lock().await?;
         let mut released: Vec<LeaseId> = Vec::new();
         let mut attempt = 0;
         loop {
             attempt += 1;
             let now = self.now();
-            let mut ends = endings(&folded, asker, &request, now)?;
+            let mut ends = endings(&folded, call, &request, now)?;
             let is_last = ends.len() <= RELEASED_AT_ONCE;
             ends.truncate(RELEASED_AT_ONCE);
             let ids = ends.iter().filter_map(|event| match event {
@@ -42,8 +42,8 @@ impl LeaseBook {
             });
             let so_far: Vec<_> = released.iter().cloned().chain(ids).collect();
             // The last of several commits is the call's own and bears its key, also when nothing is left to end.
-            let batch = if is_last { keyed(asker).reply(json!(so_far)) } else { Batch::synced() };
-            match self.commit(&mut folded, batch, asker.name.as_str(), &ends).await {
+            let batch = if is_last { call.batch().reply(json!(so_far)) } else { Batch::synced() };
+            match self.commit(&mut folded, batch, call.caller.name.as_str(), &ends).await {
                 Ok(committed) if is_last => {
                     return Ok(ReleaseFilesReply { released: serde_json::from_value(committed.reply)? });
                 }
@@ -61,16 +61,16 @@ impl LeaseBook {
 }
 
 /// The ends of what a call releases.
-fn endings(folded: &Folded, asker: &Asker, request: &ReleaseFilesRequest, at: u64) -> Result<Vec<LeaseEvent>, Error> {
+fn endings(folded: &Folded, call: &Call, request: &ReleaseFilesRequest, at: u64) -> Result<Vec<LeaseEvent>, Error> {
     let end = |claim| ended(claim, Ending::Released, at);
     let Some(id) = &request.lease else {
         if request.token.is_some() {
             return refuse(Failure::new("request.bad-args", "a token belongs to a lease; say which"));
         }
-        return Ok(folded.book.of(&asker.name.folded()).map(end).collect());
+        return Ok(folded.book.of(&call.caller.name.folded()).map(end).collect());
     };
     let Some(claim) = folded.book.find(id) else { return Ok(Vec::new()) };
-    if claim.holder.folded() != asker.name.folded() && !asker.is_person {
+    if claim.holder.folded() != call.caller.name.folded() && !call.caller.is_person() {
         return refuse(refusal::unusable(Unusable::Foreign, id));
     }
     if request.token.is_some_and(|token| token != claim.token) {

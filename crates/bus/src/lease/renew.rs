@@ -5,8 +5,8 @@ use switchboard_protocol::lease::{Lease, LeaseEvent};
 use switchboard_protocol::verb::lease::{RenewLeaseReply, RenewLeaseRequest};
 
 use super::book::{ATTEMPTS, LeaseBook};
-use super::{keyed, refusal, span};
-use crate::{Asker, Error, repeated};
+use super::{refusal, span};
+use crate::{Call, Error, repeated};
 
 // === impl LeaseBook ===
 
@@ -16,24 +16,26 @@ impl LeaseBook {
     /// # Errors
     /// `lease.lost` when it is over or the token is another grant's, `lease.not-yours`, `request.bad-args`; the store's
     /// failure.
-    pub async fn renew_lease(&self, asker: &Asker, request: RenewLeaseRequest) -> Result<RenewLeaseReply, Error> {
+    pub async fn renew_lease(&self, call: &Call, request: RenewLeaseRequest) -> Result<RenewLeaseReply, Error> {
         let asked = request.ttl_seconds.map(span).transpose()?;
         let mut folded = self.lock().await?;
         let mut attempt = 0;
         loop {
             attempt += 1;
             let now = self.now();
-            let held = folded.book.held(&request.lease, &asker.name, request.token, now).map(|claim| claim.lease(now));
+            let held =
+                folded.book.held(&request.lease, &call.caller.name, request.token, now).map(|claim| claim.lease(now));
             let committed = match held {
                 Err(unusable) => {
                     let refusal = refusal::unusable(unusable, &request.lease);
-                    repeated::or_refuse(&self.store, asker.idempotency.as_ref(), refusal).await
+                    repeated::or_refuse(&self.store, call.idempotency.as_ref(), refusal).await
                 }
                 Ok(lease) => {
                     let span = asked.unwrap_or(lease.ttl_ms);
                     let lease = Lease { ttl_ms: span, left_ms: span, ..lease };
                     let event = LeaseEvent::LeaseRenewed { id: lease.id.clone(), at: now, span };
-                    self.commit(&mut folded, keyed(asker).reply(json!(lease)), asker.name.as_str(), &[event]).await
+                    self.commit(&mut folded, call.batch().reply(json!(lease)), call.caller.name.as_str(), &[event])
+                        .await
                 }
             };
             match committed {

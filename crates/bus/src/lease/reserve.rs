@@ -11,11 +11,11 @@ use switchboard_protocol::verb::lease::{
 use switchboard_store::Guard;
 
 use super::book::{ATTEMPTS, Folded, LeaseBook};
-use super::{keyed, refusal, span};
+use super::{refusal, span};
 use crate::agents::AGENTS;
 use crate::error::refuse;
 use crate::leases::LEASES;
-use crate::{Asker, Error, addressee, repeated};
+use crate::{Call, Error, addressee, repeated};
 
 /// Longest reason in bytes.
 const MAX_REASON_BYTES: usize = 200;
@@ -33,15 +33,15 @@ impl LeaseBook {
     /// `request.bad-args`; the store's failure.
     pub async fn reserve_files(
         &self,
-        asker: &Asker,
+        call: &Call,
         request: ReserveFilesRequest,
         fresh: LeaseId,
     ) -> Result<ReserveFilesReply, Error> {
         let span = span(request.ttl_seconds.unwrap_or(DEFAULT_TTL_S))?;
         check_reason(&request.reason)?;
-        let ask =
-            Ask::new(asker.name.clone(), Resource::Files(request.globs), request.mode, span).map_err(refusal::unfit)?;
-        Ok(ReserveFilesReply { lease: self.reserve(asker, &ask, &request.reason, fresh).await? })
+        let ask = Ask::new(call.caller.name.clone(), Resource::Files(request.globs), request.mode, span)
+            .map_err(refusal::unfit)?;
+        Ok(ReserveFilesReply { lease: self.reserve(call, &ask, &request.reason, fresh).await? })
     }
 
     /// Reserves an agent: others' `execute` and `delegate_task` are refused with `bus.recipient-locked` until the lease is over.
@@ -50,23 +50,23 @@ impl LeaseBook {
     /// Those of [`reserve_files`](Self::reserve_files); `bus.unknown-recipient` or `bus.recipient-closed` for an agent that is not there.
     pub async fn reserve_agent(
         &self,
-        asker: &Asker,
+        call: &Call,
         request: ReserveAgentRequest,
         fresh: LeaseId,
     ) -> Result<ReserveAgentReply, Error> {
         let span = span(request.ttl_seconds.unwrap_or(DEFAULT_TTL_S))?;
         check_reason(&request.reason)?;
         let agent = addressee::recipient(&self.store, &request.agent)?;
-        let ask = Ask::new(asker.name.clone(), Resource::Terminal(agent), Mode::Exclusive, span);
+        let ask = Ask::new(call.caller.name.clone(), Resource::Terminal(agent), Mode::Exclusive, span);
         let ask = ask.map_err(refusal::unfit)?;
-        Ok(ReserveAgentReply { lease: self.reserve(asker, &ask, &request.reason, fresh).await? })
+        Ok(ReserveAgentReply { lease: self.reserve(call, &ask, &request.reason, fresh).await? })
     }
 
     /// Reserves anything: files, a unit, a terminal.
     ///
     /// # Errors
     /// Those of [`reserve_files`](Self::reserve_files).
-    pub async fn reserve(&self, asker: &Asker, ask: &Ask, reason: &str, fresh: LeaseId) -> Result<Lease, Error> {
+    pub async fn reserve(&self, call: &Call, ask: &Ask, reason: &str, fresh: LeaseId) -> Result<Lease, Error> {
         let mut folded = self.lock().await?;
         let mut attempt = 0;
         loop {
@@ -74,15 +74,13 @@ impl LeaseBook {
             let now = self.now();
             self.swept(&mut folded, now).await?;
             let committed = match folded.book.decide(ask, now) {
-                Err(refused) => {
-                    repeated::or_refuse(&self.store, asker.idempotency.as_ref(), refusal::of(refused)).await
-                }
+                Err(refused) => repeated::or_refuse(&self.store, call.idempotency.as_ref(), refusal::of(refused)).await,
                 Ok(verdict) => {
                     let wanted = wanted(&folded, verdict, ask, reason, &fresh, now);
                     let events = grant(&wanted, verdict, now)?;
-                    let batch = keyed(asker).guard(unused(&wanted, verdict)).reply(json!(wanted));
-                    let batch = if asker.is_person { batch } else { batch.guard(on_roster(asker)) };
-                    self.commit(&mut folded, batch, asker.name.as_str(), &events).await
+                    let batch = call.batch().guard(unused(&wanted, verdict)).reply(json!(wanted));
+                    let batch = if call.caller.is_person() { batch } else { batch.guard(on_roster(call)) };
+                    self.commit(&mut folded, batch, call.caller.name.as_str(), &events).await
                 }
             };
             match committed {
@@ -177,8 +175,8 @@ fn unused(lease: &Lease, verdict: Verdict) -> Guard {
     }
 }
 
-fn on_roster(asker: &Asker) -> Guard {
-    let refusal = Failure::new("bus.not-registered", format!("{} is not on the roster", asker.name));
+fn on_roster(call: &Call) -> Guard {
+    let refusal = Failure::new("bus.not-registered", format!("{} is not on the roster", call.caller.name));
     let refusal = refusal.hint("call register_agent first, so that others can write to you");
-    Guard::equals(AGENTS, [asker.name.folded().into()], "gone", 0_i64, refusal)
+    Guard::equals(AGENTS, [call.caller.name.folded().into()], "gone", 0_i64, refusal)
 }

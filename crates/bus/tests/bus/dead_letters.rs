@@ -6,7 +6,7 @@ use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::message::QueueState;
 use switchboard_store::Batch;
 
-use crate::fixtures::{World, asker, code, name, person};
+use crate::fixtures::{World, caller, code, name, person};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -65,7 +65,7 @@ async fn what_nobody_has_seen_for_three_days_is_a_dead_letter_and_what_was_put_b
 
     let buried = bury(&world.store).await.unwrap();
     let letters = dead_letters(&world.store, false).unwrap();
-    let refused = settle_dead_letter(&world.store, &asker("ada"), &letters[0], true).await;
+    let refused = settle_dead_letter(&world.store, &caller("ada"), &letters[0], true).await;
     let revived = settle_dead_letter(&world.store, &person(), &letters[0], true).await.unwrap();
     world.clock.advance(72 * HOUR - 1);
     let again = bury(&world.store).await.unwrap();

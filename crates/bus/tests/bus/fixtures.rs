@@ -3,8 +3,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use switchboard_bus::{
-    Asker, Error, ack_message, check_inbox, list_messages, receive_messages, register_agent, send_message,
+    Call, Error, ack_message, check_inbox, list_messages, receive_messages, register_agent, send_message,
 };
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
@@ -28,27 +29,27 @@ impl World {
         let store = Store::in_memory(switchboard_bus::projections(), clock.clock());
         let world = Self { store, clock, next: std::cell::Cell::new(1) };
         for name in names {
-            register_agent(&world.store, &asker(name), args(json!({ "name": name }))).await.unwrap();
+            register_agent(&world.store, &caller(name), args(json!({ "name": name }))).await.unwrap();
         }
         world
     }
 
-    pub(crate) async fn try_send(&self, from: &Asker, message: Value) -> Result<SendMessageReply, Error> {
+    pub(crate) async fn try_send(&self, from: &Call, message: Value) -> Result<SendMessageReply, Error> {
         self.next.set(self.next.get() + 1);
         send_message(&self.store, from, args(message), MessageId::from_bits(self.next.get())).await
     }
 
     pub(crate) async fn send(&self, from: &str, message: Value) -> SendMessageReply {
-        self.try_send(&asker(from), message).await.unwrap()
+        self.try_send(&caller(from), message).await.unwrap()
     }
 
     pub(crate) async fn receive(&self, who: &str, request: Value) -> Vec<Message> {
-        receive_messages(&self.store, &asker(who), args(request)).await.unwrap().messages
+        receive_messages(&self.store, &caller(who), args(request)).await.unwrap().messages
     }
 
     pub(crate) async fn ack(&self, who: &str, message: &Message) -> Result<(), String> {
         let request = args(json!({ "id": message.id, "lease_token": message.lease_token }));
-        ack_message(&self.store, &asker(who), request).await.map(drop).map_err(code)
+        ack_message(&self.store, &caller(who), request).await.map(drop).map_err(code)
     }
 
     pub(crate) fn show(&self, id: &MessageId) -> Message {
@@ -57,7 +58,7 @@ impl World {
     }
 
     pub(crate) async fn outbox(&self, who: &str) -> Vec<Message> {
-        check_inbox(&self.store, &asker(who), args(json!({ "box": "outbox" }))).await.unwrap().messages
+        check_inbox(&self.store, &caller(who), args(json!({ "box": "outbox" }))).await.unwrap().messages
     }
 }
 
@@ -66,12 +67,12 @@ pub(crate) fn name(text: &str) -> AgentName {
 }
 
 /// An agent that is proven to be who it is.
-pub(crate) fn asker(text: &str) -> Asker {
-    Asker::named(name(text))
+pub(crate) fn caller(text: &str) -> Call {
+    Call::of(name(text))
 }
 
-pub(crate) fn person() -> Asker {
-    Asker { is_person: true, ..asker("anna") }
+pub(crate) fn person() -> Call {
+    Call { caller: Caller::person(name("anna")), ..caller("anna") }
 }
 
 /// The request that a caller would write as JSON.

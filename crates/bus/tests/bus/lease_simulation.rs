@@ -14,7 +14,7 @@ use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::lease::{ReleaseFilesRequest, RenewLeaseRequest, ReserveFilesRequest};
 use switchboard_store::{Batch, Filter, ManualClock, Scope, Store};
 
-use crate::fixtures::asker;
+use crate::fixtures::caller;
 
 /// Seeds of a quick run.
 const SEEDS: u64 = 250;
@@ -107,7 +107,7 @@ impl World {
 
     async fn join(&self, who: &str) {
         let request = serde_json::from_value(serde_json::json!({ "name": who })).unwrap();
-        register_agent(&self.store, &asker(who), request).await.unwrap();
+        register_agent(&self.store, &caller(who), request).await.unwrap();
     }
 
     async fn step(&mut self) {
@@ -130,7 +130,7 @@ impl World {
         let request = ReserveFilesRequest { globs, mode, ttl_seconds, reason: String::new() };
         let fresh = LeaseId::from_bits(self.store.head().lsn);
         let at = self.rng.below(self.books.len());
-        let answer = self.books[at].reserve_files(&asker(who), request, fresh).await;
+        let answer = self.books[at].reserve_files(&caller(who), request, fresh).await;
         if let Some(reply) = self.note("reserve", answer) {
             self.believed.push(reply.lease);
         }
@@ -141,7 +141,7 @@ impl World {
         let token = if self.rng.below(5) == 0 { lease.token.saturating_sub(1) } else { lease.token };
         let request = RenewLeaseRequest { lease: lease.id.clone(), token, ttl_seconds: None };
         let at = self.rng.below(self.books.len());
-        let answer = self.books[at].renew_lease(&asker(lease.holder.as_str()), request).await;
+        let answer = self.books[at].renew_lease(&caller(lease.holder.as_str()), request).await;
         let renewed = self.note("renew", answer).is_some();
         assert!(!renewed || token == lease.token, "a stale token was taken");
     }
@@ -150,7 +150,7 @@ impl World {
         let Some(lease) = self.some_lease() else { return };
         let request = ReleaseFilesRequest { lease: Some(lease.id.clone()), token: Some(lease.token) };
         let at = self.rng.below(self.books.len());
-        let answer = self.books[at].release_files(&asker(lease.holder.as_str()), request).await;
+        let answer = self.books[at].release_files(&caller(lease.holder.as_str()), request).await;
         self.note("release", answer);
     }
 

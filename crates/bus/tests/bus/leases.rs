@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use switchboard_bus::{Asker, Error, LeaseBook, Uptime, departure, register_agent};
+use switchboard_bus::{Call, Error, LeaseBook, Uptime, departure, register_agent};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::lease::{Lease, LeaseId};
@@ -15,7 +15,7 @@ use switchboard_protocol::verb::lease::{
 };
 use switchboard_store::{Batch, Config, Idempotency, ManualClock, Query, Scope, Store};
 
-use crate::fixtures::{asker, failure, name, person};
+use crate::fixtures::{caller, failure, name, person};
 
 const HOUR: u64 = 3_600_000;
 const DAY: i64 = 24 * 3_600_000;
@@ -58,7 +58,7 @@ impl World {
     async fn with(store: Store, wall: ManualClock, folder: Option<tempfile::TempDir>) -> Self {
         for who in ["ada", "ben", "carl"] {
             let request = serde_json::from_value(json!({ "name": who })).unwrap();
-            register_agent(&store, &asker(who), request).await.unwrap();
+            register_agent(&store, &caller(who), request).await.unwrap();
         }
         let uptime = Arc::default();
         let book = book(&store, &uptime).await;
@@ -83,22 +83,22 @@ impl World {
     }
 
     async fn reserve(&self, who: &str, request: Value) -> Result<Lease, Error> {
-        self.reserve_as(&asker(who), request).await
+        self.reserve_as(&caller(who), request).await
     }
 
-    async fn reserve_as(&self, asker: &Asker, request: Value) -> Result<Lease, Error> {
+    async fn reserve_as(&self, call: &Call, request: Value) -> Result<Lease, Error> {
         let fresh = LeaseId::from_bits(self.ids.fetch_add(1, Ordering::SeqCst));
-        Ok(self.book.reserve_files(asker, files(request), fresh).await?.lease)
+        Ok(self.book.reserve_files(call, files(request), fresh).await?.lease)
     }
 
     async fn renew(&self, who: &str, lease: &Lease) -> Result<Lease, Error> {
         let request = RenewLeaseRequest { lease: lease.id.clone(), token: lease.token, ttl_seconds: None };
-        Ok(self.book.renew_lease(&asker(who), request).await?.lease)
+        Ok(self.book.renew_lease(&caller(who), request).await?.lease)
     }
 
-    async fn release(&self, asker: &Asker, lease: Option<&Lease>) -> Result<Vec<LeaseId>, Error> {
+    async fn release(&self, call: &Call, lease: Option<&Lease>) -> Result<Vec<LeaseId>, Error> {
         let request = ReleaseFilesRequest { lease: lease.map(|lease| lease.id.clone()), token: None };
-        Ok(self.book.release_files(asker, request).await?.released)
+        Ok(self.book.release_files(call, request).await?.released)
     }
 
     async fn live(&self) -> Vec<Lease> {
@@ -115,9 +115,9 @@ impl World {
     }
 }
 
-fn keyed(who: &str, key: &str, verb: &'static str) -> Asker {
+fn keyed(who: &str, key: &str, verb: &'static str) -> Call {
     let key = Idempotency { key: key.to_owned(), caller: who.to_owned(), verb, args: Digest::of(key.as_bytes()) };
-    Asker { idempotency: Some(key), ..asker(who) }
+    Call { idempotency: Some(key), ..caller(who) }
 }
 
 fn files(request: Value) -> ReserveFilesRequest {
@@ -145,7 +145,7 @@ async fn a_conflict_says_who_holds_what_and_for_how_long_and_reserves_nothing() 
         assert_eq!(refused.what, "src/a.rs: held by ada for 9 min 0 s: exclusive on docs, src/** (parser)");
         assert!(refused.hint.contains("ada"), "{refused:?}");
         world.reserve("carl", json!({ "globs": ["tests"] })).await.unwrap();
-        assert_eq!(world.release(&asker("ada"), Some(&lease)).await.unwrap(), std::slice::from_ref(&lease.id));
+        assert_eq!(world.release(&caller("ada"), Some(&lease)).await.unwrap(), std::slice::from_ref(&lease.id));
         let next = world.reserve("ben", json!({ "globs": ["src/a.rs"] })).await.unwrap();
         assert!(next.token > lease.token);
         assert!(world.is_sound());
@@ -187,14 +187,14 @@ async fn only_the_holder_renews_and_releases_and_only_under_its_token() {
 
     assert_eq!(code(world.renew("ben", &lease).await), "lease.not-yours");
     assert_eq!(code(world.renew("ada", &stale).await), "lease.lost");
-    assert_eq!(code(world.release(&asker("ben"), Some(&lease)).await), "lease.not-yours");
+    assert_eq!(code(world.release(&caller("ben"), Some(&lease)).await), "lease.not-yours");
     let under_stale = ReleaseFilesRequest { lease: Some(lease.id.clone()), token: Some(stale.token) };
-    assert_eq!(code(world.book.release_files(&asker("ada"), under_stale).await), "lease.lost");
+    assert_eq!(code(world.book.release_files(&caller("ada"), under_stale).await), "lease.lost");
     let of_none = ReleaseFilesRequest { lease: None, token: Some(1) };
-    assert_eq!(code(world.book.release_files(&asker("ada"), of_none).await), "request.bad-args");
-    assert_eq!(world.release(&asker("ben"), None).await.unwrap(), []);
+    assert_eq!(code(world.book.release_files(&caller("ada"), of_none).await), "request.bad-args");
+    assert_eq!(world.release(&caller("ben"), None).await.unwrap(), []);
     assert_eq!(world.release(&person(), Some(&lease)).await.unwrap(), std::slice::from_ref(&lease.id));
-    assert_eq!(world.release(&asker("ada"), Some(&lease)).await.unwrap(), []);
+    assert_eq!(world.release(&caller("ada"), Some(&lease)).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn asking_again_for_the_same_files_renews_and_for_more_takes_more() {
 
     assert_eq!((&again.id, again.token, again.left_ms), (&first.id, first.token, 2 * HOUR));
     assert_eq!(world.live().await.len(), 2);
-    let mut released = world.release(&asker("ada"), None).await.unwrap();
+    let mut released = world.release(&caller("ada"), None).await.unwrap();
     released.sort();
     assert_eq!(released, [first.id, more.id]);
 }
@@ -289,7 +289,7 @@ async fn many_long_globs_are_one_lease_over_a_restart_and_leave_nothing_behind()
 
     assert_eq!(world.live().await[0].resource, lease.resource);
     assert_eq!(code(world.reserve("ben", json!({ "globs": [globs[63]] })).await), "lease.conflict");
-    assert_eq!(world.release(&asker("ada"), None).await.unwrap().len(), 1);
+    assert_eq!(world.release(&caller("ada"), None).await.unwrap().len(), 1);
     for table in ["leases", "lease_parts"] {
         assert_eq!(world.store.count(&Query::table(table)).unwrap(), 0, "{table}");
     }
@@ -302,7 +302,7 @@ async fn the_leases_of_who_leaves_end_and_do_not_come_back_with_it() {
     world.reserve("ada", src()).await.unwrap();
     world.leave("ada").await;
     let request = serde_json::from_value(json!({ "name": "ada" })).unwrap();
-    register_agent(&world.store, &asker("ada"), request).await.unwrap();
+    register_agent(&world.store, &caller("ada"), request).await.unwrap();
 
     let world = world.restart(0).await;
 
@@ -327,9 +327,9 @@ async fn a_book_that_is_behind_never_grants_what_another_one_granted() {
     let other = book(&world.store, &world.uptime).await;
     let lease = world.reserve("ada", src()).await.unwrap();
 
-    let refused = other.reserve_files(&asker("ben"), files(src()), LeaseId::from_bits(90)).await;
-    world.release(&asker("ada"), Some(&lease)).await.unwrap();
-    let granted = other.reserve_files(&asker("ben"), files(src()), LeaseId::from_bits(91)).await;
+    let refused = other.reserve_files(&caller("ben"), files(src()), LeaseId::from_bits(90)).await;
+    world.release(&caller("ada"), Some(&lease)).await.unwrap();
+    let granted = other.reserve_files(&caller("ben"), files(src()), LeaseId::from_bits(91)).await;
 
     assert_eq!(code(refused), "lease.conflict");
     assert!(granted.unwrap().lease.token > lease.token);
@@ -346,7 +346,7 @@ async fn of_many_who_race_through_several_books_one_gets_it() {
         let who = ["ada", "ben", "carl"][n % 3];
         let globs = json!({ "globs": [format!("src/{who}/*"), "src/shared.rs"] });
         let fresh = LeaseId::from_bits(100 + n as u64);
-        racing.spawn(async move { book.reserve_files(&asker(who), files(globs), fresh).await });
+        racing.spawn(async move { book.reserve_files(&caller(who), files(globs), fresh).await });
     }
 
     let mut holders = std::collections::BTreeSet::new();
@@ -424,7 +424,7 @@ async fn a_sweep_writes_down_what_is_over_once() {
 async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_others_may_still_write() {
     let world = World::memory().await;
     let request = |value: Value| serde_json::from_value(value).unwrap();
-    let send = async |from: &Asker, action: &str, number| {
+    let send = async |from: &Call, action: &str, number| {
         let metadata = json!({ "no_cooldown": true });
         let message = json!({ "recipient": "carl", "payload": "x", "action": action, "metadata": metadata });
         let sent =
@@ -434,13 +434,13 @@ async fn a_reserved_agent_is_set_to_work_by_its_holder_and_by_people_only_and_ot
     let id = |bits| switchboard_protocol::id::MessageId::from_bits(bits);
 
     let held =
-        world.book.reserve_agent(&asker("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;
+        world.book.reserve_agent(&caller("ada"), request(json!({ "agent": "Carl" })), LeaseId::from_bits(1)).await;
 
-    assert_eq!(send(&asker("ben"), "execute", id(1)).await, Err("bus.recipient-locked".to_owned()));
-    assert_eq!(send(&asker("ben"), "status_update", id(2)).await, Ok(()));
-    assert_eq!(send(&asker("Ada"), "execute", id(3)).await, Ok(()));
+    assert_eq!(send(&caller("ben"), "execute", id(1)).await, Err("bus.recipient-locked".to_owned()));
+    assert_eq!(send(&caller("ben"), "status_update", id(2)).await, Ok(()));
+    assert_eq!(send(&caller("Ada"), "execute", id(3)).await, Ok(()));
     assert_eq!(send(&person(), "execute", id(4)).await, Ok(()));
     let release = ReleaseFilesRequest { lease: Some(held.unwrap().lease.id), token: None };
-    world.book.release_files(&asker("ada"), release).await.unwrap();
-    assert_eq!(send(&asker("ben"), "execute", id(5)).await, Ok(()));
+    world.book.release_files(&caller("ada"), release).await.unwrap();
+    assert_eq!(send(&caller("ben"), "execute", id(5)).await, Ok(()));
 }

@@ -1,7 +1,7 @@
 //! The bus on a store in memory: what is accepted, refused, seen and acknowledged.
 
 use switchboard_bus::{
-    Asker, Error, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
+    Call, Error, ack_message, check_inbox, list_messages, register_agent, roster, send_message, set_agent_status,
 };
 use switchboard_protocol::id::{Digest, MessageId};
 use switchboard_protocol::message::DeliveryState;
@@ -11,7 +11,7 @@ use switchboard_protocol::verb::bus::{
 };
 use switchboard_store::{Clock, Idempotency, Store};
 
-use crate::fixtures::{asker, code, name, person};
+use crate::fixtures::{caller, code, name, person};
 
 fn store() -> Store {
     Store::in_memory(switchboard_bus::projections(), Clock::system())
@@ -19,7 +19,7 @@ fn store() -> Store {
 
 async fn join(store: &Store, who: &str) {
     let request: RegisterAgentRequest = serde_json::from_value(serde_json::json!({ "name": who })).unwrap();
-    register_agent(store, &asker(who), request).await.unwrap();
+    register_agent(store, &caller(who), request).await.unwrap();
 }
 
 fn to(recipient: &str, payload: &str) -> SendMessageRequest {
@@ -27,7 +27,7 @@ fn to(recipient: &str, payload: &str) -> SendMessageRequest {
 }
 
 async fn send(store: &Store, from: &str, request: SendMessageRequest, fresh: u64) -> Result<SendMessageReply, Error> {
-    send_message(store, &asker(from), request, MessageId::from_bits(fresh)).await
+    send_message(store, &caller(from), request, MessageId::from_bits(fresh)).await
 }
 
 fn inbox() -> CheckInboxRequest {
@@ -42,9 +42,9 @@ async fn a_message_is_accepted_seen_and_acknowledged_in_that_order() {
 
     let sent = send(&store, "ada", to("ben", "hello"), 1).await.unwrap();
     let before = list_messages(&store, &ListMessagesRequest::default()).unwrap();
-    let seen = check_inbox(&store, &asker("ben"), inbox()).await.unwrap();
+    let seen = check_inbox(&store, &caller("ben"), inbox()).await.unwrap();
     let after = list_messages(&store, &ListMessagesRequest::default()).unwrap();
-    ack_message(&store, &asker("ben"), AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false })
+    ack_message(&store, &caller("ben"), AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false })
         .await
         .unwrap();
     let done = list_messages(&store, &ListMessagesRequest::default()).unwrap();
@@ -55,7 +55,7 @@ async fn a_message_is_accepted_seen_and_acknowledged_in_that_order() {
     assert_eq!(after.messages[0].state, DeliveryState::Injected);
     assert_eq!(done.messages[0].state, DeliveryState::Acked);
     assert_eq!((done.sent, done.acked), (1, 1));
-    assert!(check_inbox(&store, &asker("ben"), inbox()).await.unwrap().messages.is_empty());
+    assert!(check_inbox(&store, &caller("ben"), inbox()).await.unwrap().messages.is_empty());
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn spellings_of_a_name_are_one_agent_with_one_inbox() {
     send(&store, "ada", to("CODER-1", "x"), 1).await.unwrap();
 
     assert_eq!(roster(&store).unwrap().len(), 1);
-    assert_eq!(check_inbox(&store, &asker("coder 1"), inbox()).await.unwrap().messages.len(), 1);
+    assert_eq!(check_inbox(&store, &caller("coder 1"), inbox()).await.unwrap().messages.len(), 1);
 }
 
 #[tokio::test]
@@ -103,10 +103,10 @@ async fn a_repeated_call_under_one_key_sends_once() {
     let store = store();
     join(&store, "ben").await;
     let key = Idempotency { key: "k".into(), caller: "ada".into(), verb: "send_message", args: Digest::of(b"x") };
-    let caller = Asker { idempotency: Some(key), ..asker("ada") };
+    let call = Call { idempotency: Some(key), ..caller("ada") };
 
-    let first = send_message(&store, &caller, to("ben", "x"), MessageId::from_bits(1)).await.unwrap();
-    let again = send_message(&store, &caller, to("ben", "x"), MessageId::from_bits(2)).await.unwrap();
+    let first = send_message(&store, &call, to("ben", "x"), MessageId::from_bits(1)).await.unwrap();
+    let again = send_message(&store, &call, to("ben", "x"), MessageId::from_bits(2)).await.unwrap();
 
     assert_eq!(first.id, again.id);
     assert_eq!(list_messages(&store, &ListMessagesRequest::default()).unwrap().sent, 1);
@@ -119,9 +119,9 @@ async fn nobody_but_the_recipient_or_a_person_reads_or_acknowledges() {
     let sent = send(&store, "ada", to("ben", "x"), 1).await.unwrap();
     let of_ben = || CheckInboxRequest { agent: Some(name("ben")), ..inbox() };
 
-    assert_eq!(code(check_inbox(&store, &asker("eve"), of_ben()).await.unwrap_err()), "bus.not-yours");
+    assert_eq!(code(check_inbox(&store, &caller("eve"), of_ben()).await.unwrap_err()), "bus.not-yours");
     let ack = AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false };
-    assert_eq!(code(ack_message(&store, &asker("eve"), ack.clone()).await.unwrap_err()), "bus.not-yours");
+    assert_eq!(code(ack_message(&store, &caller("eve"), ack.clone()).await.unwrap_err()), "bus.not-yours");
     check_inbox(&store, &person(), of_ben()).await.unwrap();
 
     let listed = list_messages(&store, &ListMessagesRequest::default()).unwrap();
@@ -136,9 +136,9 @@ async fn an_inbox_is_read_in_pages_in_the_order_of_sending() {
         send(&store, "ada", to("ben", &n.to_string()), n + 1).await.unwrap();
     }
 
-    let first = check_inbox(&store, &asker("ben"), inbox()).await.unwrap();
+    let first = check_inbox(&store, &caller("ben"), inbox()).await.unwrap();
     let rest = CheckInboxRequest { since: Some(first.cursor), ..inbox() };
-    let rest = check_inbox(&store, &asker("ben"), rest).await.unwrap();
+    let rest = check_inbox(&store, &caller("ben"), rest).await.unwrap();
 
     let payloads: Vec<_> = first.messages.iter().chain(&rest.messages).map(|m| m.payload.clone()).collect();
     assert_eq!(payloads, (0..25).map(|n| n.to_string()).collect::<Vec<_>>());
@@ -153,7 +153,7 @@ async fn a_payload_over_the_limit_is_refused_whole() {
     let error = send(&store, "ada", to("ben", &"x".repeat(256 * 1024 + 1)), 1).await.unwrap_err();
 
     assert_eq!(code(error), "bus.payload-too-large");
-    assert!(check_inbox(&store, &asker("ben"), inbox()).await.unwrap().messages.is_empty());
+    assert!(check_inbox(&store, &caller("ben"), inbox()).await.unwrap().messages.is_empty());
 }
 
 #[tokio::test]
@@ -163,8 +163,8 @@ async fn acknowledging_twice_counts_once() {
     let sent = send(&store, "ada", to("ben", "x"), 1).await.unwrap();
     let ack = || AckMessageRequest { id: sent.id.clone(), lease_token: None, done: false };
 
-    ack_message(&store, &asker("ben"), ack()).await.unwrap();
-    ack_message(&store, &asker("ben"), ack()).await.unwrap();
+    ack_message(&store, &caller("ben"), ack()).await.unwrap();
+    ack_message(&store, &caller("ben"), ack()).await.unwrap();
 
     assert_eq!(list_messages(&store, &ListMessagesRequest::default()).unwrap().acked, 1);
     assert_eq!(roster(&store).unwrap()[0].unread, 0);
@@ -180,8 +180,8 @@ async fn an_agent_sets_its_own_status_and_no_other() {
         message: String::new(),
     };
 
-    set_agent_status(&store, &asker("ben"), status(None)).await.unwrap();
-    let error = set_agent_status(&store, &asker("eve"), status(Some("ben"))).await.unwrap_err();
+    set_agent_status(&store, &caller("ben"), status(None)).await.unwrap();
+    let error = set_agent_status(&store, &caller("eve"), status(Some("ben"))).await.unwrap_err();
 
     assert_eq!(roster(&store).unwrap()[0].status, "working");
     assert_eq!(code(error), "bus.not-yours");
@@ -196,7 +196,7 @@ async fn registering_again_keeps_the_mail() {
     join(&store, "ben").await;
 
     assert_eq!(roster(&store).unwrap()[0].unread, 1);
-    assert_eq!(check_inbox(&store, &asker("ben"), inbox()).await.unwrap().messages.len(), 1);
+    assert_eq!(check_inbox(&store, &caller("ben"), inbox()).await.unwrap().messages.len(), 1);
 }
 
 #[tokio::test]
@@ -238,7 +238,7 @@ async fn texts_go_a_day_after_they_were_acknowledged_and_never_before() {
     join(&store, "ada").await;
     let acked = send(&store, "ben", to("ada", "done"), 1).await.unwrap();
     let open = send(&store, "ben", to("ada", "open"), 2).await.unwrap();
-    ack_message(&store, &asker("ada"), AckMessageRequest { id: acked.id.clone(), lease_token: None, done: false })
+    ack_message(&store, &caller("ada"), AckMessageRequest { id: acked.id.clone(), lease_token: None, done: false })
         .await
         .unwrap();
     let mut dropped = Vec::new();

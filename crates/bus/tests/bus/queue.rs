@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use switchboard_bus::{
-    Asker, Limits, ack_message, cancel_message, check_inbox, dead, extend_message, nak_message, read_inbox_events,
+    Call, Limits, ack_message, cancel_message, check_inbox, dead, extend_message, nak_message, read_inbox_events,
     receive_messages, register_agent, revive_message, send_request, sweep,
 };
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::message::{DeliveryState, Message, QueueState};
 
-use crate::fixtures::{START, World, args, asker, code, person};
+use crate::fixtures::{START, World, args, caller, code, person};
 
 fn texts(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(|message| message.payload.as_str()).collect()
@@ -60,7 +60,7 @@ async fn what_is_delivered_too_often_is_a_dead_letter_with_its_cause_until_a_per
         world.clock.advance(120_000);
         let taken = world.receive("ben", json!({})).await;
         let request = json!({ "id": taken[0].id, "lease_token": taken[0].lease_token, "why": "can't parse it" });
-        nak_message(&world.store, &asker("ben"), args(request)).await.unwrap();
+        nak_message(&world.store, &caller("ben"), args(request)).await.unwrap();
     }
 
     let letter = world.show(&sent.id);
@@ -69,7 +69,7 @@ async fn what_is_delivered_too_often_is_a_dead_letter_with_its_cause_until_a_per
     assert_eq!(dead(&world.store).unwrap(), 1);
     assert_eq!(world.outbox("ada").await[0].queue, QueueState::Dead, "its sender sees it");
     let request = json!({ "id": sent.id });
-    let refused = revive_message(&world.store, &asker("ben"), args(request.clone())).await.unwrap_err();
+    let refused = revive_message(&world.store, &caller("ben"), args(request.clone())).await.unwrap_err();
     assert_eq!(code(refused), "policy.denied");
     revive_message(&world.store, &person(), args(request)).await.unwrap();
     assert_eq!(world.receive("ben", json!({})).await[0].attempt, 1);
@@ -83,11 +83,11 @@ async fn a_message_is_never_delivered_after_its_time_to_live() {
     world.clock.advance(1_000);
 
     assert!(world.receive("ben", json!({})).await.is_empty());
-    let seen = check_inbox(&world.store, &asker("ben"), args(json!({}))).await.unwrap();
+    let seen = check_inbox(&world.store, &caller("ben"), args(json!({}))).await.unwrap();
     assert!(seen.messages.is_empty());
     assert_eq!(world.show(&sent.id).queue, QueueState::Expired);
     let late = json!({ "id": sent.id });
-    assert_eq!(code(ack_message(&world.store, &asker("ben"), args(late)).await.unwrap_err()), "bus.settled");
+    assert_eq!(code(ack_message(&world.store, &caller("ben"), args(late)).await.unwrap_err()), "bus.settled");
 }
 
 #[tokio::test]
@@ -97,10 +97,10 @@ async fn control_passes_and_urgent_goes_first_but_a_lane_keeps_its_order() {
         world.send("ada", json!({ "recipient": "ben", "payload": text, "priority": priority })).await;
     }
     let stop = json!({ "recipient": "ben", "payload": "stop", "options": { "kind": "control" } });
-    assert_eq!(code(world.try_send(&asker("ada"), stop.clone()).await.unwrap_err()), "policy.denied");
+    assert_eq!(code(world.try_send(&caller("ada"), stop.clone()).await.unwrap_err()), "policy.denied");
     world.try_send(&person(), stop).await.unwrap();
 
-    let seen = check_inbox(&world.store, &asker("ben"), args(json!({}))).await.unwrap();
+    let seen = check_inbox(&world.store, &caller("ben"), args(json!({}))).await.unwrap();
     assert_eq!(texts(&seen.messages), ["stop", "high", "a", "b", "low"]);
     assert_eq!(texts(&world.receive("ben", json!({ "max": 2 })).await), ["stop", "high"]);
     assert_eq!(texts(&world.receive("ben", json!({})).await), ["a"]);
@@ -125,7 +125,7 @@ async fn a_delivery_that_is_extended_does_not_lapse() {
     let taken = world.receive("ben", json!({ "lease_ms": 5000 })).await;
     world.clock.advance(4_000);
     let request = json!({ "id": taken[0].id, "lease_token": taken[0].lease_token, "lease_ms": 10_000 });
-    extend_message(&world.store, &asker("ben"), args(request)).await.unwrap();
+    extend_message(&world.store, &caller("ben"), args(request)).await.unwrap();
     world.clock.advance(9_000);
     sweep(&world.store).await.unwrap();
 
@@ -136,15 +136,15 @@ async fn a_delivery_that_is_extended_does_not_lapse() {
 async fn a_full_inbox_refuses_loudly_but_has_room_for_control() {
     let world = World::with(&["ada", "ben"]).await;
     let small = Limits { messages: 2, bytes: 1_000_000 };
-    let tight = |who: Asker| Asker { limits: small, ..who };
+    let tight = |who: Call| Call { limits: small, ..who };
     for _ in 0..2 {
-        world.try_send(&tight(asker("ada")), to_ben("x")).await.unwrap();
+        world.try_send(&tight(caller("ada")), to_ben("x")).await.unwrap();
     }
 
-    assert_eq!(code(world.try_send(&tight(asker("ada")), to_ben("x")).await.unwrap_err()), "bus.inbox-full");
+    assert_eq!(code(world.try_send(&tight(caller("ada")), to_ben("x")).await.unwrap_err()), "bus.inbox-full");
     let stop = json!({ "recipient": "ben", "payload": "stop", "options": { "kind": "control" } });
     world.try_send(&tight(person()), stop).await.unwrap();
-    let bytes = Asker { limits: Limits { messages: 100, bytes: 3 }, ..asker("ada") };
+    let bytes = Call { limits: Limits { messages: 100, bytes: 3 }, ..caller("ada") };
     assert_eq!(code(world.try_send(&bytes, to_ben("x")).await.unwrap_err()), "bus.inbox-full");
 }
 
@@ -155,10 +155,10 @@ async fn its_sender_takes_back_what_nobody_has_acknowledged() {
     let request = json!({ "id": sent.id });
 
     assert_eq!(
-        code(cancel_message(&world.store, &asker("ben"), args(request.clone())).await.unwrap_err()),
+        code(cancel_message(&world.store, &caller("ben"), args(request.clone())).await.unwrap_err()),
         "bus.not-yours"
     );
-    cancel_message(&world.store, &asker("ada"), args(request)).await.unwrap();
+    cancel_message(&world.store, &caller("ada"), args(request)).await.unwrap();
 
     assert!(world.receive("ben", json!({})).await.is_empty());
     assert_eq!(world.show(&sent.id).queue, QueueState::Cancelled);
@@ -183,12 +183,12 @@ async fn a_task_takes_the_place_of_the_one_that_still_waits_unless_both_are_kept
 async fn the_same_dispatch_within_the_cooldown_is_refused_and_a_refused_one_burns_nothing() {
     let world = World::with(&["ada", "ben"]).await;
     let run = || json!({ "recipient": "ben", "payload": "make", "action": "execute" });
-    let full = Asker { limits: Limits { messages: 0, bytes: 1 }, ..asker("ada") };
+    let full = Call { limits: Limits { messages: 0, bytes: 1 }, ..caller("ada") };
     assert_eq!(code(world.try_send(&full, run()).await.unwrap_err()), "bus.inbox-full");
 
     world.send("ada", run()).await;
     world.clock.advance(29_999);
-    assert_eq!(code(world.try_send(&asker("ada"), run()).await.unwrap_err()), "bus.cooldown");
+    assert_eq!(code(world.try_send(&caller("ada"), run()).await.unwrap_err()), "bus.cooldown");
     world.clock.advance(1);
     world.send("ada", run()).await;
 }
@@ -198,7 +198,7 @@ async fn a_task_for_execution_names_its_plan_and_expires() {
     let world = World::with(&["ada", "ben"]).await;
     let gate = json!({ "phase_gate": { "phase": "execution" } });
     let task = json!({ "recipient": "ben", "payload": "x", "action": "delegate_task", "metadata": gate });
-    assert_eq!(code(world.try_send(&asker("ada"), task).await.unwrap_err()), "bus.phase-gate");
+    assert_eq!(code(world.try_send(&caller("ada"), task).await.unwrap_err()), "bus.phase-gate");
 
     let sent = world
         .send(
@@ -221,17 +221,17 @@ async fn a_request_is_answered_once_and_a_late_answer_is_kept_and_marked() {
     let store = world.store.clone();
     let ask = tokio::spawn(async move {
         let request = args(json!({ "recipient": "ben", "payload": "2+2?", "id": "msg_q", "timeout_ms": 60_000 }));
-        send_request(&store, &asker("ada"), request, MessageId::from_bits(9)).await
+        send_request(&store, &caller("ada"), request, MessageId::from_bits(9)).await
     });
     let taken = world.receive("ben", json!({ "wait_ms": 30_000 })).await;
     let answer = || json!({ "recipient": "ada", "payload": "4", "reply_to": taken[0].id });
     world.send("ben", answer()).await;
 
     assert_eq!(ask.await.unwrap().unwrap().reply.payload, "4");
-    assert_eq!(code(world.try_send(&asker("ben"), answer()).await.unwrap_err()), "bus.already-replied");
+    assert_eq!(code(world.try_send(&caller("ben"), answer()).await.unwrap_err()), "bus.already-replied");
 
     let request = args(json!({ "recipient": "ben", "payload": "3+3?", "id": "msg_r", "timeout_ms": 0 }));
-    let waited = send_request(&world.store, &asker("ada"), request, MessageId::from_bits(10)).await;
+    let waited = send_request(&world.store, &caller("ada"), request, MessageId::from_bits(10)).await;
     assert_eq!(code(waited.unwrap_err()), "bus.timed-out");
     let late = world.send("ben", json!({ "recipient": "ada", "payload": "6", "reply_to": "msg_r" })).await;
     assert!(world.show(&late.id).is_late);
@@ -242,7 +242,7 @@ async fn the_result_of_a_message_makes_it_done_and_its_sender_sees_that() {
     let world = World::with(&["ada", "ben"]).await;
     let sent = world.send("ada", to_ben("please")).await;
     assert_eq!(world.outbox("ada").await[0].state, DeliveryState::Accepted);
-    check_inbox(&world.store, &asker("ben"), args(json!({}))).await.unwrap();
+    check_inbox(&world.store, &caller("ben"), args(json!({}))).await.unwrap();
     assert_eq!(world.outbox("ada").await[0].state, DeliveryState::Injected);
 
     let result = json!({ "recipient": "ada", "payload": "here", "action": "submit_result", "reply_to": sent.id });
@@ -256,7 +256,7 @@ async fn a_preview_does_not_count_as_read() {
     let world = World::with(&["ada", "ben"]).await;
     let sent = world.send("ada", to_ben(&"x".repeat(300))).await;
 
-    let seen = check_inbox(&world.store, &asker("ben"), args(json!({ "verbose": false }))).await.unwrap();
+    let seen = check_inbox(&world.store, &caller("ben"), args(json!({ "verbose": false }))).await.unwrap();
 
     assert!(seen.messages[0].is_preview && seen.messages[0].payload.contains("300 characters"));
     assert_eq!(world.show(&sent.id).state, DeliveryState::Accepted);
@@ -269,9 +269,9 @@ async fn the_cursor_of_an_inbox_leaves_nothing_out_although_lanes_are_shown_firs
         world.send("ada", json!({ "recipient": "ben", "payload": text, "priority": priority })).await;
     }
 
-    let first = check_inbox(&world.store, &asker("ben"), args(json!({ "limit": 2 }))).await.unwrap();
+    let first = check_inbox(&world.store, &caller("ben"), args(json!({ "limit": 2 }))).await.unwrap();
     let next = json!({ "since": first.cursor });
-    let rest = check_inbox(&world.store, &asker("ben"), args(next)).await.unwrap();
+    let rest = check_inbox(&world.store, &caller("ben"), args(next)).await.unwrap();
 
     assert_eq!((texts(&first.messages), first.more), (vec!["c", "a"], 2));
     assert_eq!((texts(&rest.messages), rest.more), (vec!["b", "c", "d"], 0));
@@ -284,7 +284,7 @@ async fn an_inbox_is_numbered_without_gaps_whoever_else_gets_mail() {
         world.send("ada", json!({ "recipient": recipient, "payload": text })).await;
     }
 
-    let seen = check_inbox(&world.store, &asker("ben"), args(json!({}))).await.unwrap();
+    let seen = check_inbox(&world.store, &caller("ben"), args(json!({}))).await.unwrap();
 
     assert_eq!(seen.messages.iter().map(|message| message.number).collect::<Vec<_>>(), [1, 2, 3]);
 }
@@ -292,13 +292,13 @@ async fn an_inbox_is_numbered_without_gaps_whoever_else_gets_mail() {
 #[tokio::test]
 async fn an_older_registration_of_a_name_neither_receives_nor_sends() {
     let world = World::with(&["ada", "ben"]).await;
-    register_agent(&world.store, &asker("ben"), args(json!({ "name": "ben" }))).await.unwrap();
+    register_agent(&world.store, &caller("ben"), args(json!({ "name": "ben" }))).await.unwrap();
 
-    let old = receive_messages(&world.store, &asker("ben"), args(json!({ "epoch": 1 }))).await;
+    let old = receive_messages(&world.store, &caller("ben"), args(json!({ "epoch": 1 }))).await;
     assert_eq!(code(old.unwrap_err()), "bus.stale-epoch");
     let send = json!({ "recipient": "ada", "payload": "x", "options": { "epoch": 1 } });
-    assert_eq!(code(world.try_send(&asker("ben"), send).await.unwrap_err()), "bus.stale-epoch");
-    receive_messages(&world.store, &asker("ben"), args(json!({ "epoch": 2 }))).await.unwrap();
+    assert_eq!(code(world.try_send(&caller("ben"), send).await.unwrap_err()), "bus.stale-epoch");
+    receive_messages(&world.store, &caller("ben"), args(json!({ "epoch": 2 }))).await.unwrap();
 }
 
 #[tokio::test]
@@ -310,8 +310,8 @@ async fn the_feed_tells_both_sides_what_happened_without_the_text() {
     world.ack("ben", &taken[0]).await.unwrap();
 
     let read = |who: &str, cursor: Value| {
-        let (store, asker) = (world.store.clone(), asker(who));
-        async move { read_inbox_events(&store, &asker, args(json!({ "cursor": cursor }))).await }
+        let (store, call) = (world.store.clone(), caller(who));
+        async move { read_inbox_events(&store, &call, args(json!({ "cursor": cursor }))).await }
     };
     let ben = read("ben", json!("start")).await.unwrap();
 
@@ -343,7 +343,7 @@ async fn a_notice_of_waiting_mail_is_small() {
         )
         .await;
 
-    let reader = asker("another-long-agent-name");
+    let reader = caller("another-long-agent-name");
     let feed = read_inbox_events(&world.store, &reader, args(json!({ "cursor": "start" }))).await.unwrap();
     let event = serde_json::to_string(&feed.events[0]).unwrap();
 

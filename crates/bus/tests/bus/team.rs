@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_bus::{
-    Asker, Error, agent, departure, dismiss_terminals, members, register_agent, register_chat_agent, register_terminal,
+    Call, Error, agent, departure, dismiss_terminals, members, register_agent, register_chat_agent, register_terminal,
     registration, remove_team, resolve, roster, set_agent_status, set_team, teams,
 };
 use switchboard_protocol::agent::{Agent, AgentKind, Process, Registered};
@@ -10,7 +10,7 @@ use switchboard_protocol::id::Digest;
 use switchboard_protocol::verb::agent::RegisterAgentReply;
 use switchboard_store::{Batch, Clock, Idempotency, Store};
 
-use crate::fixtures::{args, asker, failure, name, person};
+use crate::fixtures::{args, caller, failure, name, person};
 
 fn store() -> Store {
     Store::in_memory(switchboard_bus::projections(), Clock::system())
@@ -18,12 +18,12 @@ fn store() -> Store {
 
 async fn join(store: &Store, said: Value) -> Agent {
     let who = said["name"].as_str().unwrap().to_owned();
-    register_agent(store, &asker(&who), args(said)).await.unwrap().agent
+    register_agent(store, &caller(&who), args(said)).await.unwrap().agent
 }
 
 async fn terminal(store: &Store, said: Value, is_alive: bool) -> Result<RegisterAgentReply, Error> {
     let process = Process { pid: args(said["pid"].clone()), start: 1, boot: "boot".to_owned() };
-    register_terminal(store, &asker("ada"), args(said), process, move |_| is_alive).await
+    register_terminal(store, &caller("ada"), args(said), process, move |_| is_alive).await
 }
 
 async fn leave(store: &Store, who: &str) {
@@ -37,7 +37,7 @@ async fn what_a_registration_leaves_out_stays_as_it_was() {
         json!({ "name": "Shell", "pid": 7, "purpose": "code review", "role": "reviewer", "friendlyName": "eyes" });
     terminal(&store, first, true).await.unwrap();
     let status = args(json!({ "status": "working", "message": "on it" }));
-    set_agent_status(&store, &asker("shell"), status).await.unwrap();
+    set_agent_status(&store, &caller("shell"), status).await.unwrap();
 
     let again = terminal(&store, json!({ "name": "shell", "pid": 7, "color": "red" }), true).await.unwrap();
 
@@ -61,7 +61,7 @@ async fn styles_follow_kind_and_purpose_until_somebody_says_others() {
     }
 
     let chat = args(json!({ "name": "carl", "interface": "editor" }));
-    let chat = register_chat_agent(&store, &asker("carl"), chat).await.unwrap().agent;
+    let chat = register_chat_agent(&store, &caller("carl"), chat).await.unwrap().agent;
 
     assert_eq!((chat.icon.as_str(), chat.color.as_str()), ("comment-discussion", "purple"));
     assert_eq!(
@@ -89,7 +89,7 @@ async fn a_name_that_a_token_stands_behind_does_not_become_one_that_anybody_may_
     store.commit(Batch::synced().event(worker)).await.unwrap();
 
     let as_chat = args(json!({ "name": "coder-1" }));
-    let refused = failure(register_chat_agent(&store, &asker("coder-1"), as_chat).await);
+    let refused = failure(register_chat_agent(&store, &caller("coder-1"), as_chat).await);
     let again = join(&store, json!({ "name": "coder-1", "role": "coder" })).await;
 
     assert_eq!(refused.code, "bus.name-taken");
@@ -100,7 +100,7 @@ async fn a_name_that_a_token_stands_behind_does_not_become_one_that_anybody_may_
 async fn only_a_run_puts_a_worker_on_the_roster() {
     let store = store();
 
-    let refused = register_agent(&store, &asker("ada"), args(json!({ "name": "ada", "kind": "worker" }))).await;
+    let refused = register_agent(&store, &caller("ada"), args(json!({ "name": "ada", "kind": "worker" }))).await;
 
     assert_eq!(failure(refused).code, "policy.denied");
 }
@@ -129,7 +129,7 @@ async fn a_worker_that_has_nothing_to_do_leaves_and_the_others_stay() {
 async fn names_of_the_system_are_nobodys_and_user_is_a_persons() {
     let store = store();
     for reserved in ["session", "Sidebar", "daemon", "user"] {
-        let refused = register_agent(&store, &asker("ada"), args(json!({ "name": reserved }))).await;
+        let refused = register_agent(&store, &caller("ada"), args(json!({ "name": reserved }))).await;
         assert_eq!(failure(refused).code, "bus.reserved-name", "{reserved}");
     }
 
@@ -141,7 +141,7 @@ async fn names_of_the_system_are_nobodys_and_user_is_a_persons() {
 #[tokio::test]
 async fn racing_registrations_get_different_epochs() {
     let store = store();
-    let (ada, said) = (asker("ada"), || args(json!({ "name": "ada" })));
+    let (ada, said) = (caller("ada"), || args(json!({ "name": "ada" })));
 
     let (a, b, c) = tokio::join!(
         register_agent(&store, &ada, said()),
@@ -161,7 +161,7 @@ async fn words_that_are_too_long_together_or_would_steer_a_terminal_are_refused(
     let heavy = json!({ "name": "ada", "role": long, "capabilities": vec![long.clone(); 8] });
     for bad in [heavy, json!({ "name": "ada", "role": "a\u{1b}[2J" }), json!({ "name": "ada", "role": "x".repeat(65) })]
     {
-        let refused = register_agent(&store, &asker("ada"), args(bad)).await;
+        let refused = register_agent(&store, &caller("ada"), args(bad)).await;
         assert_eq!(failure(refused).code, "request.bad-args");
     }
     assert!(roster(&store).unwrap().is_empty());
@@ -175,7 +175,7 @@ async fn a_name_means_an_agent_then_a_role_then_a_second_name() {
     join(&store, json!({ "name": "Lead 2", "role": "ben" })).await;
     terminal(&store, json!({ "name": "t1", "pid": 1, "friendly_name": "Big Screen" }), true).await.unwrap();
     let chat = args(json!({ "name": "carl", "alias": "big screen" }));
-    register_chat_agent(&store, &asker("carl"), chat).await.unwrap();
+    register_chat_agent(&store, &caller("carl"), chat).await.unwrap();
 
     let meant = |text| resolve(&store, text).unwrap().name.to_string();
 
@@ -213,7 +213,7 @@ async fn who_has_left_is_meant_by_nothing_until_it_registers_again() {
     assert_eq!(failure(resolve(&store, "ada")).what, "ada has left");
     assert_eq!(resolve(&store, "coder").unwrap().name, name("ben"));
     let status = args(json!({ "status": "active" }));
-    assert_eq!(failure(set_agent_status(&store, &asker("ada"), status).await).code, "bus.not-registered");
+    assert_eq!(failure(set_agent_status(&store, &caller("ada"), status).await).code, "bus.not-registered");
     join(&store, json!({ "name": "ada" })).await;
     let back = resolve(&store, "ada").unwrap();
     assert_eq!((back.status.as_str(), back.role.as_str(), back.has_left), ("active", "coder", false));
@@ -323,10 +323,10 @@ async fn a_repeated_removal_under_one_key_is_answered_like_the_first() {
     let store = store();
     set_team(&store, &person(), args(json!({ "team": "t", "members": [] }))).await.unwrap();
     let key = Idempotency { key: "k".into(), caller: "anna".into(), verb: "remove_team", args: Digest::of(b"t") };
-    let caller = Asker { idempotency: Some(key), ..person() };
+    let call = Call { idempotency: Some(key), ..person() };
 
     for _ in 0..2 {
-        remove_team(&store, &caller, args(json!({ "team": "t" }))).await.unwrap();
+        remove_team(&store, &call, args(json!({ "team": "t" }))).await.unwrap();
     }
 
     assert!(agent(&store, &name("anna")).unwrap().is_none(), "a person needs no entry to do this");

@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         list(&rows, context);
         return Ok(());
     };
-    let row = rows.iter().find(|row| row.name == verb).ok_or_else(|| unknown(verb, &rows))?;
+    let row = rows.iter().find(|row| row.name == verb.as_str()).ok_or_else(|| unknown(verb, &rows))?;
     if args.help {
         describe(row, context);
         return Ok(());
@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         None => Some(new_key()?),
     };
     let limit = Duration::from_secs(args.wait.clamp(1, 3600));
-    let reply = context.daemon()?.call_value(row.name, request, key, limit)?;
+    let reply = context.daemon()?.call_value(&row.name, request, key, limit)?;
     if context.json || !context.surroundings.stdout_is_terminal {
         context.out.json(&reply);
     } else {
@@ -77,7 +77,7 @@ fn describe(row: &Row, context: &mut Context) {
         return;
     }
     context.out.line(format!("switchboard call {} [KEY=VALUE]...", row.name));
-    context.out.line(row.about);
+    context.out.line(row.about.as_ref());
     for (title, schema) in [("takes", &row.request), ("gives", &row.reply)] {
         context.out.line("");
         context.out.line(format!("{title}:"));
@@ -103,7 +103,7 @@ fn fields(schema: &Value) -> Vec<String> {
 }
 
 fn unknown(verb: &str, rows: &[Row]) -> Failure {
-    let near = near_matches(verb, rows.iter().map(|row| row.name));
+    let near = near_matches(verb, rows.iter().map(|row| row.name.as_ref()));
     let failure = Failure::new("request.unknown-verb", format!("there is no verb {verb}"));
     match near.as_slice() {
         [] => failure.hint("all verbs: switchboard call"),

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use switchboard_protocol::error::Failure;
 
-use super::Limits;
+use super::limits::Limits;
 use crate::mcp;
 
 /// What is read of a body over the limit before it is refused: closing on a client that still writes would take the

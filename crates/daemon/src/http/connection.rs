@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::Limits;
+use super::limits::Limits;
 
 /// Largest head of a request in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;

@@ -8,11 +8,13 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 
+use super::body;
+use super::limits::Limits;
 use super::problem::Problem;
-use super::{Limits, body};
-use crate::face::{Caller, HTTP, Invoke};
+use crate::face::Invoke;
 
 /// Header with the name under which a caller wants to be recorded.
 pub(super) const NAME_HEADER: &str = "switchboard-agent";
@@ -70,7 +72,7 @@ impl Gate {
             One::Unusable => return Err(Failure::new("request.bad-args", format!("{NAME_HEADER} can't be a name"))),
         };
         let caller = self.invoke.identify(Some(bearer), name)?;
-        Ok(Caller { face: HTTP, ..caller })
+        Ok(Caller { face: Face::Http, ..caller })
     }
 }
 

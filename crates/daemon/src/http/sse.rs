@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
@@ -22,7 +23,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
 use super::problem::Problem;
-use crate::face::{self, Caller, Invoke};
+use crate::face::Invoke;
 use crate::mcp;
 
 /// Sessions at once; each holds a connection of the listener's 128.
@@ -205,7 +206,7 @@ pub fn line_of(body: &[u8]) -> Result<Vec<u8>, Failure> {
 }
 
 fn of_sse(caller: Caller) -> Caller {
-    Caller { face: face::MCP_SSE, ..caller }
+    Caller { face: Face::McpSse, ..caller }
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Real sockets, requests written by hand.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use switchboard_protocol::caller::Face;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -118,7 +121,7 @@ async fn a_verb_gets_its_body_key_and_caller() {
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(answer.json(), json!({ "verb": "send_message", "args": { "recipient": "carl" }, "key": "k1" }));
     let arrived = &served.echo.arrived()[0];
-    assert_eq!((arrived.caller.name.as_str(), arrived.caller.face), ("berta", crate::face::HTTP));
+    assert_eq!((arrived.caller.name.as_str(), arrived.caller.face), ("berta", Face::Http));
 }
 
 #[tokio::test]
@@ -329,7 +332,7 @@ async fn mcp_serves_stateless_clients() {
     assert_eq!(called.json()["result"]["resultType"], "complete", "{}", called.body);
     assert_eq!(called.json()["result"]["structuredContent"]["verb"], "send_message");
     let arrived = &served.echo.arrived()[0];
-    assert_eq!((arrived.caller.face, arrived.key.as_deref()), (crate::face::MCP_HTTP, None));
+    assert_eq!((arrived.caller.face, arrived.key.as_deref()), (Face::McpHttp, None));
 }
 
 #[tokio::test]

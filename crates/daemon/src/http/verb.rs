@@ -7,10 +7,11 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Json, Response};
 use serde_json::{Map, Value};
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 
 use super::problem::Problem;
-use crate::face::{self, Caller, Invoke};
+use crate::face::{self, Invoke};
 use crate::mcp::KEY_HEADER;
 
 /// Runs the verb. An empty body is an empty request; `Idempotency-Key` makes a mutating call safe to send again.
@@ -34,7 +35,7 @@ async fn run(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Value, Failure> {
-    if face::effect_of(verb).is_none() {
+    if invoke.row(verb).is_none() {
         return Err(face::unknown_verb(verb));
     }
     let key = key(headers)?;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use rmcp::service::serve_directly_with_ct;
+use switchboard_protocol::caller::{Caller, Face};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::line::LineTransport;
-use crate::face::{self, Caller, Invoke};
+use crate::face::Invoke;
 
 /// Serves one connection until the peer closes it, sends a line over the limit, stops reading, or `stop` is cancelled;
 /// answers that are under way are sent first.
@@ -27,7 +28,7 @@ pub async fn serve_io<R, W>(
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    serve_lines(invoke, Caller { face: face::MCP_STDIO, ..caller }, read, write, bridge, stop).await;
+    serve_lines(invoke, Caller { face: Face::McpStdio, ..caller }, read, write, bridge, stop).await;
 }
 
 /// The same for any face whose messages are lines; the caller says which.

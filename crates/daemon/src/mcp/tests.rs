@@ -115,8 +115,11 @@ async fn lists_the_default_tools_in_a_fixed_order() {
 
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected: Vec<_> =
-        switchboard_protocol::verb::table().into_iter().filter(|row| row.is_tool).map(|row| row.name).collect();
+    let expected: Vec<_> = switchboard_protocol::verb::table()
+        .into_iter()
+        .filter(|row| row.profile == Profile::Listed)
+        .map(|row| row.name)
+        .collect();
     assert_eq!(names, expected);
     let send = &tools[names.iter().position(|name| *name == "send_message").unwrap()];
     assert_eq!(send["inputSchema"]["type"], "object");

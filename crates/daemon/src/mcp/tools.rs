@@ -1,32 +1,32 @@
-//! The verbs as MCP tools: made once, in the order of the table, so that clients' prompt caches hit.
+//! Verbs as MCP tools, listed in the order of the table, so that clients' prompt caches hit.
 
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
-use switchboard_protocol::verb::{self, Effect, Row};
+use switchboard_protocol::verb::{self, Effect, Profile, Row};
 
-/// Every verb as a tool, with whether it is among the default ones; by name.
-static TOOLS: LazyLock<Vec<(bool, Tool)>> =
-    LazyLock::new(|| verb::table().into_iter().map(|row| (row.is_tool, tool(row))).collect());
+/// The default tools, by name. Tools of upstream servers are never among them, so the list can't change.
+static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+    let rows = verb::table();
+    rows.iter().filter(|row| row.profile == Profile::Listed).map(tool).collect()
+});
 
 /// The default tools, by name, with schemas as short as they can be said: every agent pays for them in every conversation.
 pub(super) fn listed() -> Vec<Tool> {
-    TOOLS.iter().filter(|(is_listed, _)| *is_listed).map(|(_, tool)| tool.clone()).collect()
+    LISTED.clone()
 }
 
-/// Any verb as a tool, also those that are not listed.
-pub(super) fn find(name: &str) -> Option<Tool> {
-    TOOLS.iter().map(|(_, tool)| tool).find(|tool| tool.name == name).cloned()
-}
-
-fn tool(row: Row) -> Tool {
-    let schema = match row.request {
+/// A row as a tool.
+pub(super) fn tool(row: &Row) -> Tool {
+    let is_listed = row.profile == Profile::Listed;
+    let schema = match row.request.clone() {
         Value::Object(schema) => schema,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     };
-    let schema = if row.is_tool { brief(schema) } else { schema };
-    Tool::new(row.name, row.about, Arc::new(schema)).with_annotations(annotations(row.effect, row.is_tool))
+    let schema = if is_listed { brief(schema) } else { schema };
+    let tool = Tool::new(row.name.clone(), row.about.clone(), Arc::new(schema));
+    tool.with_annotations(annotations(row.effect, is_listed))
 }
 
 /// Leaves out what is refused anyway (fields of other names), and names the fields of an inner object only.
@@ -43,10 +43,10 @@ fn brief(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-/// Default tools only ever add to the record; of the others nothing is promised.
-fn annotations(effect: Effect, is_default: bool) -> ToolAnnotations {
+/// Default tools only ever add to the log; of the others nothing is promised.
+fn annotations(effect: Effect, is_listed: bool) -> ToolAnnotations {
     let hints = ToolAnnotations::new().open_world(false);
-    match (effect, is_default) {
+    match (effect, is_listed) {
         (Effect::Read, true) => hints.read_only(true),
         (Effect::Written | Effect::Synced, true) => hints.destructive(false),
         (_, false) => hints,

@@ -1,19 +1,23 @@
 //! The daemon and its record.
 
+use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::Place;
+use switchboard_protocol::event::{NewEvent, Place};
+use switchboard_protocol::verb::backup::{BackupStore, BackupStoreReply, BackupStoreRequest};
+use switchboard_protocol::verb::need;
 use switchboard_protocol::verb::system::{
     self, ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply,
     SignHeadReply, UnseenMail, VerifyLogReply,
 };
-use switchboard_protocol::verb::{Verb as _, need};
 use switchboard_store::{Filter, Interest, Store};
 
-use super::{Ask, Call, Verbs, typed, value};
-use crate::face;
+use super::context::Context;
+use super::route::Handle;
+use super::{Ask, Verbs};
+use crate::blocking::blocking;
+use crate::record::backup_reply;
 
 /// Events in an answer unless asked otherwise, and at most.
 const EVENTS: (u32, u32) = (100, 1000);
@@ -21,35 +25,58 @@ const EVENTS: (u32, u32) = (100, 1000);
 /// Longest wait for an event in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
-// === impl Call ===
+impl Handle<system::GetStatus> for Verbs {
+    async fn handle(&self, _: &Context, _: system::GetStatusRequest) -> Result<GetStatusReply, Failure> {
+        self.status()
+    }
+}
 
-impl Call<'_> {
-    pub(super) async fn system(&self, args: Value) -> Result<Value, Failure> {
-        let verbs = self.verbs;
-        match self.verb {
-            system::ExportLog::NAME => {
-                value::<system::ExportLog>(verbs.export(typed::<system::ExportLog>(args)?).await?)
-            }
-            system::GetStatus::NAME => {
-                typed::<system::GetStatus>(args)?;
-                value::<system::GetStatus>(verbs.status()?)
-            }
-            system::ReadEvents::NAME => {
-                value::<system::ReadEvents>(verbs.read_events(typed::<system::ReadEvents>(args)?).await?)
-            }
-            system::Shutdown::NAME => {
-                value::<system::Shutdown>(verbs.shutdown(typed::<system::Shutdown>(args)?).await?)
-            }
-            system::SignHead::NAME => {
-                typed::<system::SignHead>(args)?;
-                value::<system::SignHead>(verbs.sign_head().await?)
-            }
-            system::VerifyLog::NAME => {
-                typed::<system::VerifyLog>(args)?;
-                value::<system::VerifyLog>(verbs.verify().await?)
-            }
-            other => Err(face::unknown_verb(other)),
-        }
+impl Handle<system::ReadEvents> for Verbs {
+    async fn handle(&self, _: &Context, request: ReadEventsRequest) -> Result<ReadEventsReply, Failure> {
+        self.read_events(request).await
+    }
+}
+
+impl Handle<system::VerifyLog> for Verbs {
+    async fn handle(&self, _: &Context, _: system::VerifyLogRequest) -> Result<VerifyLogReply, Failure> {
+        let store = self.store.clone();
+        let verify = move || store.verify(switchboard_store::Scope::All).map_err(|error| error.failure());
+        Ok(crate::record::reply(&blocking(verify).await?))
+    }
+}
+
+impl Handle<system::ExportLog> for Verbs {
+    async fn handle(&self, _: &Context, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
+        let store = self.store.clone();
+        blocking(move || export(&store, request)).await
+    }
+}
+
+impl Handle<BackupStore> for Verbs {
+    async fn handle(&self, _: &Context, request: BackupStoreRequest) -> Result<BackupStoreReply, Failure> {
+        let store = self.store.clone();
+        blocking(move || backup(&store, &request.path)).await
+    }
+}
+
+impl Handle<system::SignHead> for Verbs {
+    async fn handle(&self, call: &Context, _: system::SignHeadRequest) -> Result<SignHeadReply, Failure> {
+        let (store, keys) = (self.store.clone(), self.place.keys());
+        let (fact, reply) = blocking(move || crate::head::sign(&store, &keys)).await?;
+        let broken = |error: serde_json::Error| Failure::new("internal.bug", error.to_string());
+        let event = NewEvent::of(&fact, "record/head", call.by()).map_err(broken)?;
+        let batch = call.batch().event(event).reply(serde_json::to_value(&reply).map_err(broken)?);
+        let committed = self.store.commit(batch).await.map_err(|error| error.failure())?;
+        serde_json::from_value(committed.reply).map_err(broken)
+    }
+}
+
+impl Handle<system::Shutdown> for Verbs {
+    async fn handle(&self, _: &Context, request: system::ShutdownRequest) -> Result<ShutdownReply, Failure> {
+        let workers = self.dispatch.linked_workers() as u64;
+        let ask = Ask::Shutdown { keep_workers: request.keep_workers };
+        self.asks.send(ask).await.map_err(|_| Failure::new("daemon.unreachable", "the daemon is ending already"))?;
+        Ok(ShutdownReply { pid: self.info.pid, workers })
     }
 }
 
@@ -111,34 +138,6 @@ impl Verbs {
         }
         Ok(())
     }
-
-    async fn verify(&self) -> Result<VerifyLogReply, Failure> {
-        let store = self.store.clone();
-        let report = tokio::task::spawn_blocking(move || store.verify(switchboard_store::Scope::All)).await;
-        let report = report
-            .map_err(|error| Failure::new("internal.bug", error.to_string()))?
-            .map_err(|error| error.failure())?;
-        Ok(crate::record::reply(&report))
-    }
-
-    async fn export(&self, request: ExportLogRequest) -> Result<ExportLogReply, Failure> {
-        let store = self.store.clone();
-        let exported = tokio::task::spawn_blocking(move || export(&store, request)).await;
-        exported.map_err(|error| Failure::new("internal.bug", error.to_string()))?
-    }
-
-    async fn sign_head(&self) -> Result<SignHeadReply, Failure> {
-        let (store, keys) = (self.store.clone(), self.place.keys());
-        let signed = tokio::task::spawn_blocking(move || crate::head::sign(&store, &keys)).await;
-        signed.map_err(|error| Failure::new("internal.bug", error.to_string()))?
-    }
-
-    async fn shutdown(&self, request: system::ShutdownRequest) -> Result<ShutdownReply, Failure> {
-        let workers = self.dispatch.linked_workers() as u64;
-        let ask = Ask::Shutdown { keep_workers: request.keep_workers };
-        self.asks.send(ask).await.map_err(|_| Failure::new("daemon.unreachable", "the daemon is ending already"))?;
-        Ok(ShutdownReply { pid: self.info.pid, workers })
-    }
 }
 
 /// What a reader of events waits for: the narrower of subject and kinds.
@@ -169,4 +168,13 @@ fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Fa
     let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
     file.sync_all().map_err(fail)?;
     Ok(ExportLogReply { path: request.path.clone(), events: head.lsn, head: head.hash })
+}
+
+fn backup(store: &Store, path: &str) -> Result<BackupStoreReply, Failure> {
+    let path = Path::new(path);
+    if !path.is_absolute() {
+        return Err(Failure::new("request.bad-args", "the path must be absolute").at(path.display().to_string()));
+    }
+    let report = store.backup(path).map_err(|error| error.failure())?;
+    backup_reply(path, &report)
 }

@@ -1,45 +1,60 @@
 //! Messages and their queues.
 
-use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::MessageId;
-use switchboard_protocol::verb::{Verb as _, bus as mail, queue};
+use switchboard_protocol::verb::{Verb, bus, queue, search};
 
-use super::{Call, typed, value};
+use super::Verbs;
+use super::context::Context;
+use super::route::Handle;
+use crate::blocking::blocking;
 
-// === impl Call ===
-
-impl Call<'_> {
-    pub(super) async fn mail(&self, args: Value) -> Result<Value, Failure> {
-        let (store, asker) = (&self.verbs.store, self.asker());
-        macro_rules! answer {
-            ($verb:path, $call:path $(, $fresh:expr)?) => {
-                value::<$verb>($call(store, &asker, typed::<$verb>(args)? $(, $fresh)?).await?)
-            };
+/// Handlers that hand the call on to the bus; the last word makes an id for a message without one.
+macro_rules! on_bus {
+    ($($verb:path => $function:path $(, $fresh:ident)?;)+) => {$(
+        impl Handle<$verb> for Verbs {
+            async fn handle(
+                &self,
+                call: &Context,
+                request: <$verb as Verb>::Request,
+            ) -> Result<<$verb as Verb>::Reply, Failure> {
+                Ok($function(&self.store, &call.on_bus(self), request $(, $fresh(call)?)?).await?)
+            }
         }
-        match self.verb {
-            mail::AckMessage::NAME => answer!(mail::AckMessage, switchboard_bus::ack_message),
-            mail::CheckInbox::NAME => answer!(mail::CheckInbox, switchboard_bus::check_inbox),
-            mail::ListMessages::NAME => {
-                value::<mail::ListMessages>(switchboard_bus::list_messages(store, &typed::<mail::ListMessages>(args)?)?)
-            }
-            queue::CancelMessage::NAME => answer!(queue::CancelMessage, switchboard_bus::cancel_message),
-            queue::ExtendMessage::NAME => answer!(queue::ExtendMessage, switchboard_bus::extend_message),
-            queue::NakMessage::NAME => answer!(queue::NakMessage, switchboard_bus::nak_message),
-            queue::ReadInboxEvents::NAME => answer!(queue::ReadInboxEvents, switchboard_bus::read_inbox_events),
-            queue::ReceiveMessages::NAME => answer!(queue::ReceiveMessages, switchboard_bus::receive_messages),
-            queue::ReviveMessage::NAME => answer!(queue::ReviveMessage, switchboard_bus::revive_message),
-            queue::SendRequest::NAME => {
-                answer!(queue::SendRequest, switchboard_bus::send_request, self.fresh_message()?)
-            }
-            queue::SendTeamMessage::NAME => {
-                answer!(queue::SendTeamMessage, switchboard_bus::send_team_message, self.fresh_message()?)
-            }
-            _ => answer!(mail::SendMessage, switchboard_bus::send_message, self.fresh_message()?),
-        }
+    )+};
+}
+
+on_bus! {
+    bus::AckMessage => switchboard_bus::ack_message;
+    bus::CheckInbox => switchboard_bus::check_inbox;
+    bus::SendMessage => switchboard_bus::send_message, fresh;
+    queue::CancelMessage => switchboard_bus::cancel_message;
+    queue::ExtendMessage => switchboard_bus::extend_message;
+    queue::NakMessage => switchboard_bus::nak_message;
+    queue::ReadInboxEvents => switchboard_bus::read_inbox_events;
+    queue::ReceiveMessages => switchboard_bus::receive_messages;
+    queue::ReviveMessage => switchboard_bus::revive_message;
+    queue::SendRequest => switchboard_bus::send_request, fresh;
+    queue::SendTeamMessage => switchboard_bus::send_team_message, fresh;
+}
+
+fn fresh(call: &Context) -> Result<MessageId, Failure> {
+    call.fresh_bits().map(MessageId::from_bits)
+}
+
+impl Handle<bus::ListMessages> for Verbs {
+    async fn handle(&self, _: &Context, request: bus::ListMessagesRequest) -> Result<bus::ListMessagesReply, Failure> {
+        Ok(switchboard_bus::list_messages(&self.store, &request)?)
     }
+}
 
-    fn fresh_message(&self) -> Result<MessageId, Failure> {
-        self.fresh_bits().map(MessageId::from_bits)
+impl Handle<search::SearchMessages> for Verbs {
+    async fn handle(
+        &self,
+        _: &Context,
+        request: search::SearchMessagesRequest,
+    ) -> Result<search::SearchMessagesReply, Failure> {
+        let store = self.store.clone();
+        blocking(move || Ok(switchboard_bus::search_messages(&store, &request)?)).await
     }
 }

@@ -1,91 +1,135 @@
 //! Agents, teams and leases.
 
-use serde_json::Value;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_protocol::agent::Process;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::lease::LeaseId;
-use switchboard_protocol::verb::{Verb, agent, lease, team};
+use switchboard_protocol::verb::{agent, lease, team};
 
-use super::{Call, typed, value};
+use super::Verbs;
+use super::context::Context;
+use super::route::Handle;
+use crate::blocking::blocking;
 use crate::roll::is_alive;
 
-// === impl Call ===
-
-impl Call<'_> {
-    pub(super) async fn agent(&self, args: Value) -> Result<Value, Failure> {
-        let (store, asker) = (&self.verbs.store, self.asker());
-        match self.verb {
-            agent::GetTeamRoster::NAME => {
-                typed::<agent::GetTeamRoster>(args)?;
-                let reply = agent::GetTeamRosterReply {
-                    agents: switchboard_bus::roster(store)?,
-                    teams: switchboard_bus::teams(store)?,
-                };
-                value::<agent::GetTeamRoster>(reply)
-            }
-            agent::RegisterAgent::NAME => {
-                let request = typed::<agent::RegisterAgent>(args)?;
-                value::<agent::RegisterAgent>(switchboard_bus::register_agent(store, &asker, request).await?)
-            }
-            agent::RegisterChatAgent::NAME => {
-                let request = typed::<agent::RegisterChatAgent>(args)?;
-                value::<agent::RegisterChatAgent>(switchboard_bus::register_chat_agent(store, &asker, request).await?)
-            }
-            agent::RegisterTerminal::NAME => {
-                let request = typed::<agent::RegisterTerminal>(args)?;
-                let process = running(request.pid)?;
-                let reply = switchboard_bus::register_terminal(store, &asker, request, process, is_alive).await?;
-                value::<agent::RegisterTerminal>(reply)
-            }
-            _ => {
-                let request = typed::<agent::SetAgentStatus>(args)?;
-                value::<agent::SetAgentStatus>(switchboard_bus::set_agent_status(store, &asker, request).await?)
-            }
-        }
+impl Handle<agent::GetTeamRoster> for Verbs {
+    async fn handle(&self, _: &Context, _: agent::GetTeamRosterRequest) -> Result<agent::GetTeamRosterReply, Failure> {
+        let (agents, teams) = (switchboard_bus::roster(&self.store)?, switchboard_bus::teams(&self.store)?);
+        Ok(agent::GetTeamRosterReply { agents, teams })
     }
+}
 
-    pub(super) async fn team(&self, args: Value) -> Result<Value, Failure> {
-        let (store, asker) = (&self.verbs.store, self.asker());
-        match self.verb {
-            team::RemoveTeam::NAME => value::<team::RemoveTeam>(
-                switchboard_bus::remove_team(store, &asker, typed::<team::RemoveTeam>(args)?).await?,
-            ),
-            _ => value::<team::SetTeam>(switchboard_bus::set_team(store, &asker, typed::<team::SetTeam>(args)?).await?),
-        }
+impl Handle<agent::RegisterAgent> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: agent::RegisterAgentRequest,
+    ) -> Result<agent::RegisterAgentReply, Failure> {
+        Ok(switchboard_bus::register_agent(&self.store, &call.on_bus(self), request).await?)
     }
+}
 
-    pub(super) async fn lease(&self, args: Value) -> Result<Value, Failure> {
-        let (book, asker) = (&self.verbs.leases, self.asker());
-        match self.verb {
-            lease::ListLeases::NAME => {
-                value::<lease::ListLeases>(book.list_leases(&typed::<lease::ListLeases>(args)?).await?)
-            }
-            lease::ReleaseFiles::NAME => {
-                value::<lease::ReleaseFiles>(book.release_files(&asker, typed::<lease::ReleaseFiles>(args)?).await?)
-            }
-            lease::RenewLease::NAME => {
-                value::<lease::RenewLease>(book.renew_lease(&asker, typed::<lease::RenewLease>(args)?).await?)
-            }
-            lease::ReserveAgent::NAME => {
-                let fresh = LeaseId::from_bits(self.fresh_bits()?);
-                let request = typed::<lease::ReserveAgent>(args)?;
-                value::<lease::ReserveAgent>(book.reserve_agent(&asker, request, fresh).await?)
-            }
-            _ => {
-                let mut request = typed::<lease::ReserveFiles>(args)?;
-                for glob in &mut request.globs {
-                    self.count_from_root(glob);
-                }
-                let fresh = LeaseId::from_bits(self.fresh_bits()?);
-                value::<lease::ReserveFiles>(book.reserve_files(&asker, request, fresh).await?)
-            }
-        }
+impl Handle<agent::RegisterChatAgent> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: agent::RegisterChatAgentRequest,
+    ) -> Result<agent::RegisterAgentReply, Failure> {
+        Ok(switchboard_bus::register_chat_agent(&self.store, &call.on_bus(self), request).await?)
     }
+}
 
-    /// An absolute path inside the work tree counts from its top.
+impl Handle<agent::RegisterTerminal> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: agent::RegisterTerminalRequest,
+    ) -> Result<agent::RegisterAgentReply, Failure> {
+        let pid = request.pid;
+        let process = blocking(move || running(pid)).await?;
+        Ok(switchboard_bus::register_terminal(&self.store, &call.on_bus(self), request, process, is_alive).await?)
+    }
+}
+
+impl Handle<agent::SetAgentStatus> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: agent::SetAgentStatusRequest,
+    ) -> Result<agent::SetAgentStatusReply, Failure> {
+        Ok(switchboard_bus::set_agent_status(&self.store, &call.on_bus(self), request).await?)
+    }
+}
+
+impl Handle<team::RemoveTeam> for Verbs {
+    async fn handle(&self, call: &Context, request: team::RemoveTeamRequest) -> Result<team::RemoveTeamReply, Failure> {
+        Ok(switchboard_bus::remove_team(&self.store, &call.on_bus(self), request).await?)
+    }
+}
+
+impl Handle<team::SetTeam> for Verbs {
+    async fn handle(&self, call: &Context, request: team::SetTeamRequest) -> Result<team::SetTeamReply, Failure> {
+        Ok(switchboard_bus::set_team(&self.store, &call.on_bus(self), request).await?)
+    }
+}
+
+impl Handle<lease::ListLeases> for Verbs {
+    async fn handle(&self, _: &Context, request: lease::ListLeasesRequest) -> Result<lease::ListLeasesReply, Failure> {
+        Ok(self.leases.list_leases(&request).await?)
+    }
+}
+
+impl Handle<lease::ReleaseFiles> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: lease::ReleaseFilesRequest,
+    ) -> Result<lease::ReleaseFilesReply, Failure> {
+        Ok(self.leases.release_files(&call.on_bus(self), request).await?)
+    }
+}
+
+impl Handle<lease::RenewLease> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: lease::RenewLeaseRequest,
+    ) -> Result<lease::RenewLeaseReply, Failure> {
+        Ok(self.leases.renew_lease(&call.on_bus(self), request).await?)
+    }
+}
+
+impl Handle<lease::ReserveAgent> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        request: lease::ReserveAgentRequest,
+    ) -> Result<lease::ReserveAgentReply, Failure> {
+        let fresh = LeaseId::from_bits(call.fresh_bits()?);
+        Ok(self.leases.reserve_agent(&call.on_bus(self), request, fresh).await?)
+    }
+}
+
+impl Handle<lease::ReserveFiles> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        mut request: lease::ReserveFilesRequest,
+    ) -> Result<lease::ReserveFilesReply, Failure> {
+        for glob in &mut request.globs {
+            self.count_from_root(glob);
+        }
+        let fresh = LeaseId::from_bits(call.fresh_bits()?);
+        Ok(self.leases.reserve_files(&call.on_bus(self), request, fresh).await?)
+    }
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    /// Makes an absolute path inside the work tree relative to its top.
     fn count_from_root(&self, glob: &mut String) {
-        let root = self.verbs.place.root.to_str().map(|root| glob.strip_prefix(root));
+        let root = self.place.root.to_str().map(|root| glob.strip_prefix(root));
         match root.flatten() {
             Some("" | "/") => *glob = ".".to_owned(),
             Some(rest) if rest.starts_with('/') => *glob = rest.trim_start_matches('/').to_owned(),
@@ -99,7 +143,7 @@ fn running(pid: u32) -> Result<Process, Failure> {
         Some(Fingerprint { pid, start, boot }) => Ok(Process { pid, start, boot }),
         None => {
             let failure = Failure::new("bus.dead-process", format!("no process with the pid {pid} runs"));
-            Err(failure.hint("say the pid of the terminal's shell"))
+            Err(failure.hint("give the pid of the terminal's shell"))
         }
     }
 }

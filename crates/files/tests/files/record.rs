@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use switchboard_bus::auth::Proof;
-use switchboard_bus::{Asker, message, register_agent, send_message};
+use switchboard_bus::{Call, message, register_agent, send_message};
 use switchboard_files::{
     Error, Files, Folder, Known, MAX_FILE_BYTES, MessageFile, Origin, Out, Receipt, ResultFile, Sent, Status, Taking,
     Unusable, due, find_held, forget_nonces, held, hold, is_unfinished, known, list_held, mark_gone, mark_written,
@@ -19,8 +19,8 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{ManualClock, Projection, Store};
 
 /// An agent that is proven to be who it is.
-fn asker(who: &str) -> Asker {
-    Asker::named(name(who))
+fn caller(who: &str) -> Call {
+    Call::of(name(who))
 }
 
 fn name(text: &str) -> AgentName {
@@ -212,12 +212,12 @@ fn store() -> (Store, ManualClock) {
 }
 
 async fn join(store: &Store, who: &str) {
-    register_agent(store, &asker(who), serde_json::from_value(json!({ "name": who })).unwrap()).await.unwrap();
+    register_agent(store, &caller(who), serde_json::from_value(json!({ "name": who })).unwrap()).await.unwrap();
 }
 
 async fn send(store: &Store, file: &MessageFile) {
     let request = json!({ "recipient": file.recipient, "payload": file.payload, "id": file.id, "action": file.action });
-    send_message(store, &asker("ada"), serde_json::from_value(request).unwrap(), MessageId::from_bits(1))
+    send_message(store, &caller("ada"), serde_json::from_value(request).unwrap(), MessageId::from_bits(1))
         .await
         .unwrap();
 }

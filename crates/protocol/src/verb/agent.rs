@@ -39,7 +39,7 @@ pub struct RegisterAgentReply {
 
 verb! {
     /// Join the team under a name so that others can write to you; call it again to change your role.
-    RegisterAgent = "register_agent", Synced, tool: true,
+    RegisterAgent = "register_agent", Synced, Identity, Listed,
     RegisterAgentRequest => RegisterAgentReply
 }
 
@@ -70,7 +70,7 @@ pub struct RegisterTerminalRequest {
 
 verb! {
     /// Put an agent that lives in a terminal on the roster, with the process of that terminal.
-    RegisterTerminal = "register_terminal", Synced, tool: false,
+    RegisterTerminal = "register_terminal", Synced, Identity, Found,
     RegisterTerminalRequest => RegisterAgentReply
 }
 
@@ -102,7 +102,7 @@ pub struct RegisterChatAgentRequest {
 
 verb! {
     /// Put an agent that lives in an editor's chat on the roster.
-    RegisterChatAgent = "register_chat_agent", Synced, tool: false,
+    RegisterChatAgent = "register_chat_agent", Synced, Identity, Found,
     RegisterChatAgentRequest => RegisterAgentReply
 }
 
@@ -123,7 +123,7 @@ pub struct GetTeamRosterReply {
 
 verb! {
     /// List the team: names, roles, status and unread mail.
-    GetTeamRoster = "get_team_roster", Read, tool: true,
+    GetTeamRoster = "get_team_roster", Read, Directory, Listed,
     GetTeamRosterRequest => GetTeamRosterReply
 }
 
@@ -150,6 +150,6 @@ pub struct SetAgentStatusReply {
 
 verb! {
     /// Say how you are in one word and a sentence.
-    SetAgentStatus = "set_agent_status", Written, tool: true,
+    SetAgentStatus = "set_agent_status", Written, Identity, Listed,
     SetAgentStatusRequest => SetAgentStatusReply
 }

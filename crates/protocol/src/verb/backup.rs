@@ -29,6 +29,6 @@ pub struct BackupStoreReply {
 
 verb! {
     /// Copy the store into a new file while it works, and verify the copy; `switchboard restore FILE` puts it back.
-    BackupStore = "backup_store", Read, tool: false,
+    BackupStore = "backup_store", Read, Record, Never,
     BackupStoreRequest => BackupStoreReply
 }

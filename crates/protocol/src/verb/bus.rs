@@ -109,7 +109,7 @@ pub struct SendMessageReply {
 
 verb! {
     /// Send a durable message to an agent or person by name. It is on disk when this returns; unknown names are errors.
-    SendMessage = "send_message", Synced, tool: true,
+    SendMessage = "send_message", Synced, Send, Listed,
     SendMessageRequest => SendMessageReply
 }
 
@@ -164,7 +164,7 @@ pub struct CheckInboxReply {
 
 verb! {
     /// Read your open messages; acknowledge each with ack_message when you have acted on it. The `outbox` shows how far your own have come.
-    CheckInbox = "check_inbox", Written, tool: true,
+    CheckInbox = "check_inbox", Written, Inbox, Listed,
     CheckInboxRequest => CheckInboxReply
 }
 
@@ -191,7 +191,7 @@ pub struct AckMessageReply {
 
 verb! {
     /// Acknowledge a message that is addressed to you: you have read it and act on it.
-    AckMessage = "ack_message", Synced, tool: true,
+    AckMessage = "ack_message", Synced, Delivery, Listed,
     AckMessageRequest => AckMessageReply
 }
 
@@ -228,6 +228,6 @@ pub struct ListMessagesReply {
 
 verb! {
     /// List messages between agents with their delivery state, newest last.
-    ListMessages = "list_messages", Read, tool: false,
+    ListMessages = "list_messages", Read, Oversee, Found,
     ListMessagesRequest => ListMessagesReply
 }

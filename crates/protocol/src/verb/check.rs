@@ -171,7 +171,7 @@ pub struct SyntaxCheckReply {
 
 verb! {
     /// Check that changed files parse, in 20 languages; errors that the base had do not count.
-    SyntaxCheck = "syntax_check", Read, tool: false,
+    SyntaxCheck = "syntax_check", Read, Check, Found,
     SyntaxCheckRequest => SyntaxCheckReply
 }
 
@@ -248,7 +248,7 @@ pub struct SecretscanReply {
 
 verb! {
     /// Scan files for keys, tokens, passwords and other credentials; no value is ever shown.
-    Secretscan = "secretscan", Read, tool: false,
+    Secretscan = "secretscan", Read, Check, Found,
     SecretscanRequest => SecretscanReply
 }
 
@@ -292,7 +292,7 @@ pub struct PlaceholderScanReply {
 
 verb! {
     /// Find code that only pretends to be finished: stubs, marks like TODO, placeholder text.
-    PlaceholderScan = "placeholder_scan", Read, tool: false,
+    PlaceholderScan = "placeholder_scan", Read, Check, Found,
     PlaceholderScanRequest => PlaceholderScanReply
 }
 
@@ -357,7 +357,7 @@ pub struct TodoExtractReply {
 
 verb! {
     /// List the notes in comments: TODO, FIXME, HACK, XXX, WARN, NOTE.
-    TodoExtract = "todo_extract", Read, tool: false,
+    TodoExtract = "todo_extract", Read, Check, Found,
     TodoExtractRequest => TodoExtractReply
 }
 

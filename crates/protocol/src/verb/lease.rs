@@ -34,7 +34,7 @@ pub struct ReserveFilesReply {
 
 verb! {
     /// Reserve files before you edit them. A conflict says who holds them and for how long.
-    ReserveFiles = "reserve_files", Synced, tool: true,
+    ReserveFiles = "reserve_files", Synced, Lease, Listed,
     ReserveFilesRequest => ReserveFilesReply
 }
 
@@ -61,7 +61,7 @@ pub struct ReserveAgentReply {
 
 verb! {
     /// Have an agent to yourself: until you release the lease, execute and delegate_task reach it from you and from people only.
-    ReserveAgent = "reserve_agent", Synced, tool: false,
+    ReserveAgent = "reserve_agent", Synced, Lease, Found,
     ReserveAgentRequest => ReserveAgentReply
 }
 
@@ -87,7 +87,7 @@ pub struct RenewLeaseReply {
 
 verb! {
     /// Keep a lease for longer. `lease.lost` means that it is over: stop and reserve again.
-    RenewLease = "renew_lease", Synced, tool: true,
+    RenewLease = "renew_lease", Synced, Lease, Found,
     RenewLeaseRequest => RenewLeaseReply
 }
 
@@ -112,7 +112,7 @@ pub struct ReleaseFilesReply {
 
 verb! {
     /// Give reserved files back: one lease, or all of yours.
-    ReleaseFiles = "release_files", Synced, tool: true,
+    ReleaseFiles = "release_files", Synced, Lease, Listed,
     ReleaseFilesRequest => ReleaseFilesReply
 }
 
@@ -139,6 +139,6 @@ pub struct ListLeasesReply {
 
 verb! {
     /// List who holds which files, and for how long.
-    ListLeases = "list_leases", Read, tool: false,
+    ListLeases = "list_leases", Read, Status, Found,
     ListLeasesRequest => ListLeasesReply
 }

@@ -25,7 +25,7 @@ pub struct ListNeedsReply {
 
 verb! {
     /// List the questions that wait for a person, oldest first.
-    ListNeeds = "list_needs", Read, tool: false,
+    ListNeeds = "list_needs", Read, Inspect, Found,
     ListNeedsRequest => ListNeedsReply
 }
 
@@ -58,18 +58,18 @@ pub struct SettleReply {
 
 verb! {
     /// Allow what a worker asks for, once.
-    Approve = "approve", Synced, tool: false,
+    Approve = "approve", Synced, Approve, Never,
     SettleRequest => SettleReply
 }
 
 verb! {
     /// Refuse what a worker asks for.
-    Deny = "deny", Synced, tool: false,
+    Deny = "deny", Synced, Approve, Never,
     SettleRequest => SettleReply
 }
 
 verb! {
     /// Answer a worker's question with one of the options it offers.
-    Answer = "answer", Synced, tool: false,
+    Answer = "answer", Synced, Approve, Never,
     AnswerRequest => SettleReply
 }

@@ -36,7 +36,7 @@ pub struct ReceiveMessagesReply {
 
 verb! {
     /// Take your oldest waiting messages and hold them: acknowledge each with its lease_token in time, or it is delivered again.
-    ReceiveMessages = "receive_messages", Synced, tool: false,
+    ReceiveMessages = "receive_messages", Synced, Inbox, Found,
     ReceiveMessagesRequest => ReceiveMessagesReply
 }
 
@@ -71,7 +71,7 @@ pub struct QueueReply {
 
 verb! {
     /// Give a delivery back: it comes again after a while, and after its last delivery it is a dead letter.
-    NakMessage = "nak_message", Synced, tool: false,
+    NakMessage = "nak_message", Synced, Delivery, Found,
     NakMessageRequest => QueueReply
 }
 
@@ -91,7 +91,7 @@ pub struct ExtendMessageRequest {
 
 verb! {
     /// Hold a delivery for longer, because you are still at work on it.
-    ExtendMessage = "extend_message", Synced, tool: false,
+    ExtendMessage = "extend_message", Synced, Delivery, Found,
     ExtendMessageRequest => QueueReply
 }
 
@@ -108,7 +108,7 @@ pub struct CancelMessageRequest {
 
 verb! {
     /// Take back a message that you sent and that nobody has acknowledged.
-    CancelMessage = "cancel_message", Synced, tool: false,
+    CancelMessage = "cancel_message", Synced, Delivery, Found,
     CancelMessageRequest => QueueReply
 }
 
@@ -122,7 +122,7 @@ pub struct ReviveMessageRequest {
 
 verb! {
     /// Put a dead letter back into its queue, with all its deliveries before it again.
-    ReviveMessage = "revive_message", Synced, tool: false,
+    ReviveMessage = "revive_message", Synced, Admin, Found,
     ReviveMessageRequest => QueueReply
 }
 
@@ -159,7 +159,7 @@ pub struct SendRequestReply {
 
 verb! {
     /// Ask an agent and wait for its answer, which it sends with reply_to. Ends at once when that agent leaves.
-    SendRequest = "send_request", Synced, tool: false,
+    SendRequest = "send_request", Synced, Send, Found,
     SendRequestRequest => SendRequestReply
 }
 
@@ -219,7 +219,7 @@ pub struct SentCopy {
 
 verb! {
     /// Send one message to every member of a team (or to named agents): to all of them or, on any error, to none.
-    SendTeamMessage = "send_team_message", Synced, tool: true,
+    SendTeamMessage = "send_team_message", Synced, Send, Listed,
     SendTeamMessageRequest => SendTeamMessageReply
 }
 
@@ -277,6 +277,6 @@ pub struct ReadInboxEventsReply {
 
 verb! {
     /// Follow what happens to your mail, sent and received, without its text: append-only, from a cursor that outlives restarts.
-    ReadInboxEvents = "read_inbox_events", Read, tool: false,
+    ReadInboxEvents = "read_inbox_events", Read, Inbox, Found,
     ReadInboxEventsRequest => ReadInboxEventsReply
 }

@@ -84,7 +84,7 @@ pub struct StartRunReply {
 
 verb! {
     /// Start a plan: agents work on its tasks in work trees of their own, held to gates, merged into the run's branch.
-    StartRun = "start_run", Synced, tool: false,
+    StartRun = "start_run", Synced, Work, Found,
     StartRunRequest => StartRunReply
 }
 
@@ -191,7 +191,7 @@ pub struct GetRunReply {
 
 verb! {
     /// Show a run: each task with agent, attempts, gate verdicts and merged commit.
-    GetRun = "get_run", Read, tool: true,
+    GetRun = "get_run", Read, Run, Found,
     GetRunRequest => GetRunReply
 }
 
@@ -229,7 +229,7 @@ pub struct ShowTaskReply {
 
 verb! {
     /// Show one task of a run, with its diff or its worker's output if asked for.
-    ShowTask = "show_task", Read, tool: false,
+    ShowTask = "show_task", Read, Run, Found,
     ShowTaskRequest => ShowTaskReply
 }
 
@@ -252,7 +252,7 @@ pub struct RunReply {
 
 verb! {
     /// Stop a run or one task of it; work that was not merged stays in its branch.
-    StopRun = "stop_run", Synced, tool: false,
+    StopRun = "stop_run", Synced, Work, Found,
     StopRunRequest => RunReply
 }
 
@@ -266,7 +266,7 @@ pub struct RetryTaskRequest {
 
 verb! {
     /// Try a blocked or stopped task again with fresh attempts.
-    RetryTask = "retry_task", Synced, tool: false,
+    RetryTask = "retry_task", Synced, Work, Found,
     RetryTaskRequest => RunReply
 }
 
@@ -295,7 +295,7 @@ pub struct ResumeRunReply {
 
 verb! {
     /// Go on with a run that a stop or a crash interrupted.
-    ResumeRun = "resume_run", Synced, tool: false,
+    ResumeRun = "resume_run", Synced, Work, Found,
     ResumeRunRequest => ResumeRunReply
 }
 
@@ -325,6 +325,6 @@ pub struct MergeRunReply {
 
 verb! {
     /// Merge a run's branch into the branch it was started from; it completes or changes nothing.
-    MergeRun = "merge_run", Synced, tool: false,
+    MergeRun = "merge_run", Synced, Work, Found,
     MergeRunRequest => MergeRunReply
 }

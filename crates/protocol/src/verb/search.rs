@@ -62,6 +62,6 @@ pub struct SearchMessagesReply {
 
 verb! {
     /// Look for words in all messages, newest first.
-    SearchMessages = "search_messages", Read, tool: false,
+    SearchMessages = "search_messages", Read, Oversee, Found,
     SearchMessagesRequest => SearchMessagesReply
 }

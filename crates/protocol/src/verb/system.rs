@@ -61,7 +61,7 @@ pub struct UnseenMail {
 
 verb! {
     /// Show how everything is: open questions, runs and their tasks, agents, mail.
-    GetStatus = "get_status", Read, tool: true,
+    GetStatus = "get_status", Read, Status, Listed,
     GetStatusRequest => GetStatusReply
 }
 
@@ -102,7 +102,7 @@ pub struct ReadEventsReply {
 
 verb! {
     /// Read the event log from a position, waiting a little for the next event if asked to.
-    ReadEvents = "read_events", Read, tool: false,
+    ReadEvents = "read_events", Read, Oversee, Found,
     ReadEventsRequest => ReadEventsReply
 }
 
@@ -129,7 +129,7 @@ pub struct VerifyLogReply {
 
 verb! {
     /// Verify the record: every event's hash, every body, and the state that follows from them.
-    VerifyLog = "verify_log", Read, tool: false,
+    VerifyLog = "verify_log", Read, Inspect, Found,
     VerifyLogRequest => VerifyLogReply
 }
 
@@ -154,7 +154,7 @@ pub struct ExportLogReply {
 
 verb! {
     /// Write the whole record as JSON lines, which `switchboard verify FILE` checks without a daemon.
-    ExportLog = "export_log", Read, tool: false,
+    ExportLog = "export_log", Read, Record, Never,
     ExportLogRequest => ExportLogReply
 }
 
@@ -173,8 +173,8 @@ pub struct SignHeadReply {
 }
 
 verb! {
-    /// Sign the record's head: its length, last hash and Merkle root.
-    SignHead = "sign_head", Read, tool: false,
+    /// Sign the record's head (its length, last hash and Merkle root) and record that.
+    SignHead = "sign_head", Synced, Record, Found,
     SignHeadRequest => SignHeadReply
 }
 
@@ -198,6 +198,6 @@ pub struct ShutdownReply {
 
 verb! {
     /// End the daemon, stopping its workers unless told to leave them.
-    Shutdown = "shutdown", Read, tool: false,
+    Shutdown = "shutdown", Read, Admin, Never,
     ShutdownRequest => ShutdownReply
 }

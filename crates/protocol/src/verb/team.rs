@@ -32,7 +32,7 @@ pub struct SetTeamReply {
 
 verb! {
     /// Make a team of agents, or change who is in it.
-    SetTeam = "set_team", Synced, tool: false,
+    SetTeam = "set_team", Synced, Admin, Found,
     SetTeamRequest => SetTeamReply
 }
 
@@ -53,6 +53,6 @@ pub struct RemoveTeamReply {
 
 verb! {
     /// Remove a team; its members stay on the roster.
-    RemoveTeam = "remove_team", Synced, tool: false,
+    RemoveTeam = "remove_team", Synced, Admin, Found,
     RemoveTeamRequest => RemoveTeamReply
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
-use switchboard_bus::{Asker, LeaseBook, Limits, Uptime};
+use switchboard_bus::{Call, LeaseBook, Limits, Uptime};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::lease::LeaseId;
 use switchboard_store::{Checkpoint, Config, Query, Store};
@@ -35,9 +35,9 @@ struct Bus {
     runtime: Runtime,
 }
 
-fn asker(name: &str) -> Asker {
+fn call(name: &str) -> Call {
     let name = AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0));
-    Asker { limits: Limits { messages: 1 << 40, bytes: 1 << 40 }, ..Asker::named(name) }
+    Call { limits: Limits { messages: 1 << 40, bytes: 1 << 40 }, ..Call::of(name) }
 }
 
 /// An id as a daemon makes them: those of neighbours lie anywhere.
@@ -66,14 +66,14 @@ impl Bus {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         for name in agents {
             let request = serde_json::from_value(json!({ "name": name }))?;
-            runtime.block_on(switchboard_bus::register_agent(&store, &asker(name), request)).map_err(failed)?;
+            runtime.block_on(switchboard_bus::register_agent(&store, &call(name), request)).map_err(failed)?;
         }
         Ok(Self { store, runtime })
     }
 
     fn send(&self, recipient: &str, number: u64) -> anyhow::Result<f64> {
         let request = serde_json::from_value(json!({ "recipient": recipient, "payload": body() }))?;
-        let (store, sender) = (&self.store, asker("ada"));
+        let (store, sender) = (&self.store, call("ada"));
         let sent = async { switchboard_bus::send_message(store, &sender, request, id(number)).await };
         seconds(|| self.runtime.block_on(sent).map_err(failed)).map(|(_, took)| took)
     }
@@ -85,7 +85,7 @@ impl Bus {
             for sender in 0..MANY {
                 let (store, recipients) = (self.store.clone(), Arc::clone(recipients));
                 senders.spawn(async move {
-                    let by = asker(&format!("sender-{sender}"));
+                    let by = call(&format!("sender-{sender}"));
                     for number in 0..each {
                         let recipient = &recipients[(sender + number) % recipients.len()];
                         let args = json!({ "recipient": recipient, "payload": body() });
@@ -108,7 +108,7 @@ impl Bus {
 
     fn fetch(&self, owner: &str) -> anyhow::Result<f64> {
         let request = serde_json::from_value(json!({ "limit": 20 }))?;
-        let reader = asker(owner);
+        let reader = call(owner);
         let look = switchboard_bus::check_inbox(&self.store, &reader, request);
         let (reply, took) = seconds(|| self.runtime.block_on(look).map_err(failed))?;
         anyhow::ensure!(reply.messages.len() == 20, "an inbox with {} messages", reply.messages.len());
@@ -138,7 +138,7 @@ fn lease_check(folder: &Path) -> anyhow::Result<f64> {
     let bus = Bus::new(&place, &["ada"])?;
     let Bus { store, runtime } = bus;
     let book = runtime.block_on(LeaseBook::open(store.clone(), Uptime::system())).map_err(failed)?;
-    let holder = asker("ada");
+    let holder = call("ada");
     let mut number = 0_u64;
     let mut reserve = |glob: String| -> anyhow::Result<f64> {
         number += 1;

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use switchboard_bus::{Asker, Limits};
+use switchboard_bus::Limits;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::time::Millis;
@@ -135,7 +136,7 @@ pub(super) fn play(seed: u64, steps: usize) -> anyhow::Result<History> {
         let store = world.store.clone();
         let request = parsed(json!({ "name": name }))?;
         let joined = finish(Box::pin(async move {
-            switchboard_bus::register_agent(&store, &asker(name), request).await.map(|_| Value::Null).map_err(code)
+            switchboard_bus::register_agent(&store, &by(name), request).await.map(|_| Value::Null).map_err(code)
         }));
         joined.map_err(anyhow::Error::msg)?;
     }
@@ -282,7 +283,7 @@ impl World {
 }
 
 async fn asked(store: &Store, who: &str, verb: &str, args: Value) -> Answer {
-    let by = if who == "person" { Asker { is_person: true, ..asker(who) } } else { asker(who) };
+    let by = by(who);
     fn shown<T: serde::Serialize>(reply: Result<T, switchboard_bus::Error>) -> Answer {
         reply.map_err(code).and_then(|reply| serde_json::to_value(reply).map_err(|error| error.to_string()))
     }
@@ -317,9 +318,14 @@ fn finish(mut future: Pin<Box<dyn Future<Output = Answer>>>) -> Answer {
     Err("a call does not end".to_owned())
 }
 
-fn asker(name: &str) -> Asker {
-    let name = AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0));
-    Asker { limits: Limits { messages: 12, bytes: 1 << 20 }, ..Asker::named(name) }
+fn agent_name(name: &str) -> AgentName {
+    AgentName::new(name).unwrap_or_else(|_| AgentName::from_bits(0))
+}
+
+fn by(name: &str) -> switchboard_bus::Call {
+    let call = switchboard_bus::Call::of(agent_name(name));
+    let caller = if name == "person" { Caller::person(agent_name(name)) } else { call.caller.clone() };
+    switchboard_bus::Call { limits: Limits { messages: 12, bytes: 1 << 20 }, caller, ..call }
 }
 
 fn code(error: switchboard_bus::Error) -> String {

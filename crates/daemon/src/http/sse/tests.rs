@@ -79,7 +79,7 @@ async fn a_session_is_opened_posted_to_and_answered() {
 
     assert_eq!(answer["result"]["structuredContent"]["args"]["payload"], "line\nline");
     let arrived = served.echo.arrived();
-    assert_eq!((arrived[0].caller.name.as_str(), arrived[0].caller.face), ("ada", face::MCP_SSE));
+    assert_eq!((arrived[0].caller.name.as_str(), arrived[0].caller.face), ("ada", Face::McpSse));
     served.stop.cancel();
     let ended = tokio::time::timeout(Duration::from_secs(4), served.task).await;
     assert!(ended.is_ok(), "an open session keeps the daemon from ending");

@@ -82,6 +82,6 @@ pub struct PreCheckBatchReply {
 
 verb! {
     /// Run lint, secretscan, sast_scan and quality_budget over the changed files at once; none of them may refuse.
-    PreCheckBatch = "pre_check_batch", Read, tool: false,
+    PreCheckBatch = "pre_check_batch", Read, Build, Found,
     PreCheckBatchRequest => PreCheckBatchReply
 }

@@ -81,7 +81,7 @@ pub struct LintReply {
 
 verb! {
     /// Run the repository's own linter, to check or to mend, under limits of time and memory.
-    Lint = "lint", Read, tool: false,
+    Lint = "lint", Read, Build, Found,
     LintRequest => LintReply
 }
 
@@ -164,7 +164,7 @@ pub struct BuildCheckReply {
 
 verb! {
     /// Run the repository's own build and type check, under limits of time and memory.
-    BuildCheck = "build_check", Read, tool: false,
+    BuildCheck = "build_check", Read, Build, Found,
     BuildCheckRequest => BuildCheckReply
 }
 
@@ -277,6 +277,6 @@ pub struct TestRunnerReply {
 
 verb! {
     /// Run the repository's own tests: those for some files, or all of them, under limits of time and memory.
-    TestRunner = "test_runner", Read, tool: false,
+    TestRunner = "test_runner", Read, Build, Found,
     TestRunnerRequest => TestRunnerReply
 }

@@ -78,7 +78,7 @@ pub struct CheckGateStatusReply {
 
 verb! {
     /// Say which gates a task has passed and which are missing.
-    CheckGateStatus = "check_gate_status", Read, tool: false,
+    CheckGateStatus = "check_gate_status", Read, Run, Found,
     CheckGateStatusRequest => CheckGateStatusReply
 }
 
@@ -129,6 +129,6 @@ pub struct EvidenceCheckReply {
 
 verb! {
     /// Check that every finished task of a run has the evidence that it needs.
-    EvidenceCheck = "evidence_check", Read, tool: false,
+    EvidenceCheck = "evidence_check", Read, Inspect, Found,
     EvidenceCheckRequest => EvidenceCheckReply
 }

@@ -1,0 +1,80 @@
+//! What a handler is given: who calls, under which key, and a batch that has key and durability.
+
+use switchboard_protocol::caller::{Caller, CallerKind};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::verb::Effect;
+use switchboard_store::{Batch, Durability, Idempotency};
+
+use super::Verbs;
+
+/// A call that the policy let through.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Who calls.
+    pub(crate) caller: Caller,
+    /// Names the call; `None` if the caller can't repeat it.
+    pub(crate) idempotency: Option<Idempotency>,
+    /// When it is answered, from the verb's row.
+    pub(crate) durability: Durability,
+}
+
+// === impl Context ===
+
+impl Context {
+    /// Puts together what is known of a call; `args` is the digest of its arguments.
+    pub(crate) fn new(
+        caller: Caller,
+        (verb, effect): (&'static str, Effect),
+        key: Option<String>,
+        args: Digest,
+    ) -> Self {
+        let folded = caller.name.folded();
+        let idempotency = key.map(|key| Idempotency { key, caller: folded, verb, args });
+        let durability = match effect {
+            Effect::Read | Effect::Synced => Durability::Synced,
+            Effect::Written => Durability::Written,
+        };
+        Self { caller, idempotency, durability }
+    }
+
+    /// An empty batch with the call's key and durability.
+    pub(crate) fn batch(&self) -> Batch {
+        Batch { idempotency: self.idempotency.clone(), ..Batch::new(self.durability) }
+    }
+
+    /// The caller's name, as events record it.
+    pub(crate) fn by(&self) -> &str {
+        self.caller.name.as_str()
+    }
+
+    /// The worker that calls; `None` for people and other agents.
+    pub(crate) fn worker(&self) -> Option<&WorkerId> {
+        match &self.caller.kind {
+            CallerKind::Worker { worker, .. } => Some(worker),
+            CallerKind::Person | CallerKind::Agent => None,
+        }
+    }
+
+    /// The call as the bus takes it.
+    pub(crate) fn on_bus(&self, verbs: &Verbs) -> switchboard_bus::Call {
+        switchboard_bus::Call {
+            caller: self.caller.clone(),
+            idempotency: self.idempotency.clone(),
+            durability: self.durability,
+            root: Some(verbs.place.root.clone()),
+            limits: verbs.limits,
+        }
+    }
+
+    /// Bits for an id that the caller doesn't bring: the same for the same key, so that a repeated call means the same thing.
+    pub(crate) fn fresh_bits(&self) -> Result<u64, Failure> {
+        match &self.idempotency {
+            Some(call) => {
+                let digest = Digest::of_parts(&[call.caller.as_bytes(), call.key.as_bytes()]);
+                Ok(digest.0[..8].iter().fold(0, |bits, byte| (bits << 8) | u64::from(*byte)))
+            }
+            None => getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string())),
+        }
+    }
+}

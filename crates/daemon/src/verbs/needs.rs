@@ -1,0 +1,43 @@
+//! Questions to a person.
+
+use switchboard_dispatch::Settle;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::need::{
+    Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsReply, ListNeedsRequest, SettleReply, SettleRequest,
+};
+
+use super::Verbs;
+use super::context::Context;
+use super::route::Handle;
+
+impl Handle<ListNeeds> for Verbs {
+    async fn handle(&self, _: &Context, request: ListNeedsRequest) -> Result<ListNeedsReply, Failure> {
+        crate::needs::list(self, &request)
+    }
+}
+
+impl Handle<Approve> for Verbs {
+    async fn handle(&self, call: &Context, request: SettleRequest) -> Result<SettleReply, Failure> {
+        self.settle(call, &request.id, Settle::Approve).await
+    }
+}
+
+impl Handle<Deny> for Verbs {
+    async fn handle(&self, call: &Context, request: SettleRequest) -> Result<SettleReply, Failure> {
+        self.settle(call, &request.id, Settle::Deny).await
+    }
+}
+
+impl Handle<Answer> for Verbs {
+    async fn handle(&self, call: &Context, request: AnswerRequest) -> Result<SettleReply, Failure> {
+        self.settle(call, &request.id, Settle::Answer(request.option)).await
+    }
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    async fn settle(&self, call: &Context, id: &str, how: Settle) -> Result<SettleReply, Failure> {
+        crate::needs::settle(self, id, how, call.by(), call.idempotency.clone()).await
+    }
+}

@@ -1,0 +1,218 @@
+//! From a verb's name to its handler: one row and one handler each, put together by the compiler.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::task::Poll;
+
+use serde_json::Value;
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::{Row, Verb};
+
+use super::Verbs;
+use super::context::Context;
+use crate::face::{self, Answering};
+
+/// Runs one verb. Every verb in `for_each_verb!` needs an implementation: without one, [`ROUTES`] does not compile.
+pub(crate) trait Handle<V: Verb> {
+    /// Answers a call that the policy let through.
+    ///
+    /// # Errors
+    /// What the verb refuses, or what failed.
+    fn handle(&self, call: &Context, request: V::Request) -> impl Future<Output = Result<V::Reply, Failure>> + Send;
+}
+
+/// A handler without its types.
+pub(crate) type Run = for<'a> fn(&'a Verbs, &'a Context, Value) -> Answering<'a>;
+
+/// A verb's row and its handler.
+pub(crate) struct Route {
+    /// Name of the verb.
+    pub(crate) name: &'static str,
+    /// Its row, as faces, policy and `find_tools` see it.
+    pub(crate) row: Arc<Row>,
+    /// Its handler.
+    pub(crate) run: Run,
+}
+
+/// A tool that is not a verb of ours: one of an upstream server.
+pub(crate) trait Upstream: Send + Sync {
+    /// Its row; the name must not be a verb's.
+    fn row(&self) -> Arc<Row>;
+
+    /// Calls it.
+    fn call<'a>(&'a self, caller: &'a Caller, args: Value, key: Option<String>) -> Answering<'a>;
+}
+
+/// What a name means.
+#[derive(Clone)]
+pub(crate) enum Found {
+    /// A verb.
+    Verb(&'static Route),
+    /// A tool of an upstream server.
+    Upstream(Arc<dyn Upstream>),
+}
+
+/// Every verb's route, by name.
+static ROUTES: LazyLock<BTreeMap<&'static str, Route>> = LazyLock::new(|| {
+    macro_rules! routes {
+        ($($verb:path)*) => { [$(Route::of::<$verb>()),*] };
+    }
+    let routes: [Route; _] = switchboard_protocol::for_each_verb!(routes);
+    routes.into_iter().map(|route| (route.name, route)).collect()
+});
+
+/// Tools of upstream servers, by name.
+#[derive(Default)]
+pub(crate) struct Upstreams(RwLock<BTreeMap<String, Arc<dyn Upstream>>>);
+
+// === impl Route ===
+
+impl Route {
+    fn of<V: Verb + 'static>() -> Self
+    where
+        Verbs: Handle<V>,
+    {
+        Self { name: V::NAME, row: Arc::new(Row::of::<V>()), run: run::<V> }
+    }
+}
+
+fn run<'a, V: Verb + 'static>(verbs: &'a Verbs, call: &'a Context, args: Value) -> Answering<'a>
+where
+    Verbs: Handle<V>,
+{
+    Box::pin(async move {
+        let reply = verbs.handle(call, typed::<V>(args)?).await?;
+        serde_json::to_value(reply).map_err(|error| Failure::new("internal.bug", format!("{}: {error}", V::NAME)))
+    })
+}
+
+fn typed<V: Verb>(args: Value) -> Result<V::Request, Failure> {
+    let args = if args.is_null() { Value::Object(serde_json::Map::new()) } else { args };
+    serde_json::from_value(args).map_err(|error| {
+        let failure = Failure::new("request.bad-args", format!("{}: {error}", V::NAME));
+        failure.hint(format!("switchboard call {} --help", V::NAME))
+    })
+}
+
+// === impl Found ===
+
+impl Found {
+    /// The row of what was found.
+    pub(crate) fn row(&self) -> Arc<Row> {
+        match self {
+            Self::Verb(route) => Arc::clone(&route.row),
+            Self::Upstream(tool) => tool.row(),
+        }
+    }
+}
+
+// === impl Upstreams ===
+
+impl Upstreams {
+    /// What a name means: a verb, else a tool of an upstream server.
+    ///
+    /// # Errors
+    /// `request.unknown-verb` with the verbs that are near.
+    pub(crate) fn find(&self, name: &str) -> Result<Found, Failure> {
+        if let Some(route) = ROUTES.get(name) {
+            return Ok(Found::Verb(route));
+        }
+        let tools = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        tools.get(name).map(|tool| Found::Upstream(Arc::clone(tool))).ok_or_else(|| face::unknown_verb(name))
+    }
+
+    /// Every row, verbs first, each by name.
+    pub(crate) fn rows(&self) -> Vec<Arc<Row>> {
+        let tools = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let verbs = ROUTES.values().map(|route| Arc::clone(&route.row));
+        verbs.chain(tools.values().map(|tool| tool.row())).collect()
+    }
+}
+
+/// Runs a handler to its answer. One that panics is a failure of its call, not the end of the task that runs it.
+///
+/// # Errors
+/// What the handler answers; `internal.bug` after a panic.
+pub(crate) async fn caught(name: &str, mut call: Answering<'_>) -> Result<Value, Failure> {
+    let done = std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))) {
+        Ok(polled) => polled.map(Some),
+        Err(_) => Poll::Ready(None),
+    });
+    done.await.unwrap_or_else(|| {
+        tracing::error!(verb = name, "a handler panicked");
+        Err(Failure::new("internal.bug", format!("{name} ended without an answer")))
+    })
+}
+
+/// A handler that panics, for tests of what follows.
+pub(crate) fn panicking() -> Answering<'static> {
+    Box::pin(async { panic!("on purpose: SWITCHBOARD_PANIC_IN names this verb") })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use serde_json::json;
+    use switchboard_protocol::verb::{Class, Effect, Profile, table};
+
+    use super::*;
+
+    struct Weather;
+
+    impl Upstream for Weather {
+        fn row(&self) -> Arc<Row> {
+            Arc::new(Row {
+                name: Cow::Owned("weather.forecast".to_owned()),
+                about: Cow::Owned("Forecasts the weather.".to_owned()),
+                effect: Effect::Read,
+                class: Class::Upstream,
+                profile: Profile::Found,
+                request: json!({ "type": "object" }),
+                reply: json!({ "type": "object" }),
+            })
+        }
+
+        fn call<'a>(&'a self, _: &'a Caller, args: Value, _: Option<String>) -> Answering<'a> {
+            Box::pin(async move { Ok(args) })
+        }
+    }
+
+    fn with_weather() -> Upstreams {
+        let tools: BTreeMap<String, Arc<dyn Upstream>> =
+            BTreeMap::from([("weather.forecast".to_owned(), Arc::new(Weather) as Arc<dyn Upstream>)]);
+        Upstreams(RwLock::new(tools))
+    }
+
+    #[test]
+    fn every_row_of_the_table_has_a_route() {
+        for row in table() {
+            assert_eq!(ROUTES[row.name.as_ref()].row.effect, row.effect, "{}", row.name);
+        }
+        assert_eq!(ROUTES.len(), table().len());
+    }
+
+    #[test]
+    fn a_name_is_looked_up_among_the_verbs_and_then_among_upstream_tools() {
+        let tools = with_weather();
+
+        assert!(matches!(tools.find("get_status"), Ok(Found::Verb(_))));
+        assert!(matches!(tools.find("weather.forecast"), Ok(Found::Upstream(_))));
+        assert!(tools.find("get_statu").err().unwrap().hint.contains("get_status"));
+        assert_eq!(tools.rows().len(), table().len() + 1);
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_a_failure_of_its_call() {
+        let call: Answering<'_> = Box::pin(async {
+            tokio::task::yield_now().await;
+            panic!("on purpose")
+        });
+
+        let failure = caught("get_status", call).await.unwrap_err();
+
+        assert_eq!(failure.code, "internal.bug");
+    }
+}

@@ -1,0 +1,66 @@
+//! Runs and their tasks.
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::run;
+
+use super::context::Context;
+use super::route::Handle;
+use super::{Ask, Verbs};
+
+impl Handle<run::GetRun> for Verbs {
+    async fn handle(&self, _: &Context, request: run::GetRunRequest) -> Result<run::GetRunReply, Failure> {
+        Ok(self.dispatch.get_run(&request).await?)
+    }
+}
+
+impl Handle<run::MergeRun> for Verbs {
+    async fn handle(&self, call: &Context, request: run::MergeRunRequest) -> Result<run::MergeRunReply, Failure> {
+        Ok(self.dispatch.merge_run(&request, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<run::ResumeRun> for Verbs {
+    async fn handle(&self, call: &Context, request: run::ResumeRunRequest) -> Result<run::ResumeRunReply, Failure> {
+        let reply = self.dispatch.resume_run(&request, call.idempotency.clone()).await?;
+        self.end_with_run(request.ends_daemon).await;
+        Ok(reply)
+    }
+}
+
+impl Handle<run::RetryTask> for Verbs {
+    async fn handle(&self, call: &Context, request: run::RetryTaskRequest) -> Result<run::RunReply, Failure> {
+        Ok(self.dispatch.retry_task(&request, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<run::ShowTask> for Verbs {
+    async fn handle(&self, _: &Context, request: run::ShowTaskRequest) -> Result<run::ShowTaskReply, Failure> {
+        Ok(self.dispatch.show_task(&request).await?)
+    }
+}
+
+impl Handle<run::StartRun> for Verbs {
+    async fn handle(&self, call: &Context, request: run::StartRunRequest) -> Result<run::StartRunReply, Failure> {
+        let ends = request.ends_daemon && !request.dry_run;
+        let reply = self.dispatch.start_run(request, call.by(), call.idempotency.clone()).await?;
+        self.end_with_run(ends).await;
+        Ok(reply)
+    }
+}
+
+impl Handle<run::StopRun> for Verbs {
+    async fn handle(&self, call: &Context, request: run::StopRunRequest) -> Result<run::RunReply, Failure> {
+        Ok(self.dispatch.stop_run(&request, call.idempotency.clone()).await?)
+    }
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    /// Makes the daemon end with its last run, if wanted.
+    async fn end_with_run(&self, wanted: bool) {
+        if wanted && self.asks.send(Ask::EndWithRun).await.is_err() {
+            tracing::debug!("the daemon is ending already");
+        }
+    }
+}
