@@ -27,8 +27,8 @@ pub(crate) const WORKERS: usize = 2;
 /// How long `down` waits for workers to end.
 const STOP_WORKERS: Duration = Duration::from_secs(12);
 
-/// How often idleness is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// Longest and shortest sleep between two looks at whether the daemon is still needed.
+const LOOK: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(50));
 
 /// How long after its last run and last call a daemon that belongs to a run ends.
 const AFTER_RUN: Duration = Duration::from_millis(1500);
@@ -227,6 +227,10 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     let mut had_run = false;
     let mut signals = Signals::new();
     let mut busy = tokio::time::Instant::now();
+    let mut runs = dispatch.live_runs();
+    // Subscribed to nothing: it says only that the store has ended.
+    let mut end = verbs.store.subscribe([]);
+    let mut wait = LOOK.1;
     loop {
         tokio::select! {
             ask = asks.recv() => match ask {
@@ -234,8 +238,19 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
                 Some(Ask::EndWithRun) => ends_with_run = true,
                 None => return true,
             },
-            () = signals.next() => return false,
-            () = tokio::time::sleep(LOOK) => {}
+            () = one(&mut signals.terminate) => return false,
+            () = one(&mut signals.interrupt) => return false,
+            // An orphan may have ended.
+            () = one(&mut signals.child) => {}
+            changed = runs.changed() => {
+                busy = tokio::time::Instant::now();
+                if changed.is_err() {
+                    return true;
+                }
+            }
+            // That the store has ended is seen below.
+            _ = end.changed() => {}
+            () = tokio::time::sleep(wait) => {}
         }
         drop(switchboard_process::orphans::reap());
         if let Some(error) = verbs.store.dead() {
@@ -254,16 +269,19 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             (true, false) => Some(BEFORE_RUN),
             (false, _) => options.idle,
         };
-        if !live && limit.is_some_and(|limit| quiet > limit && busy.elapsed() > limit) {
+        let idle = quiet.min(busy.elapsed());
+        if !live && limit.is_some_and(|limit| idle > limit) {
             return true;
         }
+        wait = limit.filter(|_| !live).map_or(LOOK.0, |limit| limit.saturating_sub(idle)).clamp(LOOK.1, LOOK.0);
     }
 }
 
-/// The signals that end the daemon.
+/// The signals that concern the daemon: two end it, one says that a child has ended.
 struct Signals {
     terminate: Option<tokio::signal::unix::Signal>,
     interrupt: Option<tokio::signal::unix::Signal>,
+    child: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
@@ -271,19 +289,18 @@ impl Signals {
         use tokio::signal::unix::{SignalKind, signal};
         let listen =
             |kind| signal(kind).inspect_err(|error| tracing::warn!(%error, "a signal can't be listened to")).ok();
-        Self { terminate: listen(SignalKind::terminate()), interrupt: listen(SignalKind::interrupt()) }
+        Self {
+            terminate: listen(SignalKind::terminate()),
+            interrupt: listen(SignalKind::interrupt()),
+            child: listen(SignalKind::child()),
+        }
     }
+}
 
-    async fn next(&mut self) {
-        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
-            match signal {
-                Some(signal) => drop(signal.recv().await),
-                None => std::future::pending().await,
-            }
-        }
-        tokio::select! {
-            () = one(&mut self.terminate) => {}
-            () = one(&mut self.interrupt) => {}
-        }
+/// Waits for a signal, for ever where it can't be listened to.
+async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
