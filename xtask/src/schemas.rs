@@ -1,39 +1,129 @@
-//! `cargo xtask schemas`: the verbs' JSON schemas as a file, for clients and editors.
+//! `cargo xtask schemas`: what the types of `protocol` say, as files for clients, editors and the page: the JSON schemas of verbs and events,
+//! and TypeScript types of both.
+
+mod typescript;
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use switchboard_protocol::verb::table;
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+use switchboard_protocol::verb::{Verb, table};
 
-const FILE: &str = "crates/protocol/schemas/verbs.json";
+use self::typescript::Module;
+
+const VERBS: &str = "crates/protocol/schemas/verbs.json";
+const EVENTS: &str = "crates/protocol/schemas/events.json";
+const TYPES: &str = "web/src/types.ts";
 
 /// How to write.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write nothing; fail when the file is not what it would be
+    /// Write nothing; fail when a file is not what it would be
     #[arg(long)]
     check: bool,
 }
 
-/// Writes or checks the file.
+/// Writes or checks the files.
 ///
 /// # Errors
-/// When it can't be written, or is out of date.
+/// When one can't be written, or is out of date.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let rows = table();
-    let text = serde_json::to_string_pretty(&rows).context("the table of verbs")? + "\n";
-    let path = root.join(FILE);
-    if args.check {
-        let there = fs::read_to_string(&path).with_context(|| FILE.to_owned())?;
-        if there != text {
-            bail!("{FILE} is out of date: cargo xtask schemas");
+    let verbs = serde_json::to_string_pretty(&table()).context("the table of verbs")? + "\n";
+    let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
+    for (file, text) in [(VERBS, verbs), (EVENTS, events), (TYPES, types()?)] {
+        let path = root.join(file);
+        if args.check {
+            let there = fs::read_to_string(&path).with_context(|| file.to_owned())?;
+            if there != text {
+                bail!("{file} is out of date: cargo xtask schemas");
+            }
+        } else {
+            fs::create_dir_all(path.parent().context("the file has a folder")?)?;
+            fs::write(&path, text).with_context(|| file.to_owned())?;
         }
-        println!("schemas: {} verbs, up to date", rows.len());
-        return Ok(());
+        println!("schemas: {file}{}", if args.check { " is up to date" } else { "" });
     }
-    fs::create_dir_all(path.parent().context("the file has a folder")?)?;
-    fs::write(&path, text).with_context(|| FILE.to_owned())?;
-    println!("schemas: {} verbs in {FILE}", rows.len());
     Ok(())
+}
+
+/// The schemas of all events by what they are about, and the definitions that they share.
+fn events() -> Value {
+    let mut generator = SchemaGenerator::default();
+    let mut subjects = Map::new();
+    macro_rules! add {
+        ($($about:literal $event:path,)*) => {
+            $(subjects.insert($about.to_owned(), generator.subschema_for::<$event>().to_value());)*
+        };
+    }
+    switchboard_protocol::for_each_event!(add);
+    json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "subjects": subjects,
+        "$defs": generator.take_definitions(true) })
+}
+
+/// The TypeScript module.
+fn types() -> anyhow::Result<String> {
+    let mut generator = SchemaGenerator::default();
+    let mut module = Module::default();
+    macro_rules! add_verbs {
+        ($($verb:path)*) => {
+            $({
+                let request = generator.subschema_for::<<$verb as Verb>::Request>().to_value();
+                let reply = generator.subschema_for::<<$verb as Verb>::Reply>().to_value();
+                module.verb(<$verb as Verb>::NAME, request, reply);
+            })*
+        };
+    }
+    switchboard_protocol::for_each_verb!(add_verbs);
+    macro_rules! add_events {
+        ($($about:literal $event:path,)*) => {
+            $(module.event($about, generator.subschema_for::<$event>().to_value());)*
+        };
+    }
+    switchboard_protocol::for_each_event!(add_events);
+    module.print(&generator.take_definitions(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_event_has_a_schema_of_its_facts() {
+        let events = events();
+
+        let subjects = events["subjects"].as_object().unwrap();
+        let mut kinds = 0;
+        for (about, reference) in subjects {
+            let name = reference["$ref"].as_str().unwrap().trim_start_matches("#/$defs/");
+            let variants = events["$defs"][name]["oneOf"].as_array().unwrap();
+            assert!(variants.iter().all(|variant| variant["properties"]["kind"]["const"].is_string()), "{about}");
+            kinds += variants.len();
+        }
+        assert!(subjects.len() >= 7 && kinds > 40, "{} subjects, {kinds} kinds", subjects.len());
+    }
+
+    #[test]
+    #[expect(
+        clippy::print_stderr,
+        clippy::disallowed_methods,
+        reason = "says that nothing was checked; a test starts the compiler"
+    )]
+    fn the_types_pass_the_compiler_where_there_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("types.ts");
+        fs::write(&file, types().unwrap()).unwrap();
+        let tsc = |args: &[&str]| Command::new("npx").args(["--no-install", "tsc"]).args(args).output();
+        if !tsc(&["--version"]).is_ok_and(|answer| answer.status.success()) {
+            eprintln!("skipped: no TypeScript compiler is installed");
+            return;
+        }
+
+        let answer = tsc(&["--strict", "--noEmit", file.to_str().unwrap()]).unwrap();
+
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stdout));
+    }
 }

@@ -85,7 +85,7 @@ pub struct Agent {
 }
 
 /// A process of the machine, told from a later one under the same pid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Process {
     /// Process id.
     pub pid: u32,
@@ -96,7 +96,7 @@ pub struct Process {
 }
 
 /// What happens to agents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// An agent joined or registered again.
@@ -120,7 +120,7 @@ pub enum AgentEvent {
 }
 
 /// What an agent said of itself when it registered; what it left out stays as it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Registered {
     /// Its name as written.
     pub name: AgentName,

@@ -33,6 +33,23 @@ pub const MAX_FACTS_BYTES: usize = 1024;
 /// Largest body of one event, in bytes of UTF-8; larger text belongs in a spool or a file.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
+/// Calls a macro with what each enum of events is about and its type: `for_each_event!(m)` is `m!("message" A, …)`. The schemas and the
+/// page's types are made from this list.
+#[macro_export]
+macro_rules! for_each_event {
+    ($m:ident) => {
+        $m! {
+            "agent" $crate::agent::AgentEvent,
+            "file" $crate::file::FileEvent,
+            "lease" $crate::lease::LeaseEvent,
+            "message" $crate::message::MessageEvent,
+            "need" $crate::need::NeedEvent,
+            "run" $crate::run::RunEvent,
+            "team" $crate::team::TeamEvent,
+        }
+    };
+}
+
 /// An event that somebody asks to be appended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewEvent {

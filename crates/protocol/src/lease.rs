@@ -76,7 +76,7 @@ pub struct Lease {
 }
 
 /// Why a lease ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// Its holder gave it back, or a person took it away.
@@ -91,7 +91,7 @@ pub enum Ending {
 ///
 /// `at` is the leases' own clock in milliseconds: it stands still while no daemon runs, and no change of the time of day
 /// moves it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum LeaseEvent {
     /// Somebody holds something; the event's lsn is the token.

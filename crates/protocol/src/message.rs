@@ -255,7 +255,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// What a sender may say about a message beyond its text; all optional.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Terms {
     /// Its kind.
@@ -295,7 +295,7 @@ pub struct Terms {
 
 /// What happens to messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; all others are about
 /// `message/ID`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum MessageEvent {
     /// The store took a message; the payload is the body.

@@ -40,7 +40,7 @@ pub struct Need {
 }
 
 /// What happens to needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum NeedEvent {
     /// A worker asked; the detail is the body.

@@ -38,7 +38,7 @@ pub struct Team {
 }
 
 /// What happens to teams. The members come and go one event each, so that facts stay small.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum TeamEvent {
     /// A team was made or changed.
