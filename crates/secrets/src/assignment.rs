@@ -212,7 +212,9 @@ fn operator(cursor: &mut Cursor<'_>, before: u8, name_is_quoted: bool, name: &[u
         skip_type(cursor);
         return Some(Operator::Assign);
     }
-    if (name_is_quoted && cursor.take(b",")) || (is_setter && cursor.take(b"(")) {
+    // `pass` is also a verb: `t.pass("…")`, `["-c", "pass", "arg"]`.
+    let is_verb = last.eq_ignore_ascii_case(b"pass");
+    if !is_verb && ((name_is_quoted && cursor.take(b",")) || (is_setter && cursor.take(b"("))) {
         return Some(Operator::Argument);
     }
     let is_element = before == b'<' || name_is_quoted;
@@ -299,7 +301,9 @@ fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operato
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
     let is_embedded =
         operator == Operator::Assign && matches!(before, b';' | b'?' | b'&') && place.text[name.end] == b'=';
+    let is_passed_on = operator == Operator::Assign && place.line_before(name.start).trim_ascii_end().ends_with(b" -e");
     let has_bare = place.kind.has_bare_values()
+        || is_passed_on
         || ((operator == Operator::Assign || before == b'-') && is_shown_setting(place, name));
     if operator == Operator::Argument || operator == Operator::Compare || !(is_embedded || has_bare) {
         return None;

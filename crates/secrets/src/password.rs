@@ -92,6 +92,7 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     if kind.is_deployed && !assigned.is_compared {
         // Whatever configures a running system is its password, even the word for it.
         let is_name = is_made_of(value, b"./:,") && value.iter().any(|byte| b"./:,".contains(byte));
+        let is_name = is_name || (value.contains(&b'_') && is_variable_name(value) && wordiness(value) > 0.5);
         let is_set = !stands_for_it(WORDS_FOR_IT) || is_variable_name(assigned.name);
         return (!is_name && is_set && value.len() >= 4).then_some(Strength::Fair);
     }

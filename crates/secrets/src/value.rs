@@ -200,8 +200,17 @@ pub(crate) fn is_possible(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     (3..=512).contains(&value.len())
         && (value.iter().all(u8::is_ascii_graphic) || is_app_password(value))
-        && !assigned.name.eq_ignore_ascii_case(value)
+        && !names_itself(assigned.name, value)
         && value.iter().any(u8::is_ascii_alphanumeric)
+}
+
+/// `aux_number_token = "number_token"`: the value is the name, or its end.
+fn names_itself(name: &[u8], value: &[u8]) -> bool {
+    let is_one_word = value.iter().all(u8::is_ascii_alphabetic);
+    name.len().checked_sub(value.len()).is_some_and(|at| {
+        // `ROOT_PASSWORD=password` is a setting all the same.
+        (at == 0 || !is_one_word) && name[at..].eq_ignore_ascii_case(value)
+    })
 }
 
 /// Four groups of four small letters, as mail providers give them to programs.

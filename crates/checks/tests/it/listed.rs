@@ -48,6 +48,7 @@ fn weak_passwords_of_tests_and_manuals_are_listed() {
     );
     none(&[
         ("tests/a.py", "password='password'\npassword = 'string'\npassword = 'your-password-1'\npassword=PASSWORD"),
+        ("tests/a.rs", "t.pass(\"tests/ui/pass1/*.rs\");\nnames[aux_number_token1] = \"number_token1\";"),
         ("docs/a.md", "password: string\npassword=<password>\nThe password: see chapter 12."),
     ]);
 }
@@ -66,7 +67,10 @@ fn any_literal_of_a_deployment_is_for_a_person_to_see() {
         ],
     );
     none(&[
-        ("values.yaml", "password: \"\"\npassword: ${DB_PASSWORD}\npassword: {{ .Values.pw }}\npassword: string\n"),
+        (
+            "values.yaml",
+            "password: \"\"\npassword: ${DB_PASSWORD}\npassword: {{ .Values.pw }}\npassword: string\npassword: DB_PASSWORD\n",
+        ),
         (".env", "DB_PASSWORD=\nDB_PASSWORD=$OTHER\nDB_PASSWORD=changeme\nPWD=/srv/www/app/current\n"),
         ("a.yaml", "token: redis:6.2-alpine\nsecret: registry.corp.io/team/secret-store:v1.4.2\n"),
     ]);
@@ -121,6 +125,7 @@ fn flags_of_commands_are_told_in_scripts_and_manuals() {
         assert_eq!(told(path, text), [("high", "command-password".to_owned())], "{path}: {text}");
     }
     assert_eq!(told("a.md", "    docker run -e MYSQL_PASSWORD=zk8mqw2x mysql\n"), [("high", "password".to_owned())]);
+    assert_eq!(told("a.c", "// docker run -e SIZE_PASSWORD=zk8mqw2x size\n"), [("high", "password".to_owned())]);
     assert_eq!(told("a.md", "    tool login --password zk8mqw2x\n"), [("high", "password".to_owned())]);
     none(&[("a.sh", "gzip -P 4 a\nkeytool -storepass $PASS\nopenssl rsa -passin env:PASS\nunzip -P a.zip\n")]);
 }
