@@ -2,7 +2,6 @@
 
 mod acp;
 mod exec;
-mod lines;
 mod pipe;
 
 use std::path::PathBuf;
@@ -10,7 +9,6 @@ use std::time::Duration;
 
 pub use acp::Acp;
 pub use exec::Exec;
-pub use lines::{Lines, MAX_LINE_BYTES};
 pub use pipe::Stream;
 
 use switchboard_process::env::Env;
@@ -19,6 +17,9 @@ use switchboard_process::spawn::Terminated;
 use switchboard_protocol::frame::{McpCommand, PermissionOption};
 
 use crate::Result;
+
+/// Longest line of an agent in bytes; a longer one is counted and skipped.
+pub const MAX_LINE_BYTES: usize = 8 << 20;
 
 /// What a driver is told to start.
 #[derive(Debug, Clone)]

@@ -1,9 +1,10 @@
-//! Answers requests, one a line, until the asker closes its end.
+//! Answers requests, one a line, until the caller closes its end.
 
 use std::io::{BufRead, Write};
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{CheckReply, CheckRequest, CheckVerdict};
 use switchboard_protocol::verb::check::{CheckAnswer, CheckCall};
@@ -15,13 +16,6 @@ use crate::limits::Limits;
 
 /// The longest line that is read.
 const LINE_BYTES: usize = 8 * 1024 * 1024;
-
-/// A line of the asker.
-enum Line {
-    Text(Vec<u8>),
-    TooLong,
-    End,
-}
 
 /// What tells a call of a verb from a request.
 #[derive(Deserialize)]
@@ -47,11 +41,12 @@ enum Answer {
 /// Only when reading or writing itself breaks.
 pub fn serve(mut reader: impl BufRead, mut writer: impl Write, limits: &Limits) -> Result<(), Error> {
     let engine = Engine::new(limits.clone()).with_cache(Cache::in_memory());
+    let mut lines = Lines::new(LINE_BYTES);
     loop {
-        let reply = match read_line(&mut reader)? {
-            Line::End => return Ok(()),
-            Line::Text(line) if line.trim_ascii().is_empty() => continue,
-            Line::Text(line) => answer(&line, &engine),
+        let reply = match lines.read(&mut reader)? {
+            Line::End(rest) if rest.is_empty() => return Ok(()),
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) | Line::End(line) => answer(&line, &engine),
             Line::TooLong => Answer::Reply(refusal("it is longer than 8 MB".into())),
         };
         serde_json::to_writer(&mut writer, &reply).map_err(std::io::Error::from)?;
@@ -95,41 +90,5 @@ fn refusal(why: String) -> CheckReply {
         reports: Vec::new(),
         failures: vec![Error::BadRequest { why }.to_failure()],
         duration_ms: 0,
-    }
-}
-
-/// Reads to the next line end; of a line that is too long nothing is kept.
-fn read_line(reader: &mut impl BufRead) -> std::io::Result<Line> {
-    let mut line = Vec::new();
-    let mut too_long = false;
-    loop {
-        let chunk = match reader.fill_buf() {
-            Ok(chunk) => chunk,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if chunk.is_empty() {
-            return Ok(if too_long {
-                Line::TooLong
-            } else if line.is_empty() {
-                Line::End
-            } else {
-                Line::Text(line)
-            });
-        }
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let taken = end.unwrap_or(chunk.len());
-        if line.len() + taken > LINE_BYTES {
-            too_long = true;
-            line = Vec::new();
-        }
-        if !too_long {
-            line.extend_from_slice(&chunk[..taken]);
-        }
-        let used = end.map_or(taken, |end| end + 1);
-        reader.consume(used);
-        if end.is_some() {
-            return Ok(if too_long { Line::TooLong } else { Line::Text(line) });
-        }
     }
 }

@@ -4,11 +4,11 @@
 pub(crate) mod jsonc;
 pub(crate) mod toml;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use switchboard_process::file::{self, Mode, Sync};
 use switchboard_protocol::error::Failure;
 
 /// What became of the file.
@@ -43,7 +43,10 @@ pub(crate) fn file(path: &Path, change: impl FnOnce(&str) -> Result<String, Fail
         Some(text) => Some(keep(&target, text).map_err(|error| failed(path, &error))?),
         None => None,
     };
-    replace(&target, new.as_bytes()).map_err(|error| failed(path, &error))?;
+    let folder = target.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)
+        .and_then(|()| file::replace(&target, new.as_bytes(), Mode::Kept, Sync::Yes))
+        .map_err(|error| failed(path, &error))?;
     Ok(Edited::Written { backup })
 }
 
@@ -65,34 +68,6 @@ fn keep(path: &Path, text: &str) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("there are a thousand copies already"))
-}
-
-/// Replaces a file in one step; its folder is made where it is missing, its permissions are kept.
-///
-/// # Errors
-/// What the system says; the file is then as it was.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().ok_or_else(|| io::Error::other("the path has no folder"))?;
-    fs::create_dir_all(folder)?;
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".new{}", std::process::id()));
-    let draft = PathBuf::from(name);
-    let done = write_draft(&draft, path, bytes).and_then(|()| fs::rename(&draft, path));
-    if done.is_err() {
-        // The draft may not exist; the reason that counts is the one above.
-        let _ = fs::remove_file(&draft);
-    }
-    done.and_then(|()| File::open(folder)?.sync_all())
-}
-
-/// Writes the draft, readable for its owner only until it has the permissions of the file that it replaces.
-fn write_draft(draft: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
-    if let Ok(data) = path.metadata() {
-        file.set_permissions(data.permissions())?;
-    }
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 /// A failure to read or write a file.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::lines::{Line, Lines};
 use crate::{Error, Result};
 
 /// How sure an append must be before it returns.
@@ -110,48 +111,37 @@ pub fn read<T: DeserializeOwned>(
     };
     let scan = || -> std::io::Result<()> {
         file.seek(SeekFrom::Start(from))?;
-        let mut lines = BufReader::new(file);
-        let mut line = Vec::new();
-        while let Some(length) = next_line(&mut lines, max_line, &mut line)? {
+        let mut from = BufReader::new(file);
+        let mut lines = Lines::new(max_line);
+        let mut length = 0;
+        loop {
+            let chunk = from.fill_buf()?;
+            if chunk.is_empty() {
+                break;
+            }
+            let (used, line) = lines.push(chunk);
+            from.consume(used);
+            length += used as u64;
+            let Some(line) = line else { continue };
             if batch.entries.len() == limit {
                 batch.is_cut = true;
                 break;
             }
-            batch.next += length;
+            batch.next += std::mem::take(&mut length);
+            let Line::Whole(line) = line else {
+                batch.malformed += 1;
+                continue;
+            };
             match serde_json::from_slice(&line) {
-                Ok(entry) if line.len() <= max_line && wanted(&entry) => batch.entries.push(entry),
-                Ok(_) if line.len() <= max_line => {}
-                Ok(_) | Err(_) => batch.malformed += 1,
+                Ok(entry) if wanted(&entry) => batch.entries.push(entry),
+                Ok(_) => {}
+                Err(_) => batch.malformed += 1,
             }
         }
         Ok(())
     };
     scan().map_err(Error::io(format!("read {}", path.display())))?;
     Ok(batch)
-}
-
-/// Reads one line, keeping at most one byte more than it may have; gives its length with the newline, nothing at a torn end.
-fn next_line(lines: &mut impl BufRead, max_line: usize, line: &mut Vec<u8>) -> std::io::Result<Option<u64>> {
-    line.clear();
-    let mut length = 0;
-    loop {
-        let (used, is_whole) = {
-            let buffer = lines.fill_buf()?;
-            if buffer.is_empty() {
-                return Ok(None);
-            }
-            let end = buffer.iter().position(|b| *b == b'\n');
-            let text = &buffer[..end.unwrap_or(buffer.len())];
-            let room = (max_line + 1).saturating_sub(line.len());
-            line.extend_from_slice(&text[..text.len().min(room)]);
-            (end.map_or(buffer.len(), |at| at + 1), end.is_some())
-        };
-        lines.consume(used);
-        length += used as u64;
-        if is_whole {
-            return Ok(Some(length));
-        }
-    }
 }
 
 fn end_of_last_line(file: &mut File) -> std::io::Result<u64> {

@@ -3,16 +3,18 @@
 //! Start with [`spawn::Spawn`], which every process of ours is started by: blocking and captured ([`spawn::Output`]), as
 //! a piped child ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] stands on it. Around them:
 //! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
-//! [`orphans`] (subreaper and sweep), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill) and
-//! [`memory`] (given back after a burst).
+//! [`orphans`] (subreaper and sweep), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill),
+//! [`mod@file`] (files replaced in one step), [`lines`] (lines of bounded length) and [`memory`] (given back after a burst).
 
 pub mod clock;
 mod die;
 pub mod env;
 mod error;
+pub mod file;
 pub mod fingerprint;
 pub mod git;
 pub mod journal;
+pub mod lines;
 pub mod lock;
 pub mod memory;
 pub mod orphans;

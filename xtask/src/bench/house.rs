@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
     #[command(flatten)]
-    mutants: mutants::Args,
+    mutants: mutants::Draw,
 }
 
 /// Measures and prints.
@@ -45,10 +45,10 @@ pub(crate) struct Args {
 /// # Errors
 /// When something that is to be measured does not run.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    if cfg!(debug_assertions) {
+    let mut house = House { root, args, binary: None, rows: Vec::new(), details: Map::new() };
+    if cfg!(debug_assertions) && house.times_code() {
         return again_optimised(root);
     }
-    let mut house = House { root, args, binary: None, rows: Vec::new(), details: Map::new() };
     house.tree()?;
     house.parts()?;
     house.daemon()?;
@@ -65,6 +65,9 @@ fn again_optimised(root: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(status.success(), "the release build of xtask ended with {status}");
     Ok(())
 }
+
+/// Figures that time code in this process.
+const IN_PROCESS: [Figure; 1] = [Figure::FoldRatio];
 
 struct House<'a> {
     root: &'a Path,
@@ -143,6 +146,11 @@ impl House<'_> {
             self.row(Figure::ReleaseBuildS, took);
         }
         Ok(())
+    }
+
+    /// Whether a figure is asked for that times code in this process.
+    fn times_code(&self) -> bool {
+        IN_PROCESS.iter().any(|figure| self.wants(*figure))
     }
 
     fn wants(&self, figure: Figure) -> bool {

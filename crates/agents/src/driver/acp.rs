@@ -15,11 +15,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_process::clock::Deadline;
 use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::lines::Lines;
 use switchboard_process::spawn::Terminated;
 use switchboard_protocol::frame::McpCommand;
 
 use super::pipe::{Heard, Pipe, Stream};
-use super::{AgentEvent, Driver, Lines, Start};
+use super::{AgentEvent, Driver, MAX_LINE_BYTES, Start};
 use crate::Result;
 use updates::Usage;
 use wire::Incoming;
@@ -82,7 +83,7 @@ impl Driver for Acp {
     fn start(start: &Start) -> Result<Self> {
         let mut acp = Self {
             pipe: Pipe::start(start)?,
-            lines: Lines::default(),
+            lines: Lines::new(MAX_LINE_BYTES),
             unread: 0,
             cwd: start.cwd.clone(),
             mcp: start.mcp.clone(),
@@ -189,7 +190,7 @@ impl Acp {
     fn take(&mut self, heard: Heard) {
         match heard {
             Heard::Bytes(Stream::Out, bytes) => {
-                let lines = self.lines.push(&bytes);
+                let lines = self.lines.push_all(&bytes);
                 self.ready.push_back(AgentEvent::Raw { stream: Stream::Out, bytes });
                 for line in lines {
                     self.read(&line);

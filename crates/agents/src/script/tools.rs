@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_process::env::Env;
+use switchboard_process::lines::Lines;
 use switchboard_process::spawn::{Child, Spawn};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::name::NAME;
-use crate::driver::Lines;
+use crate::driver::MAX_LINE_BYTES;
 
 /// The version that we ask for; any answer is accepted, as only `tools/call` is used.
 const VERSION: &str = "2025-06-18";
@@ -47,7 +48,7 @@ impl Tools {
             return Err("the MCP server has no streams".to_owned());
         };
         drain(&mut child);
-        let (lines, read) = (Lines::default(), VecDeque::new());
+        let (lines, read) = (Lines::new(MAX_LINE_BYTES), VecDeque::new());
         let mut tools = Self { _child: child, stdin, stdout, lines, read, next_id: 0 };
         let info = json!({ "name": NAME, "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": info });
@@ -103,7 +104,7 @@ impl Tools {
                 }
             }
             match self.stdout.read(&mut buffer).await {
-                Ok(n @ 1..) => self.read.extend(self.lines.push(&buffer[..n])),
+                Ok(n @ 1..) => self.read.extend(self.lines.push_all(&buffer[..n])),
                 Ok(0) | Err(_) => return Err("the MCP server is gone".to_owned()),
             }
         }

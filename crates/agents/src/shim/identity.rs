@@ -1,11 +1,10 @@
 //! Who a shim is, for a daemon that comes later: pid and start, incarnation, and the agent that it holds.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use switchboard_process::file::{self, Mode, Sync};
 use switchboard_process::fingerprint::Fingerprint;
 
 use super::files::IDENTITY;
@@ -49,13 +48,8 @@ impl Identity {
 
     /// Replaces the file; a reader sees the old one or the new one.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
-        let (path, fresh) = (folder.join(IDENTITY), folder.join("shim.json.new"));
-        let put = || -> std::io::Result<()> {
-            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-            file.write_all(&serde_json::to_vec(self)?)?;
-            file.sync_data()?;
-            fs::rename(&fresh, &path)
-        };
+        let path = folder.join(IDENTITY);
+        let put = || file::replace(&path, &serde_json::to_vec(self)?, Mode::Private, Sync::Yes);
         put().map_err(Error::io(format!("write {}", path.display())))
     }
 }

@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use switchboard_process::lines::Lines;
 use switchboard_protocol::frame::{FRAME_VERSION, MAX_FRAME_BYTES, ShimCommand, WorkerSpec};
 use switchboard_protocol::wire::{Hello, MAX_LINE_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,7 +18,6 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::files::FRAMES;
 use super::recorder::Recorder;
-use crate::driver::Lines;
 use crate::{Error, Result};
 
 /// Orders that wait for the worker's loop.
@@ -158,7 +158,7 @@ impl Sender {
             return false;
         }
         let mut window = Window { sent_to: self.acked_to, next: self.first, open: VecDeque::new() };
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(MAX_LINE_BYTES);
         let mut buffer = vec![0; 16 << 10];
         let trusted_at = Instant::now() + TRUST;
         loop {
@@ -173,7 +173,7 @@ impl Sender {
             tokio::select! {
                 got = read.read(&mut buffer) => {
                     let Ok(n @ 1..) = got else { return is_trusted };
-                    if !self.hear(&mut window, lines.push(&buffer[..n])).await || lines.skipped() > 0 {
+                    if !self.hear(&mut window, lines.push_all(&buffer[..n])).await || lines.skipped() > 0 {
                         return is_trusted;
                     }
                 }
@@ -201,7 +201,7 @@ impl Sender {
     }
 
     async fn hear(&mut self, window: &mut Window, lines: Vec<Vec<u8>>) -> bool {
-        for line in lines.into_iter().filter(|line| line.len() <= MAX_LINE_BYTES) {
+        for line in lines {
             let Ok(command) = serde_json::from_slice::<ShimCommand>(&line) else {
                 tracing::warn!("a line of the daemon is no command; it is skipped");
                 continue;

@@ -2,7 +2,7 @@
 //! believed only when its check sum fits; reading ends at the first that does not.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
+use switchboard_process::file::{self, Mode, Sync};
 
 use super::{Key, RULES};
 
@@ -92,16 +93,5 @@ pub(super) fn write<'a>(path: &Path, records: impl Iterator<Item = (Key, &'a [u8
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let written = create(&beside).and_then(|mut file| file.write_all(&out)).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // The first failure is the one to tell.
-        let _gone = fs::remove_file(&beside);
-    }
-    written
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).custom_flags(flags).open(path)
+    file::replace(path, &out, Mode::Private, Sync::No)
 }

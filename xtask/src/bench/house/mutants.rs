@@ -28,7 +28,7 @@ const SPARE: f64 = 1.4;
 
 /// How many mutants, and which.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct Draw {
     /// Mutants to make
     #[arg(long, default_value_t = 200)]
     mutants: usize,
@@ -79,7 +79,7 @@ impl Caught {
 ///
 /// # Errors
 /// When the tree without a mutant does not build or fails its tests.
-pub(super) fn run(root: &Path, args: &Args) -> anyhow::Result<Caught> {
+pub(super) fn run(root: &Path, args: &Draw) -> anyhow::Result<Caught> {
     let folder = root.join("target/mutants");
     let tree = folder.join("tree");
     plant::copy(root, &tree)?;
@@ -119,7 +119,7 @@ fn answer(tree: &Path, tests: &Tests, limits: &trial::Limits, site: &Site) -> an
 }
 
 /// Draws sites that don't overlap, in the order of the seed.
-fn draw(tree: &Path, args: &Args) -> anyhow::Result<Vec<Site>> {
+fn draw(tree: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
     let mut all = Vec::new();
     for (package, prefixes) in SCOPE {
         let src = tree.join("crates").join(package).join("src");

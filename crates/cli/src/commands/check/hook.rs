@@ -1,11 +1,10 @@
 //! The pre-commit hook.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use switchboard_process::env::Env;
+use switchboard_process::file::{self, Mode, Sync};
 use switchboard_process::spawn::Spawn;
 use switchboard_protocol::error::Failure;
 
@@ -86,9 +85,5 @@ fn write(hook: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = hook.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = hook.with_extension("switchboard-new");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    file.set_permissions(fs::Permissions::from_mode(0o755))?;
-    fs::rename(&beside, hook)
+    file::replace(hook, text.as_bytes(), Mode::Program, Sync::Yes)
 }

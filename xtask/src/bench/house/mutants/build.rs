@@ -94,7 +94,7 @@ struct Span {
 
 fn build(tree: &Path, target: &Path) -> anyhow::Result<Result<Tests, Vec<Spot>>> {
     let mut cargo = command("cargo", tree);
-    cargo.args(["test", "--no-run", "--keep-going", "--message-format=json", "--quiet", "--lib", "--tests"]);
+    cargo.args(["test", "--no-run", "--message-format=json", "--quiet", "--lib", "--tests"]);
     for (package, _) in SCOPE {
         cargo.args(["--package", &format!("switchboard-{package}")]);
     }

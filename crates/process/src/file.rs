@@ -1,0 +1,123 @@
+//! Files that are replaced in one step: a reader sees the old content or the new one, never a part.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Who may read the new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Its owner only.
+    Private,
+    /// Everybody may read and run it, its owner may write it.
+    Program,
+    /// As the file that it replaces; its owner only where there was none.
+    Kept,
+}
+
+/// Whether the new content survives a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sync {
+    /// The content and the name are on the disk when the call returns.
+    Yes,
+    /// For what can be made again: a cut may leave the old file, or an empty one.
+    No,
+}
+
+/// Replaces a file: writes a draft beside it, then renames it. The draft is removed when that fails.
+///
+/// # Errors
+/// What the system says; the file is then as it was.
+pub fn replace(path: &Path, content: &[u8], mode: Mode, sync: Sync) -> io::Result<()> {
+    let draft = draft_of(path);
+    let done = write(&draft, path, content, mode, sync).and_then(|()| fs::rename(&draft, path));
+    if let Err(error) = done {
+        // The draft may not exist; the reason that counts is the first one.
+        let _ = fs::remove_file(&draft);
+        return Err(error);
+    }
+    match (sync, path.parent()) {
+        (Sync::Yes, Some(folder)) => File::open(folder)?.sync_all(),
+        (Sync::Yes, None) | (Sync::No, _) => Ok(()),
+    }
+}
+
+/// A name that no other draft has, in this process or another.
+fn draft_of(path: &Path) -> PathBuf {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".new-{}-{number}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Readable for its owner only until the content is complete.
+fn write(draft: &Path, path: &Path, content: &[u8], mode: Mode, sync: Sync) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(draft)?;
+    file.write_all(content)?;
+    match mode {
+        Mode::Private => {}
+        Mode::Program => file.set_permissions(Permissions::from_mode(0o755))?,
+        Mode::Kept => {
+            if let Ok(before) = path.metadata() {
+                file.set_permissions(before.permissions())?;
+            }
+        }
+    }
+    match sync {
+        Sync::Yes => file.sync_all(),
+        Sync::No => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode_of(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn the_content_is_replaced_and_no_draft_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        fs::write(&path, "old").unwrap();
+
+        replace(&path, b"new", Mode::Private, Sync::Yes).unwrap();
+
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(mode_of(&path), 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn permissions_are_kept_where_that_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+
+        replace(&path, b"new", Mode::Kept, Sync::No).unwrap();
+
+        assert_eq!(mode_of(&path), 0o640);
+        replace(&path, b"new", Mode::Program, Sync::No).unwrap();
+        assert_eq!(mode_of(&path), 0o755);
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_replaced_stays_and_so_does_no_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::create_dir(&path).unwrap();
+
+        replace(&path, b"new", Mode::Private, Sync::No).unwrap_err();
+
+        assert!(path.is_dir());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,189 @@
+//! Reads lines of bounded length from whatever an untrusted writer sends.
+
+use std::io::{self, BufRead};
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+
+/// What was read, without its line end (`\n` or `\r\n`).
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A whole line.
+    Whole(Vec<u8>),
+    /// A line over the limit; nothing of it is kept.
+    TooLong,
+    /// The end of the stream, with what stood there without a line end.
+    End(Vec<u8>),
+}
+
+/// The line that is being read. It outlives a read that is given up half-way, so that nothing is lost.
+#[derive(Debug)]
+pub struct Lines {
+    most: usize,
+    open: Vec<u8>,
+    is_skipping: bool,
+    skipped: u64,
+}
+
+// === impl Lines ===
+
+impl Lines {
+    /// Reads lines of at most so many bytes.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self { most, open: Vec::new(), is_skipping: false, skipped: 0 }
+    }
+
+    /// Takes bytes up to the first line end. Returns how many it took, and the line if that end was among them.
+    pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let text = &bytes[..end.unwrap_or(bytes.len())];
+        if self.is_skipping || self.open.len() + text.len() > self.most {
+            self.is_skipping = true;
+            self.open = Vec::new();
+        } else {
+            self.open.extend_from_slice(text);
+        }
+        match end {
+            Some(end) => (end + 1, Some(self.take())),
+            None => (bytes.len(), None),
+        }
+    }
+
+    /// Takes all of some bytes. Returns the lines that they complete; those over the limit are counted and left out.
+    pub fn push_all(&mut self, mut bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        while !bytes.is_empty() {
+            let (used, line) = self.push(bytes);
+            bytes = &bytes[used..];
+            match line {
+                Some(Line::Whole(line)) => lines.push(line),
+                Some(Line::TooLong | Line::End(_)) | None => {}
+            }
+        }
+        lines
+    }
+
+    /// The last line, if the stream ended without a line end.
+    pub fn rest(&mut self) -> Option<Vec<u8>> {
+        match self.end() {
+            Line::End(rest) => Some(rest).filter(|rest| !rest.is_empty()),
+            Line::Whole(_) | Line::TooLong => None,
+        }
+    }
+
+    /// How many lines were over the limit.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Whether the line that is being read is over the limit already.
+    #[must_use]
+    pub fn is_too_long(&self) -> bool {
+        self.is_skipping
+    }
+
+    /// The stream has ended: what is left of it.
+    pub fn end(&mut self) -> Line {
+        if std::mem::take(&mut self.is_skipping) {
+            self.skipped += 1;
+            return Line::TooLong;
+        }
+        Line::End(std::mem::take(&mut self.open))
+    }
+
+    /// Reads to the next line end or the end of the stream.
+    ///
+    /// # Errors
+    /// What the reader says.
+    pub fn read(&mut self, from: &mut impl BufRead) -> io::Result<Line> {
+        loop {
+            let chunk = match from.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if chunk.is_empty() {
+                return Ok(self.end());
+            }
+            let (used, line) = self.push(chunk);
+            from.consume(used);
+            if let Some(line) = line {
+                return Ok(line);
+            }
+        }
+    }
+
+    /// Reads to the next line end or the end of the stream. Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// What the reader says.
+    pub async fn read_async(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Line> {
+        loop {
+            let chunk = from.fill_buf().await?;
+            if chunk.is_empty() {
+                return Ok(self.end());
+            }
+            let (used, line) = self.push(chunk);
+            from.consume(used);
+            if let Some(line) = line {
+                return Ok(line);
+            }
+        }
+    }
+
+    fn take(&mut self) -> Line {
+        if std::mem::take(&mut self.is_skipping) {
+            self.skipped += 1;
+            return Line::TooLong;
+        }
+        let mut line = std::mem::take(&mut self.open);
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        Line::Whole(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(text: &str) -> Line {
+        Line::Whole(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn lines_are_cut_whatever_the_chunks() {
+        for size in 1..12 {
+            let mut reader = io::BufReader::with_capacity(size, &b"one\r\n\ntoolong\nfour"[..]);
+            let mut lines = Lines::new(5);
+            let mut read = Vec::new();
+            while !matches!(read.last(), Some(Line::End(_))) {
+                read.push(lines.read(&mut reader).unwrap());
+            }
+
+            assert_eq!(read, [whole("one"), whole(""), Line::TooLong, Line::End(b"four".to_vec())], "chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn an_overlong_line_at_the_end_is_told_and_takes_no_memory() {
+        let mut lines = Lines::new(4);
+
+        assert_eq!(lines.push(b"12345678"), (8, None));
+
+        assert!(lines.is_too_long() && lines.open.capacity() == 0);
+        assert_eq!(lines.end(), Line::TooLong);
+        assert_eq!(lines.end(), Line::End(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn an_async_reader_gets_the_same_lines() {
+        let mut reader = &b"one\ntwo"[..];
+        let mut lines = Lines::new(8);
+
+        assert_eq!(lines.read_async(&mut reader).await.unwrap(), whole("one"));
+        assert_eq!(lines.read_async(&mut reader).await.unwrap(), Line::End(b"two".to_vec()));
+    }
+}
