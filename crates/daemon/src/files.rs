@@ -74,7 +74,7 @@ impl switchboard_files::Host for Host {
     }
 
     fn nonce(&self) -> Result<String, Failure> {
-        token::nonce()
+        Ok(token::nonce())
     }
 
     fn newest_run(&self) -> Result<Option<RunSummary>, Failure> {

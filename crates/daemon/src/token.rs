@@ -80,7 +80,7 @@ pub fn sign_message(place: &Place, text: &[u8]) -> Result<String, Error> {
     let mut fields: switchboard_bus::auth::Fields =
         serde_json::from_slice(text).map_err(|error| malformed(format!("the message is no JSON object: {error}")))?;
     let now = switchboard_process::clock::now();
-    let nonce = nonce()?;
+    let nonce = nonce();
     fields.entry("id").or_insert_with(|| format!("msg_{}_{}", now.0, &nonce[..8]).into());
     fields.insert("createdAt".to_owned(), now.to_string().into());
     fields.remove("auth");
@@ -93,19 +93,7 @@ pub fn sign_message(place: &Place, text: &[u8]) -> Result<String, Error> {
     Ok(text + "\n")
 }
 
-/// A random UUID (RFC 9562, version 4).
-pub(crate) fn nonce() -> Result<String, Failure> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
-    bytes[6] = (bytes[6] & 0x0f) | 0x40;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
-}
-
-/// Compares two secrets without saying by its time where they differ.
-pub(crate) fn same(a: &str, b: &str) -> bool {
-    let (a, b) =
-        (switchboard_protocol::id::Digest::of(a.as_bytes()), switchboard_protocol::id::Digest::of(b.as_bytes()));
-    a.0.iter().zip(b.0).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+/// A random UUID.
+pub(crate) fn nonce() -> String {
+    uuid::Uuid::new_v4().to_string()
 }

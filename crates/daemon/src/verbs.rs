@@ -20,6 +20,7 @@ use switchboard_policy::{Decision, Input, Policy, name_in};
 use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest};
+use switchboard_protocol::secret;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::Row;
 use switchboard_store::Store;
@@ -96,7 +97,7 @@ impl Invoke for Verbs {
             return Ok(Caller { kind, ..Caller::agent(worker.agent) });
         }
         let own = token::read(&self.place.project)?.ok_or_else(refused)?;
-        if !token::same(&own, bearer) {
+        if !secret::is_same(own.as_bytes(), bearer.as_bytes()) {
             return Err(refused());
         }
         let name = AgentName::new(claimed_name.unwrap_or("user"));

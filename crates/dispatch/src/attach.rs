@@ -6,6 +6,7 @@ use std::time::Duration;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
+use switchboard_protocol::secret;
 use switchboard_protocol::wire::Hello;
 use switchboard_store::Query;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -86,14 +87,10 @@ impl Dispatch {
 fn admit(world: &World, worker: &WorkerId, token: &str) -> Result<(), Error> {
     let row = world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let digest = Digest::of(token.as_bytes()).hex();
-    let fits =
-        row.is_some_and(|row| row.get_text("token").is_some_and(|held| same(held.as_bytes(), digest.as_bytes())));
+    let fits = row.is_some_and(|row| {
+        row.get_text("token").is_some_and(|held| secret::is_same(held.as_bytes(), digest.as_bytes()))
+    });
     if fits { Ok(()) } else { Err(Failure::new("auth.bad-token", format!("{worker} did not prove who it is")).into()) }
-}
-
-/// Compares without saying by its time where the difference lies.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
 /// Nobody waits for this worker any more: its task has gone on without it.

@@ -18,6 +18,7 @@ pub mod need;
 pub mod plan;
 pub mod record;
 pub mod run;
+pub mod secret;
 pub mod team;
 pub mod time;
 pub mod verb;

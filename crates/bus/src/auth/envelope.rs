@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use sha2::Sha256;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
+use switchboard_protocol::secret;
 use switchboard_protocol::time::Millis;
 
 use super::{Key, Keys, canonical};
@@ -91,7 +92,10 @@ pub fn verify(message: &Fields, envelope: &Envelope, keys: &Keys, now: Millis) -
         _ => return Err(bad("its version is not known")),
     };
     check_form(envelope)?;
-    if !same(payload_hash(text(message, "payload")).as_bytes(), envelope.payload_hash.to_ascii_lowercase().as_bytes()) {
+    if !secret::is_same(
+        payload_hash(text(message, "payload")).as_bytes(),
+        envelope.payload_hash.to_ascii_lowercase().as_bytes(),
+    ) {
         return Err(bad("the payload is not the one that was signed"));
     }
     let signature = Digest::parse(&envelope.signature).ok_or_else(|| bad("its signature is not 64 hex digits"))?;
@@ -143,11 +147,6 @@ fn mac(key: &Key, bytes: &[u8]) -> Hmac<Sha256> {
 
 fn text<'a>(message: &'a Fields, name: &str) -> &'a str {
     message.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Compares without saying by its time where two texts differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    Digest::of(a).0.iter().zip(Digest::of(b).0).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
 fn bad(why: &str) -> Failure {

@@ -1,0 +1,22 @@
+//! The one comparison of secrets.
+
+use subtle::ConstantTimeEq as _;
+
+use crate::id::Digest;
+
+/// Whether two secrets are the same. The time that it takes tells neither where they differ nor how long they are.
+#[must_use]
+pub fn is_same(a: &[u8], b: &[u8]) -> bool {
+    Digest::of(a).0.ct_eq(&Digest::of(b).0).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_bytes_are_the_same_secret() {
+        assert!(is_same(b"token", b"token") && is_same(b"", b""));
+        assert!(!is_same(b"token", b"tokem") && !is_same(b"token", b"token0") && !is_same(b"token", b""));
+    }
+}
