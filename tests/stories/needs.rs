@@ -10,9 +10,9 @@ use super::sandbox::{Sandbox, within};
 fn asked(sandbox: &Sandbox) -> (std::thread::JoinHandle<i32>, Value) {
     let steps =
         json!([{ "do": "ask_permission", "title": "rm -rf /tmp/x" }, { "do": "write", "path": "x", "content": "x\n" }]);
-    sandbox.script("asker", &json!([{ "steps": steps }]));
-    let plan =
-        sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "asker" } }]));
+    sandbox.script("cautious", &json!([{ "steps": steps }]));
+    let plan = sandbox
+        .plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "cautious" } }]));
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     let started = sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0);
     assert!(started.out.contains("SCRIPT"), "{}", started.out);

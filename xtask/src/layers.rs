@@ -1,4 +1,4 @@
-//! `cargo xtask layers`: the table of the design, enforced.
+//! `cargo xtask layers`: who may depend on whom, enforced, and links that lead somewhere.
 
 mod sources;
 mod table;
@@ -10,8 +10,9 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
 use crate::command::{command, output};
+use crate::links;
 
-/// What `cargo metadata` says, as far as it is looked at.
+/// The part of `cargo metadata`'s output that is checked.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -27,7 +28,7 @@ struct Package {
 #[derive(Debug, Deserialize)]
 struct Dependency {
     name: String,
-    /// Nothing for a normal one, else `dev` or `build`.
+    /// `dev` or `build`; `None` for a normal one.
     kind: Option<String>,
 }
 
@@ -43,6 +44,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         let folder = package.manifest_path.parent().context("a manifest lies in a folder")?;
         faults.extend(sources::faults(crate_name(&package.name), &folder.join("src"))?);
     }
+    faults.extend(links::broken(root)?.into_iter().map(|link| format!("{link} leads nowhere")));
     for fault in &faults {
         println!("{fault}");
     }

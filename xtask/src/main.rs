@@ -4,6 +4,7 @@ mod bench;
 mod circles;
 mod command;
 mod layers;
+mod links;
 mod rng;
 mod schemas;
 mod torture;

@@ -92,9 +92,12 @@ impl Client {
         let key = (V::EFFECT != Effect::Read).then(new_key).transpose()?;
         let reply = self.call_value(V::NAME, args, key, limit)?;
         serde_json::from_value(reply).map_err(|error| {
-            Failure::new("daemon.other-version", format!("the daemon answered {} in a shape of its own", V::NAME))
-                .hint("end it and let the next command start one of this version: switchboard restart")
-                .because(&error)
+            Failure::new(
+                "daemon.other-version",
+                format!("the daemon's answer to {} has another form than this version expects", V::NAME),
+            )
+            .hint("end it and let the next command start one of this version: switchboard restart")
+            .because(&error)
         })
     }
 

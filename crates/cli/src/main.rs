@@ -4,6 +4,6 @@
 static ALLOCATOR: switchboard_process::memory::Allocator = switchboard_process::memory::Allocator;
 
 fn main() -> std::process::ExitCode {
-    switchboard_process::memory::settle_in();
+    switchboard_process::memory::configure();
     switchboard_cli::run()
 }

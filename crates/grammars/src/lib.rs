@@ -17,7 +17,7 @@ macro_rules! languages {
             /// Lists every language.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Gives the name in small letters, as the swarm document writes it.
+            /// Returns the name in small letters, as plans and findings write it.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The allocator for `#[global_allocator]`; [`settle_in`] is for the same `main`.
+/// The allocator for `#[global_allocator]`; [`configure`] is for the same `main`.
 pub use mimalloc::MiMalloc as Allocator;
 
 /// How long the allocator keeps free memory, in milliseconds. The crate has no name for this option (`mi_option_purge_delay`).
@@ -16,7 +16,7 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
 /// Settings of [`Allocator`], for the beginning of `main`: memory that is free goes back to the system at once, because a daemon
 /// is idle most of its life.
-pub fn settle_in() {
+pub fn configure() {
     // SAFETY: it sets a number that the allocator reads; the option exists in this version, which a test checks.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) };
     // The allocator is built without huge pages, which would more than double a small daemon, and forbids them to the whole
@@ -87,7 +87,7 @@ mod tests {
         // Ten milliseconds are the default of this option and of no other near it.
         assert_eq!(delay(), 10);
 
-        super::settle_in();
+        super::configure();
 
         assert_eq!(delay(), 0);
         #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! SQLite's own file layer with an ear on it: every write, cut, sync and opening of the recorded store passes here, is put
+//! SQLite's own file layer with a hook in it: every write, cut, sync and opening of the recorded store passes here, is put
 //! on the tape, and fails when a fault says so. It is the default of the process, so the store is run as it is.
 #![expect(unsafe_code, reason = "a file layer of SQLite is a table of C functions")]
 

@@ -57,9 +57,9 @@ fn die() -> Result<(), String> {
 }
 
 /// Ends a command when the step that waits for it is given up.
-struct Raised(StopFlag);
+struct StopOnDrop(StopFlag);
 
-impl Drop for Raised {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.raise();
     }
@@ -184,7 +184,7 @@ impl Player {
         let argv = argv.iter().map(|arg| self.fill(arg)).collect::<Result<Vec<_>, _>>()?;
         let call = self.begin(&format!("Run {}", argv.join(" ")), "execute", None);
         let flag = StopFlag::default();
-        let guard = Raised(flag.clone());
+        let guard = StopOnDrop(flag.clone());
         let env = Env::plain().inherit(["SWITCHBOARD_WORKER", "SWITCHBOARD_TASK", "SWITCHBOARD_ATTEMPT"]);
         let spawn = Spawn::new(argv).cwd(&self.cwd).env_only(env).wall(SHELL).stopped_by(flag);
         let output = tokio::task::spawn_blocking(move || spawn.output()).await.map_err(|e| e.to_string())?;

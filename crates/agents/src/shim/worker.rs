@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long a cancelled turn may take to end before the agent is terminated; less where the grace is short.
 const CANCEL: Duration = Duration::from_secs(1);
 
-/// How long an agent may take to exit when no more prompts come; some never do (`reference/agents-and-ux.md` §3).
+/// How long an agent may take to exit when no more prompts come; some agents never do.
 const CLOSE: Duration = Duration::from_secs(2);
 
 /// Arguments of the agent's command that are reported, and bytes of each: a frame must stay short.
@@ -310,7 +310,7 @@ impl Worker {
 
     /// Ends the turn that runs, if one does, and the questions in it.
     fn close_turn(&mut self, stop: &str, text: String) -> Result<()> {
-        self.settle_all()?;
+        self.cancel_questions()?;
         self.tell_cost()?;
         if self.state != State::Turn {
             return Ok(());
@@ -330,7 +330,7 @@ impl Worker {
         self.record(WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens })
     }
 
-    fn settle_all(&mut self) -> Result<()> {
+    fn cancel_questions(&mut self) -> Result<()> {
         for ask in self.asks.take_all() {
             self.record(WorkerEvent::PermissionSettled { ask, option: None })?;
         }
@@ -357,7 +357,7 @@ impl Worker {
     }
 
     fn permit<D: Driver>(&mut self, driver: &mut D, ask: &str, option: Option<String>) -> Result<()> {
-        let Some(option) = self.asks.settle(ask, option) else { return Ok(()) };
+        let Some(option) = self.asks.take_answer(ask, option) else { return Ok(()) };
         self.heard = Instant::now();
         if driver.permit(ask, option.as_deref()) {
             self.record(WorkerEvent::PermissionSettled { ask: ask.to_owned(), option })?;

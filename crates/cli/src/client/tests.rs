@@ -59,7 +59,7 @@ fn asks_again_with_the_same_key_when_the_connection_breaks() {
     let (_folder, socket, listener) = listener();
     let first = serve(&listener, |_, _| None);
     let mut client = Client::connect(&socket, &Caller::default()).unwrap();
-    let asker = std::thread::spawn(move || {
+    let calling = std::thread::spawn(move || {
         client.call::<AckMessage>(&AckMessageRequest {
             id: switchboard_protocol::id::MessageId::new("msg_1").unwrap(),
             lease_token: None,
@@ -69,7 +69,7 @@ fn asks_again_with_the_same_key_when_the_connection_breaks() {
     let before = first.join().unwrap();
 
     let second = serve(&listener, |_, call| Some(format!("{}\n", json!({"id": call.id, "ok": {"state": "acked"}}))));
-    asker.join().unwrap().unwrap();
+    calling.join().unwrap().unwrap();
     let after = second.join().unwrap();
 
     assert_eq!(before[1], after[1]);

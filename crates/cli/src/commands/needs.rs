@@ -89,7 +89,7 @@ fn say(reply: &SettleReply, context: &mut Context) {
     }
 }
 
-/// Prints a question with the commands that settle it.
+/// Prints a question with the commands that answer it.
 pub(crate) fn show(need: &Need, out: &mut Output) {
     let of = need.run.as_ref().map_or_else(|| "a message".to_owned(), |run| format!("{} of {run}", need.task));
     let head = format!("{}  {of}: {}", need.id, one_line(&need.title, 200));

@@ -66,7 +66,7 @@ impl Repo {
         let old_text = old.map_or_else(|| new.zero(), ToString::to_string);
         let call =
             || self.call(["update-ref", "--no-deref", "-m", "switchboard", &full, new.as_str(), &old_text]).done();
-        self.settle(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
+        self.lost_race(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
     }
 
     /// Deletes a branch that still points at `old`. Repeating it is fine.
@@ -76,7 +76,7 @@ impl Repo {
     pub fn delete_branch(&self, name: &str, old: &Oid) -> Result<()> {
         let full = full_name(name)?;
         let call = || self.call(["update-ref", "--no-deref", "-d", &full, old.as_str()]).done();
-        self.settle(&full, None, Some(old), self.past_dead_lock(&full, None, call)?)
+        self.lost_race(&full, None, Some(old), self.past_dead_lock(&full, None, call)?)
     }
 
     /// Branches whose name begins with `prefix`, with their tips.
@@ -110,8 +110,8 @@ impl Repo {
         Ok(result)
     }
 
-    /// Tells a lost race from a failure by looking where the reference is now.
-    fn settle(&self, full: &str, new: Option<&Oid>, old: Option<&Oid>, result: Result<()>) -> Result<()> {
+    /// Turns a failed update into success or [`Error::Moved`] when the reference shows that another process was first.
+    fn lost_race(&self, full: &str, new: Option<&Oid>, old: Option<&Oid>, result: Result<()>) -> Result<()> {
         let Err(error) = result else { return Ok(()) };
         let found = self.resolve(full)?;
         if found.as_ref() == new {

@@ -136,7 +136,7 @@ impl Client {
         hello.extend_from_slice(b"user\0bench\0database\0postgres\0\0");
         let size = i32::try_from(hello.len() + 4)?.to_be_bytes();
         client.stream.write_all(&[size.as_slice(), &hello].concat())?;
-        client.settle()?;
+        client.read_until_ready()?;
         Ok(client)
     }
 
@@ -144,11 +144,11 @@ impl Client {
     fn ask(&mut self, query: &str) -> anyhow::Result<()> {
         let size = i32::try_from(query.len() + 5)?.to_be_bytes();
         self.stream.write_all(&[b"Q".as_slice(), &size, query.as_bytes(), b"\0"].concat())?;
-        self.settle()
+        self.read_until_ready()
     }
 
     /// Reads until the server is ready for the next query.
-    fn settle(&mut self) -> anyhow::Result<()> {
+    fn read_until_ready(&mut self) -> anyhow::Result<()> {
         let mut wrong = None;
         loop {
             let mut head = [0_u8; 5];

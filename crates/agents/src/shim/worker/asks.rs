@@ -39,8 +39,8 @@ impl Asks {
         self.open.insert(ask.to_owned(), entry);
     }
 
-    /// Takes an open question; gives the answer that counts: an option that was not offered cancels.
-    pub(super) fn settle(&mut self, ask: &str, option: Option<String>) -> Option<Option<String>> {
+    /// Closes an open question and returns the chosen option; an option that was not offered counts as none.
+    pub(super) fn take_answer(&mut self, ask: &str, option: Option<String>) -> Option<Option<String>> {
         let entry = self.open.remove(ask)?;
         Some(option.filter(|option| entry.offered.contains(option)))
     }

@@ -61,7 +61,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Between two tool calls is where a worker that nobody watches can stop without leaving half a deed.
+    /// Stops a worker that has been without a daemon for too long, between two tool calls so that none is left half done.
     pub(super) fn stop_if_orphaned<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
         let is_boundary = self.tools.is_empty() && self.asks.is_empty();
         if !matches!(self.alone, Alone::TooLong) || (self.state == State::Turn && !is_boundary) {
@@ -89,7 +89,7 @@ impl Worker {
                 self.ending = Some(Ending { grace, by: now + CANCEL.min(grace / 2), fault });
             }
         }
-        self.settle_all()
+        self.cancel_questions()
     }
 
     pub(super) async fn end_if_due<D: Driver>(&mut self, driver: &mut D) -> Result<()> {

@@ -13,7 +13,7 @@ use switchboard_protocol::verb::run::{
 };
 use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
-use super::line::Teller;
+use super::line::Printer;
 use crate::client::Client;
 use crate::context::Context;
 use crate::report::{Ending, Outcome};
@@ -43,9 +43,9 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
     let bar = bar(context);
     let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
-    let teller = Teller::new(run, &before);
+    let printer = Printer::new(run, &before);
     let cursor = Place::Lsn(cursor);
-    let mut watch = Watch { client, run, cursor, signals, bar, teller, interrupted: None };
+    let mut watch = Watch { client, run, cursor, signals, bar, printer, interrupted: None };
     let left = watch.until_the_end(context);
     watch.bar.finish_and_clear();
     if let Some(ending) = left? {
@@ -60,7 +60,7 @@ struct Watch<'a> {
     cursor: Place,
     signals: Signals,
     bar: ProgressBar,
-    teller: Teller<'a>,
+    printer: Printer<'a>,
     interrupted: Option<Instant>,
 }
 
@@ -77,7 +77,7 @@ impl Watch<'_> {
             for event in &reply.events {
                 self.tell(event, context);
             }
-            if self.teller.has_ended() || !is_running && is_all {
+            if self.printer.has_ended() || !is_running && is_all {
                 return Ok(None);
             }
             if let Some(ending) = self.heed_signals(context)? {
@@ -118,15 +118,15 @@ impl Watch<'_> {
     }
 
     fn tell(&mut self, event: &Event, context: &mut Context) {
-        let lines = self.teller.lines(event, &context.out);
+        let lines = self.printer.lines(event, &context.out);
         if context.json {
             context.out.json(event);
         } else {
             self.bar.suspend(|| lines.iter().for_each(|line| context.out.line(line)));
         }
-        self.bar.set_length(self.teller.tasks());
-        self.bar.set_position(self.teller.merged());
-        self.bar.set_message(self.teller.at_work());
+        self.bar.set_length(self.printer.tasks());
+        self.bar.set_position(self.printer.merged());
+        self.bar.set_message(self.printer.at_work());
     }
 
     fn heed_signals(&mut self, context: &mut Context) -> Result<Option<Ending>, Failure> {

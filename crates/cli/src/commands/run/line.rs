@@ -17,9 +17,9 @@ use crate::output::{Output, Tone, counted, one_line};
 /// Widest text of an agent in a line.
 const WIDTH: usize = 160;
 
-/// Tells a run's story and keeps what later lines need.
+/// Prints the progress of a run, and remembers what later lines refer to.
 #[derive(Debug)]
-pub(super) struct Teller<'a> {
+pub(super) struct Printer<'a> {
     run: &'a RunId,
     /// Agent by task.
     agents: BTreeMap<String, String>,
@@ -49,9 +49,9 @@ struct Reported {
     what: Value,
 }
 
-// === impl Teller ===
+// === impl Printer ===
 
-impl<'a> Teller<'a> {
+impl<'a> Printer<'a> {
     /// Begins with what is known of the run before the first event that is told.
     pub(super) fn new(run: &'a RunId, summary: &RunSummary) -> Self {
         let (agents, workers) = (BTreeMap::new(), BTreeMap::new());
