@@ -14,7 +14,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command
 }
 
-/// Runs it to its end and gives what it printed.
+/// Runs it to its end and returns what it printed.
 ///
 /// # Errors
 /// When it can't be started or does not end with 0; what it said is in the error.

@@ -1,4 +1,4 @@
-//! The contract between the shim and whatever drives an agent, and the events that a driver gives.
+//! The contract between the shim and whatever drives an agent, and the events that a driver reports.
 
 mod acp;
 mod exec;
@@ -105,7 +105,7 @@ pub enum AgentEvent {
 /// A running agent.
 ///
 /// The contract, which one test suite holds every driver to:
-/// - [`Driver::next`] gives `Opened` once, then for every accepted prompt `TurnStarted` and later `TurnEnded`, in this order and never two turns at
+/// - [`Driver::next`] returns `Opened` once, then for every accepted prompt `TurnStarted` and later `TurnEnded`, in this order and never two turns at
 ///   once (neither, when the agent ends before the whole prompt is written); `Exited` is the last event and comes whatever happens. It may be
 ///   dropped half-way without losing an event.
 /// - [`Driver::prompt`] is refused unless the agent is open and no turn runs. Nothing of a prompt is sent before it is accepted.
@@ -125,16 +125,16 @@ pub trait Driver: Sized {
     /// The agent's process.
     fn pid(&self) -> u32;
 
-    /// The agent's process, beyond doubt; nothing once it is reaped.
+    /// The agent's process, with its start time; `None` once it is reaped.
     fn fingerprint(&self) -> Option<Fingerprint>;
 
     /// Waits for the next event.
     fn next(&mut self) -> impl Future<Output = AgentEvent>;
 
-    /// Hands a prompt to the agent and so begins a turn; says whether it was accepted.
+    /// Hands a prompt to the agent and so begins a turn. Returns whether it was accepted.
     fn prompt(&mut self, text: &str) -> bool;
 
-    /// Answers a question; nothing, or an option that was not offered, cancels it. Says whether the question was open.
+    /// Answers a question; nothing, or an option that was not offered, cancels it. Returns whether the question was open.
     fn permit(&mut self, ask: &str, option: Option<&str>) -> bool;
 
     /// Asks the agent to end its turn and cancels open questions. `TurnEnded` may follow, or never.
@@ -143,7 +143,7 @@ pub trait Driver: Sized {
     /// Tells the agent that no more prompts will come; a good one then exits.
     fn close(&mut self);
 
-    /// Ends the agent's group: SIGTERM, `grace`, SIGKILL. `next` then gives what is left, up to `Exited`.
+    /// Ends the agent's group: SIGTERM, `grace`, SIGKILL. `next` then returns what is left, up to `Exited`.
     fn end(&mut self, grace: Duration) -> impl Future<Output = Terminated>;
 
     /// After `Exited`: the exit state, once the group is reaped, and the end of standard error, at most 2 KiB.

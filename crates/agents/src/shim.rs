@@ -35,7 +35,7 @@ use worker::Worker;
 /// Longest spec that is read.
 const MAX_SPEC: u64 = 8 << 20;
 
-/// Most frames that one [`read_frames`] gives.
+/// Most frames that one [`read_frames`] returns.
 const MAX_FRAMES: usize = 10_000;
 
 /// How long a shim waits for more mail after a turn, unless `SWITCHBOARD_LINGER_MS` says otherwise.

@@ -18,7 +18,7 @@ pub(crate) fn yes(question: &str, default: bool) -> Result<bool, Failure> {
     })
 }
 
-/// Lets a person choose one of some words by its number or by itself; nothing when the answer is none of them.
+/// Lets a person choose one of some words by its number or by itself; `None` when the answer is none of them.
 ///
 /// # Errors
 /// `io.denied` when the terminal is gone.

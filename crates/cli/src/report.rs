@@ -30,7 +30,7 @@ impl From<Failure> for Ending {
 /// What a command returns.
 pub(crate) type Outcome = Result<(), Ending>;
 
-/// Says why the command ended, where that has not been said, and gives its exit code.
+/// Says why the command ended, where that has not been said, and returns its exit code.
 pub(crate) fn end(ending: &Ending, context: &Context) -> ExitCode {
     match ending {
         Ending::Failed(failure) => {

@@ -49,7 +49,7 @@ fn gates(task: &TaskReport) -> String {
     words.join(", ")
 }
 
-/// What a run's outcome means to an exit code; nothing when every task is merged.
+/// What a run's outcome means to an exit code; `None` when every task is merged.
 pub(crate) fn exit(run: &GetRunReply) -> Option<Exit> {
     let is_merged = |task: &&TaskReport| task.state != "merged";
     Exit::of_many(run.list.iter().filter(is_merged).map(task_exit))

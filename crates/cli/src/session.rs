@@ -40,7 +40,7 @@ impl Context {
         self.daemon_for(Launch::default()).map(|(client, _)| client)
     }
 
-    /// Like [`Context::daemon`]; also says whether it had to be started.
+    /// Like [`Context::daemon`]. Also returns whether it had to be started.
     ///
     /// # Errors
     /// As there.

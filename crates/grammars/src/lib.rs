@@ -1,6 +1,6 @@
 //! The tree-sitter languages, compiled once.
 //!
-//! [`Language::of`] tells a file's language from its name or first line; [`Language::grammar`] gives the parser's table.
+//! [`Language::of`] returns a file's language from its name or first line; [`Language::grammar`] returns the parser's table.
 
 mod name;
 
@@ -25,7 +25,7 @@ macro_rules! languages {
                 }
             }
 
-            /// Gives the name as people write it.
+            /// Returns the name as people write it.
             #[must_use]
             pub const fn title(self) -> &'static str {
                 match self {
@@ -33,7 +33,7 @@ macro_rules! languages {
                 }
             }
 
-            /// Gives the grammar.
+            /// Returns the grammar.
             #[must_use]
             pub fn grammar(self) -> tree_sitter::Language {
                 match self {
@@ -68,7 +68,7 @@ languages! {
 }
 
 impl Language {
-    /// Tells the language of a file from its name, or from its `#!` line where the name has no ending.
+    /// Returns the language of a file from its name, or from its `#!` line where the name has no ending.
     #[must_use]
     pub fn of(path: &str, head: &[u8]) -> Option<Self> {
         let file = path.rsplit('/').next().unwrap_or(path);

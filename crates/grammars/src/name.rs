@@ -2,7 +2,7 @@
 
 use crate::Language;
 
-/// Tells the language from a file's ending in lower case, without the dot.
+/// Returns the language from a file's ending in lower case, without the dot.
 pub(crate) fn by_ending(ending: &str) -> Option<Language> {
     Some(match ending {
         "sh" | "bash" => Language::Bash,
@@ -29,7 +29,7 @@ pub(crate) fn by_ending(ending: &str) -> Option<Language> {
     })
 }
 
-/// Tells the language from a whole name without an ending.
+/// Returns the language from a whole name without an ending.
 pub(crate) fn by_name(file: &str) -> Option<Language> {
     Some(match file {
         "Gemfile" | "Rakefile" | "Podfile" | "Vagrantfile" | "Fastfile" => Language::Ruby,
@@ -38,7 +38,7 @@ pub(crate) fn by_name(file: &str) -> Option<Language> {
     })
 }
 
-/// Tells the language from the interpreter in a `#!` line.
+/// Returns the language from the interpreter in a `#!` line.
 pub(crate) fn by_first_line(head: &[u8]) -> Option<Language> {
     let line = head.split(|byte| *byte == b'\n').next()?;
     let words = std::str::from_utf8(line.strip_prefix(b"#!")?).ok()?.split_whitespace();

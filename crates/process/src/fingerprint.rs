@@ -38,7 +38,7 @@ pub(crate) struct Stat {
 // === impl Fingerprint ===
 
 impl Fingerprint {
-    /// The fingerprint of a process that exists now, a zombie too; nothing when there is none.
+    /// The fingerprint of a process that exists now, a zombie too; `None` when there is none.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
         Some(Self { pid, start: stat(pid)?.start, boot: boot_id() })
@@ -58,7 +58,7 @@ impl Fingerprint {
             && stat(self.pid).is_some_and(|stat| stat.start == self.start && !matches!(stat.state, 'Z' | 'X' | 'x'))
     }
 
-    /// Sends a signal to this very process; says whether it went out. The pid can't change hands in between.
+    /// Sends a signal to this very process. Returns whether it went out. The pid can't change hands in between.
     pub fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = raw(self.pid) else { return false };
         let Ok(handle) = rustix::process::pidfd_open(pid, PidfdFlags::empty()) else { return false };

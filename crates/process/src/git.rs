@@ -1,6 +1,6 @@
 //! The git calls that running work needs: typed, bounded in time and output, without hooks, prompts or the user's identity.
 //!
-//! Start with [`Git::find`], then [`Git::discover`], which gives a [`Repo`]; [`Repo::worktree_add`] gives a [`Worktree`] in which an agent
+//! Start with [`Git::find`], then [`Git::discover`], which returns a [`Repo`]; [`Repo::worktree_add`] returns a [`Worktree`] in which an agent
 //! works and whose change [`Worktree::capture`] makes a commit. Nothing here reads or writes the user's index, files or branch but
 //! [`Repo::advance_checkout`].
 

@@ -98,7 +98,7 @@ impl Lock {
     }
 }
 
-/// Who holds the lock, or nothing when it is free. The note is the holder's own word; a lock without a readable note is
+/// Who holds the lock, or `None` if it is free. The note is the holder's own word; a lock without a readable note is
 /// reported as held by pid 0.
 ///
 /// # Errors

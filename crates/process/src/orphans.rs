@@ -110,7 +110,7 @@ pub fn marked(name: &str, value: &str) -> Vec<Fingerprint> {
         .collect()
 }
 
-/// Kills what [`marked`] finds until it finds nothing; gives what was still there at the end of the time limit.
+/// Kills what [`marked`] finds until it finds nothing; returns what was still there at the end of the time limit.
 #[must_use]
 pub fn kill_marked(name: &str, value: &str) -> Vec<Fingerprint> {
     let limit = Deadline::after(SWEEP_LIMIT);

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a store with something in every table, half of it in the write-ahead log; gives what it answers.
+/// Makes a store with something in every table, half of it in the write-ahead log; returns what it answers.
 fn fill(folder: &Path) -> anyhow::Result<Answers> {
     let store = work::open(folder)?;
     for number in 0..60_u64 {

@@ -162,7 +162,7 @@ pub(super) fn record(op: Op) {
     }
 }
 
-/// Counts a call that could fail; says whether it is to fail, and with a full disk or a broken one.
+/// Counts a call that could fail. Returns whether it is to fail, and with a full disk or a broken one.
 pub(super) fn is_to_fail(call: Call) -> Option<bool> {
     let mut tape = tape();
     let tape = tape.as_mut()?;

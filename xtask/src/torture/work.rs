@@ -68,7 +68,7 @@ struct Work<'a> {
     with_body: Vec<u64>,
 }
 
-/// Opens the store of a folder, works on it, closes it half-way, and gives it as it is at the end.
+/// Opens the store of a folder, works on it, closes it half-way, and returns it as it is at the end.
 pub(super) fn run(folder: &Path, plan: Plan) -> (Done, Option<Store>) {
     let (rng, done) = (Rng::new(plan.seed), Done::default());
     let mut work = Work { folder, rng, plan, done, dropped: 0, feed: 0, with_body: Vec::new() };

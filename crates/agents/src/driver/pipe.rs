@@ -36,7 +36,7 @@ pub enum Stream {
     Err,
 }
 
-/// What a pipe gives.
+/// What was read from a pipe.
 #[derive(Debug)]
 pub(super) enum Heard {
     Bytes(Stream, Vec<u8>),

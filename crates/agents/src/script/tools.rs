@@ -34,7 +34,7 @@ pub(super) struct Tools {
 // === impl Tools ===
 
 impl Tools {
-    /// Starts the first stdio server of a `session/new`; nothing when it names none.
+    /// Starts the first stdio server of a `session/new`; `None` when it names none.
     pub(super) async fn start(servers: &Value, cwd: &Path) -> Result<Option<Self>, String> {
         let servers = servers.as_array().map(Vec::as_slice).unwrap_or_default();
         let Some(server) = servers.iter().find(|server| server["command"].is_string()) else { return Ok(None) };
@@ -57,7 +57,7 @@ impl Tools {
         Ok(Some(tools))
     }
 
-    /// Calls a tool; gives its structured answer, or its text.
+    /// Calls a tool; returns its structured answer, or its text.
     pub(super) async fn call(&mut self, tool: &str, args: &Value) -> Result<Value, String> {
         let args = if args.is_null() { json!({}) } else { args.clone() };
         let result = self.request("tools/call", json!({ "name": tool, "arguments": args })).await?;

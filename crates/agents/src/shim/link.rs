@@ -151,7 +151,7 @@ impl Sender {
         }
     }
 
-    /// Serves one connection to its end; says whether it was a daemon's.
+    /// Serves one connection to its end. Returns whether it was a daemon's.
     async fn serve(&mut self, stream: UnixStream) -> bool {
         let (mut read, mut write) = stream.into_split();
         if !put(&mut write, &self.hello).await {
@@ -239,7 +239,7 @@ impl Window {
         self.open.len() < WINDOW
     }
 
-    /// Notes the whole frames at the beginning of `piece`, as many as there is room for, and gives their bytes.
+    /// Notes the whole frames at the beginning of `piece`, as many as there is room for, and returns their bytes.
     fn take<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
         let mut used = 0;
         for line in piece.split_inclusive(|b| *b == b'\n') {

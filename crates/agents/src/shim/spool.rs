@@ -67,7 +67,7 @@ impl Spool {
         }
     }
 
-    /// Closes it and gives the digest of all segments that are kept, one after the other.
+    /// Closes it and returns the digest of all segments that are kept, one after the other.
     pub(super) fn seal(&mut self) -> Result<Seal> {
         self.open = None;
         let mut hasher = Sha256::new();

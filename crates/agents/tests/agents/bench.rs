@@ -193,7 +193,7 @@ impl Line {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Acks frames up to the first that fits, and gives them all.
+    /// Acks frames up to the first that fits, and returns them all.
     pub(crate) async fn upto(&mut self, fits: impl Fn(&WorkerEvent) -> bool) -> Vec<Frame> {
         let mut frames = Vec::new();
         loop {

@@ -48,7 +48,7 @@ struct Cancelled<'a> {
 // === impl Memory ===
 
 impl Memory {
-    /// Takes note of a line of the client; gives a refusal when it must not be sent on.
+    /// Takes note of a line of the client; returns a refusal when it must not be sent on.
     pub(super) fn hear_client(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let peek: Peek<'_> = serde_json::from_slice(line).ok()?;
         match (peek.method.as_deref()?, peek.id) {
@@ -68,7 +68,7 @@ impl Memory {
         None
     }
 
-    /// Takes note of a line of the daemon; says whether the client is to see it.
+    /// Takes note of a line of the daemon. Returns whether the client is to see it.
     pub(super) fn hear_answer(&mut self, line: &[u8]) -> bool {
         let Ok(Peek { id: Some(id), method: None, .. }) = serde_json::from_slice(line) else { return true };
         let id = id.get();

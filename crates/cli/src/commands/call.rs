@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Wait so many seconds for the answer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     wait: u64,
-    /// Say what the verb takes and gives
+    /// Print the verb's request and reply
     #[arg(long, short)]
     help: bool,
 }

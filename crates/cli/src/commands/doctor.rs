@@ -14,11 +14,11 @@ use crate::context::Context;
 use crate::output::{Tone, plain};
 use crate::report::{Ending, Outcome};
 
-/// Look at everything that could be in the way, and mend what can be mended
+/// Look at everything that could prevent a run, and fix what can be fixed
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: get_status")]
 pub(crate) struct Args {
-    /// Mend what can be mended without a decision of yours
+    /// Fix what needs no decision of yours
     #[arg(long)]
     fix: bool,
     /// Don't ask the daemon, and check the record as it lies on the disk; refused while one runs
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     no_daemon: bool,
 }
 
-/// Looks, mends if asked to, and shows.
+/// Looks, fixes if asked to, and shows.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut looks = machine::looks(context);
     looks.extend(repository::looks(args.fix, args.no_daemon, context));

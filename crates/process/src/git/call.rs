@@ -126,7 +126,7 @@ impl Call {
         }
     }
 
-    /// Runs it and gives its exit code, which must be one of `codes`, and its whole answer.
+    /// Runs it and returns its exit code, which must be one of `codes`, and its whole answer.
     pub(super) fn answer(self, codes: &[i32]) -> Result<(i32, Vec<u8>)> {
         let call = self.args.first().cloned().unwrap_or_default();
         let (code, output) = self.run()?;
@@ -137,7 +137,7 @@ impl Call {
         whole.map(|bytes| (code, bytes)).ok_or_else(|| Error::GitAnswer { call, why: "it is too long".to_owned() })
     }
 
-    /// Runs it, expects exit code 0, and gives its whole answer.
+    /// Runs it, expects exit code 0, and returns its whole answer.
     pub(super) fn bytes(self) -> Result<Vec<u8>> {
         self.answer(&[0]).map(|(_, bytes)| bytes)
     }

@@ -25,7 +25,7 @@ pub struct Captured {
 
 impl Worktree {
     /// Commits all files of the work tree, new and deleted ones included, ignored ones and [`OWN_FOLDER`] not, onto `parent`, and moves the branch
-    /// there. Commits that the agent made itself are folded into it. Nothing when the files are those of `parent`: then the branch is at
+    /// there. Commits that the agent made itself are folded into it. `None` if the files are those of `parent`: then the branch is at
     /// `parent` again. The files stay as they are; gates see them.
     ///
     /// # Errors

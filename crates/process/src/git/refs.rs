@@ -23,7 +23,7 @@ const OURS: &[&str] = &["refs/heads/switchboard/", "refs/heads/switchboard-task/
 // === impl Repo ===
 
 impl Repo {
-    /// The commit that a revision names, or nothing when there is none. Any text is safe.
+    /// The commit that a revision names, or `None` if there is none. Any text is safe.
     ///
     /// # Errors
     /// [`Error::Git`].
@@ -40,7 +40,7 @@ impl Repo {
         tree.ok_or_else(|| Error::Git { call: "rev-parse".to_owned(), said: format!("{commit} is not a commit") })
     }
 
-    /// The tip of a branch (a name without `refs/heads/`), or nothing when there is no such branch.
+    /// The tip of a branch (a name without `refs/heads/`), or `None` if there is no such branch.
     ///
     /// # Errors
     /// [`Error::BadName`], [`Error::Git`].
@@ -133,7 +133,7 @@ impl Repo {
     }
 }
 
-/// Removes a lock file that holds no more than the beginning of what this move writes and that nobody touches. Says whether it did.
+/// Removes a lock file that holds no more than the beginning of what this move writes and that nobody touches. Returns whether it did.
 fn clear_abandoned(lock: &Path, new: Option<&Oid>) -> Result<bool> {
     let text = new.map(|oid| format!("{oid}\n")).unwrap_or_default();
     let look = || {

@@ -47,9 +47,9 @@ pub struct Author {
 pub struct Change {
     /// Relative to the top of the tree.
     pub path: PathBuf,
-    /// What it was; nothing when it is new.
+    /// What it was; `None` when it is new.
     pub before: Option<Entry>,
-    /// What it is; nothing when it was deleted.
+    /// What it is; `None` when it was deleted.
     pub after: Option<Entry>,
 }
 

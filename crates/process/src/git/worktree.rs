@@ -27,7 +27,7 @@ pub struct Listed {
     pub path: PathBuf,
     /// What it has checked out; nothing in a bare repository.
     pub commit: Option<Oid>,
-    /// The branch, without `refs/heads/`; nothing when `HEAD` is detached.
+    /// The branch, without `refs/heads/`; `None` when `HEAD` is detached.
     pub branch: Option<String>,
     /// Somebody locked it.
     pub is_locked: bool,
@@ -227,7 +227,7 @@ impl Worktree {
     }
 }
 
-/// The path without links and dots; nothing when it does not exist.
+/// The path without links and dots; `None` when it does not exist.
 fn real(path: &Path) -> Result<Option<PathBuf>> {
     match fs::canonicalize(path) {
         Ok(real) => Ok(Some(real)),

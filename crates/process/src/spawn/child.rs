@@ -70,7 +70,7 @@ impl Child {
         self.leader.id()
     }
 
-    /// Its fingerprint; nothing once it is reaped.
+    /// Its fingerprint; `None` once it is reaped.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         Fingerprint::of(self.pid()).filter(|_| self.leader.exit().is_none())

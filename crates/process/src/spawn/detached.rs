@@ -15,7 +15,7 @@ use crate::{Error, Result};
 pub struct Detached {
     /// Its process id, which is also the id of its group and session.
     pub pid: u32,
-    /// By which it is known later; nothing when it ended before we could look.
+    /// By which it is known later; `None` when it ended before we could look.
     pub fingerprint: Option<Fingerprint>,
 }
 

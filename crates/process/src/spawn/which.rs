@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-/// The file that a program's name means on our own `PATH`; nothing when it is not installed.
+/// The file that a program's name means on our own `PATH`; `None` when it is not installed.
 #[must_use]
 pub fn which(program: &str) -> Option<PathBuf> {
     find(program, crate::env::var("PATH").as_deref(), None)

@@ -201,7 +201,7 @@ pub(super) fn receive(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::
     Ok(log)
 }
 
-/// Takes the same files as the other holders, for itself alone, and gives them back.
+/// Takes the same files as the other holders, for itself alone, and returns them back.
 pub(super) fn hold(post: &Post, number: usize, goes: &AtomicBool) -> anyhow::Result<CallLog> {
     let mut line = Line::new(post, &format!("holder-{number}"));
     let mut log = CallLog::default();

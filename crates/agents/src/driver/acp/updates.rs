@@ -53,7 +53,7 @@ pub(super) fn said(update: &Value) -> Option<&str> {
 // === impl Calls ===
 
 impl Calls {
-    /// The event of an update of a tool call; nothing when it says nothing new about its state.
+    /// The event of an update of a tool call; `None` when it says nothing new about its state.
     pub(super) fn read(&mut self, update: &Value, cwd: &Path) -> Option<AgentEvent> {
         if update["sessionUpdate"] != "tool_call" && update["sessionUpdate"] != "tool_call_update" {
             return None;

@@ -10,7 +10,7 @@ pub(super) enum State {
     Ok,
     /// Worth knowing.
     Note,
-    /// Was in the way, and is mended.
+    /// Was in the way, and is fixed.
     Fixed,
     /// Is in the way.
     Bad,
@@ -58,7 +58,7 @@ impl Look {
         self
     }
 
-    /// Mends it if that is wanted; else says how to have it mended.
+    /// Fixes it if asked to; otherwise says how to fix it.
     pub(super) fn mend<E: std::fmt::Display>(self, fix: bool, mend: impl FnOnce() -> Result<(), E>) -> Self {
         if !fix {
             return self.hint("switchboard doctor --fix");

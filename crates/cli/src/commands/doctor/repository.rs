@@ -75,7 +75,7 @@ fn absent(fix: bool, place: &Place) -> Look {
     }
 }
 
-/// The record as it lies on the disk; nothing where there is none yet.
+/// The record as it lies on the disk; `None` where there is none yet.
 fn record(place: &Place) -> Option<Look> {
     match switchboard_daemon::verify_store(place) {
         Ok(None) => None,

@@ -56,12 +56,12 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Shows a command and what it prints; gives its exit code.
+    /// Shows a command and what it prints; returns its exit code.
     pub(super) fn show(&mut self, args: &[&str]) -> Result<i32, Ending> {
         self.show_and_keep(args).map(|(code, _)| code)
     }
 
-    /// Shows a command and what it prints; gives its exit code and its standard output.
+    /// Shows a command and what it prints; returns its exit code and its standard output.
     pub(super) fn show_and_keep(&mut self, args: &[&str]) -> Result<(i32, String), Ending> {
         if !self.context.json {
             let line = format!("\n$ switchboard {}", args.join(" "));
