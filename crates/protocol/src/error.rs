@@ -54,7 +54,7 @@ macro_rules! codes {
 
 codes! {
     "agent.ambiguous" Person "several agents could do it and none was named";
-    "agent.login" Failed "the agent wants somebody to log in first";
+    "agent.login" Failed "the agent needs a login first";
     "agent.missing" Agent "the agent's program is not on PATH";
     "agent.protocol" Failed "the agent broke its own protocol";
     "agent.spawn" Failed "the agent's process could not be started";
@@ -86,7 +86,7 @@ codes! {
     "bus.recipient-closed" Failed "the agent has left and takes no mail";
     "bus.recipient-locked" Failed "another agent has the recipient to itself" ["workflow-locked"];
     "bus.reserved-name" Usage "the name belongs to the system";
-    "bus.settled" Usage "the message has come to its end";
+    "bus.settled" Usage "the message is settled";
     "bus.stale-epoch" Failed "a newer registration of this agent took over";
     "bus.timed-out" Failed "no answer came in time";
     "bus.too-many-teams" Usage "there are as many teams as there may be";

@@ -27,7 +27,7 @@ fn private(about: &'static str, path: &Path, mode: u32, fix: bool) -> Option<Loo
         return Some(Look::ok(about, path.display().to_string()));
     }
     let look = Look::bad(about, format!("{} is open to others (mode {found:o})", path.display()));
-    Some(look.mend(fix, || fs::set_permissions(path, Permissions::from_mode(mode))))
+    Some(look.fix(fix, || fs::set_permissions(path, Permissions::from_mode(mode))))
 }
 
 /// The folder in the work tree must not show up as something to commit.
@@ -37,7 +37,7 @@ fn ignored(fix: bool, place: &Place) -> Option<Look> {
         return None;
     }
     let look = Look::bad("ignore file", format!("{} is missing", file.display()));
-    Some(look.mend(fix, || fs::write(file, "*\n")))
+    Some(look.fix(fix, || fs::write(file, "*\n")))
 }
 
 fn room(place: &Place) -> Look {

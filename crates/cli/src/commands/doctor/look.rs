@@ -59,13 +59,13 @@ impl Look {
     }
 
     /// Fixes it if asked to; otherwise says how to fix it.
-    pub(super) fn mend<E: std::fmt::Display>(self, fix: bool, mend: impl FnOnce() -> Result<(), E>) -> Self {
+    pub(super) fn fix<E: std::fmt::Display>(self, fix: bool, mend: impl FnOnce() -> Result<(), E>) -> Self {
         if !fix {
             return self.hint("switchboard doctor --fix");
         }
         match mend() {
             Ok(()) => Self { state: State::Fixed, ..self },
-            Err(error) => self.hint(&format!("it can't be mended: {error}")),
+            Err(error) => self.hint(&format!("it can't be fixed: {error}")),
         }
     }
 }

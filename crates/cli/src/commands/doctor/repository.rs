@@ -49,7 +49,7 @@ fn work_trees(fix: bool, place: &Place) -> Option<Look> {
     let gone = ours.iter().filter(|tree| !tree.path.is_dir()).count();
     if gone > 0 {
         let look = Look::bad("work trees", format!("git lists {gone} of ours whose folder is gone"));
-        return Some(look.mend(fix, || place.repo.worktree_prune(&base)));
+        return Some(look.fix(fix, || place.repo.worktree_prune(&base)));
     }
     (!ours.is_empty()).then(|| Look::ok("work trees", format!("{} of ours", ours.len())))
 }
@@ -70,7 +70,7 @@ fn absent(fix: bool, place: &Place) -> Look {
         Some(info) => {
             let what = format!("process {} left its server_info.json behind when it was killed", info.pid);
             let file = place.project.join("server_info.json");
-            Look::note("daemon", what).mend(fix, || std::fs::remove_file(file))
+            Look::note("daemon", what).fix(fix, || std::fs::remove_file(file))
         }
     }
 }

@@ -102,7 +102,7 @@ fn edited(text: &str, client: Client, command: &str, file: &Path) -> Result<Stri
     let syntax = |why: String| {
         Failure::new("config.syntax", format!("the settings do not parse: {why}"))
             .at(file.display().to_string())
-            .hint("mend the file, or see what belongs in it: switchboard mcp install --print")
+            .hint("fix the file, or see what belongs in it: switchboard mcp install --print")
     };
     match client.syntax() {
         Syntax::Json => edit::jsonc::set(text, &client.path(), &client.json_block(command)).map_err(syntax),
