@@ -1,11 +1,10 @@
 //! `.switchboard/` in the work tree: where agents and commands find the daemon. Ignored by its own ignore file.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use switchboard_process::file::{self, Mode, Sync};
 use switchboard_protocol::time::Millis;
 
 use crate::error::io;
@@ -107,11 +106,7 @@ pub(crate) fn prepare(project: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a file that only the user can read: beside it, then renamed.
+/// Replaces a file that only the user can read.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let beside = path.with_extension("tmp");
-    let open = || fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside);
-    let mut file = open().map_err(io(&beside))?;
-    file.write_all(bytes).map_err(io(&beside))?;
-    fs::rename(&beside, path).map_err(io(path))
+    file::replace(path, bytes, Mode::Private, Sync::No).map_err(io(path))
 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::secret;
 use switchboard_protocol::wire::Hello;
 use switchboard_store::Query;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
 use crate::link::{Link, Signal};
@@ -109,7 +110,7 @@ async fn serve(
 ) -> Result<(), Error> {
     let (sender, mut commands) = mpsc::channel::<ShimCommand>(COMMANDS);
     link.send(Signal::Attached { epoch, commands: sender }).await?;
-    let mut buffer = Vec::new();
+    let mut lines = Lines::new(MAX_FRAME_BYTES);
     loop {
         tokio::select! {
             command = commands.recv() => {
@@ -118,15 +119,14 @@ async fn serve(
                     break;
                 }
             }
-            got = next_line(&mut read, &mut buffer) => {
-                let Ok(true) = got else { break };
-                match serde_json::from_slice::<Frame>(&buffer) {
+            got = lines.read_async(&mut read) => {
+                let Ok(Line::Whole(text)) = got else { break };
+                match serde_json::from_slice::<Frame>(&text) {
                     Ok(frame) if frame.worker == *link.worker() => {
                         link.send(Signal::Frame(Box::new(frame))).await?;
                     }
                     Ok(_) | Err(_) => tracing::warn!(worker = %link.worker(), "a frame that does not parse or is another worker's is skipped"),
                 }
-                buffer.clear();
             }
         }
     }
@@ -134,26 +134,6 @@ async fn serve(
         tracing::debug!(worker = %link.worker(), "the worker's watch ended before its shim");
     }
     Ok(())
-}
-
-/// Reads on to the end of a line into `buffer`, which keeps what was read when the caller stops waiting in between.
-async fn next_line(read: &mut (impl AsyncBufRead + Unpin), buffer: &mut Vec<u8>) -> std::io::Result<bool> {
-    loop {
-        let chunk = read.fill_buf().await?;
-        if chunk.is_empty() {
-            return Ok(false);
-        }
-        let end = chunk.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(chunk.len(), |end| end + 1);
-        buffer.extend_from_slice(&chunk[..used]);
-        read.consume(used);
-        if buffer.len() > MAX_FRAME_BYTES {
-            return Err(std::io::Error::other("the line is too long"));
-        }
-        if end.is_some() {
-            return Ok(true);
-        }
-    }
 }
 
 fn line(command: &ShimCommand) -> Result<Vec<u8>, Error> {

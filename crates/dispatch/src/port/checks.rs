@@ -7,11 +7,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_process::env::Env;
+use switchboard_process::lines::{Line, Lines};
 use switchboard_process::spawn::{Child, Limits, Spawn};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{CheckName, CheckReply, CheckReport, CheckRequest};
 use switchboard_protocol::verb::check::{CheckAnswer, CheckCall};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
@@ -185,13 +186,11 @@ impl Serving {
         line.push(b'\n');
         self.stdin.write_all(&line).await?;
         self.stdin.flush().await?;
-        let mut answer = Vec::new();
-        let mut limited = tokio::io::AsyncReadExt::take(&mut self.stdout, MAX_ANSWER as u64);
-        limited.read_until(b'\n', &mut answer).await?;
-        if answer.last() != Some(&b'\n') {
-            return Err(std::io::Error::other("it ended, or its answer is too long"));
+        match Lines::new(MAX_ANSWER).read_async(&mut self.stdout).await? {
+            Line::Whole(answer) => Ok(serde_json::from_slice(&answer)?),
+            Line::TooLong => Err(std::io::Error::other("its answer is too long")),
+            Line::End(_) => Err(std::io::Error::other("it ended")),
         }
-        Ok(serde_json::from_slice(&answer)?)
     }
 }
 

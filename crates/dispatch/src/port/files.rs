@@ -1,9 +1,10 @@
 //! Small files of ours: written whole or not at all.
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
+
+use switchboard_process::file::{self, Mode, Sync as Synced};
 
 use crate::Error;
 use crate::error::io;
@@ -44,19 +45,8 @@ impl Files for Disk {
         path.is_dir()
     }
 
-    /// Beside it, synced, then renamed.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-        let beside = path.with_extension("tmp");
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&beside)
-            .map_err(io(&beside))?;
-        file.write_all(bytes).map_err(io(&beside))?;
-        file.sync_data().map_err(io(&beside))?;
-        fs::rename(&beside, path).map_err(io(path))
+        file::replace(path, bytes, Mode::Private, Synced::Yes).map_err(io(path))
     }
 
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error> {
