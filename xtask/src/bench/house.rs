@@ -6,6 +6,7 @@ mod idle;
 mod lines;
 mod mutants;
 mod store;
+mod way;
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +68,7 @@ fn again_optimised(root: &Path) -> anyhow::Result<()> {
 }
 
 /// Figures that time code in this process.
-const IN_PROCESS: [Figure; 1] = [Figure::FoldRatio];
+const IN_PROCESS: [Figure; 2] = [Figure::FoldRatio, Figure::StepUs];
 
 struct House<'a> {
     root: &'a Path,
@@ -105,6 +106,9 @@ impl House<'_> {
 
     /// Parts of the binary, in this process.
     fn parts(&mut self) -> anyhow::Result<()> {
+        if self.wants(Figure::StepUs) {
+            self.row(Figure::StepUs, way::step_us()?);
+        }
         if self.wants(Figure::FoldRatio) {
             self.row(Figure::FoldRatio, store::fold_ratio()?);
         }

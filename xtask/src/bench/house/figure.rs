@@ -13,6 +13,8 @@ pub(super) enum Figure {
     WaitersTax,
     /// `get_status` with 8,000 open messages ÷ with none.
     StatusGrowth,
+    /// One event of a run of 1,000 units.
+    StepUs,
     /// A read over the socket.
     VerbUs,
     /// Words that the glossary rules out.
@@ -34,6 +36,7 @@ impl Figure {
             Self::IdleWakeups => "idle_wakeups_per_s",
             Self::WaitersTax => "waiters_tax",
             Self::StatusGrowth => "status_growth",
+            Self::StepUs => "step_us",
             Self::VerbUs => "verb_us",
             Self::GlossaryLeft => "glossary_left",
             Self::LargestCircle => "largest_circle",
@@ -49,6 +52,7 @@ impl Figure {
             Self::IdleWakeups => (5.0, false),
             Self::WaitersTax => (1.1, false),
             Self::StatusGrowth => (1.3, false),
+            Self::StepUs => (20.0, false),
             Self::VerbUs => (150.0, false),
             Self::GlossaryLeft => (0.0, false),
             Self::LargestCircle => (3.0, false),
