@@ -53,12 +53,12 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
     }
 }
 
-/// The ear of redo logs whose syncs [`count_syncs`] counts.
-pub(crate) fn ear() -> Option<std::sync::Arc<dyn switchboard_store::Ear>> {
-    tape::ear()
+/// The hook of redo logs whose syncs [`count_syncs`] counts.
+pub(crate) fn io_hook() -> Option<std::sync::Arc<dyn switchboard_store::IoHook>> {
+    tape::io_hook()
 }
 
-/// Listens to SQLite's file layer from now on, and says how many syncs it and the ear of redo logs have heard.
+/// Listens to SQLite's file layer from now on, and says how many syncs it and the hook of redo logs have heard.
 ///
 /// # Errors
 /// When SQLite refuses the layer.

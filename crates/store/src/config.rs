@@ -6,7 +6,7 @@ use std::sync::Arc;
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
 
-use crate::{Clock, Ear, Finding};
+use crate::{Clock, Finding, IoHook};
 
 /// Where a store lies and how much it may take.
 #[derive(Debug, Clone)]
@@ -22,14 +22,14 @@ pub struct Config {
     /// Where the time comes from.
     pub clock: Clock,
     /// Who hears what is done to the redo log's file; nobody but a torture does.
-    pub ear: Option<Arc<dyn Ear>>,
+    pub io_hook: Option<Arc<dyn IoHook>>,
 }
 
 impl Config {
     /// The defaults for a path.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), cache_kib: 8192, queue: 1024, clock: Clock::system(), ear: None }
+        Self { path: path.into(), cache_kib: 8192, queue: 1024, clock: Clock::system(), io_hook: None }
     }
 }
 

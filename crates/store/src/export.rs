@@ -9,7 +9,7 @@ use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 
-use crate::log::{Chain, Place};
+use crate::log::{Chain, DamageSite};
 use crate::record::{Body, Record, SALT_BYTES};
 use crate::verify::Report;
 use crate::{Error, Head};
@@ -68,7 +68,7 @@ impl<'a> Exporter<'a> {
     /// Writes an event.
     pub(crate) fn write(&mut self, record: &Record, body: Option<&Body>) -> Result<(), Error> {
         let facts = RawValue::from_string(record.facts.clone()).map_err(|error| Error::Corrupt {
-            place: Place::of(record).to_string(),
+            place: DamageSite::of(record).to_string(),
             what: format!("its facts do not parse: {error}"),
         })?;
         self.line(&Line {
@@ -129,7 +129,7 @@ pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest))
                 visit(record.lsn, record.hash);
             }
             Err(what) => {
-                chain.found(Place::at(chain.lsn + 1), what);
+                chain.found(DamageSite::at(chain.lsn + 1), what);
                 break;
             }
         }
@@ -145,7 +145,7 @@ pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest))
 
 fn unreadable(what: &str) -> Report {
     let mut chain = Chain::after("", 0, Digest::ZERO);
-    chain.found(Place::File, format!("its first line: {what}"));
+    chain.found(DamageSite::File, format!("its first line: {what}"));
     Report::new(chain, "", 0)
 }
 

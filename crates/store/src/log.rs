@@ -18,7 +18,7 @@ const MAX_FINDINGS: usize = 20;
 /// Where the record is damaged.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum DamageSite {
     /// An event; kind and subject are empty when they can't be read.
     Event {
         /// Its position in the log.
@@ -37,7 +37,7 @@ pub enum Place {
     File,
 }
 
-impl Place {
+impl DamageSite {
     pub(crate) fn of(record: &Record) -> Self {
         Self::Event { lsn: record.lsn, kind: record.kind.clone(), subject: record.subject.clone() }
     }
@@ -48,7 +48,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DamageSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Event { lsn, kind, .. } if kind.is_empty() => write!(f, "event {lsn}"),
@@ -63,7 +63,7 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
     /// Where.
-    pub place: Place,
+    pub place: DamageSite,
     /// What.
     pub what: String,
 }
@@ -95,19 +95,19 @@ impl<'a> Chain<'a> {
     /// Checks the next event, and its body if that is there.
     pub(crate) fn follow(&mut self, record: &Record, body: Option<&Body>) {
         if record.lsn != self.lsn + 1 {
-            self.found(Place::at(self.lsn + 1), format!("it is missing; event {} stands there", record.lsn));
+            self.found(DamageSite::at(self.lsn + 1), format!("it is missing; event {} stands there", record.lsn));
         } else if record.prev_hash != self.hash {
-            self.found(Place::of(record), "it doesn't continue the event before it");
+            self.found(DamageSite::of(record), "it doesn't continue the event before it");
         }
         if record.seal(self.chain_id) != record.hash {
-            self.found(Place::of(record), "its content doesn't match its hash");
+            self.found(DamageSite::of(record), "its content doesn't match its hash");
         }
         match body {
             Some(_) if record.body_hash == Digest::ZERO => {
-                self.found(Place::of(record), "it has a body that it never had")
+                self.found(DamageSite::of(record), "it has a body that it never had")
             }
             Some(body) if body.hash() != record.body_hash => {
-                self.found(Place::of(record), "its body doesn't match its hash");
+                self.found(DamageSite::of(record), "its body doesn't match its hash");
             }
             Some(_) => self.bodies += 1,
             None => self.dropped += u64::from(record.body_hash != Digest::ZERO),
@@ -119,14 +119,14 @@ impl<'a> Chain<'a> {
     /// Checks that the chain ends where it should.
     pub(crate) fn end(&mut self, lsn: Lsn, hash: Digest) {
         if self.lsn < lsn {
-            self.found(Place::at(self.lsn + 1), format!("it is missing; the log should end at event {lsn}"));
+            self.found(DamageSite::at(self.lsn + 1), format!("it is missing; the log should end at event {lsn}"));
         } else if self.lsn > lsn || self.hash != hash {
-            self.found(Place::at(self.lsn), "the log doesn't end with this event");
+            self.found(DamageSite::at(self.lsn), "the log doesn't end with this event");
         }
     }
 
     /// Notes what is wrong.
-    pub(crate) fn found(&mut self, place: Place, what: impl Into<String>) {
+    pub(crate) fn found(&mut self, place: DamageSite, what: impl Into<String>) {
         if self.findings.len() < MAX_FINDINGS {
             self.findings.push(Finding { place, what: what.into() });
         }

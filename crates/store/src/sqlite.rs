@@ -104,9 +104,9 @@ impl Sqlite {
         let lock = Lock::take(path)?;
         let opened = file::open_writer(path, config.cache_kib)?;
         let connection = opened.connection;
-        let tip = settle(path, &connection, &schema, &opened.chain_id)?;
+        let tip = prepare(path, &connection, &schema, &opened.chain_id)?;
         // All that the redo log has is in SQLite now, which has synced every commit so far.
-        let redo = Redo::begin(path, &opened.chain_id, config.ear.clone())?;
+        let redo = Redo::begin(path, &opened.chain_id, config.io_hook.clone())?;
         let note = Note::begin(path, &tip)?;
         let cache_kib = (config.cache_kib / 32).max(64);
         let readers = Readers::open(path, cache_kib)?;
@@ -264,14 +264,14 @@ impl Sqlite {
     /// A read that may take long, on a connection of its own.
     pub(crate) fn scan(&self, core: &Core, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         core.alive()?;
-        self.inner.settle()?;
+        self.inner.write_through()?;
         Session::new(&self.inner.readers.separate()?, &core.schema).scan(from, bodies, visit)
     }
 
     /// Checks the log against its chain in one state of the store; with `all`, also the file and every table.
     pub(crate) fn verify(&self, core: &Core, all: bool, chain: &mut Chain<'_>) -> Result<(Tip, u64), Error> {
         core.alive()?;
-        self.inner.settle()?;
+        self.inner.write_through()?;
         let connection = self.inner.readers.separate()?;
         connection.execute_batch("BEGIN").map_err(sql::db)?;
         let checked = check::all(&connection, &core.schema, all, chain);
@@ -282,7 +282,7 @@ impl Sqlite {
     /// Copies the store into a new file, in one state, while it works; the copy is checked.
     pub(crate) fn backup(&self, core: &Core, to: &Path) -> Result<Report, Error> {
         core.alive()?;
-        self.inner.settle()?;
+        self.inner.write_through()?;
         backup::copy(&self.inner.readers.separate()?, &core.schema, to, &[])
     }
 
@@ -410,7 +410,7 @@ impl Inner {
     }
 
     /// Gives SQLite everything that is committed.
-    fn settle(&self) -> Result<(), Error> {
+    fn write_through(&self) -> Result<(), Error> {
         self.core.alive()?;
         if lock(&self.pending).is_empty() {
             return Ok(());
@@ -420,18 +420,18 @@ impl Inner {
 
     /// The same when a table is to be read that has changed.
     fn settle_for(&self, table: &str) -> Result<(), Error> {
-        if lock(&self.pending).touches(table) { self.settle() } else { Ok(()) }
+        if lock(&self.pending).touches(table) { self.write_through() } else { Ok(()) }
     }
 
     /// The same when an event is to be read.
     fn settle_upto(&self, lsn: Lsn) -> Result<(), Error> {
-        if lock(&self.pending).has_settled(lsn) { Ok(()) } else { self.settle() }
+        if lock(&self.pending).has_settled(lsn) { Ok(()) } else { self.write_through() }
     }
 
     fn settle_with(&self, back: &mut Back) -> Result<(), Error> {
         let Some(older) = lock(&self.pending).begin() else { return Ok(()) };
         self.way.notify_all();
-        match back.settle(&self.core, &older.decided, &older.layer) {
+        match back.apply(&self.core, &older.decided, &older.layer) {
             Ok(()) => {
                 lock(&self.pending).done(back.tip().lsn);
                 Ok(())
@@ -517,15 +517,15 @@ impl Inner {
     }
 }
 
-fn settle(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
+fn prepare(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
     let settled = file::checked_head(connection, schema, chain_id).and_then(|tip| {
-        projections::settle(connection, schema)?;
-        let deeds = redo::read(path, chain_id)?;
-        let tip = back::replay(connection, schema, chain_id, tip, &deeds)?;
+        projections::prepare(connection, schema)?;
+        let redo_records = redo::read(path, chain_id)?;
+        let tip = back::replay(connection, schema, chain_id, tip, &redo_records)?;
         if let Some(Finding { place, what }) = note::missing(path, connection, &[])? {
             return Err(Error::Corrupt { place: place.to_string(), what });
         }
-        search::settle(connection, schema)?;
+        search::prepare(connection, schema)?;
         Ok(tip)
     });
     settled.map_err(|error| file::at(path, error))

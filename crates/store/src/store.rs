@@ -438,7 +438,7 @@ fn verify_memory(core: &Core, memory: &Memory, all: bool, chain: &mut Chain<'_>)
         return Ok((memory.tip, 0));
     }
     if let Some((table, key)) = memory.tables().difference(&rebuilt) {
-        chain.found(crate::Place::Table(table.to_owned()), format!("the row {key:?} is not what the log says"));
+        chain.found(crate::DamageSite::Table(table.to_owned()), format!("the row {key:?} is not what the log says"));
     }
     Ok((memory.tip, rebuilt.len()))
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use switchboard_protocol::id::Digest;
-use switchboard_store::{Ear, Heard};
+use switchboard_store::{IoEvent, IoHook};
 
 /// A file of the store that lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,8 +177,8 @@ pub(super) fn is_to_fail(call: Call) -> Option<bool> {
 #[derive(Debug)]
 struct RedoHook;
 
-/// The ear of every store here.
-pub(super) fn ear() -> Option<Arc<dyn Ear>> {
+/// The hook of every store here.
+pub(super) fn io_hook() -> Option<Arc<dyn IoHook>> {
     Some(Arc::new(RedoHook))
 }
 
@@ -190,35 +190,35 @@ pub(super) fn syncs() -> u64 {
     SYNCS.load(Ordering::Relaxed)
 }
 
-impl Ear for RedoHook {
-    fn before(&self, path: &Path, what: Heard<'_>) -> std::io::Result<()> {
+impl IoHook for RedoHook {
+    fn before(&self, path: &Path, what: IoEvent<'_>) -> std::io::Result<()> {
         let Some(file) = which(path) else { return Ok(()) };
         let call = match what {
-            Heard::Open => Call::Open,
-            Heard::Write { .. } => Call::Write,
-            Heard::Resize { .. } => Call::Truncate,
-            Heard::Sync => Call::Sync,
+            IoEvent::Open => Call::Open,
+            IoEvent::Write { .. } => Call::Write,
+            IoEvent::Resize { .. } => Call::Truncate,
+            IoEvent::Sync => Call::Sync,
         };
         match (is_to_fail(call), call) {
             (Some(true), Call::Write) => return Err(std::io::ErrorKind::StorageFull.into()),
             (Some(_), _) => return Err(std::io::Error::other("a fault was played")),
             (None, _) => {}
         }
-        if let Heard::Write { offset, data } = what {
+        if let IoEvent::Write { offset, data } = what {
             record(Op::Write { file, offset: usize::try_from(offset).unwrap_or(0), data: data.to_vec() });
         }
         Ok(())
     }
 
-    fn after(&self, path: &Path, what: Heard<'_>) {
-        if matches!(what, Heard::Sync) {
+    fn after(&self, path: &Path, what: IoEvent<'_>) {
+        if matches!(what, IoEvent::Sync) {
             SYNCS.fetch_add(1, Ordering::Relaxed);
         }
         let Some(file) = which(path) else { return };
         match what {
-            Heard::Resize { length } => record(Op::Truncate { file, size: usize::try_from(length).unwrap_or(0) }),
-            Heard::Sync => record(Op::Sync(file)),
-            Heard::Open | Heard::Write { .. } => {}
+            IoEvent::Resize { length } => record(Op::Truncate { file, size: usize::try_from(length).unwrap_or(0) }),
+            IoEvent::Sync => record(Op::Sync(file)),
+            IoEvent::Open | IoEvent::Write { .. } => {}
         }
     }
 }

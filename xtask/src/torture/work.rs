@@ -54,7 +54,10 @@ pub(super) struct Done {
 /// The store in a folder, with a clock that stands still.
 pub(super) fn open(folder: &Path) -> Result<Store, Error> {
     let clock: Clock = ManualClock::at(Millis(1_772_186_400_000)).clock();
-    Store::open(Config { clock, cache_kib: 256, ear: tape::ear(), ..Config::new(folder.join("store.db")) }, parts())
+    Store::open(
+        Config { clock, cache_kib: 256, io_hook: tape::io_hook(), ..Config::new(folder.join("store.db")) },
+        parts(),
+    )
 }
 
 /// The work in progress.

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use switchboard_protocol::event::Lsn;
 
 use super::pending::{Decided, Layer};
-use super::redo::Deed;
+use super::redo::RedoRecord;
 use super::sql::db;
 use super::tx::Session;
 use super::{file, search};
@@ -67,7 +67,7 @@ impl Back {
     }
 
     /// Writes batches in one transaction, and each row that they changed once, as it is in the end.
-    pub(super) fn settle(&mut self, core: &Core, decided: &[Decided], rows: &Layer) -> Result<(), Error> {
+    pub(super) fn apply(&mut self, core: &Core, decided: &[Decided], rows: &Layer) -> Result<(), Error> {
         let tip = decided.last().map_or(self.tip, |last| last.plan.tip);
         let check = tip.lsn >= self.checked + CHECK_EVERY;
         self.transact(|connection| {
@@ -196,25 +196,32 @@ pub(super) fn replay(
     schema: &Schema,
     chain_id: &str,
     tip: Tip,
-    deeds: &[Deed],
+    redo_records: &[RedoRecord],
 ) -> Result<Tip, Error> {
     // They were settled in this order, each as a whole: the last one that is there says that those before it are.
-    let is_there = |deed: &Deed| deed.events.last().is_some_and(|(record, _)| record.lsn <= tip.lsn);
-    let deeds = &deeds[deeds.iter().rposition(is_there).map_or(0, |last| last + 1)..];
-    if deeds.is_empty() {
+    let is_there =
+        |redo_record: &RedoRecord| redo_record.events.last().is_some_and(|(record, _)| record.lsn <= tip.lsn);
+    let redo_records = &redo_records[redo_records.iter().rposition(is_there).map_or(0, |last| last + 1)..];
+    if redo_records.is_empty() {
         return Ok(tip);
     }
     execute(connection, "BEGIN IMMEDIATE")?;
-    let done = redo(connection, schema, chain_id, tip, deeds);
+    let done = redo(connection, schema, chain_id, tip, redo_records);
     execute(connection, if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     done
 }
 
-fn redo(connection: &Connection, schema: &Schema, chain_id: &str, mut tip: Tip, deeds: &[Deed]) -> Result<Tip, Error> {
+fn redo(
+    connection: &Connection,
+    schema: &Schema,
+    chain_id: &str,
+    mut tip: Tip,
+    redo_records: &[RedoRecord],
+) -> Result<Tip, Error> {
     let mut session = Session::new(connection, schema);
     let mut chain = Chain::after(chain_id, tip.lsn, tip.hash);
-    for deed in deeds {
-        for (record, body) in &deed.events {
+    for redo_record in redo_records {
+        for (record, body) in &redo_record.events {
             chain.follow(record, body.as_ref());
             if let Some(finding) = chain.findings.first() {
                 return Err(Error::Corrupt { place: finding.place.to_string(), what: finding.what.clone() });
@@ -226,9 +233,9 @@ fn redo(connection: &Connection, schema: &Schema, chain_id: &str, mut tip: Tip, 
             }
             tip = Tip { lsn: record.lsn, hash: record.hash, ts: record.ts };
         }
-        deed.cursors.iter().try_for_each(|(name, lsn)| session.advance(name, *lsn))?;
-        deed.drop_bodies.iter().try_for_each(|lsn| session.drop_body(*lsn))?;
-        deed.call.iter().try_for_each(|call| session.remember(call))?;
+        redo_record.cursors.iter().try_for_each(|(name, lsn)| session.advance(name, *lsn))?;
+        redo_record.drop_bodies.iter().try_for_each(|lsn| session.drop_body(*lsn))?;
+        redo_record.call.iter().try_for_each(|call| session.remember(call))?;
     }
     Ok(tip)
 }

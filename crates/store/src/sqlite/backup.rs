@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 use switchboard_protocol::event::NewEvent;
 
-use super::redo::Deed;
+use super::redo::RedoRecord;
 use super::sql::db;
 use super::{back, check, file, redo};
 use crate::lock::Lock;
@@ -27,7 +27,12 @@ const EPOCHS: u64 = 1 << 20;
 
 /// Copies what a connection sees, with what the redo log has behind it, into a new file, syncs it and checks it. A copy that
 /// does not verify is not kept.
-pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path, deeds: &[Deed]) -> Result<Report, Error> {
+pub(super) fn copy(
+    connection: &Connection,
+    schema: &Schema,
+    to: &Path,
+    redo_records: &[RedoRecord],
+) -> Result<Report, Error> {
     let name = to.to_str().ok_or_else(|| {
         Error::io(format!("{} is not UTF-8", to.display()), io::Error::from(io::ErrorKind::InvalidInput))
     })?;
@@ -38,7 +43,7 @@ pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path, deeds: &
     let copied = connection
         .execute("VACUUM INTO ?1", [name])
         .map_err(db)
-        .and_then(|_| take_in(to, schema, deeds))
+        .and_then(|_| take_in(to, schema, redo_records))
         .and_then(|()| file.sync_all().map_err(|error| Error::io(format!("could not sync {}", to.display()), error)))
         .and_then(|()| sync_folder(file::folder_of(to)))
         .and_then(|()| check::closed(to, schema, CACHE_KIB))
@@ -51,13 +56,13 @@ pub(super) fn copy(connection: &Connection, schema: &Schema, to: &Path, deeds: &
     copied
 }
 
-fn take_in(copy: &Path, schema: &Schema, deeds: &[Deed]) -> Result<(), Error> {
-    if deeds.is_empty() {
+fn take_in(copy: &Path, schema: &Schema, redo_records: &[RedoRecord]) -> Result<(), Error> {
+    if redo_records.is_empty() {
         return Ok(());
     }
     let connection = Connection::open(copy).map_err(db)?;
     let (chain_id, tip) = (file::identify(&connection, copy)?, file::head(&connection)?);
-    back::replay(&connection, schema, &chain_id, tip, deeds).map(|_| ())
+    back::replay(&connection, schema, &chain_id, tip, redo_records).map(|_| ())
 }
 
 /// See [`crate::restore`].
@@ -114,9 +119,9 @@ impl Old {
         }
         let epoch = file::meta(&connection, "epoch").ok().flatten().and_then(|text| text.parse().ok());
         let head = file::head(&connection).map_or(nothing.head, |tip| Head { lsn: tip.lsn, hash: tip.hash });
-        let deeds =
+        let redo_records =
             file::identify(&connection, path).and_then(|chain_id| redo::read(path, &chain_id)).unwrap_or_default();
-        let last = redo::find(&deeds, redo::last(&deeds, head.lsn));
+        let last = redo::find(&redo_records, redo::last(&redo_records, head.lsn));
         Self { epoch, head: last.map_or(head, |last| Head { lsn: last.lsn, hash: last.hash }), ..nothing }
     }
 }

@@ -9,7 +9,7 @@ use switchboard_protocol::id::Digest;
 use super::tx::Session;
 use super::{file, note, projections, redo, search, sql};
 use crate::lock::Lock;
-use crate::log::{Chain, Place};
+use crate::log::{Chain, DamageSite};
 use crate::record::Tip;
 use crate::schema::Schema;
 use crate::verify::Report;
@@ -45,19 +45,21 @@ pub(super) fn closed(path: &Path, schema: &Schema, cache_kib: u32) -> Result<Rep
 
 /// Follows the chain into the redo log, and looks whether all is there that was answered.
 fn behind(path: &Path, connection: &Connection, chain_id: &str, chain: &mut Chain<'_>) -> Result<(), Error> {
-    let deeds = match redo::read(path, chain_id) {
-        Ok(deeds) => deeds,
+    let redo_records = match redo::read(path, chain_id) {
+        Ok(redo_records) => redo_records,
         Err(Error::Corrupt { what, .. }) => {
-            chain.found(Place::File, what);
+            chain.found(DamageSite::File, what);
             return Ok(());
         }
         Err(error) => return Err(error),
     };
     let head = chain.lsn;
-    for (record, body) in deeds.iter().flat_map(|deed| &deed.events).filter(|(record, _)| record.lsn > head) {
+    for (record, body) in
+        redo_records.iter().flat_map(|redo_record| &redo_record.events).filter(|(record, _)| record.lsn > head)
+    {
         chain.follow(record, body.as_ref());
     }
-    if let Some(finding) = note::missing(path, connection, &deeds)? {
+    if let Some(finding) = note::missing(path, connection, &redo_records)? {
         chain.found(finding.place, finding.what);
     }
     Ok(())
@@ -67,7 +69,7 @@ fn behind(path: &Path, connection: &Connection, chain_id: &str, chain: &mut Chai
 fn unreadable(error: Error) -> Result<Report, Error> {
     let Error::Corrupt { place, what } = error else { return Err(error) };
     let mut chain = Chain::after("", 0, Digest::ZERO);
-    chain.found(Place::File, format!("{place}: {what}"));
+    chain.found(DamageSite::File, format!("{place}: {what}"));
     Ok(Report::new(chain, "", 0))
 }
 
@@ -89,7 +91,7 @@ pub(super) fn all(
     });
     if let Err(error) = followed {
         let Error::Corrupt { what, .. } = error else { return Err(error) };
-        chain.found(Place::at(chain.lsn + 1), what);
+        chain.found(DamageSite::at(chain.lsn + 1), what);
         return Ok((Tip { lsn: chain.lsn, hash: chain.hash, ..Tip::START }, 0));
     }
     let tip = file::head(connection)?;
@@ -107,8 +109,8 @@ fn structure(connection: &Connection, chain: &mut Chain<'_>) -> Result<(), Error
     for line in lines {
         match line {
             Ok(line) if line == "ok" => {}
-            Ok(line) => chain.found(Place::File, line),
-            Err(error) => chain.found(Place::File, error.to_string()),
+            Ok(line) => chain.found(DamageSite::File, line),
+            Err(error) => chain.found(DamageSite::File, error.to_string()),
         }
     }
     Ok(())
@@ -131,7 +133,7 @@ fn own_rows(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> 
         });
         match checked {
             Ok(()) => {}
-            Err(Error::Corrupt { what, .. }) => chain.found(Place::Table(table.to_owned()), what),
+            Err(Error::Corrupt { what, .. }) => chain.found(DamageSite::Table(table.to_owned()), what),
             Err(error) => return Err(error),
         }
     }

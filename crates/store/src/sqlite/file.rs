@@ -69,13 +69,13 @@ pub(super) fn open_writer(path: &Path, cache_kib: u32) -> Result<Opened, Error> 
 pub(super) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(db)?;
-    settle(&connection, cache_kib)?;
+    configure(&connection, cache_kib)?;
     connection.pragma_update(None, "query_only", true).map_err(db)?;
     Ok(connection)
 }
 
 /// Settings of every connection. No memory map: a flipped or vanished page must be an error, not a signal.
-fn settle(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
+fn configure(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_timeout(BUSY).map_err(db)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(db)?;
@@ -111,7 +111,7 @@ pub(super) fn identify(connection: &Connection, path: &Path) -> Result<String, E
 
 fn prepare(connection: &Connection, path: &Path, cache_kib: u32) -> Result<(), Error> {
     let is_new = is_new(connection, path)?;
-    settle(connection, cache_kib)?;
+    configure(connection, cache_kib)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)).map_err(db)?;
     if mode != "wal" {
         return Err(Error::Database(format!("the journal mode is {mode}, not wal")));

@@ -39,7 +39,7 @@ struct Staged {
 }
 
 /// What a batch sees: what was decided before it in its group, what is committed, and what SQLite has.
-struct Sight<'a> {
+struct BatchView<'a> {
     inner: &'a Inner,
     base: Session<'a>,
     revs: &'a mut HashMap<String, u64>,
@@ -78,17 +78,17 @@ impl Front {
                 self.keep(inner, std::mem::replace(&mut staged, Staged::new(place, self.tip)), &mut answers);
                 staged.tip = self.tip;
             }
-            let mut sight = Sight {
+            let mut view = BatchView {
                 inner,
                 base: Session::new(&self.base, &inner.core.schema),
                 revs: &mut self.revs,
                 layer: &staged.layer,
             };
-            let decided = decide(&mut sight, &staged.tip, &rules, now, &mut batch).and_then(|verdict| match verdict {
+            let decided = decide(&mut view, &staged.tip, &rules, now, &mut batch).and_then(|verdict| match verdict {
                 Verdict::Answer(answer) => Ok(Err(answer)),
                 Verdict::Write(mut plan) => {
                     let changes = std::mem::take(&mut plan.changes);
-                    let images = images(changes, &inner.core.schema, |table, key| sight.look(table, key, Row::clone))?;
+                    let images = images(changes, &inner.core.schema, |table, key| view.look(table, key, Row::clone))?;
                     batch.lean();
                     Ok(Ok((plan, images)))
                 }
@@ -185,9 +185,9 @@ impl Staged {
     }
 }
 
-// === impl Sight ===
+// === impl BatchView ===
 
-impl Sight<'_> {
+impl BatchView<'_> {
     /// Asks what is decided, then what is committed; nothing where neither has touched it.
     fn recent<T>(&self, ask: impl Fn(&Layer) -> Option<T>) -> Option<T> {
         ask(self.layer).or_else(|| lock(&self.inner.pending).find(ask))
@@ -207,7 +207,7 @@ impl Sight<'_> {
     }
 }
 
-impl View for Sight<'_> {
+impl View for BatchView<'_> {
     fn rev(&mut self, subject: &str) -> Result<u64, Error> {
         if let Some(rev) = self.layer.rev(subject).or_else(|| self.revs.get(subject).copied()) {
             return Ok(rev);

@@ -13,10 +13,10 @@ use rusqlite::{Connection, OptionalExtension as _};
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
 
-use super::redo::{self, Deed};
+use super::redo::{self, RedoRecord};
 use super::sql;
 use crate::lock::boot_id;
-use crate::log::{Finding, Place};
+use crate::log::{DamageSite, Finding};
 use crate::record::Tip;
 use crate::{Durability, Error};
 
@@ -42,7 +42,7 @@ struct Mark {
 }
 
 /// What the file says.
-struct Saying {
+struct HeadRecord {
     boot: String,
     synced: Mark,
     written: Mark,
@@ -70,7 +70,7 @@ impl Note {
         if durability == Durability::Synced {
             self.synced = written;
         }
-        let text = Saying { boot: self.boot.clone(), synced: self.synced, written }.text();
+        let text = HeadRecord { boot: self.boot.clone(), synced: self.synced, written }.text();
         let failed = self.file.write_all_at(text.as_bytes(), 0).err();
         if let Some(error) = failed.as_ref().filter(|_| !self.is_failing) {
             tracing::warn!(%error, "the head could not be noted");
@@ -81,21 +81,25 @@ impl Note {
 
 /// What the log, with what the redo log holds behind it, lacks of what the note beside it says; nothing without a note that
 /// can be read.
-pub(super) fn missing(database: &Path, connection: &Connection, deeds: &[Deed]) -> Result<Option<Finding>, Error> {
-    let Some(saying) = read(database) else { return Ok(None) };
-    let is_this_boot = !saying.boot.is_empty() && saying.boot == boot_id();
-    let marks = [Some(saying.synced), is_this_boot.then_some(saying.written)];
+pub(super) fn missing(
+    database: &Path,
+    connection: &Connection,
+    redo_records: &[RedoRecord],
+) -> Result<Option<Finding>, Error> {
+    let Some(head_record) = read(database) else { return Ok(None) };
+    let is_this_boot = !head_record.boot.is_empty() && head_record.boot == boot_id();
+    let marks = [Some(head_record.synced), is_this_boot.then_some(head_record.written)];
     for mark in marks.into_iter().flatten().filter(|mark| mark.lsn > 0) {
         let found = connection
             .query_row("SELECT hash FROM events WHERE lsn = ?1", sql::at(mark.lsn), |row| sql::digest(row, 0))
             .optional()
             .map_err(sql::db)?
-            .or_else(|| redo::find(deeds, mark.lsn).map(|record| record.hash));
+            .or_else(|| redo::find(redo_records, mark.lsn).map(|record| record.hash));
         match found {
             Some(hash) if hash == mark.hash => {}
             Some(_) => return Ok(Some(finding(mark.lsn, "it is not the event that was committed there"))),
             None => {
-                let end = redo::last(deeds, super::file::head(connection)?.lsn);
+                let end = redo::last(redo_records, super::file::head(connection)?.lsn);
                 let what = format!("it is missing; the log was committed up to event {}", mark.lsn);
                 return Ok(Some(finding(end + 1, what)));
             }
@@ -112,17 +116,17 @@ pub(super) fn path_of(database: &Path) -> PathBuf {
 }
 
 fn finding(lsn: Lsn, what: impl Into<String>) -> Finding {
-    Finding { place: Place::at(lsn), what: what.into() }
+    Finding { place: DamageSite::at(lsn), what: what.into() }
 }
 
-fn read(database: &Path) -> Option<Saying> {
+fn read(database: &Path) -> Option<HeadRecord> {
     let mut text = String::new();
     File::open(path_of(database)).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    let saying = Saying::parse(&text);
-    if saying.is_none() && !text.is_empty() {
+    let head_record = HeadRecord::parse(&text);
+    if head_record.is_none() && !text.is_empty() {
         tracing::warn!("the note of the head can't be read; the log is taken as it is");
     }
-    saying
+    head_record
 }
 
 // === impl Mark ===
@@ -138,9 +142,9 @@ impl Mark {
     }
 }
 
-// === impl Saying ===
+// === impl HeadRecord ===
 
-impl Saying {
+impl HeadRecord {
     /// Always of one length for one boot id, so that a note covers the one before.
     fn text(&self) -> String {
         let line = |name: &str, mark: Mark| format!("{name} {:020} {}\n", mark.lsn, mark.hash);
@@ -166,28 +170,28 @@ impl Saying {
 mod tests {
     use super::*;
 
-    fn saying() -> Saying {
+    fn head_record() -> HeadRecord {
         let mark = |lsn, text: &[u8]| Mark { lsn, hash: Digest::of(text) };
-        Saying { boot: "b".to_owned(), synced: mark(7, b"seven"), written: mark(9, b"nine") }
+        HeadRecord { boot: "b".to_owned(), synced: mark(7, b"seven"), written: mark(9, b"nine") }
     }
 
     #[test]
     fn a_note_reads_back_and_keeps_its_length() {
-        let read = Saying::parse(&saying().text()).unwrap();
+        let read = HeadRecord::parse(&head_record().text()).unwrap();
 
-        assert_eq!((read.boot.as_str(), read.synced, read.written), ("b", saying().synced, saying().written));
-        let longer = Saying { written: Mark { lsn: u64::MAX, hash: Digest::ZERO }, ..saying() };
-        assert_eq!(longer.text().len(), saying().text().len());
-        assert!(u64::try_from(saying().text().len()).unwrap() < MAX_BYTES);
+        assert_eq!((read.boot.as_str(), read.synced, read.written), ("b", head_record().synced, head_record().written));
+        let longer = HeadRecord { written: Mark { lsn: u64::MAX, hash: Digest::ZERO }, ..head_record() };
+        assert_eq!(longer.text().len(), head_record().text().len());
+        assert!(u64::try_from(head_record().text().len()).unwrap() < MAX_BYTES);
     }
 
     #[test]
     fn a_note_with_a_changed_byte_says_nothing() {
-        let text = saying().text();
+        let text = head_record().text();
         for at in 0..text.len() {
             let mut changed = text.clone().into_bytes();
             changed[at] ^= 1;
-            assert!(Saying::parse(&String::from_utf8_lossy(&changed)).is_none(), "byte {at}");
+            assert!(HeadRecord::parse(&String::from_utf8_lossy(&changed)).is_none(), "byte {at}");
         }
     }
 }

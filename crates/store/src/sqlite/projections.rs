@@ -7,13 +7,13 @@ use rusqlite::{Connection, params};
 
 use super::sql::{self, Statements, db};
 use super::tx::Session;
-use crate::log::{Chain, Place};
+use crate::log::{Chain, DamageSite};
 use crate::schema::Schema;
 use crate::write::Tx as _;
 use crate::{Error, Row, Table};
 
 /// Brings the tables on disk in line with the declarations, in one transaction.
-pub(super) fn settle(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+pub(super) fn prepare(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     let stale: BTreeSet<usize> = stale(connection, schema)?;
     let orphans = orphans(connection, schema)?;
     if stale.is_empty() && orphans.is_empty() {
@@ -98,15 +98,15 @@ pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chai
     }
     rebuilt.execute_batch("BEGIN").map_err(db)?;
     if let Err(error) = replay(connection, &rebuilt, schema, &owners) {
-        chain.found(Place::File, format!("the tables can't be rebuilt from the log: {error}"));
+        chain.found(DamageSite::File, format!("the tables can't be rebuilt from the log: {error}"));
         return Ok(0);
     }
     let mut rows = 0;
     for table in tables {
         match compare_table(connection, &rebuilt, table) {
             Ok((count, None)) => rows += count,
-            Ok((_, Some(what))) => chain.found(Place::Table(table.name.to_owned()), what),
-            Err(Error::Corrupt { what, .. }) => chain.found(Place::Table(table.name.to_owned()), what),
+            Ok((_, Some(what))) => chain.found(DamageSite::Table(table.name.to_owned()), what),
+            Err(Error::Corrupt { what, .. }) => chain.found(DamageSite::Table(table.name.to_owned()), what),
             Err(other) => return Err(other),
         }
     }

@@ -179,7 +179,7 @@ impl Inner {
         let (pending, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(pending);
         // The disk is slow, or full: then this says so.
-        if waited.timed_out() { self.settle() } else { self.core.alive() }
+        if waited.timed_out() { self.write_through() } else { self.core.alive() }
     }
 
     /// Brings SQLite up to date, checkpoints when that is due, and tidies up when nothing happens.
@@ -218,7 +218,7 @@ impl Inner {
             pending.is_asleep = false;
             drop(pending);
             // Whatever is wrong is told to the next who commits or reads.
-            if self.settle().and_then(|()| self.checkpoint_when_due()).is_err() {
+            if self.write_through().and_then(|()| self.checkpoint_when_due()).is_err() {
                 std::thread::sleep(IDLE);
             }
         }

@@ -39,7 +39,7 @@ impl Readers {
             self.back.wait_timeout_while(idle, WAIT, |idle| idle.is_empty()).unwrap_or_else(PoisonError::into_inner);
         let connection = idle.pop().ok_or(Error::Busy)?;
         drop(idle);
-        let lent = Lent { readers: self, connection: Some(connection) };
+        let lent = PooledReader { readers: self, connection: Some(connection) };
         lent.connection.as_ref().map_or(Err(Error::Busy), read)
     }
 
@@ -55,12 +55,12 @@ impl Readers {
 }
 
 /// Goes back into the pool whatever happens.
-struct Lent<'a> {
+struct PooledReader<'a> {
     readers: &'a Readers,
     connection: Option<Connection>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             lock(&self.readers.idle).push(connection);

@@ -22,9 +22,9 @@ use std::sync::Arc;
 
 use switchboard_protocol::event::Lsn;
 
-pub(super) use self::frame::{Deed, Pieces};
+pub(super) use self::frame::{FrameChain, RedoRecord};
 use crate::Error;
-use crate::ear::{Ear, Heard};
+use crate::io_hook::{IoEvent, IoHook};
 use crate::prepared::Prepared;
 use crate::record::Record;
 use crate::write::Plan;
@@ -49,8 +49,8 @@ const PAGES: u64 = 64 << 10;
 pub(super) struct Redo {
     path: PathBuf,
     file: File,
-    ear: Option<Arc<dyn Ear>>,
-    pieces: Pieces,
+    io_hook: Option<Arc<dyn IoHook>>,
+    chain: FrameChain,
     /// Where the next frame goes.
     end: u64,
     /// How long the file is known to be.
@@ -62,11 +62,11 @@ pub(super) struct Redo {
 
 impl Redo {
     /// Opens the file or makes it. What is in it must have been taken into the database before.
-    pub(super) fn begin(database: &Path, chain_id: &str, ear: Option<Arc<dyn Ear>>) -> Result<Self, Error> {
+    pub(super) fn begin(database: &Path, chain_id: &str, io_hook: Option<Arc<dyn IoHook>>) -> Result<Self, Error> {
         let path = path_of(database);
         let failed = |error| Error::io(format!("could not open {}", path.display()), error);
-        if let Some(ear) = &ear {
-            ear.before(&path, Heard::Open).map_err(failed)?;
+        if let Some(io_hook) = &io_hook {
+            io_hook.before(&path, IoEvent::Open).map_err(failed)?;
         }
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(true).truncate(false).mode(0o600);
@@ -74,8 +74,8 @@ impl Redo {
         // Its name must be on the disk before anything in it is relied on.
         File::open(super::file::folder_of(&path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        let pieces = Pieces::begin(chain_id)?;
-        let mut redo = Self { path: path.clone(), file, ear, pieces, end: 0, length, buffer: Vec::new() };
+        let chain = FrameChain::begin(chain_id)?;
+        let mut redo = Self { path: path.clone(), file, io_hook, chain, end: 0, length, buffer: Vec::new() };
         redo.cut()?;
         Ok(redo)
     }
@@ -83,7 +83,7 @@ impl Redo {
     /// Writes decided batches as one frame. After an error nothing of it counts, unless that is [`Error::Fatal`].
     pub(super) fn append<'a>(&mut self, group: impl Iterator<Item = (&'a Prepared, &'a Plan)>) -> Result<(), Error> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.pieces.frame(&mut buffer, group);
+        self.chain.frame(&mut buffer, group);
         let done = if buffer.len() > MAX_FRAME {
             let what = "what is committed at once".to_owned();
             Err(Error::TooLarge { what, size: buffer.len(), limit: MAX_FRAME })
@@ -93,7 +93,7 @@ impl Redo {
         if done.is_ok() {
             self.end += buffer.len() as u64;
             self.length = self.length.max(self.end);
-            self.pieces.next(&buffer);
+            self.chain.next(&buffer);
         }
         buffer.clear();
         // One large batch must not keep its memory for good.
@@ -103,13 +103,13 @@ impl Redo {
     }
 
     fn write(&self, data: &[u8]) -> Result<(), Error> {
-        let what = Heard::Write { offset: self.end, data };
+        let what = IoEvent::Write { offset: self.end, data };
         self.heard(what, || self.file.write_all_at(data, self.end))
     }
 
     /// Puts everything that was written on the disk.
     pub(super) fn sync(&self) -> Result<(), Error> {
-        self.heard(Heard::Sync, || sync(&self.file))
+        self.heard(IoEvent::Sync, || sync(&self.file))
     }
 
     /// Whether so much lies in it that it should begin anew.
@@ -119,7 +119,7 @@ impl Redo {
 
     /// Begins anew: everything in it is safe in the database.
     pub(super) fn restart(&mut self) -> Result<(), Error> {
-        self.pieces.restart()?;
+        self.chain.restart()?;
         self.end = 0;
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Redo {
     pub(super) fn cut(&mut self) -> Result<(), Error> {
         self.restart()?;
         if self.length > 0 {
-            self.heard(Heard::Resize { length: 0 }, || self.file.set_len(0))?;
+            self.heard(IoEvent::Resize { length: 0 }, || self.file.set_len(0))?;
             self.length = 0;
         }
         Ok(())
@@ -146,7 +146,7 @@ impl Redo {
             return;
         }
         let length = self.length + STEP;
-        let grown = self.heard(Heard::Resize { length }, || {
+        let grown = self.heard(IoEvent::Resize { length }, || {
             let zeros = vec![0; STEP as usize];
             self.file.write_all_at(&zeros, self.length)
         });
@@ -166,11 +166,11 @@ impl Redo {
         rustix::fs::fstatvfs(&self.file).map_or(u64::MAX, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
-    fn heard(&self, what: Heard<'_>, work: impl FnOnce() -> std::io::Result<()>) -> Result<(), Error> {
-        let before = self.ear.as_ref().map_or(Ok(()), |ear| ear.before(&self.path, what));
+    fn heard(&self, what: IoEvent<'_>, work: impl FnOnce() -> std::io::Result<()>) -> Result<(), Error> {
+        let before = self.io_hook.as_ref().map_or(Ok(()), |io_hook| io_hook.before(&self.path, what));
         before.and_then(|()| work()).map_err(|error| translate(&error))?;
-        if let Some(ear) = &self.ear {
-            ear.after(&self.path, what);
+        if let Some(io_hook) = &self.io_hook {
+            io_hook.after(&self.path, what);
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ pub(super) fn path_of(database: &Path) -> PathBuf {
 }
 
 /// What was written since the file began anew, batch by batch.
-pub(super) fn read(database: &Path, chain_id: &str) -> Result<Vec<Deed>, Error> {
+pub(super) fn read(database: &Path, chain_id: &str) -> Result<Vec<RedoRecord>, Error> {
     let path = path_of(database);
     let mut bytes = Vec::new();
     match File::open(&path) {
@@ -218,15 +218,19 @@ pub(super) fn read(database: &Path, chain_id: &str) -> Result<Vec<Deed>, Error> 
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(Error::io(format!("could not open {}", path.display()), error)),
     }
-    frame::deeds(&bytes, chain_id).map_err(|what| Error::Corrupt { place: path.display().to_string(), what })
+    frame::redo_records(&bytes, chain_id).map_err(|what| Error::Corrupt { place: path.display().to_string(), what })
 }
 
 /// An event that is in it.
-pub(super) fn find(deeds: &[Deed], lsn: Lsn) -> Option<&Record> {
-    deeds.iter().flat_map(|deed| &deed.events).map(|(record, _)| record).find(|record| record.lsn == lsn)
+pub(super) fn find(redo_records: &[RedoRecord], lsn: Lsn) -> Option<&Record> {
+    redo_records
+        .iter()
+        .flat_map(|redo_record| &redo_record.events)
+        .map(|(record, _)| record)
+        .find(|record| record.lsn == lsn)
 }
 
 /// The last event that is in it, or a head behind all of them.
-pub(super) fn last(deeds: &[Deed], head: Lsn) -> Lsn {
-    deeds.iter().flat_map(|deed| &deed.events).map(|(record, _)| record.lsn).fold(head, Lsn::max)
+pub(super) fn last(redo_records: &[RedoRecord], head: Lsn) -> Lsn {
+    redo_records.iter().flat_map(|redo_record| &redo_record.events).map(|(record, _)| record.lsn).fold(head, Lsn::max)
 }

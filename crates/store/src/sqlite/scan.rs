@@ -13,7 +13,7 @@ use switchboard_protocol::id::Digest;
 
 use super::tx::Session;
 use crate::core::{Core, lock};
-use crate::log::{Chain, Finding, Place};
+use crate::log::{Chain, DamageSite, Finding};
 use crate::{Error, Scan};
 
 /// Events that are read before the scanner rests.
@@ -74,7 +74,7 @@ fn spawn(
 ) -> Result<JoinHandle<()>, Error> {
     let run = move || {
         let end = scan(&core, &connection, upto, &shared).unwrap_or_else(|error| {
-            let place = Place::File;
+            let place = DamageSite::File;
             Scan::Damaged(Finding { place, what: error.to_string() })
         });
         if let Scan::Damaged(finding) = &end {
@@ -102,7 +102,7 @@ fn scan(core: &Core, connection: &Connection, upto: (Lsn, Digest), shared: &Shar
         match read {
             Ok(()) if chain.lsn > from => {}
             Ok(()) => break,
-            Err(Error::Corrupt { what, .. }) => chain.found(Place::at(chain.lsn + 1), what),
+            Err(Error::Corrupt { what, .. }) => chain.found(DamageSite::at(chain.lsn + 1), what),
             Err(error) => return Err(error),
         }
         let progress = Scan::Running { checked: chain.lsn, of: last };

@@ -12,7 +12,7 @@ use super::file;
 use super::sql::{db, int, number};
 use super::tx::Session;
 use crate::Error;
-use crate::log::{Chain, Place};
+use crate::log::{Chain, DamageSite};
 use crate::record::{Body, Record};
 use crate::schema::Schema;
 use crate::search::{Search, Term, indexed};
@@ -35,7 +35,7 @@ const CREATE: &str = "
     CREATE VIRTUAL TABLE search_words USING fts5vocab('search', 'instance');";
 
 /// Removes an index that another version of the program has made.
-pub(super) fn settle(connection: &Connection, schema: &Schema) -> Result<(), Error> {
+pub(super) fn prepare(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     let found = file::meta(connection, "search")?;
     if found.is_none_or(|found| found == shape(schema)) {
         return Ok(());
@@ -170,7 +170,7 @@ pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chai
         Err(Error::Corrupt { what, .. } | Error::Database(what)) => what,
         Err(other) => return Err(other),
     };
-    chain.found(Place::Table("search".to_owned()), what);
+    chain.found(DamageSite::Table("search".to_owned()), what);
     Ok(())
 }
 

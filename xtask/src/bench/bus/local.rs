@@ -196,7 +196,7 @@ fn fsyncs() -> anyhow::Result<f64> {
     let folder = tempfile::TempDir::new_in(disk::home()?)?;
     // Files are listened to that are opened behind the first count.
     crate::torture::count_syncs()?;
-    let config = Config { ear: crate::torture::ear(), ..Config::new(folder.path().join("store.db")) };
+    let config = Config { io_hook: crate::torture::io_hook(), ..Config::new(folder.path().join("store.db")) };
     let bus = Bus::with(config, &["ada", "ben"])?;
     let recipients = Arc::new(vec!["ada".to_owned(), "ben".to_owned()]);
     let before = crate::torture::count_syncs()?;

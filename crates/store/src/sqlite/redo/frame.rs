@@ -19,7 +19,7 @@ const HEAD: usize = 32;
 const SUM: usize = 8;
 
 /// What makes the next frame.
-pub(in crate::sqlite) struct Pieces {
+pub(in crate::sqlite) struct FrameChain {
     chain_id: String,
     generation: u64,
     number: u64,
@@ -28,16 +28,16 @@ pub(in crate::sqlite) struct Pieces {
 
 /// One batch as it was decided, without what is computed from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::sqlite) struct Deed {
+pub(in crate::sqlite) struct RedoRecord {
     pub(in crate::sqlite) events: Vec<(Record, Option<Body>)>,
     pub(in crate::sqlite) cursors: Vec<(String, Lsn)>,
     pub(in crate::sqlite) drop_bodies: Vec<Lsn>,
     pub(in crate::sqlite) call: Option<Remembered>,
 }
 
-// === impl Pieces ===
+// === impl FrameChain ===
 
-impl Pieces {
+impl FrameChain {
     pub(super) fn begin(chain_id: &str) -> Result<Self, Error> {
         Ok(Self { chain_id: chain_id.to_owned(), generation: random()?, number: 0, before: [0; SUM] })
     }
@@ -140,8 +140,8 @@ fn put_batch(out: &mut Vec<u8>, batch: &Prepared, plan: &Plan) {
 ///
 /// # Errors
 /// What is wrong with a frame whose sum is right: no version of this program has written it.
-pub(super) fn deeds(bytes: &[u8], chain_id: &str) -> Result<Vec<Deed>, String> {
-    let mut deeds = Vec::new();
+pub(super) fn redo_records(bytes: &[u8], chain_id: &str) -> Result<Vec<RedoRecord>, String> {
+    let mut redo_records = Vec::new();
     let (mut rest, mut number, mut known) = (bytes, 0_u64, None);
     while let Some((head, payload, found)) = split(rest) {
         let (generation, own, before) = (&head[8..16], &head[16..24], &head[24..HEAD]);
@@ -153,12 +153,13 @@ pub(super) fn deeds(bytes: &[u8], chain_id: &str) -> Result<Vec<Deed>, String> {
         }
         let mut reader = Reader(payload);
         while !reader.0.is_empty() {
-            deeds.push(reader.deed().ok_or_else(|| format!("frame {number} of the redo log can't be read"))?);
+            redo_records
+                .push(reader.redo_record().ok_or_else(|| format!("frame {number} of the redo log can't be read"))?);
         }
         (number, known) = (number + 1, Some((generation, found)));
         rest = &rest[frame.len() + SUM..];
     }
-    Ok(deeds)
+    Ok(redo_records)
 }
 
 /// Head, payload and sum of the frame at the beginning, if there can be one.
@@ -173,21 +174,21 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8], [u8; SUM])> {
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn deed(&mut self) -> Option<Deed> {
-        let mut deed = Deed::default();
+    fn redo_record(&mut self) -> Option<RedoRecord> {
+        let mut redo_record = RedoRecord::default();
         for _ in 0..self.count()? {
-            deed.events.push(self.event()?);
+            redo_record.events.push(self.event()?);
         }
         for _ in 0..self.count()? {
-            deed.cursors.push((self.text()?, self.number()?));
+            redo_record.cursors.push((self.text()?, self.number()?));
         }
         for _ in 0..self.count()? {
-            deed.drop_bodies.push(self.number()?);
+            redo_record.drop_bodies.push(self.number()?);
         }
         if self.is_there()? {
-            deed.call = Some(self.call()?);
+            redo_record.call = Some(self.call()?);
         }
-        Some(deed)
+        Some(redo_record)
     }
 
     fn event(&mut self) -> Option<(Record, Option<Body>)> {
@@ -281,21 +282,21 @@ mod tests {
     fn what_was_written_reads_back() {
         let (bytes, chain_id) = written();
 
-        let deeds = deeds(&bytes, &chain_id).unwrap();
+        let redo_records = redo_records(&bytes, &chain_id).unwrap();
 
-        assert_eq!(deeds.len(), 6);
-        for (deed, number) in deeds.iter().zip(0_u64..) {
-            let [(record, body)] = deed.events.as_slice() else { panic!("{deed:?}") };
+        assert_eq!(redo_records.len(), 6);
+        for (redo_record, number) in redo_records.iter().zip(0_u64..) {
+            let [(record, body)] = redo_record.events.as_slice() else { panic!("{redo_record:?}") };
             assert_eq!((record.lsn, record.seal(&chain_id)), (number + 1, record.hash));
             assert_eq!(
                 body.as_ref().map(|body| body.text.chars().count()),
                 (number % 2 == 0).then_some(number as usize)
             );
             assert!(body.as_ref().is_none_or(|body| body.hash() == record.body_hash));
-            assert_eq!(deed.cursors, [("cursor".to_owned(), number)]);
-            assert_eq!(deed.drop_bodies, if number > 3 { vec![1] } else { Vec::new() });
+            assert_eq!(redo_record.cursors, [("cursor".to_owned(), number)]);
+            assert_eq!(redo_record.drop_bodies, if number > 3 { vec![1] } else { Vec::new() });
             assert_eq!(
-                deed.call.as_ref().map(|call| (call.first, call.reply.as_str())),
+                redo_record.call.as_ref().map(|call| (call.first, call.reply.as_str())),
                 (number == 2).then_some((3, "\"yes\""))
             );
         }
@@ -304,16 +305,16 @@ mod tests {
     #[test]
     fn a_log_that_breaks_off_gives_what_came_before_and_so_does_a_changed_byte() {
         let (bytes, chain_id) = written();
-        let whole = deeds(&bytes, &chain_id).unwrap();
+        let whole = redo_records(&bytes, &chain_id).unwrap();
         for at in 0..bytes.len() {
-            let cut = deeds(&bytes[..at], &chain_id).unwrap();
+            let cut = redo_records(&bytes[..at], &chain_id).unwrap();
             let mut changed = bytes.clone();
             changed[at] ^= 0x10;
-            let changed = deeds(&changed, &chain_id).unwrap();
+            let changed = redo_records(&changed, &chain_id).unwrap();
 
             assert!(whole.starts_with(&cut) && cut.len() < whole.len(), "cut at {at}");
             assert_eq!(changed, cut, "changed at {at}");
         }
-        assert!(deeds(&bytes, "chain_other").unwrap().is_empty());
+        assert!(redo_records(&bytes, "chain_other").unwrap().is_empty());
     }
 }

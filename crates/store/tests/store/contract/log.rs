@@ -155,7 +155,7 @@ fn every_flipped_bit_of_an_export_is_found_and_named(it: &Fixture) {
             flipped[at] ^= 1 << bit;
             let report = switchboard_store::verify_export(flipped.as_slice()).unwrap();
             let found = report.first().unwrap_or_else(|| panic!("byte {at}, bit {bit} is not found"));
-            if let (switchboard_store::Place::Event { lsn, .. }, line @ 1..) = (&found.place, line_of(at)) {
+            if let (switchboard_store::DamageSite::Event { lsn, .. }, line @ 1..) = (&found.place, line_of(at)) {
                 assert_eq!(*lsn, line, "byte {at}, bit {bit}: {found}");
             }
         }

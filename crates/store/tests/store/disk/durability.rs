@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
-use switchboard_store::{Batch, Checkpoint, Config, Durability, Ear, Error, Guard, Heard, Query, Store};
+use switchboard_store::{Batch, Checkpoint, Config, Durability, Error, Guard, IoEvent, IoHook, Query, Store};
 
 use crate::board::{Fixture, call, post, projections};
 
@@ -55,13 +55,13 @@ fn what_queues_up_behind_a_commit_shares_the_next_one_and_keeps_its_order() {
 #[derive(Debug, Default)]
 struct Syncs(AtomicU64);
 
-impl Ear for Syncs {
-    fn before(&self, _: &Path, _: Heard<'_>) -> std::io::Result<()> {
+impl IoHook for Syncs {
+    fn before(&self, _: &Path, _: IoEvent<'_>) -> std::io::Result<()> {
         Ok(())
     }
 
-    fn after(&self, _: &Path, what: Heard<'_>) {
-        self.0.fetch_add(u64::from(matches!(what, Heard::Sync)), Ordering::SeqCst);
+    fn after(&self, _: &Path, what: IoEvent<'_>) {
+        self.0.fetch_add(u64::from(matches!(what, IoEvent::Sync)), Ordering::SeqCst);
     }
 }
 
@@ -70,8 +70,8 @@ fn one_synced_batch_makes_its_whole_group_synced_and_no_other() {
     use Durability::{Synced, Written};
     let folder = tempfile::tempdir().unwrap();
     let syncs = Arc::new(Syncs::default());
-    let ear: Arc<dyn Ear> = syncs.clone();
-    let config = Config { ear: Some(ear), ..Config::new(folder.path().join("store.db")) };
+    let io_hook: Arc<dyn IoHook> = syncs.clone();
+    let config = Config { io_hook: Some(io_hook), ..Config::new(folder.path().join("store.db")) };
     let store = Store::open(config, projections()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let groups: [(&[Durability], u64); 4] =
@@ -106,24 +106,25 @@ fn one_synced_batch_makes_its_whole_group_synced_and_no_other() {
 #[derive(Debug, Default)]
 struct Broken(AtomicBool);
 
-impl Ear for Broken {
-    fn before(&self, _: &Path, what: Heard<'_>) -> std::io::Result<()> {
-        if self.0.load(Ordering::SeqCst) && matches!(what, Heard::Sync) {
+impl IoHook for Broken {
+    fn before(&self, _: &Path, what: IoEvent<'_>) -> std::io::Result<()> {
+        if self.0.load(Ordering::SeqCst) && matches!(what, IoEvent::Sync) {
             return Err(std::io::Error::other("the disk is broken"));
         }
         Ok(())
     }
 
-    fn after(&self, _: &Path, _: Heard<'_>) {}
+    fn after(&self, _: &Path, _: IoEvent<'_>) {}
 }
 
 #[test]
 fn nobody_is_answered_because_of_what_did_not_get_to_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let broken = Arc::new(Broken::default());
-    let ear: Arc<dyn Ear> = broken.clone();
+    let io_hook: Arc<dyn IoHook> = broken.clone();
     let store =
-        Store::open(Config { ear: Some(ear), ..Config::new(folder.path().join("store.db")) }, projections()).unwrap();
+        Store::open(Config { io_hook: Some(io_hook), ..Config::new(folder.path().join("store.db")) }, projections())
+            .unwrap();
     let barrier = Arc::new(Barrier::new(2));
     let (held, guard) = (store.clone(), waits_for(&barrier));
     let first = std::thread::spawn(move || held.commit_blocking(Batch::written().guard(guard).event(post("a", 0))));

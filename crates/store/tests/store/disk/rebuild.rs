@@ -24,8 +24,8 @@ fn a_new_version_of_a_projection_rebuilds_its_tables() {
 
 #[test]
 fn a_projector_that_changed_without_saying_so_is_found() {
-    struct Sly;
-    impl Projection for Sly {
+    struct Nondeterministic;
+    impl Projection for Nondeterministic {
         fn tables(&self) -> &'static [Table] {
             Board { version: 1 }.tables()
         }
@@ -39,7 +39,7 @@ fn a_projector_that_changed_without_saying_so_is_found() {
     let it = Fixture::sqlite();
     it.commit(Batch::synced().event(add_owner("ann"))).unwrap();
 
-    let it = it.reopen(vec![Box::new(Sly)]).unwrap();
+    let it = it.reopen(vec![Box::new(Nondeterministic)]).unwrap();
 
     let report = it.store.verify(Scope::All).unwrap();
     assert_eq!(report.first().unwrap().place.to_string(), "table owners");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// What is done to the file.
 #[derive(Debug, Clone, Copy)]
-pub enum Heard<'a> {
+pub enum IoEvent<'a> {
     /// It is opened.
     Open,
     /// Bytes are written.
@@ -25,13 +25,13 @@ pub enum Heard<'a> {
 }
 
 /// Hears of everything that is done to the redo log's file. SQLite's own files have SQLite's file layer for that.
-pub trait Ear: std::fmt::Debug + Send + Sync {
+pub trait IoHook: std::fmt::Debug + Send + Sync {
     /// Before it is done.
     ///
     /// # Errors
     /// Makes it fail with this error instead.
-    fn before(&self, path: &Path, what: Heard<'_>) -> io::Result<()>;
+    fn before(&self, path: &Path, what: IoEvent<'_>) -> io::Result<()>;
 
     /// After it was done.
-    fn after(&self, path: &Path, what: Heard<'_>);
+    fn after(&self, path: &Path, what: IoEvent<'_>);
 }
