@@ -123,8 +123,28 @@ impl Tidy<'_> {
                 }
             }
         }
+        for at in self.all("dynamic") {
+            let is_whole =
+                !(at > 0 && is_name(self.text[at - 1])) && !self.text.get(at + 7).is_some_and(|byte| is_name(*byte));
+            if is_whole {
+                self.text.to_mut()[at] = b'_';
+            }
+        }
+        // An annotation of an accessor, which the grammar expects on a line of its own.
+        for word in [" get()", " set("] {
+            for at in self.all(word) {
+                let name = self.text[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
+                if name > 0 && self.text[..at - name].ends_with(b"@") {
+                    self.blank(at - name - 1, at);
+                }
+            }
+        }
         for at in self.all("constructor") {
-            let Some(line) = self.line_of_first(at).filter(|line| *line > 0) else { continue };
+            let words = end_of(&self.text[..at]).trim_ascii_end();
+            let modifier =
+                ["private", "internal", "protected", "public"].iter().find(|word| words.ends_with(word.as_bytes()));
+            let first = modifier.map_or(at, |word| at - (end_of(&self.text[..at]).len() - words.len()) - word.len());
+            let Some(line) = self.line_of_first(first).filter(|line| *line > 0) else { continue };
             let head = self.text[..line].trim_ascii_end();
             let start = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
             let above = self.text[..start].trim_ascii_end();
@@ -451,6 +471,8 @@ mod tests {
             (Language::JavaScript, "var a\n\n[1].forEach(f)", "var a\n;[1].forEach(f)"),
             (Language::Kotlin, "val a = open(b)\nopen class A", "val a = _pen(b)\nopen class A"),
             (Language::Kotlin, "class A\n@Inject\nconstructor(b: C)", "class A @Inject constructor(b: C)"),
+            (Language::Kotlin, "class A\n@B\nprivate constructor(b: C)", "class A @B private constructor(b: C)"),
+            (Language::Kotlin, "  @B get() = dynamic.c", "     get() = _ynamic.c"),
             (Language::Php, "<?php Integer::g(A::String::x);", "<?php _nteger::g(A::_tring::x);"),
             (Language::TypeScript, "interface A<in out T, out U> {}", "interface A<       T,     U> {}"),
             (Language::TypeScript, "sql<{ a: Map<b, c> }>`x`", "sql                  `x`"),
