@@ -4,10 +4,11 @@
 use libfuzzer_sys::fuzz_target;
 
 /// A path of each language, and of each kind of file that `secretscan` tells apart.
-const PATHS: [&str; 29] = [
+const PATHS: [&str; 40] = [
     "a.sh", "a.c", "a.cs", "a.cpp", "a.css", "a.dart", "a.go", "a.ini", "a.java", "a.js", "a.kt", "a.php", "a.ps1",
     "a.py", "a.regex", "a.rb", "a.rs", "a.swift", "a.ts", "a.tsx", "a.yaml", ".env", "Cargo.lock", "a.md", "de.po", "a.sql", "Dockerfile",
-    "a.html", ".swarm/plan.md",
+    "a.html", ".swarm/plan.md", "package.json", "tsconfig.json", "a.json5", "a.jsonl", "a.toml", "a.xml", "a.scss", "a.vue",
+    "a.svelte", "a.tf", ".github/workflows/a.yml",
 ];
 
 // The first byte chooses the path, the second where the version before ends.

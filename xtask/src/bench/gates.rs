@@ -7,6 +7,7 @@ mod generated;
 mod labelled;
 mod library;
 mod mutate;
+mod new_files;
 mod peers;
 mod session;
 mod skipped;
@@ -48,6 +49,9 @@ pub(crate) struct Args {
     /// Plant the generated secrets into the half of the files that is for mending, not for measuring
     #[arg(long)]
     other_half: bool,
+    /// Measure only how many published files would be blocked as new ones
+    #[arg(long)]
+    only_new_files: bool,
     /// Install no peer and no compiler; measure only with what is there
     #[arg(long)]
     offline: bool,
@@ -72,6 +76,11 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let binary = binary.canonicalize().with_context(missing)?;
     let bench = Bench { args, binary, peers: root.join("target/bench-peers") };
     let mut report = Map::new();
+    if args.only_new_files {
+        report.insert("new_file_blocks_per_1k".into(), new_files::measure(&bench)?);
+        println!("{}", Value::Object(report));
+        return Ok(());
+    }
     let library = Library::new();
     match &library {
         Ok(library) if !args.only_planted => bench.measure_library(library, &mut report)?,
@@ -83,6 +92,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     report.insert("skipped_code_files_passed".into(), skipped::measure(&bench)?);
     if !args.only_planted {
         report.insert("syntax".into(), syntax::measure(&bench)?);
+        report.insert("new_file_blocks_per_1k".into(), new_files::measure(&bench)?);
     }
     println!("{}", Value::Object(report));
     Ok(())
