@@ -133,7 +133,8 @@ fn line_end(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(length) = memchr::memchr(b'\n', &rest[at..]) {
         at += length;
-        if !rest[..at].trim_ascii_end().ends_with(b"\\") || rest[0] == b'#' {
+        let line = &rest[..at];
+        if !(line.ends_with(b"\\") || line.ends_with(b"\\\r")) || rest[0] == b'#' {
             return at;
         }
         at += 1;

@@ -66,7 +66,7 @@ fn reading(text: &[u8], preprocessor: Preprocessor, assumption: Assumption) -> (
             at = end;
             continue;
         };
-        while preprocessor == Preprocessor::C && text[at..end].trim_ascii_end().ends_with(b"\\") && end < text.len() {
+        while preprocessor == Preprocessor::C && goes_on(&text[at..end]) && end < text.len() {
             end = line_end(text, end);
         }
         // A comment may begin behind a directive and end lines below it.
@@ -102,6 +102,11 @@ fn stray(text: &[u8], at: usize, word: &[u8]) -> Problem {
 
 fn line_end(text: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length + 1)
+}
+
+/// Tells whether the next line belongs to this one.
+fn goes_on(line: &[u8]) -> bool {
+    line.ends_with(b"\\\n") || line.ends_with(b"\\\r\n")
 }
 
 fn blank(line: &mut [u8]) {
@@ -217,6 +222,7 @@ mod tests {
         let text = "a\n#if X\nb\n#elif Y\nc\n#else\nd\n#endif\n#define E ( \\\n  (\ne\n";
 
         assert_eq!(texts(text, Preprocessor::C), ["a b e", "a d e", "a c e"]);
+        assert_eq!(texts("#if X\n#define E {\\\n\\\n\n#endif\na\n", Preprocessor::C), ["a"]);
         assert_eq!(texts("#ifndef A_H\n#define A_H\na\n#endif\n", Preprocessor::C), ["a"]);
         assert_eq!(texts("#if 0\nit's (\n#endif\nb\n", Preprocessor::C), ["b"]);
         assert_eq!(texts("#if !X\na\n#else\nb\n#endif\n#if X\nc\n#endif", Preprocessor::CSharp), ["b c", "a"]);
