@@ -13,7 +13,9 @@ const KEYS: usize = 10_000;
 
 /// What other parsers let pass and the specification does not: a quoted scalar that goes on less indented.
 const LENIENT: &str = "invalid indentation in quoted scalar";
-/// How often a scalar is joined to get over that.
+/// The same of a closing bracket that stands no further in than its key.
+const LENIENT_CLOSE: &str = "invalid indentation";
+/// How often lines are joined to get over that.
 const JOINS: usize = 200;
 
 /// Finds the first place that is no YAML. The parser's words are constant but for one character that it shows.
@@ -21,6 +23,11 @@ pub(super) fn problem(path: &str, text: &str) -> Option<Problem> {
     let mut joined = text.to_owned();
     for _ in 0..JOINS {
         let (at, kind) = mistake(path, &joined)?;
+        let is_closed = kind == Kind::Stated(LENIENT_CLOSE.to_owned()) && joined[at..].starts_with([']', '}']);
+        if let Some(end) = joined[..at].rfind('\n').filter(|_| is_closed) {
+            joined.replace_range(end..=end, " ");
+            continue;
+        }
         if kind != Kind::Stated(LENIENT.to_owned()) {
             return Some(Problem::at(text.as_bytes(), at, kind));
         }
@@ -155,6 +162,7 @@ mod tests {
             "# only\n",
             "a: !tag [b, {c: d}]\nb: &x 1\nc: *x\n",
             "a: >-\n  b\n  c\n",
+            "a:\n    b: [\n            1,\n            2,\n    ]\n    c: {\n      d: e\n    }\n",
             "a:\n  b: 'c\n\n d\n  e'\n",
             "- - a\n  - b\n",
         ] {
