@@ -1,5 +1,6 @@
 //! `list_messages`: who wrote to whom, and how far it has come.
 
+use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};
 use switchboard_store::{Filter, Query, Row, Store};
 
@@ -64,9 +65,9 @@ fn newest_of_all(store: &Store, request: &ListMessagesRequest, limit: usize) -> 
         let from = to.saturating_sub(width);
         // The log is dense: so many events after `from` are those up to `to`.
         let events = store.events(from, &Filter::all(), usize::try_from(to - from).unwrap_or(usize::MAX))?;
-        for event in events.iter().rev().filter(|event| event.kind == "message_sent") {
-            let id = event.facts.get("id").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let row = store.get(MESSAGES, &[id.into()])?;
+        for event in events.iter().rev() {
+            let Some(MessageEvent::MessageSent { id, .. }) = event.fact() else { continue };
+            let row = store.get(MESSAGES, &[id.as_str().into()])?;
             let is_wanted = |row: &Row| request.state.is_none_or(|state| row.get_text("state") == Some(state.as_str()));
             found.extend(row.filter(is_wanted));
             if found.len() == limit {

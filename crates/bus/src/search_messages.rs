@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use switchboard_protocol::id::AgentName;
-use switchboard_protocol::message::Message;
+use switchboard_protocol::message::{Message, MessageEvent};
 use switchboard_protocol::verb::search::{MessageHit, SearchMessagesReply, SearchMessagesRequest};
 use switchboard_store::{Store, Words};
 
@@ -51,8 +51,8 @@ pub fn search_messages(store: &Store, request: &SearchMessagesRequest) -> Result
 /// The message of an event, if it is one of the agent's and still holds the words.
 fn hit(store: &Store, lsn: u64, words: &Words, agent: Option<&AgentName>) -> Result<Option<MessageHit>, Error> {
     let Some(event) = store.event(lsn)? else { return Ok(None) };
-    let id = event.facts.get("id").and_then(serde_json::Value::as_str).unwrap_or_default();
-    let row = store.get(MESSAGES, &[id.into()])?;
+    let Some(MessageEvent::MessageSent { id, .. }) = event.fact() else { return Ok(None) };
+    let row = store.get(MESSAGES, &[id.as_str().into()])?;
     let Some(message) = row.map(|row| of_row(store, &row)).transpose()? else { return Ok(None) };
     let is_theirs =
         |agent: &AgentName| [&message.sender, &message.recipient].iter().any(|name| name.folded() == agent.folded());
