@@ -112,9 +112,9 @@ fn the_plan_comes_back_from_the_events_of_the_opening() {
 
     let events = begin(&plan, &prepared, "b");
 
-    let part = |event: &RunEvent| match event {
-        RunEvent::PlanRecorded { text, .. } => Some(text.clone()),
-        _ => None,
+    let part = |event: &RunEvent| {
+        let RunEvent::PlanRecorded { text, .. } = event else { return None };
+        Some(text.clone())
     };
     let text: String = events.iter().filter_map(part).collect();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);

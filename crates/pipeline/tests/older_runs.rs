@@ -1,0 +1,86 @@
+//! Runs that older versions recorded. The fixture is the record of a real run, written by the last version before ways: five tasks, one of
+//! them refused by its test, one by `syntax_check`, one blocked, and a gate that does not exist.
+
+use std::collections::BTreeMap;
+
+use switchboard_pipeline::run::{Reader, RunState};
+use switchboard_protocol::event::Event;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, Verdict};
+use switchboard_protocol::time::Millis;
+
+const RECORD: &str = include_str!("fixtures/run_v1.jsonl");
+
+fn record() -> Vec<Event> {
+    RECORD.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
+}
+
+fn fold(events: &[Event]) -> RunState {
+    let (mut state, mut reader) = (RunState::new(), Reader::new());
+    for event in events {
+        for step in reader.read(event).expect("an older event") {
+            state.step(&step, event.ts).unwrap_or_else(|refused| panic!("{}: {refused}", event.rev));
+        }
+    }
+    state
+}
+
+fn states(state: &RunState) -> BTreeMap<String, TaskState> {
+    state.tasks().map(|task| (task.task.to_string(), task.state)).collect()
+}
+
+#[test]
+fn a_run_of_the_last_version_before_ways_is_read_to_its_end() {
+    let state = fold(&record());
+
+    assert_eq!(state.outcome(), Some(RunOutcome::Failed));
+    let states = states(&state);
+    for merged in ["1.1", "1.2", "2.1"] {
+        assert!(matches!(states[merged], TaskState::Merged { .. }), "{merged}: {:?}", states[merged]);
+    }
+    assert!(matches!(&states["1.3"], TaskState::Blocked { reason } if reason.starts_with("5 attempts were refused")));
+    assert_eq!(states["2.2"], TaskState::DepFailed { root: TaskId::new("1.3").unwrap() });
+}
+
+#[test]
+fn its_gates_and_refusals_are_shown_as_they_were() {
+    let state = fold(&record());
+    let task = |id: &str| state.task(&TaskId::new(id).unwrap()).unwrap();
+
+    let second = task("1.2");
+    let gates: Vec<_> = second.gates.iter().map(|gate| (gate.gate.as_str(), gate.verdict)).collect();
+
+    assert_eq!(gates, [("syntax_check", Verdict::Pass), ("made_up_gate", Verdict::NotConfigured)]);
+    assert_eq!((second.attempt, second.refusals.len()), (2, 1));
+    assert_eq!((task("1.1").attempt, task("1.3").refusals.len()), (2, 5));
+}
+
+#[test]
+fn it_can_be_read_wherever_it_was_interrupted_and_gone_on_with() {
+    let record = record();
+    let opening = record.iter().rposition(|event| event.kind == "task_added").unwrap() + 1;
+
+    for end in opening..record.len() {
+        let state = fold(&record[..end]);
+
+        assert!(state.is_open(), "after {end} events");
+        let is_finished = state.outcome().is_some();
+        let waits_for_worker = state.tasks().any(|task| {
+            matches!(task.state, TaskState::Starting { .. } | TaskState::Working { .. } | TaskState::Merging { .. })
+        });
+        let effects = state.decide(Millis(i64::MAX / 2));
+        assert!(is_finished || waits_for_worker || !effects.is_empty(), "stuck after {end} events");
+    }
+}
+
+#[test]
+fn a_task_that_was_blocked_then_is_retried_today() {
+    let mut state = fold(&record());
+
+    let task = TaskId::new("1.3").unwrap();
+    state.step(&RunEvent::TaskRetryRequested { task: task.clone() }, Millis(0)).unwrap();
+
+    assert_eq!(state.task(&task).unwrap().state, TaskState::Ready);
+    assert_eq!(states(&state)["2.2"], TaskState::Pending);
+    assert_eq!(state.decide(Millis(0)).len(), 1);
+}
