@@ -8,7 +8,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckVerdict};
-use switchboard_protocol::verb::check::{LintReply, LintRequest, Part, PreCheckBatchReply, PreCheckBatchRequest};
+use switchboard_protocol::verb::check::{
+    LintReply, LintRequest, Part, PartState, PreCheckBatchReply, PreCheckBatchRequest,
+};
 
 use super::arguments::{base, folder, report, request};
 use super::{lint, secretscan};
@@ -35,10 +37,12 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &PreCheckBatchRequest) -> 
     });
     let (secretscan, changed) = secrets;
     let lint = judge_lint(linted, &changed);
-    let absent = |name: &str| not_run(format!("not available: this version has no {name}"));
+    let absent = |name: &str| not_run(PartState::NotConfigured, format!("not available: this version has no {name}"));
     let mut parts = [lint, secretscan, absent("sast_scan"), absent("quality_budget")];
     for (part, name) in parts.iter_mut().zip(PARTS) {
-        part.passed &= part.ran || !required.iter().any(|required| required == name);
+        if !part.ran && required.iter().any(|required| required == name) {
+            part.state = PartState::Error;
+        }
     }
     fit(&mut parts);
     Ok(reply(parts, changed.is_empty(), millis(started)))
@@ -62,18 +66,25 @@ fn bad(what: String, known: &[&str]) -> Failure {
     Failure::new("request.bad-args", what).hint(format!("it may be {}", known.join(", ")))
 }
 
-fn not_run(why: String) -> Part {
-    Part { ran: false, passed: true, result: None, error: Some(why), duration_ms: 0 }
+/// A part that did not look, and why.
+fn not_run(state: PartState, why: String) -> Part {
+    Part { ran: false, state, passed: false, result: None, error: Some(why), duration_ms: 0 }
 }
 
 /// A part that could not look although it should have: it refuses.
 fn broken(why: String, started: Instant) -> Part {
-    Part { ran: false, passed: false, result: None, error: Some(why), duration_ms: millis(started) }
+    let state = PartState::Error;
+    Part { ran: false, state, passed: false, result: None, error: Some(why), duration_ms: millis(started) }
 }
 
 fn looked(passed: bool, result: &impl Serialize, error: Option<String>, started: Instant) -> Part {
     let result = serde_json::to_value(result).ok();
-    Part { ran: true, passed, result, error, duration_ms: millis(started) }
+    let state = match (passed, error.is_some()) {
+        (true, _) => PartState::Passed,
+        (false, true) => PartState::Error,
+        (false, false) => PartState::Failed,
+    };
+    Part { ran: true, state, passed, result, error, duration_ms: millis(started) }
 }
 
 /// Scans the change for secrets; also gives the files that it consists of.
@@ -94,7 +105,7 @@ fn secrets_part(engine: &Engine, folder: &Path, base: Base, paths: Vec<String>) 
 
 fn secrets_of(engine: &Engine, folder: &Path, report: CheckReport, error: Option<String>, started: Instant) -> Part {
     if report.verdict == CheckVerdict::Skip && report.skipped.is_empty() {
-        return not_run("nothing to check".into());
+        return not_run(PartState::Skipped, "nothing to check".into());
     }
     let is_refused = match report.verdict {
         CheckVerdict::Fail | CheckVerdict::Incomplete => true,
@@ -130,7 +141,7 @@ fn lint_part(engine: &Engine, folder: &Path, args: &PreCheckBatchRequest) -> Lin
 /// A linter that refuses only because of files that the change leaves alone refuses nothing here.
 fn judge_lint(linted: Linted, changed: &[String]) -> Part {
     match linted {
-        Linted::NotAsked(why) => not_run(why),
+        Linted::NotAsked(why) => not_run(PartState::NotConfigured, why),
         Linted::Broken(why, started) => broken(why, started),
         Linted::Said(reply, started) => {
             let is_old = reply.exit_code.is_some()
@@ -143,7 +154,7 @@ fn judge_lint(linted: Linted, changed: &[String]) -> Part {
 }
 
 fn reply(parts: [Part; 4], is_empty: bool, total_duration_ms: u64) -> PreCheckBatchReply {
-    let refusing: Vec<&str> = named(&parts, |part| !part.passed);
+    let refusing: Vec<&str> = named(&parts, |part| part.state.refuses());
     let absent: Vec<String> = named(&parts, |part| !part.ran).into_iter().map(str::to_owned).collect();
     let gaps = if absent.is_empty() { String::new() } else { format!("; did not look: {}", absent.join(", ")) };
     let (status, message) = match (refusing.is_empty(), is_empty, absent.is_empty()) {
@@ -207,19 +218,30 @@ mod tests {
     use super::*;
 
     fn part(passed: bool, result: Value) -> Part {
-        Part { ran: true, passed, result: Some(result), error: None, duration_ms: 0 }
+        let state = if passed { PartState::Passed } else { PartState::Failed };
+        Part { ran: true, state, passed, result: Some(result), error: None, duration_ms: 0 }
+    }
+
+    fn absent(why: &str) -> Part {
+        not_run(PartState::NotConfigured, why.to_owned())
+    }
+
+    #[test]
+    fn a_part_that_did_not_look_has_not_passed() {
+        let parts = [absent("a"), part(true, json!({})), absent("c"), absent("d")];
+
+        let reply = reply(parts, false, 0);
+
+        assert!(!reply.lint.passed && reply.lint.state == PartState::NotConfigured && reply.secretscan.passed);
+        assert_eq!((reply.gates_passed, reply.status.as_str()), (true, "incomplete"));
     }
 
     #[test]
     fn a_large_answer_is_shortened_and_says_so() {
         let long: Vec<String> =
             (0..20_000).map(|at| format!("finding number {at} of a very long list of them")).collect();
-        let mut parts = [
-            part(true, json!({ "findings": long })),
-            part(true, json!({ "findings": [] })),
-            not_run("x".into()),
-            not_run("y".into()),
-        ];
+        let mut parts =
+            [part(true, json!({ "findings": long })), part(true, json!({ "findings": [] })), absent("x"), absent("y")];
 
         fit(&mut parts);
 
@@ -231,7 +253,7 @@ mod tests {
 
     #[test]
     fn no_part_that_looked_is_no_pass() {
-        let nobody = || [not_run("a".into()), not_run("b".into()), not_run("c".into()), not_run("d".into())];
+        let nobody = || ["a", "b", "c", "d"].map(absent);
 
         assert!(!reply(nobody(), false, 0).gates_passed);
         assert_eq!(reply(nobody(), true, 0).status, "nothing_to_check");

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use batch::{Part, PreCheckBatch, PreCheckBatchReply, PreCheckBatchRequest};
+pub use batch::{Part, PartState, PreCheckBatch, PreCheckBatchReply, PreCheckBatchRequest};
 pub use command::{
     BuildCheck, BuildCheckReply, BuildCheckRequest, BuildMode, BuildSummary, BuildVerdict, CommandFinding, Lint,
     LintMode, LintReply, LintRequest, TestCase, TestOutcome, TestRunner, TestRunnerReply, TestRunnerRequest, TestScope,

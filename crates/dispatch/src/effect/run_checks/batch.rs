@@ -49,7 +49,7 @@ pub(super) fn judge(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> (
 }
 
 fn findings(reply: &PreCheckBatchReply) -> Vec<String> {
-    let errors = parts(reply).filter(|part| !part.passed).filter_map(|part| part.error.clone());
+    let errors = parts(reply).filter(|part| part.state.refuses()).filter_map(|part| part.error.clone());
     let secrets = secrets(reply).into_iter().flat_map(|reply| reply.findings);
     let secrets = secrets.filter(|finding| finding.is_new && finding.allowed.is_none());
     errors

@@ -37,12 +37,41 @@ pub struct PreCheckBatchRequest {
     pub base: Option<String>,
 }
 
+/// How a part of the batch came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartState {
+    /// It looked and does not refuse.
+    Passed,
+    /// It looked and refuses.
+    Failed,
+    /// Nobody said how to do it, or this version does not have it: it neither passed nor refuses.
+    NotConfigured,
+    /// There was nothing for it to look at.
+    Skipped,
+    /// It should have looked and could not: it refuses.
+    Error,
+}
+
+impl PartState {
+    /// Whether the batch is refused because of the part.
+    #[must_use]
+    pub const fn refuses(self) -> bool {
+        match self {
+            Self::Failed | Self::Error => true,
+            Self::Passed | Self::NotConfigured | Self::Skipped => false,
+        }
+    }
+}
+
 /// One part of the batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Whether it looked at all.
     pub ran: bool,
-    /// Whether the gate opens as far as this part goes.
+    /// How it came out.
+    pub state: PartState,
+    /// Whether it looked and does not refuse; false for a part that did not look.
     pub passed: bool,
     /// What it says, in the form of its own verb.
     #[serde(default, skip_serializing_if = "Option::is_none")]
