@@ -24,8 +24,13 @@ pub const MAX_CONFLICTS: usize = 1_000;
 pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
     let mut skipped = Vec::new();
     let tasks = leave_out(sorted(plan), finished, &mut skipped);
-    let nodes = Nodes::new(plan, tasks);
-    let order = order::topological(&nodes);
+    let mut nodes = Nodes::new(Some(plan), tasks.clone());
+    let mut order = order::topological(&nodes);
+    if order.len() < nodes.len() {
+        // Tasks wait for each other through a barrier: `way::compile` says which. No task may be lost before that.
+        nodes = Nodes::new(None, tasks);
+        order = order::topological(&nodes);
+    }
     let max_workers = settings::max_workers(plan, workers);
     let forecast = forecast::forecast(&nodes, max_workers as usize);
     Prepared {
@@ -116,9 +121,12 @@ struct Nodes<'a> {
 }
 
 impl<'a> Nodes<'a> {
-    fn new(plan: &'a Plan, tasks: Vec<&'a Task>) -> Self {
+    /// The nodes of a plan's tasks, with the barriers of its phases and slices unless `plan` is `None`.
+    fn new(plan: Option<&'a Plan>, tasks: Vec<&'a Task>) -> Self {
         let mut dependents = dependents(&tasks);
-        add_barriers(plan, &tasks, &mut dependents);
+        if let Some(plan) = plan {
+            add_barriers(plan, &tasks, &mut dependents);
+        }
         let mut depends = vec![Vec::new(); dependents.len()];
         for (on, waiting) in dependents.iter().enumerate() {
             waiting.iter().for_each(|at| depends[*at].push(on));

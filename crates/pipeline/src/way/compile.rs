@@ -271,3 +271,6 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
     });
     Ok(Way { steps })
 }
+
+#[cfg(test)]
+mod tests;

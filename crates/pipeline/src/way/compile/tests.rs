@@ -1,0 +1,131 @@
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use switchboard_protocol::error::Exit;
+use switchboard_protocol::run::way::{Need, When};
+
+use super::*;
+use crate::{plan_json, prepare::prepare};
+
+fn plan(settings: Value, tasks: &[(&str, &[&str], Value)]) -> Plan {
+    let phase = |id: &str| id.split('.').next().and_then(|number| number.parse::<u64>().ok()).unwrap();
+    let task = |(id, depends, own): &(&str, &[&str], Value)| json!({ "id": id, "phase": phase(id), "description": "d", "depends": depends, "x-switchboard": own });
+    let numbers: BTreeSet<_> = tasks.iter().map(|(id, ..)| phase(id)).collect();
+    let phases: Vec<_> = numbers
+        .into_iter()
+        .map(|number| {
+            let tasks: Vec<_> = tasks.iter().filter(|(id, ..)| phase(id) == number).map(task).collect();
+            json!({ "id": number, "name": "p", "tasks": tasks })
+        })
+        .collect();
+    let plan =
+        json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": settings, "phases": phases });
+    plan_json::parse(&plan.to_string()).unwrap()
+}
+
+fn compiled(plan: &Plan) -> Result<Compiled, Vec<WayRefusal>> {
+    compile(plan, &prepare(plan, &BTreeSet::new(), None))
+}
+
+/// The gates of a way: name, need, and whether each applies.
+fn gates(graph: &Graph) -> Vec<(String, Need, When)> {
+    let gate = |step: &Step| match &step.does {
+        Do::Check { gate } => Some((gate.to_string(), step.need, step.when.clone())),
+        Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+    };
+    graph.steps().iter().filter_map(gate).collect()
+}
+
+fn task_way(plan: &Plan) -> Vec<(String, Need, When)> {
+    let compiled = compiled(plan).unwrap();
+    let unit = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
+    gates(compiled.ways.iter().find(|way| way.digest() == unit.way).unwrap())
+}
+
+#[test]
+fn a_plan_that_says_nothing_has_the_defaults_and_what_is_not_configured_says_so() {
+    let plan = plan(json!({ "test": "make test" }), &[("1.1", &[], json!({}))]);
+
+    let missing = When::NotConfigured { reason: "the plan names no build command".to_owned() };
+    let expected = [
+        ("syntax_check", Need::Required, When::Always),
+        ("secretscan", Need::Required, When::Always),
+        ("build_check", Need::IfConfigured, missing),
+        ("test_runner", Need::Required, When::Always),
+    ];
+
+    assert_eq!(task_way(&plan), expected.map(|(gate, need, when)| (gate.to_owned(), need, when)));
+    let notes = compiled(&plan).unwrap().notes;
+    assert_eq!(notes, ["gate build_check is not configured: the plan names no build command (all tasks)"]);
+}
+
+#[test]
+fn gates_of_plan_phase_and_task_add_up_and_the_last_setting_of_a_gate_holds() {
+    let settings = json!({ "lint": "make lint", "gates": ["placeholder_scan", "-secretscan"] });
+    let plan = plan(settings, &[("1.1", &[], json!({ "gates": ["secrets", "-placeholder-scan"] }))]);
+
+    let gates = task_way(&plan);
+
+    let applies = |name: &str| gates.iter().find(|(gate, ..)| gate == name).map(|(.., when)| when.is_always());
+    assert_eq!((applies("secretscan"), applies("placeholder_scan")), (Some(true), Some(false)));
+    assert_eq!((applies("lint"), applies("syntax_check")), (Some(true), Some(true)));
+    assert_eq!(gates.len(), 6, "each gate is there once");
+}
+
+#[test]
+fn every_default_can_be_left_out_at_once_and_added_again() {
+    let plan = plan(json!({ "gates": ["-all", "syntax_check"] }), &[("1.1", &[], json!({}))]);
+
+    let left: Vec<_> =
+        task_way(&plan).into_iter().filter(|(.., when)| when.is_always()).map(|(gate, ..)| gate).collect();
+
+    assert_eq!(left, ["syntax_check"]);
+}
+
+#[test]
+fn everything_that_can_not_be_judged_is_refused_at_once_and_the_worst_names_it() {
+    let tasks = [
+        ("1.1", &[][..], json!({ "gates": ["sintax_check", "test_runner"] })),
+        ("1.2", &[][..], json!({ "gates": ["quality_budget", "xyz"] })),
+    ];
+
+    let refusals = compiled(&plan(json!({}), &tasks)).unwrap_err();
+
+    let found: Vec<_> = refusals.iter().map(|refusal| (refusal.step.as_str(), refusal.code)).collect();
+    let (unknown, mute) = (WayRefusalCode::UnknownGate, WayRefusalCode::CannotJudge);
+    assert_eq!(found, [("sintax_check", unknown), ("test_runner", mute), ("xyz", unknown), ("quality_budget", mute)]);
+    assert_eq!(refusals[0].hint, "did you mean syntax_check?");
+    assert!(refusals[2].hint.starts_with("there are: syntax_check"), "{}", refusals[2].hint);
+    let failure = failure(&refusals);
+    assert_eq!((failure.code.as_str(), failure.exit(), failure.cause.len()), ("gate.not-configured", Exit::Gate, 4));
+    assert!(failure.cause[1].starts_with("task 1.1, step test_runner: the gate is required"), "{:?}", failure.cause);
+}
+
+#[test]
+fn tasks_of_a_phase_that_comes_later_can_not_be_waited_for_through_a_barrier() {
+    let tasks = [("1.1", &["2.1"][..], json!({})), ("2.1", &[][..], json!({}))];
+
+    let refusals = compiled(&plan(json!({}), &tasks)).unwrap_err();
+
+    assert_eq!(refusals.len(), 1);
+    assert_eq!(
+        (refusals[0].task.as_ref().map(TaskId::as_str), refusals[0].code),
+        (Some("1.1"), WayRefusalCode::Circle)
+    );
+    assert!(compiled(&plan(json!({ "barrier": false }), &tasks)).is_ok());
+}
+
+#[test]
+fn each_distinct_way_is_kept_once_and_slices_wait_only_where_the_plan_says_so() {
+    let slice = |name: &str| json!({ "slice": name });
+    let tasks = [("1.1", &[][..], slice("a")), ("1.2", &[][..], slice("b")), ("1.3", &[][..], json!({}))];
+    let afters = |barrier: Value| {
+        let compiled = compiled(&plan(json!({ "barrier": barrier }), &tasks)).unwrap();
+        assert_eq!(compiled.ways.len(), 2, "one of tasks, one of groups");
+        let slices = compiled.units.iter().filter(|unit| matches!(unit.unit, UnitId::Slice { .. }));
+        slices.map(|unit| unit.after.len()).collect::<Vec<_>>()
+    };
+
+    assert_eq!(afters(Value::Null), [0, 0]);
+    assert_eq!(afters(json!(true)), [0, 1]);
+}
