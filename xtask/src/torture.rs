@@ -5,6 +5,7 @@ mod alone;
 mod bits;
 mod board;
 mod disk;
+mod dispatch;
 mod faults;
 mod kill;
 mod machine;
@@ -23,6 +24,8 @@ use clap::Subcommand;
 pub(crate) enum Torture {
     /// Cut the power at every write of the store
     Power(power::Args),
+    /// Play histories of runs under simulated time
+    Dispatch(dispatch::Args),
     /// Flip bits in the files of a store
     Bits(bits::Args),
     /// Have the disk fail at every write, sync and open
@@ -45,6 +48,7 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
     match torture {
         Torture::Power(args) => power::run(args),
         Torture::Bits(args) => bits::run(args),
+        Torture::Dispatch(args) => dispatch::run(args),
         Torture::Faults(args) => faults::run(args),
         Torture::Kill(args) => kill::run(root, args),
         Torture::Machine(args) => machine::run(root, args),

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_process::git::Oid;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
@@ -37,8 +36,10 @@ pub(crate) struct Engine {
     /// Who has a task in this run, as the record says.
     on_roster: BTreeSet<String>,
     waiting: Waiting,
-    /// Whether anybody has said anything: the engine of a run that is over was started because somebody will.
+    /// Whether anybody has asked for anything: the engine of a run that is over was started because somebody will.
     is_asked: bool,
+    /// Whether the run was not over when the engine started.
+    was_live: bool,
     me: Handle,
     inbox: mpsc::Receiver<Message>,
 }
@@ -67,6 +68,7 @@ impl Engine {
         let tasks = recorded.state().tasks().map(|view| view.task);
         let assignees = TaskAssignees::of(&plan, tasks)?;
         let on_roster = assignees.among(recorded.state().unsettled());
+        let was_live = recorded.state().outcome().is_none();
         Ok(Self {
             world,
             plan,
@@ -78,6 +80,7 @@ impl Engine {
             on_roster,
             waiting: Waiting::default(),
             is_asked: false,
+            was_live,
             me: Handle::new(me),
             inbox,
         })
@@ -90,9 +93,6 @@ impl Engine {
 
     /// Runs until the run has ended or the daemon goes down. `permit` is held until workers that are there already are watched.
     pub(crate) async fn run(mut self, permit: Option<OwnedSemaphorePermit>) {
-        if let Err(error) = self.ensure_branch().await {
-            return tracing::error!(run = %self.plan.run, %error, "the run's branch can't be made");
-        }
         self.adopt();
         drop(permit);
         loop {
@@ -100,9 +100,7 @@ impl Engine {
             if self.is_over() {
                 return;
             }
-            let wake = self.wake().await;
-            self.is_asked |= matches!(wake, Wake::Message(_));
-            match wake {
+            match self.wake().await {
                 Wake::Message(message) => self.hear(*message).await,
                 Wake::Again => self.record_waiting().await,
                 Wake::Deadline => {}
@@ -114,7 +112,10 @@ impl Engine {
     async fn hear(&mut self, message: Message) {
         match message {
             Message::Happened(record, answer) => self.happened(record, Then::Answer(answer)).await,
-            Message::Asked(record, answer) => self.asked(&record, answer).await,
+            Message::Asked(record, answer) => {
+                self.is_asked = true;
+                self.asked(&record, answer).await;
+            }
             Message::Done(key, outcome) => self.done(key, outcome).await,
             Message::View(answer) => drop(answer.send(self.recorded.state().tasks().collect())),
         }
@@ -138,18 +139,8 @@ impl Engine {
 
     /// Whether the run has ended. Somebody may have asked for a retry while its end was being carried out.
     fn is_over(&self) -> bool {
-        let is_finished = self.is_asked && self.recorded.state().outcome().is_some();
+        let is_finished = (self.is_asked || self.was_live) && self.recorded.state().outcome().is_some();
         is_finished && self.under_way.is_empty() && self.waiting.is_empty() && self.inbox.is_empty()
-    }
-
-    /// The run's branch is made after the run is recorded, so a crash may have come between the two.
-    async fn ensure_branch(&self) -> Result<(), Error> {
-        let (name, base) = (self.plan.branch.clone(), self.plan.base.clone());
-        let made = self.world.git(move |git| match git.branch(&name)? {
-            Some(_) => Ok(()),
-            None => git.update_branch(&name, &Oid::parse(&base)?, None),
-        });
-        made.await
     }
 
     /// Takes up what the last daemon left between intent and outcome: watches workers, goes on with a merge.
@@ -157,6 +148,9 @@ impl Engine {
         let views: Vec<_> = self.recorded.state().tasks().collect();
         for view in views {
             match view.state {
+                #[cfg(any(test, feature = "sim"))]
+                TaskState::Starting { .. } | TaskState::Working { .. }
+                    if self.world.has_defect(crate::simulate::Defect::ForgetsWorkers) => {}
                 TaskState::Starting { worker } | TaskState::Working { worker } => {
                     let worker = Reachable::new(Arc::clone(&self.world), &worker);
                     worker.watch(Arc::clone(&self.plan), view.task, self.me.clone());

@@ -35,6 +35,8 @@ mod plan;
 mod port;
 mod prompt;
 mod report;
+#[cfg(any(test, feature = "sim"))]
+pub mod simulate;
 mod user_branch;
 mod verb;
 mod watch;

@@ -18,8 +18,8 @@ use crate::event::cut;
 use crate::work::NEEDS;
 use crate::world::World;
 
-/// How often the clock is looked at.
-const TICK: Duration = Duration::from_secs(1);
+/// How long to wait before what could not be recorded is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// How a person settles a question.
 #[derive(Debug, Clone)]
@@ -124,20 +124,36 @@ pub(crate) fn denied_to(world: &World, run: &RunId, task: &TaskId) -> Result<Vec
 /// Refuses what nobody answered in time, until the daemon ends.
 pub(crate) async fn expire(world: Arc<World>) {
     loop {
+        let pause = match expire_once(&world).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(%error, "questions could not be expired");
+                Some(AGAIN)
+            }
+        };
+        let next = async {
+            match pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            biased;
             () = world.stop.cancelled() => return,
-            () = tokio::time::sleep(TICK) => {}
-        }
-        if let Err(error) = expire_once(&world).await {
-            tracing::error!(%error, "questions could not be expired");
+            () = world.asked.notified() => {}
+            () = next => {}
         }
     }
 }
 
-async fn expire_once(world: &World) -> Result<(), Error> {
+/// Refuses what is over; returns the time until the next question is, if there is one.
+async fn expire_once(world: &World) -> Result<Option<Duration>, Error> {
     let now = world.store.now();
+    let mut next: Option<i64> = None;
     for row in world.store.read(&Query::table(NEEDS).eq("outcome", "").asc("seq").limit(1000))? {
-        if row.try_int("expires_at")? > now.0 {
+        let left = row.try_int("expires_at")? - now.0;
+        if left > 0 {
+            next = Some(next.map_or(left, |next| next.min(left)));
             continue;
         }
         let need = need(world, &row)?;
@@ -145,7 +161,7 @@ async fn expire_once(world: &World) -> Result<(), Error> {
         settle(world, &need.id, "expired", option.clone(), "daemon", None).await?;
         tell(world, &need.id, option).await?;
     }
-    Ok(())
+    Ok(next.map(|ms| Duration::from_millis(ms.unsigned_abs())))
 }
 
 pub(crate) fn need(world: &World, row: &Row) -> Result<Need, Error> {

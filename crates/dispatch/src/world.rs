@@ -20,6 +20,9 @@ use crate::{Config, Error};
 /// Workers whose start may be under way at the same time.
 const STARTS: u32 = 256;
 
+/// A subject that no event has.
+const NOBODY: &str = "run/none";
+
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) config: Config,
@@ -29,11 +32,15 @@ pub(crate) struct World {
     pub(crate) starting: tokio::sync::Mutex<()>,
     /// One merge into the user's branch at a time.
     pub(crate) merging: tokio::sync::Mutex<()>,
+    /// Somebody asked a question, so that the next one to expire may be another.
+    pub(crate) asked: tokio::sync::Notify,
     /// Starts of workers that are under way hold a permit each; closed when workers are stopped for good.
     starts: Arc<Semaphore>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
     linked: watch::Sender<usize>,
     assignees: watch::Sender<Assignees>,
+    #[cfg(any(test, feature = "sim"))]
+    defect: std::sync::OnceLock<crate::simulate::Defect>,
 }
 
 // === impl World ===
@@ -47,10 +54,13 @@ impl World {
             stop,
             starting: tokio::sync::Mutex::default(),
             merging: tokio::sync::Mutex::default(),
+            asked: tokio::sync::Notify::new(),
             starts: Arc::new(Semaphore::new(STARTS as usize)),
             links: Mutex::default(),
             linked: watch::Sender::new(0),
             assignees: watch::Sender::new(Assignees::default()),
+            #[cfg(any(test, feature = "sim"))]
+            defect: std::sync::OnceLock::new(),
         }
     }
 
@@ -81,10 +91,10 @@ impl World {
     /// repetition before it looks at expected revisions, and no subject has this one.
     pub(crate) async fn answered(&self, call: Option<&Idempotency>) -> Result<Option<Value>, Error> {
         let Some(call) = call else { return Ok(None) };
-        let probe = Batch::written().idempotent(call.clone()).expect("run/none", u64::MAX);
+        let probe = Batch::written().idempotent(call.clone()).expect(NOBODY, u64::MAX);
         match self.commit(probe).await {
             Ok(committed) => Ok(committed.repeated.then_some(committed.reply)),
-            Err(switchboard_store::Error::Conflict { .. }) => Ok(None),
+            Err(switchboard_store::Error::Conflict { subject, .. }) if subject == NOBODY => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -149,6 +159,21 @@ impl World {
         }
         // The permits are released only behind this, so that nobody who waits gets one.
         self.starts.close();
+    }
+
+    // === mistakes made on purpose ===
+
+    #[cfg(any(test, feature = "sim"))]
+    pub(crate) fn set_defect(&self, defect: Option<crate::simulate::Defect>) {
+        if let Some(defect) = defect {
+            self.defect.get_or_init(|| defect);
+        }
+    }
+
+    /// Whether a simulation wants this mistake made, to see that it finds it.
+    #[cfg(any(test, feature = "sim"))]
+    pub(crate) fn has_defect(&self, defect: crate::simulate::Defect) -> bool {
+        self.defect.get() == Some(&defect)
     }
 
     // === the rest of the world ===

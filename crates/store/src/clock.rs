@@ -32,6 +32,12 @@ impl Clock {
         Self(Arc::new(move || Moment { wall: wall_clock(), steady: steady() }))
     }
 
+    /// A clock that shows what a function says, for simulation.
+    #[must_use]
+    pub fn of(read: impl Fn() -> Moment + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
     /// Reads it.
     #[must_use]
     pub fn read(&self) -> Moment {

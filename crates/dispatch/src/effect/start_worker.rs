@@ -22,6 +22,7 @@ use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
+use crate::work::RUNS;
 use crate::{Error, plan, prompt};
 
 /// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
@@ -95,25 +96,41 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<Equipment, Erro
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
     let (last, now) = (ctx.last.clone(), ctx.world.store.now());
+    let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
+    let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
+    let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
     let ground = ctx.world.git(move |git| match &last {
         Some(last) if start.resume && git.has_worktree(&path)? => {
             Ok(Ground { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None })
         }
-        Some(_) | None => ground(git, &branch, last, start.from, &author("Switchboard", now)),
+        Some(_) | None => {
+            let head = run_head(git, &branch, first.as_ref())?;
+            ground(git, head, last, start.from, &author("Switchboard", now))
+        }
     });
     Ok(Equipment { worker: ctx.world.fresh_worker()?, token, choice, task, settings, ground: ground.await? })
+}
+
+/// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.
+fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Error> {
+    match (git.branch(branch)?, first) {
+        (Some(head), _) => Ok(head),
+        (None, Some(first)) => {
+            git.update_branch(branch, first, None)?;
+            Ok(first.clone())
+        }
+        (None, None) => Err(Error::Missing(format!("the branch {branch}"))),
+    }
 }
 
 /// The commit that the change will stand on, and the one that the tree begins as.
 fn ground(
     git: &dyn Git,
-    branch: &str,
+    head: Oid,
     last: Option<LastWorker>,
     from: StartFrom,
     author: &Author,
 ) -> Result<Ground, Error> {
-    let missing = || Error::Missing(format!("the branch {branch}"));
-    let head = git.branch(branch)?.ok_or_else(missing)?;
     let fresh = |head: Oid| Ground { base: head.clone(), start: head.clone(), content: Some(head) };
     match (from, last) {
         (StartFrom::Change { commit, base }, Some(last)) => {

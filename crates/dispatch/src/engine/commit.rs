@@ -14,6 +14,8 @@ use super::Engine;
 use crate::backoff::Backoff;
 use crate::error::{is_transient, shape};
 use crate::handle::{Answer, Outcome, Record};
+#[cfg(any(test, feature = "sim"))]
+use crate::simulate::Defect;
 use crate::{Error, history};
 
 /// What waits for the store to take it again.
@@ -93,6 +95,8 @@ impl Engine {
         while let Some((record, then)) = self.waiting.entries.pop_front() {
             let done = match self.commit(&record).await {
                 Ok(reply) => Ok(reply),
+                #[cfg(any(test, feature = "sim"))]
+                Err(Unrecorded::NotYet(_)) if self.world.has_defect(Defect::ForgetsReports) => Ok(Value::Null),
                 Err(Unrecorded::NotYet(error)) => {
                     tracing::warn!(run = %self.plan.run, %error, "what happened is kept until it can be recorded");
                     self.waiting.entries.push_front((record, then));
@@ -174,6 +178,11 @@ impl Engine {
                 Ok(committed.reply)
             }
             Err(error) => {
+                #[cfg(any(test, feature = "sim"))]
+                if self.world.has_defect(Defect::TakesOverUncommitted) {
+                    self.recorded.take_over(&steps, now).map_err(never)?;
+                    return Err(Unrecorded::Never(error.failure()));
+                }
                 self.not_committed();
                 if is_transient(&error) {
                     return Err(Unrecorded::NotYet(error));

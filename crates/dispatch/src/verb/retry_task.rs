@@ -37,28 +37,26 @@ impl Dispatch {
         call: Option<Idempotency>,
         answer: Value,
     ) -> Result<Value, Error> {
+        let tasks = match task {
+            Some(task) => vec![task],
+            None => self.failed(run).await?,
+        };
+        if tasks.is_empty() {
+            return Err(Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into());
+        }
+        let steps = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task }).collect();
+        let record = Record { steps, call, reply: answer, ..Record::default() };
         let ask = |engine: Handle| {
-            let (task, call, answer) = (task.clone(), call.clone(), answer.clone());
-            async move {
-                let tasks = match task {
-                    Some(task) => vec![task],
-                    None => failed(&engine).await?,
-                };
-                if tasks.is_empty() {
-                    return Err(
-                        Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into()
-                    );
-                }
-                let steps = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task }).collect();
-                engine.ask(Record { steps, call, reply: answer, ..Record::default() }).await
-            }
+            let record = record.clone();
+            async move { engine.ask(record).await }
         };
         self.ask(|| self.start_engine(run), ask).await
     }
-}
 
-async fn failed(engine: &Handle) -> Result<Vec<TaskId>, Error> {
-    let is_failed = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
-    let views = engine.view().await?.into_iter();
-    Ok(views.filter(|view| is_failed(&view.state)).map(|view| view.task).collect())
+    /// Tasks of a run that can be tried again.
+    async fn failed(&self, run: &RunId) -> Result<Vec<TaskId>, Error> {
+        let is_failed = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
+        let views = self.views(run).await?.into_iter();
+        Ok(views.filter(|view| is_failed(&view.state)).map(|view| view.task).collect())
+    }
 }

@@ -143,7 +143,7 @@ impl Doing {
     fn opening(&self, plan: &Plan, hash: &str, ground: &Ground) -> Result<Vec<RunEvent>, Error> {
         let max_workers = self.prepared.max_workers;
         let begin = Opening { plan_hash: hash, base: ground.base.as_str(), max_workers };
-        Ok(opening(plan, &self.compiled, begin).map_err(shape("the run's beginning"))?)
+        opening(plan, &self.compiled, begin).map_err(shape("the run's beginning"))
     }
 }
 
@@ -269,7 +269,7 @@ fn configured(
         merge: run_plan.merge,
         tasks: tasks as u64,
     };
-    Ok(NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?)
+    NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))
 }
 
 fn reply(world: &World, run_plan: &RunPlan, ground: &Ground, doing: &Doing) -> StartRunReply {

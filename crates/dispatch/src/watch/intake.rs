@@ -32,6 +32,9 @@ impl Watch {
         let steps = self.steps(&frame.event);
         let is_end = !steps.is_empty() && !matches!(frame.event, WorkerEvent::AgentStarted { .. });
         self.record(steps, beside, durability).await?;
+        if matches!(frame.event, WorkerEvent::PermissionAsked { .. }) {
+            self.world.asked.notify_one();
+        }
         self.seen = frame_number(frame);
         self.world.crash("frame-recorded");
         if is_end {

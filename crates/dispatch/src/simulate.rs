@@ -1,0 +1,271 @@
+//! Runs under simulated time: the real engine, effects and watches on the store in memory, with git, shims, checks, mail, files and commits
+//! that are simulated and go wrong as a seed decides. The same seed gives the same history.
+//!
+//! A history is a few lives of the daemon, each in a runtime of its own whose time is paused: a crash drops it with all that is under way,
+//! the next life reads the log and takes up what it finds. Shims live on in between. An observer sees every commit and knows what must
+//! hold; [`simulate`] fails with what was broken.
+
+mod clock;
+mod connection;
+mod observer;
+mod people;
+mod ports;
+mod repo;
+mod rng;
+mod shim;
+mod spec;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::run::TaskState;
+use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
+use switchboard_store::{Filter, Query, Store};
+use tokio_util::sync::CancellationToken;
+
+pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
+
+use self::ports::BAD;
+use self::stage::Stage;
+use crate::config::Trust;
+use crate::work::{RUNS, Work, run_id};
+use crate::world::{World, lock};
+use crate::{Config, Dispatch, Error, history};
+
+/// Most lives of a daemon in a history.
+const LIVES: u64 = 400;
+
+/// Most simulated time, in milliseconds: two days.
+const MOST_MS: i64 = 48 * 3_600_000;
+
+/// How a life of the daemon ended.
+enum End {
+    Crashed,
+    Over,
+}
+
+/// Plays one history.
+///
+/// # Errors
+/// What was broken, in a sentence.
+pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
+    let stage = Arc::new(Stage::new(seed, spec));
+    let store = Store::in_memory(vec![Box::new(Work)], stage.clock.for_store());
+    let plan = plan(&stage);
+    for life in 0..LIVES {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
+        let end = runtime.block_on(async {
+            let end = live(&stage, &store, &plan).await;
+            stage.clock.end_life();
+            end
+        });
+        *lock(&stage.daemon) = None;
+        drop(runtime);
+        let down = i64::try_from(stage.below(if stage.chance(100) { 3_600_000 } else { 3_000 })).unwrap_or(0);
+        stage.clock.pass(down);
+        if let Some(broken) = lock(&stage.observer).broken() {
+            return Err(format!("{broken} (life {life})"));
+        }
+        match end? {
+            End::Crashed => lock(&stage.report).crashes += 1,
+            End::Over => return conclude(&stage, &store),
+        }
+    }
+    Err(format!("the run has not ended after {LIVES} lives"))
+}
+
+/// One life of the daemon.
+async fn live(stage: &Arc<Stage>, store: &Store, plan: &str) -> Result<End, String> {
+    stage.clock.begin_life();
+    let world = World::new(store.clone(), config(), ports::ports(stage, store), CancellationToken::new());
+    world.set_defect(stage.spec.defect);
+    let daemon = Dispatch::with(world);
+    *lock(&stage.daemon) = Some(daemon.clone());
+    let folders: Vec<PathBuf> = lock(&stage.shims).keys().cloned().collect();
+    folders.into_iter().for_each(|folder| connection::keep(stage, folder));
+    let left = u64::try_from(MOST_MS - stage.clock.ms()).unwrap_or(0);
+    tokio::select! {
+        biased;
+        () = stage.crashed() => Ok(End::Crashed),
+        over = people::work(stage, &daemon, plan) => over.map(|()| End::Over),
+        () = tokio::time::sleep(Duration::from_millis(left)) => {
+            Err(format!("the run hangs: {}", describe(store)))
+        }
+    }
+}
+
+fn describe(store: &Store) -> String {
+    let Ok(Some(row)) = store.read(&Query::table(RUNS).desc("seq").limit(1)).map(|rows| rows.into_iter().next()) else {
+        return "it was never started".to_owned();
+    };
+    let views = run_id(&row).and_then(|run| history::fold(store, &run));
+    let state = |state| views.as_ref().map_or_else(|_| String::new(), state);
+    state(|folded: &switchboard_pipeline::run::RunState| {
+        let tasks = folded.tasks().filter(|view| !view.state.is_settled());
+        let tasks: Vec<_> = tasks.map(|view| format!("{} {:?}", view.task, view.state)).collect();
+        format!("{:?}; {}", folded.outcome(), tasks.join(", "))
+    })
+}
+
+/// Looks at what the history left behind.
+fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
+    let row = store.read(&Query::table(RUNS).limit(1)).map_err(|error| error.to_string())?.into_iter().next();
+    let row = row.ok_or("there is no run")?;
+    let run = run_id(&row).map_err(|error| error.to_string())?;
+    let state = history::fold(store, &run).map_err(|error| error.to_string())?;
+    let outcome = state.outcome().ok_or("the run has no outcome")?;
+    let repo = lock(&stage.repo);
+    let head = repo.branch(row.get_text("branch").unwrap_or_default()).ok_or("the run's branch is gone")?;
+    let base = repo.branch(repo::MAIN).ok_or("the user's branch is gone")?;
+    let messages = repo.messages(&base, &head);
+    let files = repo.files(&head).map_err(|error| error.to_string())?;
+    if let Some((path, _)) = files.iter().find(|(_, content)| content.contains(BAD)) {
+        return Err(format!("{path} was merged with a defect that the gates find"));
+    }
+    let merged = lock(&stage.observer).merged().clone();
+    for view in state.tasks() {
+        let trailer = format!("Switchboard-Task: {}\n", view.task);
+        let commits = messages.iter().filter(|message| message.contains(&trailer)).count();
+        if !view.state.is_settled() {
+            return Err(format!("{} is lost in state {:?}", view.task, view.state));
+        }
+        if !matches!(view.state, TaskState::Merged { .. }) {
+            continue;
+        }
+        if commits > 1 {
+            return Err(format!("{} was merged {commits} times", view.task));
+        }
+        if !files.contains_key(&*format!("t/{}", view.task)) {
+            return Err(format!("{} is merged and its change is not in the branch", view.task));
+        }
+        if !merged.contains(&view.task) {
+            return Err(format!("nobody saw {} merged", view.task));
+        }
+    }
+    let mut report = lock(&stage.report).clone();
+    report.tasks = state.tasks().count() as u64;
+    report.merged = merged.len() as u64;
+    report.lost = lock(&stage.observer).lost;
+    report.simulated_ms = stage.clock.ms().unsigned_abs();
+    report.events = store.head().lsn;
+    report.digest = digest(store).map_err(|error| error.to_string())?;
+    report.outcome = format!("{outcome:?}").to_lowercase();
+    Ok(report)
+}
+
+fn digest(store: &Store) -> Result<u64, Error> {
+    let mut hasher = DefaultHasher::new();
+    let mut after = 0;
+    loop {
+        let page = store.events(after, &Filter::all(), 1000)?;
+        let Some(last) = page.last() else { return Ok(hasher.finish()) };
+        after = last.lsn;
+        for event in &page {
+            (event.ts.0, &event.kind, &event.subject, event.facts.to_string()).hash(&mut hasher);
+        }
+    }
+}
+
+/// Compares what the engine of a run says with what its log says.
+async fn compare(daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    let store = &daemon.world.store;
+    let subject = history::subject(run);
+    loop {
+        let rev = store.rev(&subject).map_err(|error| error.to_string())?;
+        let Some(engine) = daemon.engine(run) else { return Ok(()) };
+        let Ok(live) = engine.view().await else { return Ok(()) };
+        let folded = history::fold(store, run).map_err(|error| error.to_string())?;
+        if store.rev(&subject).map_err(|error| error.to_string())? != rev {
+            continue;
+        }
+        let folded: Vec<_> = folded.tasks().collect();
+        if live != folded {
+            let differs = live.iter().zip(&folded).find(|(live, folded)| live != folded);
+            return Err(format!("the engine and the log differ: {differs:?}"));
+        }
+        return Ok(());
+    }
+}
+
+fn config() -> Config {
+    Config {
+        trusts: Trust(Arc::new(|_| true)),
+        state: "/state".into(),
+        worktrees: "/worktrees".into(),
+        socket: "/socket".into(),
+        binary: "/switchboard".into(),
+        env: Vec::new(),
+        limits: WorkerLimits::default(),
+        shim_grace: Duration::from_secs(3),
+        gate_limit: Duration::from_secs(600),
+        crash_at: None,
+    }
+}
+
+/// A plan with tasks that depend on each other, write the same files, and have time limits, as the dice decide.
+fn plan(stage: &Stage) -> String {
+    let spec = &stage.spec;
+    let count = spec.min_tasks + stage.below(spec.max_tasks - spec.min_tasks + 1);
+    let is_big = count > 100;
+    let density = if is_big { 0 } else { stage.below(300) };
+    let id = |n: u64| format!("1.{}", n + 1);
+    let tasks: Vec<Value> = (0..count)
+        .map(|n| {
+            let depends: Vec<_> = (0..n).filter(|_| stage.chance(density)).map(id).collect();
+            let mut settings = serde_json::Map::new();
+            if spec.bad_workers > 0 && stage.chance(500) {
+                settings.insert("timeout_minutes".to_owned(), json!(1 + stage.below(5)));
+            }
+            if stage.chance(200) {
+                settings.insert("agent".to_owned(), json!("ben"));
+            }
+            if !is_big && stage.chance(150) {
+                settings.insert("command".to_owned(), json!(["make", "it"]));
+            }
+            let files = match stage.chance(300) {
+                true => vec![format!("src/{}", stage.below(3))],
+                false => vec![format!("t/{}", id(n))],
+            };
+            json!({
+                "id": id(n), "phase": 1, "description": format!("do {n}"), "depends": depends,
+                "files_touched": files, "x-switchboard": settings,
+            })
+        })
+        .collect();
+    json!({
+        "schema_version": "1.0.0", "title": "A simulated plan", "swarm": "sim",
+        "phases": [{ "id": 1, "name": "one", "tasks": tasks }],
+    })
+    .to_string()
+}
+
+fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
+    let agent = |name: &str| {
+        let driver = DriverSpec::Acp { argv: vec!["agent".to_owned()] };
+        AgentName::new(name).map(|name| AgentChoice { name, driver, scripted: false, env: Vec::new() })
+    };
+    let bad = |error: switchboard_protocol::id::IdError| Failure::new("internal.bug", error.to_string());
+    let (ann, ben) = (agent("ann").map_err(bad)?, agent("ben").map_err(bad)?);
+    Ok(StartRunRequest {
+        plan: plan.to_owned(),
+        source: "plan.json".to_owned(),
+        default_agent: Some(ann.name.clone()),
+        agents: vec![ann, ben],
+        max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
+        worktrees: None,
+        merge: stage.chance(200),
+        dry_run: false,
+        ends_daemon: false,
+    })
+}

@@ -1,0 +1,62 @@
+//! Simulated time: the runtime's paused time, which goes on from life to life of the daemon.
+
+use std::sync::{Arc, Mutex};
+
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Clock, Moment};
+use tokio::time::Instant;
+
+use crate::world::lock;
+
+/// Time of day at which every history begins.
+const BEGIN: i64 = 1_700_000_000_000;
+
+#[derive(Clone)]
+pub(super) struct SimClock(Arc<Mutex<State>>);
+
+struct State {
+    /// Milliseconds that have passed in earlier lives, and between them.
+    before: i64,
+    /// When the present life began.
+    began: Option<Instant>,
+}
+
+// === impl SimClock ===
+
+impl SimClock {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Mutex::new(State { before: 0, began: None })))
+    }
+
+    /// Milliseconds since the beginning of the history.
+    pub(super) fn ms(&self) -> i64 {
+        let state = lock(&self.0);
+        let in_life = state.began.map_or(0, |began| i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX));
+        state.before + in_life
+    }
+
+    /// A life of the daemon begins.
+    pub(super) fn begin_life(&self) {
+        lock(&self.0).began = Some(Instant::now());
+    }
+
+    /// A life ends; time stands still until it is told to pass, or the next life begins.
+    pub(super) fn end_life(&self) {
+        let now = self.ms();
+        *lock(&self.0) = State { before: now, began: None };
+    }
+
+    /// Time passes between two lives.
+    pub(super) fn pass(&self, ms: i64) {
+        lock(&self.0).before += ms;
+    }
+
+    /// The store's clock.
+    pub(super) fn for_store(&self) -> Clock {
+        let this = self.clone();
+        Clock::of(move || {
+            let ms = this.ms();
+            Moment { wall: Millis(BEGIN + ms), steady: ms }
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! A shim's connection to the daemon of the present life: late, broken off, and repeating itself.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_protocol::frame::{FRAME_VERSION, Frame, ShimCommand};
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::wire::Hello;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
+
+use super::stage::Stage;
+use crate::port::shims::Shim;
+use crate::world::lock;
+
+/// How long a shim that ends waits for the last ack.
+const FLUSH: i64 = 5_000;
+
+/// Bytes on their way.
+const PIPE: usize = 64 << 10;
+
+/// Keeps a shim connected as long as the present life of the daemon and the shim last.
+pub(super) fn keep(stage: &Arc<Stage>, folder: PathBuf) {
+    tokio::spawn(connect(Arc::clone(stage), folder));
+}
+
+async fn connect(stage: Arc<Stage>, folder: PathBuf) {
+    loop {
+        let is_there = stage.advance(&folder, true);
+        let (state, due) = match lock(&stage.shims).get(&folder) {
+            Some(shim) if is_there => (shim.state, shim.due()),
+            Some(_) | None => return,
+        };
+        match (state, due) {
+            (Shim::Alive, _) => session(&stage, &folder).await,
+            (Shim::NotBegun, Some(due)) => sleep_until(&stage, due).await,
+            (Shim::NotBegun, None) | (Shim::Gone, _) => return,
+        }
+        stage.delay(100).await;
+    }
+}
+
+async fn sleep_until(stage: &Stage, due: i64) {
+    let ms = u64::try_from(due - stage.clock.ms()).unwrap_or(0);
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+/// One connection, until it breaks or the shim ends.
+async fn session(stage: &Arc<Stage>, folder: &Path) {
+    let Some(daemon) = lock(&stage.daemon).clone() else { return std::future::pending().await };
+    let hello = {
+        let mut shims = lock(&stage.shims);
+        let Some(shim) = shims.get_mut(folder) else { return };
+        if stage.chance(stage.spec.bad_frames / 4) {
+            shim.reincarnate();
+        }
+        let token = if stage.chance(stage.spec.bad_frames / 4) { "forged".to_owned() } else { shim.spec.token.clone() };
+        Hello::Shim { v: FRAME_VERSION, worker: shim.spec.worker.clone(), epoch: shim.epoch, token }
+    };
+    let (ours, theirs) = tokio::io::duplex(PIPE);
+    let serving = tokio::spawn(async move {
+        let (read, write) = tokio::io::split(theirs);
+        // A refusal closes the connection.
+        drop(daemon.attach(&hello, BufReader::new(read), write).await);
+    });
+    let (read, write) = tokio::io::split(ours);
+    let mut session = Session { stage, folder, read: BufReader::new(read), write, sent: 0, exit_at: None };
+    session.run().await;
+    if stage.chance(500) {
+        // The daemon sees the end of the connection by itself.
+        drop(session);
+        drop(serving.await);
+    } else {
+        serving.abort();
+        drop(serving.await);
+    }
+}
+
+struct Session<'a> {
+    stage: &'a Arc<Stage>,
+    folder: &'a Path,
+    read: BufReader<ReadHalf<DuplexStream>>,
+    write: WriteHalf<DuplexStream>,
+    /// How many frames of the journal were sent over this connection.
+    sent: usize,
+    /// When the shim ends, acked or not.
+    exit_at: Option<i64>,
+}
+
+// === impl Session ===
+
+impl Session<'_> {
+    async fn run(&mut self) {
+        if let Some(shim) = lock(&self.stage.shims).get(self.folder) {
+            self.sent = shim.acked;
+        }
+        let mut line = String::new();
+        loop {
+            if !self.stage.advance(self.folder, true) || !self.send().await {
+                return;
+            }
+            let Some(wake) = self.wake() else { return };
+            tokio::select! {
+                biased;
+                got = self.read.read_line(&mut line) => {
+                    if !matches!(got, Ok(1..)) {
+                        return;
+                    }
+                    self.hear(&line);
+                    line.clear();
+                }
+                () = sleep_until(self.stage, wake) => {}
+            }
+            if self.stage.chance(self.stage.spec.bad_frames / 4) {
+                return;
+            }
+        }
+    }
+
+    /// When to look again; `None` when the shim has ended.
+    fn wake(&mut self) -> Option<i64> {
+        let now = self.stage.clock.ms();
+        let mut shims = lock(&self.stage.shims);
+        let shim = shims.get_mut(self.folder)?;
+        let due = shim.due().unwrap_or(i64::MAX);
+        if !shim.is_exiting() || due > now {
+            return Some(due);
+        }
+        let exit_at = *self.exit_at.get_or_insert(now + FLUSH);
+        if shim.acked == shim.journal.len() || now >= exit_at {
+            self.stage.end(shim);
+            return None;
+        }
+        Some(exit_at)
+    }
+
+    fn hear(&self, line: &str) {
+        let Ok(command) = serde_json::from_str::<ShimCommand>(line) else { return };
+        let now = self.stage.clock.ms();
+        if let Some(shim) = lock(&self.stage.shims).get_mut(self.folder) {
+            shim.hear(&command, now);
+        }
+    }
+
+    /// Sends what was not sent; now and then a frame twice, an old one, garbage or somebody else's first.
+    async fn send(&mut self) -> bool {
+        let frames: Vec<Frame> = match lock(&self.stage.shims).get(self.folder) {
+            Some(shim) => shim.journal.iter().skip(self.sent).cloned().collect(),
+            None => return false,
+        };
+        for frame in frames {
+            if self.stage.chance(self.stage.spec.bad_frames) && !self.misbehave(&frame).await {
+                return false;
+            }
+            if !self.put(&frame).await {
+                return false;
+            }
+            self.sent += 1;
+        }
+        true
+    }
+
+    async fn misbehave(&mut self, frame: &Frame) -> bool {
+        match self.stage.below(5) {
+            0 => self.put(frame).await,
+            1 => {
+                let old = match lock(&self.stage.shims).get(self.folder) {
+                    Some(shim) => shim.journal.first().cloned(),
+                    None => None,
+                };
+                match old {
+                    Some(old) => self.put(&old).await,
+                    None => true,
+                }
+            }
+            2 => self.write.write_all(b"{\"not\": \"a frame\"}\n").await.is_ok(),
+            3 => self.put(&Frame { worker: WorkerId::from_bits(1), ..frame.clone() }).await,
+            _ => {
+                self.stage.delay(5_000).await;
+                true
+            }
+        }
+    }
+
+    async fn put(&mut self, frame: &Frame) -> bool {
+        let Ok(mut text) = serde_json::to_vec(frame) else { return false };
+        text.push(b'\n');
+        self.write.write_all(&text).await.is_ok()
+    }
+}

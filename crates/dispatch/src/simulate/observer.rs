@@ -1,0 +1,185 @@
+//! What must hold in every history, told from the events in the order in which the log has them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::WorkerSpec;
+use switchboard_protocol::id::Digest;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{Do, Need, Way};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
+
+/// A task's attempt.
+type Attempt = (TaskId, u32);
+
+#[derive(Default)]
+pub(super) struct Observer {
+    max_workers: usize,
+    /// Text of ways, as far as it is recorded.
+    ways: BTreeMap<Digest, String>,
+    /// The way of each task.
+    walks: BTreeMap<TaskId, Digest>,
+    /// Workers whose end is not recorded.
+    live: BTreeMap<WorkerId, TaskId>,
+    /// Workers whose end is recorded.
+    ended: BTreeSet<WorkerId>,
+    tokens: BTreeMap<WorkerId, String>,
+    verdicts: BTreeMap<Attempt, BTreeMap<String, Verdict>>,
+    /// Commits of an attempt's change: as captured, and as rebased.
+    changes: BTreeMap<Attempt, Vec<String>>,
+    /// What the checks in truth found, by `task@commit`.
+    judged: BTreeMap<String, bool>,
+    merged: BTreeSet<TaskId>,
+    /// The first attempt, or the first since a person's retry, that got a worker.
+    first_attempt: BTreeMap<TaskId, u32>,
+    losses: BTreeMap<TaskId, u32>,
+    pub(super) lost: u64,
+    broken: Option<String>,
+}
+
+// === impl Observer ===
+
+impl Observer {
+    /// The first promise that was broken.
+    pub(super) fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    pub(super) fn fault(&mut self, what: impl Into<String>) {
+        self.broken.get_or_insert(what.into());
+    }
+
+    fn insist(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.fault(what());
+        }
+    }
+
+    /// Tasks that are merged.
+    pub(super) fn merged(&self) -> &BTreeSet<TaskId> {
+        &self.merged
+    }
+
+    /// Tokens of workers whose end is recorded.
+    pub(super) fn dead_tokens(&self) -> impl Iterator<Item = (&WorkerId, &String)> {
+        self.tokens.iter().filter(|(worker, _)| self.ended.contains(*worker))
+    }
+
+    /// What a check in truth found.
+    pub(super) fn judged(&mut self, change: &str, passes: bool) {
+        self.judged.insert(change.to_owned(), passes);
+    }
+
+    /// A shim is started.
+    pub(super) fn launched(&mut self, spec: &WorkerSpec, is_alone: bool, live: usize) {
+        self.tokens.insert(spec.worker.clone(), spec.token.clone());
+        let (worker, limit) = (&spec.worker, self.max_workers);
+        self.insist(is_alone, || format!("{worker} starts in a tree in which another still writes"));
+        self.insist(live < limit, || format!("{worker} starts beside {live} live ones, {limit} are allowed"));
+    }
+
+    /// Takes note of committed events.
+    pub(super) fn see(&mut self, events: &[NewEvent]) {
+        for event in events.iter().filter(|event| event.subject.starts_with("run/")) {
+            let tagged = match event.facts.is_null() {
+                true => json!({ "kind": event.kind }),
+                false => json!({ "kind": event.kind, "facts": event.facts }),
+            };
+            if let Ok(event) = serde_json::from_value::<RunEvent>(tagged) {
+                self.step(event);
+            }
+        }
+    }
+
+    fn step(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::RunStarted { max_workers, .. } => self.max_workers = max_workers as usize,
+            RunEvent::WayRecorded { way, text, .. } => self.ways.entry(way).or_default().push_str(&text),
+            RunEvent::UnitAdded { unit, way, .. } => {
+                self.walks.extend(unit.task().map(|task| (task.clone(), way)));
+            }
+            RunEvent::WorkerIntended { task, attempt, worker, .. } => self.intended(task, attempt, worker),
+            RunEvent::WorkerLost { task, worker, .. } => {
+                if self.live.remove(&worker).is_some() {
+                    self.lost += 1;
+                    let losses = self.losses.entry(task.clone()).or_default();
+                    *losses += 1;
+                    let losses = *losses;
+                    self.insist(losses <= MAX_LOSSES, || format!("{task} has lost {losses} workers"));
+                }
+                self.ended.insert(worker);
+            }
+            RunEvent::TurnEnded { worker, .. } => {
+                self.live.remove(&worker);
+                self.ended.insert(worker);
+            }
+            RunEvent::ChangeCaptured { task, attempt, commit, .. } => {
+                self.changes.insert((task, attempt), vec![commit]);
+            }
+            RunEvent::ChangeRebased { task, attempt, commit, .. } => {
+                self.changes.entry((task, attempt)).or_default().push(commit);
+            }
+            RunEvent::GateReported { task, attempt, gate, verdict, .. } => {
+                self.verdicts.entry((task, attempt)).or_default().insert(gate, verdict);
+            }
+            RunEvent::TaskMerged { task, attempt, .. } => self.task_merged(task, attempt),
+            RunEvent::TaskRetryRequested { task } => {
+                self.first_attempt.remove(&task);
+                self.losses.remove(&task);
+            }
+            RunEvent::PlanRecorded { .. }
+            | RunEvent::UnitExtended { .. }
+            | RunEvent::BranchMoved { .. }
+            | RunEvent::WorkerStarted { .. }
+            | RunEvent::NothingChanged { .. }
+            | RunEvent::MergeIntended { .. }
+            | RunEvent::MergeConflicted { .. }
+            | RunEvent::TaskBlocked { .. }
+            | RunEvent::TaskDepFailed { .. }
+            | RunEvent::TaskStopRequested { .. }
+            | RunEvent::RunStopRequested
+            | RunEvent::RunFinished { .. } => {}
+        }
+    }
+
+    fn intended(&mut self, task: TaskId, attempt: u32, worker: WorkerId) {
+        let first = *self.first_attempt.entry(task.clone()).or_insert(attempt);
+        self.insist(attempt < first + MAX_ATTEMPTS, || format!("{task} begins attempt {attempt}, from {first}"));
+        self.insist(!self.ended.contains(&worker), || format!("{worker} is intended after its end"));
+        self.live.insert(worker, task);
+        let (live, limit) = (self.live.len(), self.max_workers);
+        self.insist(live <= limit, || format!("{live} workers are live, {limit} are allowed"));
+    }
+
+    /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.
+    fn task_merged(&mut self, task: TaskId, attempt: u32) {
+        let is_new = self.merged.insert(task.clone());
+        self.insist(is_new, || format!("{task} is merged twice"));
+        let key = (task.clone(), attempt);
+        let verdicts = self.verdicts.get(&key).cloned().unwrap_or_default();
+        let is_open = |(gate, need): &(String, Need)| verdicts.get(gate).is_none_or(|verdict| !need.accepts(*verdict));
+        let open = self.gates(&task).into_iter().find(is_open);
+        self.insist(open.is_none(), || format!("{task} is merged without {open:?}"));
+        let changes = self.changes.get(&key).cloned().unwrap_or_default();
+        let truth = changes.iter().rev().find_map(|commit| self.judged.get(&format!("{task}@{commit}")).copied());
+        self.insist(truth == Some(true), || {
+            format!("{task} is merged though the checks found {truth:?} in {changes:?}")
+        });
+    }
+
+    /// The gates on the way of a task, and what they need.
+    fn gates(&mut self, task: &TaskId) -> Vec<(String, Need)> {
+        let text = self.walks.get(task).and_then(|way| self.ways.get(way)).map(String::as_str).unwrap_or_default();
+        let Ok(way) = serde_json::from_str::<Way>(text) else {
+            self.fault(format!("the way of {task} can't be read back"));
+            return Vec::new();
+        };
+        let gates = way.steps.into_iter().filter_map(|step| match step.does {
+            Do::Check { gate } => Some((gate.to_string(), step.need)),
+            Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+        });
+        gates.collect()
+    }
+}

@@ -1,0 +1,167 @@
+//! People: they start the run, stop and retry tasks, answer questions, move the run's branch, and look at what they see.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_protocol::id::{Digest, RunId};
+use switchboard_protocol::verb::need::ListNeedsRequest;
+use switchboard_protocol::verb::run::{MergeRunRequest, ResumeRunRequest, RetryTaskRequest, StopRunRequest};
+use switchboard_store::{Idempotency, Query};
+
+use super::stage::Stage;
+use super::{compare, request};
+use crate::needs::Settle;
+use crate::work::{RUNS, run_id};
+use crate::world::lock;
+use crate::{Dispatch, Error};
+
+/// Retries of a history: after so many, people let it be.
+const RETRIES: u64 = 6;
+
+/// Works until the run is over and nobody wants anything of it.
+pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plan: &str) -> Result<(), String> {
+    boot(stage, daemon).await;
+    let run = start(stage, daemon, plan).await?;
+    let mut live = daemon.live_runs();
+    loop {
+        let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
+        let is_over = tokio::select! {
+            biased;
+            over = live.wait_for(|live| *live == 0) => over.is_ok(),
+            () = tokio::time::sleep(pause) => false,
+        };
+        look(stage, daemon, &run).await?;
+        if is_over && !go_on(stage, daemon, &run).await? {
+            return Ok(());
+        }
+        if stage.chance(stage.spec.people) {
+            interfere(stage, daemon, &run).await?;
+        }
+    }
+}
+
+/// A daemon that can't boot is started again.
+async fn boot(stage: &Stage, daemon: &Dispatch) {
+    while daemon.boot().await.is_err() {
+        stage.delay(1_000).await;
+    }
+}
+
+/// Starts the run, unless an earlier life did; the key makes sure that it is one.
+async fn start(stage: &Stage, daemon: &Dispatch, plan: &str) -> Result<RunId, String> {
+    loop {
+        let known = daemon.world.store.read(&Query::table(RUNS).limit(2)).map_err(|error| error.to_string())?;
+        if known.len() > 1 {
+            return Err("the plan was started twice".to_owned());
+        }
+        if let Some(row) = known.first() {
+            return run_id(row).map_err(|error| error.to_string());
+        }
+        let request = request(stage, plan).map_err(|failure| failure.to_string())?;
+        let started = daemon.start_run(request, "ann", Some(call("start", 0, "start_run"))).await;
+        if let Ok(reply) = started {
+            return reply.run.ok_or_else(|| "the start of a run names none".to_owned());
+        }
+        stage.delay(1_000).await;
+    }
+}
+
+fn call(key: &str, n: u64, verb: &'static str) -> Idempotency {
+    Idempotency { key: format!("{key}-{n}"), caller: "ann".to_owned(), verb, args: Digest::of(b"args") }
+}
+
+/// What people see agrees with the log, and what has ended has no authority.
+async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    compare(daemon, run).await?;
+    let tokens: Vec<_> =
+        lock(&stage.observer).dead_tokens().map(|(worker, token)| (worker.clone(), token.clone())).collect();
+    for (worker, token) in tokens.iter().rev().take(20) {
+        if matches!(daemon.worker_of(token), Ok(Some(_))) {
+            return Err(format!("the token of {worker} is good after its end"));
+        }
+    }
+    Ok(())
+}
+
+/// The run is over: shows its end, and retries what failed, now and then.
+async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, String> {
+    let state = state(daemon, run)?;
+    if state == "running" {
+        return Err("the run is said to be running, and nobody works on it".to_owned());
+    }
+    let retries = lock(&stage.report).calls;
+    if state == "succeeded" || retries >= RETRIES || !stage.chance(stage.spec.people) {
+        return Ok(false);
+    }
+    let request = RetryTaskRequest { what: run.to_string() };
+    // The store may refuse it; then the run stays as it is.
+    repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await
+}
+
+fn state(daemon: &Dispatch, run: &RunId) -> Result<String, String> {
+    let row = daemon.world.store.get(RUNS, &[run.as_str().into()]).map_err(|error| error.to_string())?;
+    Ok(row.and_then(|row| row.get_text("state").map(str::to_owned)).unwrap_or_default())
+}
+
+/// Makes a call, and makes it again under the same key: the answer must be the first one. Returns whether it was answered.
+async fn repeated<T: serde::Serialize, F: Future<Output = Result<T, Error>>>(
+    stage: &Stage,
+    make: impl Fn(Idempotency) -> F,
+    verb: &'static str,
+) -> Result<bool, String> {
+    let n = {
+        let mut report = lock(&stage.report);
+        report.calls += 1;
+        report.calls
+    };
+    let shown = |reply: &T| serde_json::json!(reply).to_string();
+    let Ok(first) = make(call("call", n, verb)).await.map(|reply| shown(&reply)) else { return Ok(false) };
+    loop {
+        match make(call("call", n, verb)).await.map(|reply| shown(&reply)) {
+            Ok(second) if second == first => return Ok(true),
+            Ok(second) => return Err(format!("{verb} answered {first}, and {second} when it was repeated")),
+            // The store is busy; it will be asked again.
+            Err(Error::Store(_) | Error::Stopping) => stage.delay(1_000).await,
+            Err(error) => return Err(format!("{verb} succeeded, and failed when it was repeated: {error}")),
+        }
+    }
+}
+
+async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    let task = format!("{run}/1.{}", 1 + stage.below(8));
+    match stage.below(9) {
+        0 => {
+            let request = StopRunRequest { what: task };
+            repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
+        }
+        1 if stage.chance(300) => {
+            let request = StopRunRequest { what: run.to_string() };
+            repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
+        }
+        2 | 3 => {
+            let request = RetryTaskRequest { what: task };
+            repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await?;
+        }
+        4 => {
+            let request = ResumeRunRequest { run: Some(run.to_string()), ends_daemon: false };
+            repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+        }
+        5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),
+        6 => {
+            let request = MergeRunRequest { run: Some(run.to_string()) };
+            repeated(stage, |call| daemon.merge_run(&request, Some(call)), "merge_run").await?;
+        }
+        _ => answer(stage, daemon).await?,
+    }
+    Ok(())
+}
+
+async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
+    let open = daemon.list_needs(&ListNeedsRequest { include_settled: false }).map_err(|error| error.to_string())?;
+    if let Some(need) = open.needs.first() {
+        let how = if stage.chance(600) { Settle::Approve } else { Settle::Deny };
+        // It may have been settled, or the store may refuse it: then the clock settles it.
+        drop(daemon.settle_need(need.id.as_str(), how, "ann", None).await);
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! The small ports: threads, commits, files, mail, randomness, checks.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_process::git::Oid;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::finding::{Base, CheckReport, CheckRequest};
+use switchboard_protocol::id::{AgentName, MessageId};
+use switchboard_protocol::message::Message;
+use switchboard_protocol::verb::check::CheckCall;
+use switchboard_store::{Batch, Committed, Store};
+
+use super::repo::SimGit;
+use super::shim::SimShims;
+use super::spec::{Defect, Refusal};
+use super::stage::Stage;
+use crate::Error;
+use crate::port::threads::Job;
+use crate::port::{BoxFuture, Checks, Commits, Files, Mailroom, Ports, Random, Threads};
+use crate::world::lock;
+
+/// What a bad change contains.
+pub(super) const BAD: &str = "bad";
+
+/// The ports of one simulation.
+pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
+    Ports {
+        git: Arc::new(SimGit(Arc::clone(stage))),
+        shims: Arc::new(SimShims(Arc::clone(stage))),
+        checks: Arc::new(SimChecks(Arc::clone(stage))),
+        mail: Arc::new(SimMail(Arc::clone(stage))),
+        files: Arc::new(SimFiles(Arc::clone(stage))),
+        threads: Arc::new(SimThreads(Arc::clone(stage))),
+        commits: Arc::new(SimCommits { stage: Arc::clone(stage), store: store.clone() }),
+        random: Arc::new(SimRandom(Arc::clone(stage))),
+    }
+}
+
+struct SimThreads(Arc<Stage>);
+
+impl Threads for SimThreads {
+    /// Blocking work takes a while; the daemon may die before and after it.
+    fn run(&self, job: Job) -> BoxFuture<'static, ()> {
+        let stage = Arc::clone(&self.0);
+        Box::pin(async move {
+            stage.step().await;
+            stage.delay(20).await;
+            job();
+            stage.step().await;
+        })
+    }
+}
+
+struct SimCommits {
+    stage: Arc<Stage>,
+    store: Store,
+}
+
+impl Commits for SimCommits {
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<Committed, switchboard_store::Error>> {
+        Box::pin(async move {
+            self.stage.step().await;
+            self.stage.delay(3).await;
+            match self.stage.refuses() {
+                Some(Refusal::Busy) => return Err(switchboard_store::Error::Busy),
+                Some(Refusal::DiskFull) => return Err(switchboard_store::Error::DiskFull),
+                Some(Refusal::Conflict) => {
+                    let subject = "run/somebody_elses".to_owned();
+                    return Err(switchboard_store::Error::Conflict { subject, expected: 0, found: 1 });
+                }
+                None => {}
+            }
+            let events = batch.events.clone();
+            let committed = self.store.commit(batch).await?;
+            if !committed.repeated {
+                lock(&self.stage.observer).see(&events);
+            }
+            self.stage.step().await;
+            Ok(committed)
+        })
+    }
+}
+
+struct SimFiles(Arc<Stage>);
+
+impl Files for SimFiles {
+    fn make_folder(&self, _path: &Path) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn remove_empty_folder(&self, _path: &Path) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn is_folder(&self, _path: &Path) -> bool {
+        true
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        lock(&self.0.files).insert(path.to_owned(), bytes.to_owned());
+        Ok(())
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error> {
+        Ok(lock(&self.0.files).get(path).cloned())
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), Error> {
+        lock(&self.0.files).remove(path);
+        Ok(())
+    }
+}
+
+struct SimMail(Arc<Stage>);
+
+impl Mailroom for SimMail {
+    fn waiting(&self, agent: &AgentName, _limit: usize) -> Result<Vec<Message>, Error> {
+        if !self.0.chance(self.0.spec.people / 4) {
+            return Ok(Vec::new());
+        }
+        let message = json!({
+            "id": MessageId::from_bits(self.0.bits()),
+            "action": "status_update",
+            "sender": "ann",
+            "sender_verified": false,
+            "recipient": agent,
+            "payload": "how is it going?",
+            "state": "accepted",
+            "created_at": 0,
+            "seq": 1,
+        });
+        serde_json::from_value(message).map(|message| vec![message]).map_err(crate::error::shape("a message"))
+    }
+
+    fn injected(&self, _ids: &[MessageId], _agent: &AgentName, _evidence: &str) -> Result<Vec<NewEvent>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn joined(&self, agent: &AgentName, _is_scripted: bool) -> Result<NewEvent, Error> {
+        Ok(NewEvent::new("agent_joined", format!("agent/{agent}"), "daemon", json!({ "name": agent })))
+    }
+}
+
+struct SimRandom(Arc<Stage>);
+
+impl Random for SimRandom {
+    fn bits(&self) -> Result<u64, Error> {
+        Ok(self.0.bits())
+    }
+}
+
+struct SimChecks(Arc<Stage>);
+
+impl Checks for SimChecks {
+    fn check<'a>(
+        &'a self,
+        request: &'a CheckRequest,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<Vec<CheckReport>, Error>> {
+        Box::pin(async move {
+            let stage = &self.0;
+            stage.step().await;
+            stage.delay(200).await;
+            if stage.chance(stage.spec.bad_gates / 8) {
+                tokio::time::sleep(limit).await;
+                return Err(Failure::new("gate.refused", "the checks took too long").into());
+            }
+            let base = if let Base::Rev(rev) = &request.base { Oid::parse(rev)? } else { return Ok(Vec::new()) };
+            let is_bad =
+                lock(&stage.repo).any_changed(Path::new(&request.root), &base, |content| content.contains(BAD));
+            let is_strict = stage.chance(stage.spec.bad_gates);
+            let passes = stage.spec.defect == Some(Defect::PassesGates) || !(is_bad || is_strict);
+            lock(&stage.observer).judged(request.id.as_deref().unwrap_or_default(), !is_bad && !is_strict);
+            stage.step().await;
+            request.only.iter().map(|check| report(*check, passes)).collect()
+        })
+    }
+
+    fn call<'a>(
+        &'a self,
+        _call: &'a CheckCall,
+        _runs_commands: bool,
+        _limit: Duration,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(async { Err(Failure::new("check.channel", "not simulated")) })
+    }
+}
+
+fn report(check: switchboard_protocol::finding::CheckName, passes: bool) -> Result<CheckReport, Error> {
+    let report = json!({
+        "check": check, "verdict": if passes { "pass" } else { "fail" }, "summary": "looked",
+        "findings": [], "files_checked": 1, "skipped": [], "duration_ms": 1,
+    });
+    serde_json::from_value(report).map_err(crate::error::shape("a report"))
+}

@@ -1,0 +1,145 @@
+//! What is simulated, and what came of it.
+
+/// How the world treats the runs of a simulation. Rates are per mille of the occasions.
+#[derive(Debug, Clone, Copy)]
+pub struct SimSpec {
+    /// Fewest tasks of the run.
+    pub min_tasks: u64,
+    /// Most tasks of the run.
+    pub max_tasks: u64,
+    /// Most workers at once; `None` draws one to four.
+    pub max_workers: Option<u32>,
+    /// Workers that are lost, lie, hang, fail, or change more after they said that they are done.
+    pub bad_workers: u64,
+    /// Frames that come late, twice or not at all before the next connection.
+    pub bad_frames: u64,
+    /// Commits that are refused (`Busy`, `DiskFull`, `Conflict`).
+    pub failed_commits: u64,
+    /// Calls of git that fail.
+    pub failed_git: u64,
+    /// Gates that fail, break or time out.
+    pub bad_gates: u64,
+    /// Steps at which the daemon dies.
+    pub crashes: u64,
+    /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
+    pub people: u64,
+    /// One chosen commit that the store refuses, and for how long.
+    pub refuse: Option<Refuse>,
+    /// The step (a commit, a call of git or of a check) at which the daemon dies, counted from 0.
+    pub crash_at: Option<u64>,
+    /// A mistake to be made on purpose: the simulation must find it.
+    pub defect: Option<Defect>,
+}
+
+/// A refusal of commits.
+#[derive(Debug, Clone, Copy)]
+pub struct Refuse {
+    /// The first commit that is refused, counted from 0.
+    pub commit: u64,
+    /// With what.
+    pub with: Refusal,
+    /// For how many milliseconds from then on.
+    pub ms: i64,
+}
+
+/// A passing failure of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its queue is full.
+    Busy,
+    /// The disk is full.
+    DiskFull,
+    /// Somebody else wrote to the subject.
+    Conflict,
+}
+
+/// A mistake that the engine makes on purpose, to see that the simulation finds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defect {
+    /// What can't be recorded at once is said to be recorded, and forgotten.
+    ForgetsReports,
+    /// The state is taken over whether the commit succeeded or not.
+    TakesOverUncommitted,
+    /// Workers of the last daemon are not watched.
+    ForgetsWorkers,
+    /// Gates are reported as passed whatever they found.
+    PassesGates,
+    /// A merge that is in doubt is done again without looking.
+    MergesTwice,
+}
+
+/// What came of a history.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SimReport {
+    /// Daemons that died.
+    pub crashes: u64,
+    /// Commits that were tried.
+    pub commits: u64,
+    /// Commits that were refused on purpose.
+    pub refused: u64,
+    /// Steps at which a crash could come.
+    pub steps: u64,
+    /// Events in the log.
+    pub events: u64,
+    /// Tasks of the run.
+    pub tasks: u64,
+    /// Tasks that were merged.
+    pub merged: u64,
+    /// Workers that were started.
+    pub workers: u64,
+    /// Workers that were lost.
+    pub lost: u64,
+    /// Calls of people.
+    pub calls: u64,
+    /// Simulated milliseconds.
+    pub simulated_ms: u64,
+    /// Hash over the log: the same seed gives the same.
+    pub digest: u64,
+    /// How the run ended.
+    pub outcome: String,
+}
+
+// === impl SimSpec ===
+
+impl SimSpec {
+    /// Nothing goes wrong.
+    #[must_use]
+    pub fn kind() -> Self {
+        Self {
+            min_tasks: 3,
+            max_tasks: 8,
+            max_workers: None,
+            bad_workers: 0,
+            bad_frames: 0,
+            failed_commits: 0,
+            failed_git: 0,
+            bad_gates: 0,
+            crashes: 0,
+            people: 0,
+            refuse: None,
+            crash_at: None,
+            defect: None,
+        }
+    }
+
+    /// Everything goes wrong now and then.
+    #[must_use]
+    pub fn rough() -> Self {
+        Self {
+            bad_workers: 300,
+            bad_frames: 60,
+            failed_commits: 30,
+            failed_git: 8,
+            bad_gates: 120,
+            crashes: 6,
+            people: 300,
+            ..Self::kind()
+        }
+    }
+
+    /// One run of many trivial tasks.
+    #[must_use]
+    pub fn big(tasks: u64) -> Self {
+        Self { min_tasks: tasks, max_tasks: tasks, max_workers: Some(16), ..Self::kind() }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the simulated ports share: the dice, the clock, the repository, the shims, and the observer that knows what must hold.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+
+use super::clock::SimClock;
+use super::observer::Observer;
+use super::repo::Repo;
+use super::rng::Rng;
+use super::shim::SimShim;
+use super::spec::{Refusal, SimReport, SimSpec};
+use crate::Dispatch;
+use crate::world::lock;
+
+pub(super) struct Stage {
+    pub(super) spec: SimSpec,
+    pub(super) clock: SimClock,
+    pub(super) repo: Mutex<Repo>,
+    pub(super) shims: Mutex<BTreeMap<PathBuf, SimShim>>,
+    pub(super) files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
+    pub(super) observer: Mutex<Observer>,
+    pub(super) report: Mutex<SimReport>,
+    /// The daemon of the present life.
+    pub(super) daemon: Mutex<Option<Dispatch>>,
+    /// Counts shims that ended.
+    pub(super) gone: watch::Sender<u64>,
+    rng: Mutex<Rng>,
+    crash: Notify,
+    refuse_until: Mutex<i64>,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    pub(super) fn new(seed: u64, spec: SimSpec) -> Self {
+        Self {
+            spec,
+            clock: SimClock::new(),
+            repo: Mutex::new(Repo::new()),
+            shims: Mutex::default(),
+            files: Mutex::default(),
+            observer: Mutex::default(),
+            report: Mutex::default(),
+            daemon: Mutex::default(),
+            gone: watch::Sender::new(0),
+            rng: Mutex::new(Rng::new(seed)),
+            crash: Notify::new(),
+            refuse_until: Mutex::new(i64::MIN),
+        }
+    }
+
+    // === dice ===
+
+    pub(super) fn chance(&self, per_mille: u64) -> bool {
+        per_mille > 0 && lock(&self.rng).chance(per_mille)
+    }
+
+    pub(super) fn below(&self, end: u64) -> u64 {
+        lock(&self.rng).below(end)
+    }
+
+    pub(super) fn bits(&self) -> u64 {
+        lock(&self.rng).next()
+    }
+
+    /// Waits a random time below `ms`.
+    pub(super) async fn delay(&self, ms: u64) {
+        let ms = self.below(ms);
+        if ms == 0 {
+            tokio::task::yield_now().await;
+        } else {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+    }
+
+    pub(super) fn git_fails(&self) -> bool {
+        self.chance(self.spec.failed_git)
+    }
+
+    // === crashes ===
+
+    /// A step at which the daemon may die; then this never returns.
+    pub(super) async fn step(&self) {
+        let step = {
+            let mut report = lock(&self.report);
+            report.steps += 1;
+            report.steps - 1
+        };
+        if self.spec.crash_at == Some(step) || self.chance(self.spec.crashes) {
+            self.crash.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Returns when the daemon dies.
+    pub(super) async fn crashed(&self) {
+        self.crash.notified().await;
+    }
+
+    // === commits ===
+
+    /// Counts a commit; returns what the store refuses it with, if it does.
+    pub(super) fn refuses(&self) -> Option<Refusal> {
+        let mut report = lock(&self.report);
+        let (n, now) = (report.commits, self.clock.ms());
+        report.commits += 1;
+        let chosen = self.spec.refuse.filter(|refuse| {
+            let mut until = lock(&self.refuse_until);
+            if n == refuse.commit {
+                *until = now + refuse.ms;
+            }
+            n >= refuse.commit && now < *until
+        });
+        let kinds = [Refusal::Busy, Refusal::DiskFull, Refusal::Conflict];
+        let drawn = || self.chance(self.spec.failed_commits).then(|| kinds[self.below(3) as usize]);
+        let refusal = chosen.map(|refuse| refuse.with).or_else(drawn);
+        report.refused += u64::from(refusal.is_some());
+        refusal
+    }
+}

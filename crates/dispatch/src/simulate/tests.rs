@@ -1,0 +1,101 @@
+use super::*;
+
+#[track_caller]
+fn plays(seed: u64, spec: SimSpec) -> SimReport {
+    match simulate(seed, spec) {
+        Ok(report) => report,
+        Err(broken) => panic!("seed {seed}: {broken}\ncargo xtask torture dispatch --seed {seed} --seeds 1\n{spec:?}"),
+    }
+}
+
+#[test]
+fn runs_in_a_kind_world_succeed_with_one_worker_a_task() {
+    for seed in 1..=20 {
+        let report = plays(seed, SimSpec::kind());
+
+        assert_eq!(report.outcome, "succeeded", "seed {seed}");
+        assert_eq!((report.merged, report.workers, report.lost), (report.tasks, report.tasks, 0), "seed {seed}");
+    }
+}
+
+#[test]
+fn every_history_in_a_rough_world_keeps_the_promises() {
+    let mut outcomes = std::collections::BTreeMap::new();
+    let (mut crashes, mut refused, mut lost, mut calls) = (0, 0, 0, 0);
+    for seed in 1..=60 {
+        let report = plays(seed, SimSpec::rough());
+        *outcomes.entry(report.outcome).or_insert(0) += 1;
+        crashes += report.crashes;
+        refused += report.refused;
+        lost += report.lost;
+        calls += report.calls;
+    }
+
+    assert_eq!(outcomes.len(), 3, "the histories are too tame: {outcomes:?}");
+    assert!(crashes > 50 && refused > 50 && lost > 20 && calls > 50, "{crashes} {refused} {lost} {calls}");
+}
+
+#[test]
+fn a_seed_gives_the_same_history_again() {
+    for seed in 1..=20 {
+        assert_eq!(plays(seed, SimSpec::rough()), plays(seed, SimSpec::rough()), "seed {seed}");
+    }
+}
+
+/// A small run: the same whatever is done to it, but for that.
+fn small() -> SimSpec {
+    SimSpec { min_tasks: 2, max_tasks: 2, max_workers: Some(2), ..SimSpec::kind() }
+}
+
+#[test]
+fn a_run_goes_on_to_its_right_end_when_any_of_its_commits_is_refused_for_a_while() {
+    let commits = plays(7, small()).commits;
+    assert!(commits > 20, "{commits}");
+    for with in [Refusal::Busy, Refusal::DiskFull, Refusal::Conflict] {
+        for commit in 0..commits {
+            let report = plays(7, SimSpec { refuse: Some(Refuse { commit, with, ms: 30_000 }), ..small() });
+
+            assert!(report.refused > 0, "{with:?} at commit {commit} refused nothing");
+            assert_eq!(
+                (report.outcome.as_str(), report.merged, report.lost),
+                ("succeeded", 2, 0),
+                "{with:?} at {commit}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_goes_on_to_its_right_end_when_the_daemon_dies_at_any_of_its_steps() {
+    let steps = plays(7, small()).steps;
+    assert!(steps > 50, "{steps}");
+    for step in 0..steps {
+        let report = plays(7, SimSpec { crash_at: Some(step), ..small() });
+
+        assert_eq!((report.crashes, report.outcome.as_str(), report.merged), (1, "succeeded", 2), "step {step}");
+    }
+}
+
+#[test]
+fn mistakes_made_on_purpose_are_found() {
+    let cases = [
+        Defect::ForgetsReports,
+        Defect::TakesOverUncommitted,
+        Defect::ForgetsWorkers,
+        Defect::PassesGates,
+        Defect::MergesTwice,
+    ];
+    for defect in cases {
+        let found =
+            (1..=200).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
+
+        assert!(found.is_some(), "{defect:?} was not found in 200 histories");
+    }
+}
+
+#[test]
+fn many_tasks_are_done() {
+    let report = plays(1, SimSpec::big(60));
+
+    assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 60));
+}
