@@ -6,6 +6,9 @@ const HEAD: usize = 8_000;
 /// byte a character has none, and machine code and pictures have them at even and odd places alike.
 const ZEROS: f64 = 0.9;
 
+/// UTF-16: how long its mark is, and how two bytes are read.
+type Wide = (usize, fn([u8; 2]) -> u16);
+
 /// Returns a text as UTF-8 bytes: UTF-16 is translated, with its mark and without. `None` for a binary file: one with a NUL,
 /// as git tells it, unless its name says that it is text.
 pub(crate) fn decoded(bytes: Vec<u8>, is_text_type: bool) -> Option<Vec<u8>> {
@@ -24,7 +27,7 @@ pub(crate) fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Tells UTF-16, and in which order its bytes stand; also how long its mark is.
-pub(crate) fn wide(bytes: &[u8]) -> Option<(usize, fn([u8; 2]) -> u16)> {
+pub(crate) fn wide(bytes: &[u8]) -> Option<Wide> {
     match bytes.get(..2) {
         Some([0xff, 0xfe]) => return Some((2, u16::from_le_bytes)),
         Some([0xfe, 0xff]) => return Some((2, u16::from_be_bytes)),

@@ -220,7 +220,7 @@ struct Asked {
 const FILE_CHECKS: [CheckName; 4] =
     [CheckName::SyntaxCheck, CheckName::Secretscan, CheckName::PlaceholderScan, CheckName::TodoExtract];
 
-/// Tells whether a check was asked for. A list of notes is no gate: it is made only when it is named.
+/// Returns whether a check was asked for. A list of notes is no gate: it is made only when it is named.
 fn is_wanted(check: CheckName, only: &[CheckName]) -> bool {
     if only.is_empty() { check != CheckName::TodoExtract } else { only.contains(&check) }
 }

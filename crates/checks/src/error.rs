@@ -87,12 +87,12 @@ pub enum Error {
         limit: usize,
     },
     /// The reader or writer of the checking child broke.
-    #[error("the asker of the checks is gone")]
+    #[error("the caller of the checks is gone")]
     Channel(#[from] io::Error),
 }
 
 impl Error {
-    /// Gives the code of the error table.
+    /// Returns the code of the error table.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

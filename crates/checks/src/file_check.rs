@@ -21,12 +21,12 @@ pub(crate) trait FileCheck: Sync {
         }
     }
 
-    /// Tells whether it looks at what only the index holds, beside the work tree.
+    /// Returns whether it looks at what only the index holds, beside the work tree.
     fn looks_at_index(&self) -> bool {
         false
     }
 
-    /// Tells whether a NUL among the characters of a text is nothing to it; to a parser it is the end.
+    /// Returns whether a NUL among the characters of a text is nothing to it; to a parser it is the end.
     fn reads_nul(&self) -> bool {
         false
     }

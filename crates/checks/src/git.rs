@@ -129,7 +129,7 @@ impl Git {
         Ok(())
     }
 
-    /// Gives the commit that a revision names.
+    /// Returns the commit that a revision names.
     pub(crate) fn commit(&self, rev: &str) -> Result<Option<String>, Error> {
         let unfit = rev.is_empty() || rev.len() > 256 || rev.starts_with('-') || rev.chars().any(char::is_control);
         if unfit {
@@ -140,7 +140,7 @@ impl Git {
         Ok(answer.ok().map(|id| text(id.trim_ascii())))
     }
 
-    /// Gives the commit where this branch left the main one, else HEAD; `None` before the first commit.
+    /// Returns the commit where this branch left the main one, else HEAD; `None` before the first commit.
     pub(crate) fn merge_base(&self) -> Result<Option<String>, Error> {
         let Some(head) = self.commit("HEAD")? else {
             return Ok(None);
@@ -198,7 +198,7 @@ impl Git {
         }))
     }
 
-    /// Gives the object id of one file of a commit, by its path from the folder that is checked.
+    /// Returns the object id of one file of a commit, by its path from the folder that is checked.
     pub(crate) fn blob_at(&self, commit: &str, path: &str) -> Result<Option<String>, Error> {
         let spec = format!("{commit}:./{path}");
         let answer = self.try_ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &spec])?;

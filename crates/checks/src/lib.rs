@@ -7,6 +7,7 @@
 
 mod accepted;
 mod cache;
+mod chunks;
 mod commands;
 mod decoded;
 mod engine;
@@ -19,7 +20,6 @@ mod listing;
 mod look_at;
 mod moved;
 mod output;
-mod pieces;
 mod placeholder;
 mod project;
 mod reader;

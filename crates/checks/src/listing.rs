@@ -65,7 +65,7 @@ fn rules(check: CheckName) -> Vec<String> {
     }
 }
 
-/// Gives the commands that build a folder, by what its files say; a type check stands for a build of the same tool. Nothing
+/// Returns the commands that build a folder, by what its files say; a type check stands for a build of the same tool. Nothing
 /// is run.
 #[must_use]
 pub fn build_commands(root: &Path) -> Vec<CheckCommand> {

@@ -21,7 +21,7 @@ impl Moved {
         Self { gone, texts: OnceLock::new() }
     }
 
-    /// Gives the base's text of a new file, where more than half of its lines are those of one vanished file.
+    /// Returns the base's text of a new file, where more than half of its lines are those of one vanished file.
     pub(crate) fn base_of(&self, text: &[u8], reader: &Reader<'_>) -> Option<Vec<u8>> {
         if self.gone.is_empty() {
             return None;

@@ -25,7 +25,7 @@ pub(crate) enum Loaded {
     Unread(String),
 }
 
-/// A text that is too large to be parsed: it is read once, in pieces.
+/// A text that is too large to be parsed: it is read once, in chunks.
 pub(crate) struct Large {
     pub(crate) path: String,
     /// Why it is not read whole.
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         Ok(Loaded::Source(Source::new(path, text, base)))
     }
 
-    /// Makes a file that is read in pieces.
+    /// Makes a file that is read in chunks.
     fn large(&self, entry: &Entry, mut text: Box<dyn Read>) -> Result<Loaded, Error> {
         let path = shown(&entry.path);
         let is_text = is_text_type(&path);

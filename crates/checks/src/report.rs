@@ -82,7 +82,7 @@ impl Report {
         }
     }
 
-    /// Gives the verdict: findings that block fail it, a file of the change that could not be read leaves it incomplete, and
+    /// Returns the verdict: findings that block fail it, a file of the change that could not be read leaves it incomplete, and
     /// no file looked at is no pass.
     pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
         let files_checked = self.looked_at.len() as u64;

@@ -12,9 +12,9 @@ use switchboard_secrets::{Hit, is_random, scan};
 use switchboard_syntax::{Base, Parsers, Source};
 
 use crate::accepted::allow_by_comment;
+use crate::chunks::Chunks;
 use crate::file_check::{FileCheck, Look};
 use crate::fingerprint::fingerprint;
-use crate::pieces::Pieces;
 use crate::reader::Large;
 
 /// The check.
@@ -35,7 +35,7 @@ impl Secretscan {
         Self { ignored: builder.build().unwrap_or_else(|_| Gitignore::empty()) }
     }
 
-    /// Tells whether the ignore file names a path.
+    /// Returns whether the ignore file names a path.
     pub(crate) fn leaves_out(&self, path: &str) -> bool {
         self.ignored.matched_path_or_any_parents(path, false).is_ignore()
     }
@@ -45,19 +45,19 @@ impl Secretscan {
         Told::new(Known::of(&source.base, &source.path)).findings(source, 0..source.text.len())
     }
 
-    /// Lists the secrets of a large file, piece by piece.
+    /// Lists the secrets of a large file, chunk by chunk.
     fn findings_of_large(large: &mut Large) -> std::io::Result<Vec<Finding>> {
         let mut told = Told::new(Known::of(&large.base, &large.path));
-        let mut pieces = Pieces::new(&mut large.text);
+        let mut chunks = Chunks::new(&mut large.text);
         let mut found = Vec::new();
-        while let Some(piece) = pieces.next()? {
-            let source = Source::new(large.path.clone(), piece.text, Base::Nothing);
-            let Look::Looked(findings) = allow_by_comment(Look::Looked(told.findings(&source, piece.own)), &source)
+        while let Some(chunk) = chunks.next()? {
+            let source = Source::new(large.path.clone(), chunk.text, Base::Nothing);
+            let Look::Looked(findings) = allow_by_comment(Look::Looked(told.findings(&source, chunk.own)), &source)
             else {
                 continue;
             };
             found.extend(findings.into_iter().map(|mut finding| {
-                finding.span = below(finding.span, piece.lines, piece.column);
+                finding.span = below(finding.span, chunk.lines, chunk.column);
                 finding
             }));
         }
@@ -65,7 +65,7 @@ impl Secretscan {
     }
 }
 
-/// Moves a place of a piece to where it stands in the file.
+/// Moves a place of a chunk to where it stands in the file.
 fn below(span: Span, lines: u32, column: u32) -> Span {
     let moved = |line: u32, at: u32| (line + lines, if line == 1 { at + column } else { at });
     let ((start_line, start_column), (end_line, end_column)) =
@@ -158,7 +158,7 @@ impl Known {
         (hit.rule(), Sha256::digest(&text[hit.range.clone()]).into())
     }
 
-    /// Tells whether the base had this one, each of its copies once.
+    /// Returns whether the base had this one, each of its copies once.
     fn take(&mut self, hit: &Hit, text: &[u8]) -> bool {
         match self {
             Self::All => true,
@@ -173,7 +173,7 @@ impl Known {
     }
 }
 
-/// Gives what names a finding. A long random value names itself, through a hash; of one that could be guessed, only the
+/// Returns what names a finding. A long random value names itself, through a hash; of one that could be guessed, only the
 /// line around it does.
 fn identity(hit: &Hit, source: &Source, hits: &[Hit]) -> Vec<u8> {
     let value = &source.text[hit.range.clone()];

@@ -2,7 +2,7 @@
 
 use switchboard_grammars::Language;
 
-/// Tells whether a path names a file of a code or text type, whatever the file holds.
+/// Returns whether a path names a file of a code or text type, whatever the file holds.
 pub(crate) fn is_text_type(path: &str) -> bool {
     Language::of(path, b"").is_some() || switchboard_secrets::is_text_type(path)
 }

@@ -1,4 +1,4 @@
-//! The checks by their names, with the arguments and result keys of the swarm document: a file each.
+//! The checks by their names, with their arguments and result keys: a file each.
 
 use std::path::Path;
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::candidate::Assigned;
+use crate::context::{Context, Found};
 use crate::file_kind::Form;
 use crate::judge::judge;
 use crate::name::{Promise, promise};
-use crate::place::{Found, Place};
 
 /// The longest name, to either side of its keyword.
 const NAME: usize = 60;
@@ -31,16 +31,16 @@ const WRAPPERS: &[&[u8]] = &[
 ];
 
 /// Reads a password.
-pub(crate) fn password(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
     read(place, Promise::Password)
 }
 
 /// Reads a key, token or secret.
-pub(crate) fn key(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn key(place: &Context<'_>) -> Option<Found> {
     read(place, Promise::Key)
 }
 
-fn read(place: &Place<'_>, wanted: Promise) -> Option<Found> {
+fn read(place: &Context<'_>, wanted: Promise) -> Option<Found> {
     let name = name_around(place.text, place.at..place.keyword_end);
     if promise(&place.text[name.clone()]) != Some(wanted) {
         return None;
@@ -125,7 +125,7 @@ enum Operator {
 }
 
 /// Finds the value that belongs to a name.
-fn value_after(place: &Place<'_>, name: &Range<usize>) -> Option<(Range<usize>, bool)> {
+fn value_after(place: &Context<'_>, name: &Range<usize>) -> Option<(Range<usize>, bool)> {
     let text = place.text;
     let before = name.start.checked_sub(1).map_or(b'\n', |at| text[at]);
     let mut cursor = Cursor { text, at: name.end };
@@ -297,7 +297,7 @@ fn until(cursor: &mut Cursor<'_>, ends: impl Fn(u8) -> bool) -> Option<Range<usi
 }
 
 /// Reads a value without quotes, where the file has such: in configuration, and in connection and query strings anywhere.
-fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operator: Operator) -> Option<Range<usize>> {
+fn bare(cursor: &mut Cursor<'_>, place: &Context<'_>, name: &Range<usize>, operator: Operator) -> Option<Range<usize>> {
     let before = name.start.checked_sub(1).map_or(b'\n', |at| place.text[at]);
     let is_embedded =
         operator == Operator::Assign && matches!(before, b';' | b'?' | b'&') && place.text[name.end] == b'=';
@@ -324,14 +324,14 @@ fn bare(cursor: &mut Cursor<'_>, place: &Place<'_>, name: &Range<usize>, operato
 }
 
 /// A line of prose that is nothing but a setting, as in `- Password: …`, or a setting of a command there.
-fn is_shown_setting(place: &Place<'_>, name: &Range<usize>) -> bool {
+fn is_shown_setting(place: &Context<'_>, name: &Range<usize>) -> bool {
     let before = place.line_before(name.start).trim_ascii_end();
     let is_mark = |byte: &u8| matches!(byte, b'-' | b'*' | b'$' | b'>' | b'#' | b' ' | b'`' | b'"');
     place.kind.form == Form::Docs && (is_of_command(place, name) || before.iter().all(is_mark))
 }
 
 /// `export NAME=`, `docker run -e NAME=`, `tool --name`.
-fn is_of_command(place: &Place<'_>, name: &Range<usize>) -> bool {
+fn is_of_command(place: &Context<'_>, name: &Range<usize>) -> bool {
     let before = place.line_before(name.start).trim_ascii_end();
     let is_command =
         [&b"export"[..], b"set", b"SET", b"ENV", b" -e", b" --env"].iter().any(|verb| before.ends_with(verb));

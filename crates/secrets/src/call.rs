@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::candidate::Assigned;
+use crate::context::{Context, Found};
 use crate::judge::judge;
 use crate::name::Promise;
-use crate::place::{Found, Place};
 
 /// How far the arguments are read.
 const WINDOW: usize = 400;
@@ -43,7 +43,7 @@ pub(crate) const KEYWORDS: &[&str] = &{
 };
 
 /// Reads the argument that is the password; the keyword is the call's name with its bracket.
-pub(crate) fn argument(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn argument(place: &Context<'_>) -> Option<Found> {
     let call = &place.text[place.at..place.keyword_end];
     let (_, wanted, promise) = CALLS.iter().find(|(name, _, _)| call.eq_ignore_ascii_case(name.as_bytes()))?;
     let range = literal(place, *wanted)?;
@@ -53,7 +53,7 @@ pub(crate) fn argument(place: &Place<'_>) -> Option<Found> {
 }
 
 /// Finds an argument by its number, where it is a literal in quotes.
-fn literal(place: &Place<'_>, wanted: usize) -> Option<Range<usize>> {
+fn literal(place: &Context<'_>, wanted: usize) -> Option<Range<usize>> {
     let end = place.text.len().min(place.keyword_end + WINDOW);
     let (mut at, mut number, mut depth) = (place.keyword_end, 0, 0_usize);
     while at < end {

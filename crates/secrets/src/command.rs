@@ -1,9 +1,9 @@
 //! Passwords on command lines: behind a flag that only the program gives its meaning.
 
 use crate::candidate::Assigned;
+use crate::context::{Context, Found};
 use crate::judge::judge;
 use crate::name::Promise;
-use crate::place::{Found, Place};
 
 /// How far the flags of a command are read.
 const LINE: usize = 400;
@@ -85,7 +85,7 @@ pub(crate) const KEYWORDS: &[&str] = &{
 };
 
 /// Reads the password of a command; the keyword is the program with the space behind it, one of the table or `curl `.
-pub(crate) fn password(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
     let keyword = &place.text[place.at..place.keyword_end];
     let flags = match COMMANDS.iter().find(|(name, _)| keyword.eq_ignore_ascii_case(name.as_bytes())) {
         Some((_, flags)) => flags,

@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use switchboard_protocol::finding::Severity;
 
 use crate::candidate::Strength;
-use crate::place::{Found, Place};
+use crate::context::{Context, Found};
 
 /// How many bytes from its keyword on a pattern may look at.
 const WINDOW: usize = 700;
@@ -40,7 +40,7 @@ pub(crate) enum Find {
     /// The keyword is a vendor's name; a value of this pattern is assigned to it.
     Assigned(&'static str),
     /// A reader of its own; takes the text and where the keyword stands.
-    Reader(fn(&Place<'_>) -> Option<Found>),
+    Reader(fn(&Context<'_>) -> Option<Found>),
 }
 
 // === impl Detector ===
@@ -75,7 +75,7 @@ impl Detector {
         rule: &'static str,
         title: &'static str,
         keywords: &'static [&'static str],
-        reader: fn(&Place<'_>) -> Option<Found>,
+        reader: fn(&Context<'_>) -> Option<Found>,
     ) -> Self {
         Self::new(rule, title, keywords, Find::Reader(reader))
     }
@@ -100,7 +100,7 @@ impl Detector {
         Self { checksum: Some(checksum), ..self }
     }
 
-    /// Gives the part of a token that its vendor publishes: the keyword it begins with.
+    /// Returns the part of a token that its vendor publishes: the keyword it begins with.
     pub(crate) fn public_prefix(&self, secret: &[u8]) -> Option<&'static str> {
         let is_prefix =
             |word: &&&str| secret.len() > word.len() + 8 && secret[..word.len()].eq_ignore_ascii_case(word.as_bytes());
@@ -111,7 +111,7 @@ impl Detector {
     }
 
     /// Finds the secret behind a keyword; `regex` is where this detector's pattern is kept once it is built.
-    pub(crate) fn find(&self, place: &Place<'_>, regex: &OnceLock<Option<Regex>>) -> Option<Found> {
+    pub(crate) fn find(&self, place: &Context<'_>, regex: &OnceLock<Option<Regex>>) -> Option<Found> {
         let pattern = match self.find {
             Find::Reader(read) => return read(place),
             Find::Token(_) if !place.begins_word() => return None,
@@ -132,7 +132,7 @@ pub(crate) fn build(parts: &[&str]) -> Option<Regex> {
     RegexBuilder::new(&parts.concat()).unicode(false).size_limit(20_000_000).build().ok()
 }
 
-/// Tells whether a secret is whole: what follows is not more of it.
+/// Returns whether a secret is whole: what follows is not more of it.
 fn ends_word(text: &[u8], range: &Range<usize>) -> bool {
     let last = text.get(range.end.wrapping_sub(1)).copied().unwrap_or(b' ');
     let next = text.get(range.end).copied().unwrap_or(b' ');

@@ -198,7 +198,7 @@ impl FileKind {
     /// The output of a program.
     pub(crate) const LOG: Self = Self { form: Form::Log, is_test: false, is_deployed: false };
 
-    /// Tells the kind from the path.
+    /// Returns the kind from the path.
     pub(crate) fn of(path: &str) -> Self {
         let path = path.to_ascii_lowercase();
         let file = path.rsplit('/').next().unwrap_or(&path);
@@ -212,12 +212,12 @@ impl FileKind {
         Self { is_test: true, is_deployed: false, ..self }
     }
 
-    /// Tells whether a value may stand without quotes.
+    /// Returns whether a value may stand without quotes.
     pub(crate) const fn has_bare_values(self) -> bool {
         matches!(self.form, Form::Config | Form::Shell | Form::Log)
     }
 
-    /// Tells whether made-up credentials are usual here.
+    /// Returns whether made-up credentials are usual here.
     pub(crate) const fn is_for_show(self) -> bool {
         self.is_test || matches!(self.form, Form::Docs | Form::Translation)
     }
@@ -245,7 +245,7 @@ impl Form {
     }
 }
 
-/// Tells whether a path names a file of text by its ending, or one of those that have none.
+/// Returns whether a path names a file of text by its ending, or one of those that have none.
 #[must_use]
 pub fn is_text_type(path: &str) -> bool {
     let path = path.to_ascii_lowercase();

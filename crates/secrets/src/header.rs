@@ -1,14 +1,14 @@
 //! Credentials in HTTP headers.
 
 use crate::candidate::{Assigned, Strength};
+use crate::context::{Context, Found};
 use crate::judge::judge;
 use crate::name::Promise;
-use crate::place::{Found, Place};
 use crate::value::{is_made_up, is_reference};
 use crate::words::{classes, entropy, wordiness};
 
 /// Reads the token of `Bearer TOKEN`; the keyword is `bearer `.
-pub(crate) fn bearer(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn bearer(place: &Context<'_>) -> Option<Found> {
     let range = token_at(place, |byte| {
         byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=')
     })?;
@@ -19,12 +19,12 @@ pub(crate) fn bearer(place: &Place<'_>) -> Option<Found> {
 }
 
 /// Reads the user and password of `Basic BASE64`; the keyword is `basic `.
-pub(crate) fn basic(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn basic(place: &Context<'_>) -> Option<Found> {
     if place.begins_word() { user_and_password(place, place.keyword_end) } else { None }
 }
 
 /// Reads base64 of a user and a password, at a place behind the keyword.
-pub(super) fn user_and_password(place: &Place<'_>, start: usize) -> Option<Found> {
+pub(super) fn user_and_password(place: &Context<'_>, start: usize) -> Option<Found> {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let length = place.text[start..].iter().take(2_000).take_while(|byte| is_part(**byte)).count();
     let range = start..start + length;
@@ -48,7 +48,7 @@ pub(super) fn user_and_password(place: &Place<'_>, start: usize) -> Option<Found
 }
 
 /// Reads the token of `Authorization: token …` or of a scheme of somebody's own; the keyword is `authorization`.
-pub(crate) fn authorization(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn authorization(place: &Context<'_>) -> Option<Found> {
     let end = place.text.len().min(place.keyword_end + 400);
     let rest = &place.text[place.keyword_end..end];
     let marks = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`' | b':' | b'=' | b',' | b' ' | b']' | b'\\');
@@ -72,7 +72,7 @@ pub(crate) fn authorization(place: &Place<'_>) -> Option<Found> {
     if length >= 20 { judge(Promise::Key, &assigned, range) } else { None }
 }
 
-fn token_at(place: &Place<'_>, is_part: impl Fn(u8) -> bool) -> Option<std::ops::Range<usize>> {
+fn token_at(place: &Context<'_>, is_part: impl Fn(u8) -> bool) -> Option<std::ops::Range<usize>> {
     if !place.begins_word() {
         return None;
     }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::candidate::Assigned;
+use crate::context::Found;
 use crate::name::Promise;
-use crate::place::Found;
 use crate::value::{is_pattern, is_possible, is_reference};
 use crate::{key, password};
 

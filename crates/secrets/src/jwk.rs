@@ -1,7 +1,7 @@
 //! The private members of JSON web keys: `d` and the primes of RSA, `k` of a shared secret (RFC 7518, section 6).
 
 use crate::candidate::Strength;
-use crate::place::{Found, Place};
+use crate::context::{Context, Found};
 use crate::words::entropy;
 
 /// The members, in quotes.
@@ -16,7 +16,7 @@ const LEAST: usize = 22;
 const BITS: f64 = 3.5;
 
 /// Reads a member that belongs to a key.
-pub(crate) fn member(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn member(place: &Context<'_>) -> Option<Found> {
     let text = place.text;
     let marks = text[place.keyword_end..]
         .iter()

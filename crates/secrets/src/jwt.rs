@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::candidate::Strength;
-use crate::place::{Found, Place};
+use crate::context::{Context, Found};
 use crate::words::entropy;
 
 /// The longest token.
@@ -13,7 +13,7 @@ const LONGEST: usize = 8_000;
 const SHOWN: &[&str] = &["john doe", "jane doe", "1234567890", "example.com", "example.org"];
 
 /// Reads a signed token; the keyword is `eyj`.
-pub(crate) fn token(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn token(place: &Context<'_>) -> Option<Found> {
     if !place.begins_word() || !place.text[place.at..].starts_with(b"eyJ") {
         return None;
     }

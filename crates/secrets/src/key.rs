@@ -6,7 +6,7 @@ use crate::password::{is_random_letters, looks_like_code};
 use crate::value::{count, is_made_of, is_made_up};
 use crate::words::{changes, classes, entropy, wordiness};
 
-/// Tells how strong a key is; `None` if it is none.
+/// Returns how strong a key is; `None` if it is none.
 pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     let (value, kind) = (assigned.value, assigned.kind);
     if value.len() < 5 || kind.form == Form::Translation || is_made_up(value) {
@@ -33,7 +33,7 @@ fn is_id(assigned: &Assigned<'_>) -> bool {
     parts == [8, 4, 4, 4, 12] && (is_token || assigned.kind.is_for_show())
 }
 
-/// Tells a key as live ones are.
+/// Returns whether a key is as random as live ones are.
 fn is_live(assigned: &Assigned<'_>) -> bool {
     let value = assigned.value;
     let core: Vec<u8> = value.iter().copied().filter(|byte| *byte != b'=').collect();

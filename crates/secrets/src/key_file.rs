@@ -10,7 +10,7 @@ mod openssh;
 mod pgp;
 pub(crate) mod whole;
 
-/// Tells a file that is a private key, or a store of keys, from its first byte to its last.
+/// Returns whether a file is a private key, or a store of keys, from its first byte to its last.
 #[must_use]
 pub fn is_key_file(bytes: &[u8]) -> bool {
     whole::key(bytes).is_some()

@@ -45,7 +45,7 @@ impl Keywords {
         Self { words, threes, classes, begins, first }
     }
 
-    /// Gives the words, in the order of their numbers.
+    /// Returns the words, in the order of their numbers.
     pub(crate) fn words(&self) -> &[&'static str] {
         &self.words
     }

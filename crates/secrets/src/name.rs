@@ -181,7 +181,7 @@ const PUBLIC: &[&str] = &[
     "comment",
 ];
 
-/// Tells what a name promises; `None` where it promises no credential, e.g. `password_field` or `max_tokens`.
+/// Returns what a name promises; `None` where it promises no credential, e.g. `password_field` or `max_tokens`.
 pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
     let words = split(name);
     let words = without_noise(&words);

@@ -2,14 +2,14 @@
 //! Source: docs.nats.io, "NKeys", and the sources of nats-io/nkeys.
 
 use crate::candidate::Strength;
-use crate::place::{Found, Place};
+use crate::context::{Context, Found};
 
 /// A seed, the kind of key, and `A`, whose bits are always zero.
 pub(crate) const KEYWORDS: &[&str] = &["sua", "saa", "soa", "sna", "sca", "sxa"];
 const LENGTH: usize = 58;
 
 /// Reads a seed.
-pub(crate) fn seed(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn seed(place: &Context<'_>) -> Option<Found> {
     let token = place.text.get(place.at..place.at + LENGTH)?;
     let is_longer = place.text.get(place.at + LENGTH).is_some_and(u8::is_ascii_alphanumeric);
     let bytes = base32(token).filter(|_| place.begins_word() && !is_longer)?;
@@ -55,7 +55,7 @@ mod tests {
         // Of the keys that nats-io/nkeys tests with.
         let text = ["SUAMLK2ZNL35WSMW37E7UD4VZ7", "ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU"].concat();
         let read = |text: &str| {
-            seed(&Place { text: text.as_bytes(), at: 0, keyword_end: 3, kind: FileKind::LOG })
+            seed(&Context { text: text.as_bytes(), at: 0, keyword_end: 3, kind: FileKind::LOG })
                 .map(|found| found.strength)
         };
 

@@ -9,7 +9,7 @@ use crate::file_kind::Form;
 use crate::value::{automaton, count, is_app_password, is_made_of, is_made_up, is_placeholder};
 use crate::words::{changes, classes, entropy, wordiness};
 
-/// Words that a person puts into a password that is none.
+/// Words that mark a dummy password.
 const WEAK_WORDS: &[&str] = &[
     "pass", "secret", "test", "admin", "user", "root", "guest", "demo", "fake", "hello", "foo", "bar", "token", "key",
     "mock", "string", "value", "default", "hidden", "wrong", "invalid", "correct", "bad", "letmein", "temp", "login",
@@ -78,7 +78,7 @@ const NAMES: &[&str] = &[
 const WORDS_FOR_IT: &[&str] =
     &["password", "passwd", "pass", "passwort", "pwd", "passphrase", "secret", "token", "test", "testing"];
 
-/// Tells how strong a password is; `None` if it is none.
+/// Returns how strong a password is; `None` if it is none.
 pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     let (value, kind) = (assigned.value, assigned.kind);
     let small = value.to_ascii_lowercase();
@@ -116,7 +116,7 @@ fn is_variable_name(name: &[u8]) -> bool {
     name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
 }
 
-/// Tells what a person would choose: letters with a digit or a mark among them, or one of the known words.
+/// Returns whether a person would choose it: letters with a digit or a mark among them, or one of the known words.
 fn is_chosen(value: &[u8]) -> bool {
     let small = value.to_ascii_lowercase();
     let word = small.strip_suffix(b"!").unwrap_or(&small);
@@ -126,7 +126,7 @@ fn is_chosen(value: &[u8]) -> bool {
     (4..=40).contains(&value.len()) && (is_mixed || is_pin || CHOSEN.iter().any(|chosen| chosen.as_bytes() == word))
 }
 
-/// Tells a password as live ones are: nobody would make it for a test, and no word of a language is most of it.
+/// Returns whether a password is as live ones are: not made for a test, and not mostly a word of a language.
 fn is_live(assigned: &Assigned<'_>) -> bool {
     static WEAK: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(WEAK_WORDS));
     let value = assigned.value;

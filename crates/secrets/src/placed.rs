@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 
 use crate::candidate::Assigned;
+use crate::context::{Context, Found};
 use crate::header;
 use crate::judge::judge;
 use crate::name::Promise;
-use crate::place::{Found, Place};
 
 /// How far is read from a keyword.
 const WINDOW: usize = 600;
@@ -55,7 +55,7 @@ static INSERTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Reads the password that a command, or a line of a password file, has at its place.
-pub(crate) fn word(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn word(place: &Context<'_>) -> Option<Found> {
     let keyword = place.text[place.at..place.keyword_end].to_ascii_lowercase();
     let form = FORMS.iter().position(|(word, _)| word.as_bytes() == keyword)?;
     let found = PATTERNS[form].captures(window(place))?.get(1)?;
@@ -63,7 +63,7 @@ pub(crate) fn word(place: &Place<'_>) -> Option<Found> {
 }
 
 /// Reads what is piped into `--password-stdin`; the keyword is the flag.
-pub(crate) fn piped(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn piped(place: &Context<'_>) -> Option<Found> {
     let from = place.at.saturating_sub(WINDOW);
     let line = place.text[from..place.at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
     let found = PIPED.captures(line)?.get(1)?;
@@ -72,7 +72,7 @@ pub(crate) fn piped(place: &Place<'_>) -> Option<Found> {
 }
 
 /// Reads the value of a password's column; the keyword is `insert into `.
-pub(crate) fn column(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn column(place: &Context<'_>) -> Option<Found> {
     let window = window(place);
     let insert = INSERTED.captures(window)?;
     let columns = insert.get(1)?.as_bytes();
@@ -103,7 +103,7 @@ pub(crate) fn column(place: &Place<'_>) -> Option<Found> {
 }
 
 /// Reads `_auth=BASE64` of a package manager's settings; the keyword is `_auth`.
-pub(crate) fn registry(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn registry(place: &Context<'_>) -> Option<Found> {
     let rest = window(place).get(5..)?;
     let marks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'=' | b'"' | b'\'')).count();
     if !rest[..marks].contains(&b'=') {
@@ -112,11 +112,11 @@ pub(crate) fn registry(place: &Place<'_>) -> Option<Found> {
     header::user_and_password(place, place.keyword_end + marks)
 }
 
-fn window<'a>(place: &Place<'a>) -> &'a [u8] {
+fn window<'a>(place: &Context<'a>) -> &'a [u8] {
     &place.text[place.at..place.text.len().min(place.at + WINDOW)]
 }
 
-fn credential(place: &Place<'_>, range: Range<usize>) -> Option<Found> {
+fn credential(place: &Context<'_>, range: Range<usize>) -> Option<Found> {
     let value = &place.text[range.clone()];
     let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
     judge(Promise::Password, &assigned, range)

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use crate::candidate::Strength;
-use crate::place::{Found, Place};
+use crate::context::{Context, Found};
 use crate::value::is_made_up;
 use crate::words::entropy;
 
 /// `NNNNNNNNN:AA…`: the bot's number, a colon, 35 characters. Source: core.telegram.org/bots.
-pub(crate) fn telegram(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn telegram(place: &Context<'_>) -> Option<Found> {
     let before = back(place, u8::is_ascii_digit, 10);
     let after = forward(place, place.at + 1, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'), 60);
     let fits = (8..=10).contains(&before) && after == 35 && place.text[place.at + 1..].starts_with(b"AA");
@@ -16,7 +16,7 @@ pub(crate) fn telegram(place: &Place<'_>) -> Option<Found> {
 }
 
 /// 32 hexadecimal digits, `-us` and the number of a data centre. Source: mailchimp.com/developer.
-pub(crate) fn mailchimp(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn mailchimp(place: &Context<'_>) -> Option<Found> {
     let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let before = back(place, is_hex, 33);
     let after = forward(place, place.keyword_end, u8::is_ascii_digit, 3);
@@ -24,7 +24,7 @@ pub(crate) fn mailchimp(place: &Place<'_>) -> Option<Found> {
 }
 
 /// 14 characters, `.atlasv1.`, 60 to 70 characters. Source: developer.hashicorp.com.
-pub(crate) fn terraform(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn terraform(place: &Context<'_>) -> Option<Found> {
     let before = back(place, u8::is_ascii_alphanumeric, 15);
     let after = forward(
         place,
@@ -36,22 +36,22 @@ pub(crate) fn terraform(place: &Place<'_>) -> Option<Found> {
 }
 
 /// 36 hexadecimal digits and `NRAL`. Source: docs.newrelic.com.
-pub(crate) fn newrelic(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn newrelic(place: &Context<'_>) -> Option<Found> {
     let before = back(place, |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'), 37);
     let fits = before == 36 && place.text[place.at..].starts_with(b"NRAL");
     whole(place, place.at - before..place.keyword_end, fits)
 }
 
-fn back(place: &Place<'_>, is_part: impl Fn(&u8) -> bool, most: usize) -> usize {
+fn back(place: &Context<'_>, is_part: impl Fn(&u8) -> bool, most: usize) -> usize {
     place.text[..place.at].iter().rev().take(most + 1).take_while(|byte| is_part(byte)).count()
 }
 
-fn forward(place: &Place<'_>, from: usize, is_part: impl Fn(&u8) -> bool, most: usize) -> usize {
+fn forward(place: &Context<'_>, from: usize, is_part: impl Fn(&u8) -> bool, most: usize) -> usize {
     place.text[from..].iter().take(most + 1).take_while(|byte| is_part(byte)).count()
 }
 
 /// Takes a token that fits and is no part of a longer word.
-fn whole(place: &Place<'_>, range: Range<usize>, fits: bool) -> Option<Found> {
+fn whole(place: &Context<'_>, range: Range<usize>, fits: bool) -> Option<Found> {
     let text = place.text;
     let is_word = |at: Option<usize>| {
         at.and_then(|at| text.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')

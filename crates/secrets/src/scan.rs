@@ -7,11 +7,11 @@ use regex::bytes::Regex;
 use switchboard_protocol::finding::Severity;
 
 use crate::candidate::Strength;
+use crate::context::{Context, Found};
 use crate::detector::{Detector, Find};
 use crate::file_kind::{FileKind, Form};
 use crate::key_file::whole;
 use crate::keywords::Keywords;
-use crate::place::{Found, Place};
 use crate::{encoded, escaped, table, value, words};
 
 static SHARED: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(table::all()));
@@ -89,7 +89,7 @@ pub(crate) struct Scanner {
 // === impl Scanner ===
 
 impl Scanner {
-    /// Gives the scanner of this process, made by the first who asks.
+    /// Returns the scanner of this process, made by the first who asks.
     pub(crate) fn shared() -> &'static Self {
         &SHARED
     }
@@ -141,7 +141,7 @@ impl Scanner {
         let mut hits = Vec::new();
         self.keywords.each(text, |at, word| {
             let kind = if kind.is_deployed && is_commented_out(text, at) { kind.shown() } else { kind };
-            let place = Place { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
+            let place = Context { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
             for owner in &self.owners[word] {
                 let (detector, regex) = &self.detectors[*owner];
                 if takes(kind, &detector.find)
@@ -156,14 +156,14 @@ impl Scanner {
     }
 }
 
-/// Tells whether a line of settings is switched off.
+/// Returns whether a line of settings is switched off.
 fn is_commented_out(text: &[u8], at: usize) -> bool {
     let line =
         text[at.saturating_sub(400)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
     line.starts_with(b"#") || line.starts_with(b";") || line.starts_with(b"//")
 }
 
-/// Tells whether a detector looks into this kind of file.
+/// Returns whether a detector looks into this kind of file.
 const fn takes(kind: FileKind, find: &Find) -> bool {
     match (kind.form, find) {
         (Form::Lock, Find::Token(_)) => true,
@@ -213,8 +213,8 @@ mod tests {
 
     use super::*;
 
-    /// Pieces that the readers look for, in every order and cut at every place.
-    const PIECES: &[&str] = &[
+    /// Fragments that the readers look for, in every order and cut at every place.
+    const FRAGMENTS: &[&str] = &[
         "password",
         "secret",
         "token",
@@ -269,10 +269,10 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn any_text_is_scanned_and_every_hit_lies_inside(pieces in prop::collection::vec((0..PIECES.len(), 0..4_usize), 0..40), path in "(a\\.py|a\\.yaml|a\\.sh|t/a\\.md|a\\.lock)") {
-            let text: Vec<u8> = pieces.iter().flat_map(|(piece, cut)| {
-                let piece = PIECES[*piece].as_bytes();
-                piece[..piece.len().saturating_sub(*cut / 2)].to_vec()
+        fn any_text_is_scanned_and_every_hit_lies_inside(fragments in prop::collection::vec((0..FRAGMENTS.len(), 0..4_usize), 0..40), path in "(a\\.py|a\\.yaml|a\\.sh|t/a\\.md|a\\.lock)") {
+            let text: Vec<u8> = fragments.iter().flat_map(|(fragment, cut)| {
+                let fragment = FRAGMENTS[*fragment].as_bytes();
+                fragment[..fragment.len().saturating_sub(*cut / 2)].to_vec()
             }).collect();
 
             for hit in Scanner::shared().scan(&text, FileKind::of(&path)) {

@@ -1,10 +1,10 @@
 //! Credentials in URLs: `scheme://user:password@host`.
 
 use crate::candidate::{Assigned, Strength};
+use crate::context::{Context, Found};
 use crate::file_kind::Form;
 use crate::judge::judge;
 use crate::name::Promise;
-use crate::place::{Found, Place};
 use crate::value::{is_made_up, is_placeholder, is_reference};
 use crate::words::{classes, wordiness};
 
@@ -50,7 +50,7 @@ const PASSWORDS: &[&str] = &[
 ];
 
 /// Reads the password of a URL; the keyword is `://`.
-pub(crate) fn password(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
     let text = place.text;
     let has_scheme = place.at > 0 && text[place.at - 1].is_ascii_alphanumeric();
     let rest = &text[place.keyword_end..text.len().min(place.keyword_end + 2 * PART)];
@@ -77,8 +77,8 @@ fn is_password(byte: u8) -> bool {
         && !matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')' | b',' | b' ')
 }
 
-/// Tells how strong a password is; `None` if it only shows the form of a URL.
-fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Place<'_>) -> Option<Strength> {
+/// Returns how strong a password is; `None` if it only shows the form of a URL.
+fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> Option<Strength> {
     // The host may be filled in later, the password is there now.
     let begins_host = host.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"[%{$<".contains(byte));
     let is_port = password.len() <= 5 && password.iter().all(u8::is_ascii_digit) && place.kind.form != Form::Config;

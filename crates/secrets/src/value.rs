@@ -156,14 +156,14 @@ const HELD_BY_REFERENCES: &[&str] = &[
 const PATTERN_PARTS: &[&str] =
     &["\\d", "\\w", "\\s", "[a-z", "[0-9", "[^", "(?", ".*", ".+", "{1,", "{8,", "$)", "\\b", "+$", "*$"];
 
-/// Tells a made-up value from a possible one, whatever it is for.
+/// Returns whether a value is made up, whatever it is for.
 pub(crate) fn is_made_up(value: &[u8]) -> bool {
     static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(TYPED));
     let small = value.to_ascii_lowercase();
     is_placeholder(&small) || WORDS.is_match(&small) || repeats(&small) || runs(&small)
 }
 
-/// Tells a value that somebody is to replace.
+/// Returns whether a value, in small letters, is one that somebody is to replace.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(PLACEHOLDERS));
     WORDS.is_match(value)
@@ -174,7 +174,7 @@ pub(crate) fn automaton(words: &[&str]) -> AhoCorasick {
     AhoCorasick::builder().ascii_case_insensitive(true).build(words).expect("a few short words fit an automaton")
 }
 
-/// Tells whether one character makes up a third of a value, or five stand in a row.
+/// Returns whether one character makes up a third of a value, or five stand in a row.
 fn repeats(value: &[u8]) -> bool {
     let five = value.windows(5).any(|window| window.iter().all(|byte| *byte == window[0]));
     let mut seen = [false; 256];
@@ -183,7 +183,7 @@ fn repeats(value: &[u8]) -> bool {
     five || distinct <= 4.min(value.len() / 3)
 }
 
-/// Tells whether eight characters in a row count up or down, as in `abcdefgh`.
+/// Returns whether eight characters in a row count up or down, as in `abcdefgh`.
 fn runs(value: &[u8]) -> bool {
     let steps = |by: i16| {
         let mut run = 0;
@@ -220,12 +220,12 @@ pub(crate) fn is_app_password(value: &[u8]) -> bool {
     groups.len() == 4 && groups.iter().all(is_group) && wordiness(value) < 0.5
 }
 
-/// Tells whether a value consists of letters, digits and these other characters.
+/// Returns whether a value consists of letters, digits and these other characters.
 pub(crate) fn is_made_of(value: &[u8], others: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || others.contains(byte))
 }
 
-/// Tells whether a value names where the real one is, or is filled in later.
+/// Returns whether a value names where the real one is, or is filled in later.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
     static HELD: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(HELD_BY_REFERENCES));
     let small = value.to_ascii_lowercase();

@@ -6,7 +6,7 @@ const COMMON_PAIRS: &str = "th he in er an re on at en nd ti es or te of ed is i
     am bo ie op ul pl ir sp im oo ke ey ag ap ab lo ov ee fi ig av bl do mi ol tt if up da rt rm pu bu ay ci ty sc cr ck pp us gr ex tp cl wh wi \
     ef vi sh ts ls na ue ia ff ob ew rn nc rd uc va dr br ry ip qu mp ph gi ei au ep ev ms gn vo sk tl cu pi fa bi nf ki ga gh bj je";
 
-/// Gives Shannon's entropy in bits a byte.
+/// Returns Shannon's entropy in bits a byte.
 pub(crate) fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value {
@@ -16,7 +16,7 @@ pub(crate) fn entropy(value: &[u8]) -> f64 {
     counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
 }
 
-/// Tells how much of a value's letter pairs are common in words, from 0 to 1. Where letters are few, one pair among digits
+/// Returns how much of a value's letter pairs are common in words, from 0 to 1. Where letters are few, one pair among digits
 /// says little: it counts as if a third of the value were pairs.
 pub(crate) fn wordiness(value: &[u8]) -> f64 {
     let (mut pairs, mut common) = (0_u32, 0_u32);
@@ -63,7 +63,7 @@ pub(crate) fn changes(value: &[u8]) -> usize {
     value.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count()
 }
 
-/// Tells whether a value is long and random enough that its hash gives nothing away.
+/// Returns whether a value is long and random enough that its hash gives nothing away.
 #[must_use]
 pub fn is_random(value: &[u8]) -> bool {
     value.len() >= 20 && entropy(value) >= 3.5

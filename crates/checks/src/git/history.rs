@@ -59,7 +59,7 @@ impl Git {
 // === impl History ===
 
 impl History<'_> {
-    /// Gives the next version of a file; `None` when git has listed all of them.
+    /// Returns the next version of a file; `None` when git has listed all of them.
     pub(crate) fn next(&mut self) -> Result<Option<Reached>, Error> {
         loop {
             match self.field()? {

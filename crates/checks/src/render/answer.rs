@@ -9,7 +9,7 @@ use super::text::plain;
 /// Lines of a command's output that are shown.
 const OUTPUT_LINES: usize = 40;
 
-/// Gives a reply as plain text. There are no colours; control characters are made visible.
+/// Returns a reply as plain text. There are no colours; control characters are made visible.
 #[must_use]
 pub fn answer(reply: &Value) -> String {
     let mut out = String::new();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_protocol::finding::CheckReply;
 
-/// Gives a baseline that accepts every finding of a reply: `fingerprints` decide, `findings` are for the reader. It holds
+/// Returns a baseline that accepts every finding of a reply: `fingerprints` decide, `findings` are for the reader. It holds
 /// no text of the files.
 #[must_use]
 pub fn baseline(reply: &CheckReply) -> String {

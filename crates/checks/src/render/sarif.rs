@@ -7,7 +7,7 @@ use switchboard_protocol::finding::{CheckReply, CheckReport, Finding, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Gives a reply as one SARIF log with one run: rules with their weakness as a tag, results with fingerprints, accepted
+/// Returns a reply as one SARIF log with one run: rules with their weakness as a tag, results with fingerprints, accepted
 /// findings as suppressions, skipped files and failures as notifications.
 #[must_use]
 pub fn sarif(reply: &CheckReply) -> String {

@@ -10,7 +10,7 @@ const OUTPUT_LINES: usize = 30;
 /// Skipped files that are named for each reason.
 const NAMED_SKIPS: usize = 3;
 
-/// Gives a reply as plain text: what blocks first, then what is new, what was skipped and why.
+/// Returns a reply as plain text: what blocks first, then what is new, what was skipped and why.
 ///
 /// Findings that the base had already are counted, not shown. There are no colours; control characters are made visible.
 #[must_use]

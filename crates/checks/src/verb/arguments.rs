@@ -43,7 +43,7 @@ pub(super) fn base(named: Option<&String>) -> Base {
     })
 }
 
-/// Gives the one report of a reply, and what could not be checked beside it; it then has the verdict `error`. Where there is
+/// Returns the one report of a reply, and what could not be checked beside it; it then has the verdict `error`. Where there is
 /// no report at all, that is the failure.
 pub(super) fn report(reply: CheckReply) -> Result<(CheckReport, Vec<CheckFailure>), Failure> {
     match (reply.reports.into_iter().next(), reply.failures) {

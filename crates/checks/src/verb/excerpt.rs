@@ -23,7 +23,7 @@ impl<'a> Excerpts<'a> {
         Self { reader: Reader::new(root, None, most), texts: HashMap::new() }
     }
 
-    /// Gives the plain words of a line before a column. Words that could be part of a secret are left out.
+    /// Returns the plain words of a line before a column. Words that could be part of a secret are left out.
     pub(super) fn words_before(&mut self, path: &str, line: u32, column: u32) -> String {
         let text = self.raw(path, line);
         let before: String = text.chars().take((column as usize).saturating_sub(1)).collect();

@@ -19,7 +19,7 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &SecretscanRequest) -> Res
     Ok(SecretscanReply { failures, ..reply })
 }
 
-/// Gives a report in the verb's keys.
+/// Returns a report in the verb's keys.
 pub(super) fn reply_of(
     engine: &Engine,
     folder: &Path,

@@ -49,8 +49,8 @@ const PATHS: &[&str] = &[
     "a.tf",
     ".github/workflows/a.yml",
 ];
-/// Pieces of code and of credentials that mean something to a parser, cut and joined in any order.
-const PIECES: &[&str] = &[
+/// Fragments of code and of credentials that mean something to a parser, cut and joined in any order.
+const FRAGMENTS: &[&str] = &[
     "(",
     ")",
     "[",
@@ -147,7 +147,7 @@ const PIECES: &[&str] = &[
     "Y",
 ];
 
-/// Pieces of what compilers, linters and test runners print.
+/// Fragments of what compilers, linters and test runners print.
 const OUTPUT: &[&str] = &[
     "src/a.rs:1:2: error: x\n",
     "a.ts(3,4): error TS2304: y\n",
@@ -194,8 +194,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_pieces_are_looked_at(path in 0..PATHS.len(), pieces in prop::collection::vec(0..PIECES.len(), 0..60), cut in 0..60_usize) {
-        let text: Vec<u8> = pieces.iter().flat_map(|piece| PIECES[*piece].bytes()).collect();
+    fn any_fragments_are_looked_at(path in 0..PATHS.len(), fragments in prop::collection::vec(0..FRAGMENTS.len(), 0..60), cut in 0..60_usize) {
+        let text: Vec<u8> = fragments.iter().flat_map(|piece| FRAGMENTS[*piece].bytes()).collect();
         let before = &text[..cut.min(text.len())];
 
         inside(PATHS[path], &text, Some(before))?;
@@ -208,8 +208,8 @@ proptest! {
     }
 
     #[test]
-    fn any_output_is_read(pieces in prop::collection::vec((0..OUTPUT.len(), 0..4_usize), 0..60)) {
-        let text: String = pieces.iter().map(|(piece, cut)| &OUTPUT[*piece][*cut.min(&OUTPUT[*piece].len())..]).collect();
+    fn any_output_is_read(fragments in prop::collection::vec((0..OUTPUT.len(), 0..4_usize), 0..60)) {
+        let text: String = fragments.iter().map(|(piece, cut)| &OUTPUT[*piece][*cut.min(&OUTPUT[*piece].len())..]).collect();
 
         let (findings, _totals) = read_output(&text);
 

@@ -61,7 +61,7 @@ fn padding_beyond_the_limit_hides_no_secret_and_is_no_pass_for_the_parser() {
 #[test]
 fn a_secret_across_two_pieces_is_told_once_at_its_place() {
     let token = fill("glpat-{A20}", 4);
-    // The first piece ends at 4 MiB and leaves its last 16 KiB to the second.
+    // The first chunk ends at 4 MiB and leaves its last 16 KiB to the second.
     for before in [(4 << 20) - (16 << 10) - 10, (4 << 20) - 10, (4 << 20) - 2_000] {
         let scratch = Scratch::plain();
         let mut text = vec![b' '; 9 << 20];

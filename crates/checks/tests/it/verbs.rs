@@ -1,4 +1,4 @@
-//! The checks by their names: arguments and result keys of the swarm document.
+//! The checks by their names: arguments and result keys.
 
 use serde_json::{Value, json};
 use switchboard_checks::{Engine, Limits};

@@ -5,8 +5,8 @@ use base64::Engine as _;
 use super::lock::Lock;
 use super::{der, openssh, pgp};
 use crate::candidate::Strength;
+use crate::context::{Context, Found};
 use crate::encoded::LENIENT_STANDARD;
-use crate::place::{Found, Place};
 use crate::value::is_made_up;
 use crate::words::entropy;
 
@@ -18,7 +18,7 @@ const LEAST: usize = 60;
 const BITS: f64 = 4.2;
 
 /// Reads a private key; the keyword is `-----begin `. Headers without a body, and public keys, are none.
-pub(crate) fn private_key(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn private_key(place: &Context<'_>) -> Option<Found> {
     let block = Block::at(place, b"-----")?;
     if block.label == b"AGE ENCRYPTED FILE" {
         let file = decoded(&block.body)?;
@@ -45,7 +45,7 @@ pub(crate) fn private_key(place: &Place<'_>) -> Option<Found> {
 
 /// Reads a key of SSH Communications Security, which is called encrypted whether it is or not; the keyword is
 /// `---- begin ssh2 `.
-pub(crate) fn ssh2_key(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn ssh2_key(place: &Context<'_>) -> Option<Found> {
     let block = Block::at(place, b" ----")?;
     let bytes = decoded(&block.body)?;
     openssh::ssh2_lock(&bytes).map(|lock| lock.found(block.range))
@@ -64,7 +64,7 @@ struct Block<'a> {
 // === impl Block ===
 
 impl<'a> Block<'a> {
-    fn at(place: &Place<'a>, dashes: &[u8]) -> Option<Self> {
+    fn at(place: &Context<'a>, dashes: &[u8]) -> Option<Self> {
         let text = place.text;
         let rest = &text[place.keyword_end..text.len().min(place.keyword_end + 60)];
         let label_end = rest.windows(dashes.len()).position(|part| part == dashes)?;

@@ -3,14 +3,14 @@
 use base64::Engine as _;
 
 use super::lock::Lock;
+use crate::context::{Context, Found};
 use crate::encoded::LENIENT_STANDARD;
-use crate::place::{Found, Place};
 
 /// How far the lines of a key are looked for.
 const WINDOW: usize = 8_000;
 
 /// Reads PuTTY's format; the keyword is `putty-user-key-file-`. Source: appendix C of PuTTY's manual.
-pub(crate) fn putty(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn putty(place: &Context<'_>) -> Option<Found> {
     let window = &place.text[place.at..place.text.len().min(place.at + WINDOW)];
     let text = String::from_utf8_lossy(window).replace("\\r", "").replace("\\n", "\n");
     let value = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name)).map(str::trim);
@@ -23,7 +23,7 @@ pub(crate) fn putty(place: &Place<'_>) -> Option<Found> {
 
 /// Reads the key of minisign or signify, on the line below its comment; the keyword is `untrusted comment:`.
 /// Source: jedisct1.github.io/minisign and signify(1): the algorithm, how the key is derived, a checksum's name, the rest.
-pub(crate) fn signer(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn signer(place: &Context<'_>) -> Option<Found> {
     let window = &place.text[place.at..place.text.len().min(place.at + 1_000)];
     let line = window.iter().position(|byte| *byte == b'\n')? + 1;
     let length = window[line..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -45,7 +45,7 @@ pub(crate) const AGENT: &[&str] =
     &["key: (private-key", "key: (protected-private-key", "(11:private-key", "(21:protected-private-key"];
 
 /// Reads a key of GnuPG's agent, which keeps each in a file; the keyword is the beginning of its expression.
-pub(crate) fn agent(place: &Place<'_>) -> Option<Found> {
+pub(crate) fn agent(place: &Context<'_>) -> Option<Found> {
     let keyword = &place.text[place.at..place.keyword_end];
     let rest = &place.text[place.keyword_end..place.text.len().min(place.keyword_end + WINDOW)];
     let is_key =

@@ -1,7 +1,7 @@
 //! Whether a key can be used by whoever has its file.
 
 use crate::candidate::Strength;
-use crate::place::Found;
+use crate::context::Found;
 
 /// What keeps a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::lock::Lock;
 use super::{der, pgp};
-use crate::place::Found;
+use crate::context::Found;
 
 /// Stores of Java: JKS and JCEKS. Their keys are encrypted.
 const JAVA: [&[u8]; 2] = [&[0xfe, 0xed, 0xfe, 0xed], &[0xce, 0xce, 0xce, 0xce]];

@@ -11,7 +11,7 @@ use super::value;
 pub(super) struct Form {
     /// What the figures call it.
     pub(super) name: &'static str,
-    write: fn(&Style, &[String], bool, &mut Draw) -> String,
+    write: Write,
     style: Style,
 }
 
@@ -24,7 +24,10 @@ struct Style {
     comment: &'static str,
 }
 
-const FORMS: &[(&str, fn(&Style, &[String], bool, &mut Draw) -> String)] = &[
+/// Writes a line: the style of the file, its words, whether it is to hold a credential.
+type Write = fn(&Style, &[String], bool, &mut Draw) -> String;
+
+const FORMS: &[(&str, Write)] = &[
     ("password", |style, words, is_secret, draw| {
         let name = name(words, &["password", "passwd", "pwd", "pass"], draw);
         let value = if is_secret { value::password(words, draw) } else { value::none(words, draw) };

@@ -6,7 +6,7 @@ use crate::candidate::Strength;
 use crate::file_kind::FileKind;
 
 /// Where a keyword stands.
-pub(crate) struct Place<'a> {
+pub(crate) struct Context<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) at: usize,
     pub(crate) keyword_end: usize,
@@ -34,17 +34,17 @@ impl Found {
     }
 }
 
-// === impl Place ===
+// === impl Context ===
 
-impl Place<'_> {
-    /// Gives what stands on the line before a place, without indentation.
+impl Context<'_> {
+    /// Returns what stands on the line before a place, without indentation.
     pub(crate) fn line_before(&self, at: usize) -> &[u8] {
         let from = at.saturating_sub(200);
         let line = self.text[from..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         line.trim_ascii_start()
     }
 
-    /// Tells whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
+    /// Returns whether a token may begin here: not in the middle of a longer word, unless that is an escape like `\n`.
     pub(crate) fn begins_word(&self) -> bool {
         let first = self.text[self.at];
         let Some(before) = self.at.checked_sub(1).map(|at| self.text[at]) else {

@@ -1,16 +1,16 @@
-//! A text that is too large to be held, read in pieces that overlap.
+//! A text that is too large to be held, read in chunks that overlap.
 
 use std::io::{self, Read};
 
 /// Bytes that are read at a time.
-const PIECE: usize = 4 << 20;
-/// What the next piece repeats, so that nothing is cut in two: the longest thing that is looked for is a private key, 12 kB.
+const CHUNK: usize = 4 << 20;
+/// What the next chunk repeats, so that nothing is cut in two: the longest thing that is looked for is a private key, 12 kB.
 const OVERLAP: usize = 16 << 10;
 /// What it repeats before that: the words in front of a value tell what it is.
 const CONTEXT: usize = 2 << 10;
 
-/// Reads pieces.
-pub(crate) struct Pieces<R> {
+/// Reads chunks.
+pub(crate) struct Chunks<R> {
     from: R,
     kept: Vec<u8>,
     lines: u32,
@@ -21,9 +21,9 @@ pub(crate) struct Pieces<R> {
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Chunk {
     pub(crate) text: Vec<u8>,
-    /// The bytes that this piece answers for; what begins elsewhere in it is another piece's.
+    /// The bytes that this chunk answers for; what begins elsewhere in it is another chunk's.
     pub(crate) own: std::ops::Range<usize>,
     /// Lines before it.
     pub(crate) lines: u32,
@@ -31,21 +31,21 @@ pub(crate) struct Piece {
     pub(crate) column: u32,
 }
 
-// === impl Pieces ===
+// === impl Chunks ===
 
-impl<R: Read> Pieces<R> {
+impl<R: Read> Chunks<R> {
     pub(crate) fn new(from: R) -> Self {
         Self { from, kept: Vec::new(), lines: 0, column: 0, is_first: true, is_done: false }
     }
 
-    /// Reads the next piece; `None` behind the last.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Piece>> {
+    /// Reads the next chunk; `None` behind the last.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
         if self.is_done {
             return Ok(None);
         }
         let mut text = std::mem::take(&mut self.kept);
-        let read = (&mut self.from).take(PIECE as u64).read_to_end(&mut text)?;
-        self.is_done = read < PIECE;
+        let read = (&mut self.from).take(CHUNK as u64).read_to_end(&mut text)?;
+        self.is_done = read < CHUNK;
         let start = if self.is_first { 0 } else { CONTEXT.min(text.len()) };
         let end = if self.is_done { text.len() } else { text.len() - OVERLAP };
         let (lines, column) = (self.lines, self.column);
@@ -55,10 +55,10 @@ impl<R: Read> Pieces<R> {
             self.kept = text[next..].to_vec();
             self.pass(&text[..next]);
         }
-        Ok(Some(Piece { text, own: start..end, lines, column }))
+        Ok(Some(Chunk { text, own: start..end, lines, column }))
     }
 
-    /// Counts the lines and characters that the next piece no longer holds.
+    /// Counts the lines and characters that the next chunk no longer holds.
     fn pass(&mut self, text: &[u8]) {
         let lines = memchr::memchr_iter(b'\n', text).count();
         let rest = memchr::memrchr(b'\n', text).map_or(text, |at| &text[at + 1..]);
@@ -76,13 +76,13 @@ mod tests {
     #[test]
     fn every_byte_is_owned_once_and_every_place_is_known() {
         let text: Vec<u8> =
-            (0..3 * PIECE + 77).map(|at| if at % 1_000 == 999 { b'\n' } else { b'a' + (at % 23) as u8 }).collect();
-        let mut pieces = Pieces::new(&text[..]);
+            (0..3 * CHUNK + 77).map(|at| if at % 1_000 == 999 { b'\n' } else { b'a' + (at % 23) as u8 }).collect();
+        let mut chunks = Chunks::new(&text[..]);
         let mut joined = Vec::new();
-        while let Some(piece) = pieces.next().unwrap() {
-            let first = joined.len() - piece.own.start;
-            assert_eq!((piece.lines as usize, piece.column as usize), (first / 1_000, first % 1_000));
-            joined.extend_from_slice(&piece.text[piece.own.clone()]);
+        while let Some(chunk) = chunks.next().unwrap() {
+            let first = joined.len() - chunk.own.start;
+            assert_eq!((chunk.lines as usize, chunk.column as usize), (first / 1_000, first % 1_000));
+            joined.extend_from_slice(&chunk.text[chunk.own.clone()]);
         }
 
         assert!(joined == text);
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn a_short_text_is_one_piece() {
-        let mut pieces = Pieces::new(&b"a\nb"[..]);
+        let mut chunks = Chunks::new(&b"a\nb"[..]);
 
-        assert_eq!(pieces.next().unwrap(), Some(Piece { text: b"a\nb".to_vec(), own: 0..3, lines: 0, column: 0 }));
-        assert_eq!(pieces.next().unwrap(), None);
+        assert_eq!(chunks.next().unwrap(), Some(Chunk { text: b"a\nb".to_vec(), own: 0..3, lines: 0, column: 0 }));
+        assert_eq!(chunks.next().unwrap(), None);
     }
 }
