@@ -352,7 +352,8 @@ fn a_redo_log_of_another_store_means_nothing() {
     let other = with_logs(Batch::synced);
     let foreign = other.path();
     // The copy is made at once: a store that has been idle for a while needs its redo log no more.
-    let copy = as_killed(&with_logs(Batch::synced));
+    let it = with_logs(Batch::synced);
+    let copy = as_killed(&it);
     fs::copy(beside(&foreign, ".redo"), beside(&copy, ".redo")).unwrap();
     remove(&beside(&copy, "-wal"));
     remove(&beside(&copy, ".head"));
