@@ -124,9 +124,8 @@ impl Tidy<'_> {
             }
         }
         for at in self.all("dynamic") {
-            let is_whole =
-                !(at > 0 && is_name(self.text[at - 1])) && !self.text.get(at + 7).is_some_and(|byte| is_name(*byte));
-            if is_whole {
+            let goes_on = self.text.get(at + 7).is_some_and(|byte| is_name(*byte));
+            if !goes_on && (at == 0 || !is_name(self.text[at - 1])) {
                 self.text.to_mut()[at] = b'_';
             }
         }

@@ -27,16 +27,23 @@ pub(super) fn of_files(project: &Project, files: &[String], with_dependents: boo
             None => return Vec::new(),
         };
     }
-    while with_dependents {
+    if with_dependents {
+        add_dependents(&mut wanted, &packages);
+    }
+    wanted.into_iter().collect()
+}
+
+/// Adds the packages that use one of these, and those that use them.
+fn add_dependents(wanted: &mut BTreeSet<String>, packages: &[Package]) {
+    loop {
         let before = wanted.len();
         let uses_one = |package: &&Package| package.uses.iter().any(|name| wanted.contains(name));
         let more: Vec<String> = packages.iter().filter(uses_one).map(|package| package.name.clone()).collect();
         wanted.extend(more);
         if wanted.len() == before {
-            break;
+            return;
         }
     }
-    wanted.into_iter().collect()
 }
 
 fn packages(project: &Project) -> Vec<Package> {

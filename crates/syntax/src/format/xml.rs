@@ -63,16 +63,14 @@ fn said(error: &quick_xml::Error) -> &'static str {
         Error::IllFormed(IllFormedError::UnmatchedEndTag(_)) => "an end tag without a start tag",
         Error::IllFormed(_) => "this is not well-formed",
         Error::InvalidAttr(_) => "an attribute that cannot be read",
-        _ => "this is not valid XML",
+        Error::Io(_) | Error::Encoding(_) | Error::Escape(_) | Error::Namespace(_) => "this is not valid XML",
     }
 }
 
 fn bad_attribute(element: &BytesStart<'_>) -> Option<&'static str> {
     let bad = element.attributes().find_map(Result::err)?;
-    Some(match bad {
-        quick_xml::events::attributes::AttrError::Duplicated(..) => "an attribute is given twice",
-        _ => "an attribute that cannot be read",
-    })
+    let is_repeated = matches!(bad, quick_xml::events::attributes::AttrError::Duplicated(..));
+    Some(if is_repeated { "an attribute is given twice" } else { "an attribute that cannot be read" })
 }
 
 #[cfg(test)]
