@@ -52,10 +52,12 @@ fn failures(out: &mut String, reply: &Value) {
 }
 
 fn part(out: &mut String, name: &str, part: &Value) {
-    let state = match (part["ran"].as_bool(), part["passed"].as_bool()) {
-        (_, Some(false)) => "FAIL ",
-        (Some(true), _) => "ok   ",
-        _ => "absent",
+    let state = match part["state"].as_str() {
+        Some("passed") => "ok   ",
+        Some("not_configured") => "not configured:",
+        Some("skipped") => "skipped:",
+        Some("error") => "ERROR",
+        _ => "FAIL ",
     };
     let why = part["error"].as_str().map_or(String::new(), |why| format!(": {why}"));
     line(out, &format!("{state} {name}{why}"));

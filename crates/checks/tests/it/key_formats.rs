@@ -12,6 +12,10 @@ const REQUIRED: [&str; 2] = ["ssh-keygen", "openssl"];
 
 /// A shell that makes keys in a folder of its own: files named `open-*` can be used by anybody, `locked-*` need a passphrase,
 /// `public-*` are no secret.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test makes keys with the programs that people use, and must not skip them in CI"
+)]
 fn make(program: &str, script: &str) -> Option<Scratch> {
     let scratch = Scratch::plain();
     if !is_there(program) {
@@ -19,7 +23,6 @@ fn make(program: &str, script: &str) -> Option<Scratch> {
         assert!(!(REQUIRED.contains(&program) && std::env::var_os("CI").is_some()), "{program} belongs to what CI has");
         return None;
     }
-    #[expect(clippy::disallowed_methods, reason = "a test makes keys with the programs that people use")]
     let mut shell = Command::new("bash");
     let output = shell
         .args(["-euc", script])
@@ -33,6 +36,7 @@ fn make(program: &str, script: &str) -> Option<Scratch> {
     Some(scratch)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test looks for the programs that people use")]
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -503,9 +503,9 @@ impl Run {
 
     /// Answers every gate that is asked about a task.
     fn answer_checks(&mut self, task: &str, verdict: Verdict) {
-        let asked = self.effects().into_iter().find_map(|effect| match effect {
-            Effect::RunChecks { task: of, checks, .. } if of == id(task) => Some(checks),
-            _ => None,
+        let asked = self.effects().into_iter().find_map(|effect| {
+            let Effect::RunChecks { task: of, checks, .. } = effect else { return None };
+            (of == id(task)).then_some(checks)
         });
         let attempt = self.view(task).attempt;
         for check in asked.unwrap_or_default() {
