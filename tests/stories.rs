@@ -14,6 +14,7 @@ mod stories {
     mod false_done;
     mod files;
     mod gates;
+    mod held_calls;
     mod http;
     mod install;
     mod leases;

@@ -164,3 +164,30 @@ fn what_starts_while_the_daemon_goes_down_does_not_stay() {
         assert!(is_quiet, "{pause} ms after the start: {:?}", processes_of(&sandbox));
     }
 }
+
+#[test]
+fn a_runs_verbs_repeated_under_their_key_answer_as_the_first_time() {
+    let sandbox = Sandbox::new();
+    let plan = waiting_plan(&sandbox);
+    interrupted(&sandbox, &plan, &[Signal::INT, Signal::INT]).ends_with(130);
+    let state = |wanted: &str| {
+        let is_so = || sandbox.switchboard(&["show", "--json"]).out.contains(&format!("\"state\":\"{wanted}\""));
+        assert!(within(Duration::from_secs(30), is_so), "the run is never {wanted}");
+    };
+    state("stopped");
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    let twice = |words: &[&str], key: &str| {
+        let words = [words, &["--key", key]].concat();
+        assert_eq!(sandbox.call(&words), sandbox.call(&words), "{words:?}");
+    };
+
+    twice(&["retry_task", &format!("what={run}")], "k-retry");
+    state("running");
+    twice(&["stop_run", &format!("what={run}")], "k-stop");
+    state("stopped");
+    std::fs::write(sandbox.folder().join("go"), "").unwrap();
+    sandbox.call(&["retry_task", &format!("what={run}")]);
+    twice(&["resume_run", &format!("run={run}")], "k-resume");
+    state("succeeded");
+    twice(&["merge_run", &format!("run={run}")], "k-merge");
+}

@@ -5,7 +5,7 @@ use switchboard_pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn
 use switchboard_protocol::agent::{Agent, AgentKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, NewEvent};
-use switchboard_protocol::id::{Digest, MessageId, NeedId};
+use switchboard_protocol::id::{MessageId, NeedId};
 use switchboard_protocol::message::{Message, MessageEvent, QueueState};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::queue::ReviveMessageRequest;
@@ -105,8 +105,7 @@ impl Projection for DeadLetters {
 
 /// The question that belongs to a message: the same one each time that the message dies.
 fn need(id: &MessageId) -> NeedId {
-    let digest = Digest::of_parts(&[b"dead letter", id.as_str().as_bytes()]).hex();
-    NeedId::from_bits(u64::from_str_radix(&digest[..16], 16).unwrap_or(0))
+    NeedId::of_dead_letter(id)
 }
 
 /// How many dead letters wait for a person.

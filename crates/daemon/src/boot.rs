@@ -132,6 +132,8 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
     let resting = tokio::spawn(quiet::run(store.clone(), stop.clone()));
+    verbs::withdraw_all(&store).await?;
+    let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
     dispatch.boot().await?;
     // After boot: before, nobody would seem to have anything to do.
     let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.assignees(), stop.clone()));
@@ -158,7 +160,7 @@ async fn run(place: Place, options: Options) -> Result<(), Error> {
     // The answer to the verb that ends us is on its way; a moment is enough for a socket on this machine.
     tokio::time::sleep(Duration::from_millis(50)).await;
     stop.cancel();
-    for task in [serving, serving_http, sweeping, resting, keeping, ageing] {
+    for task in [serving, serving_http, sweeping, resting, keeping, ageing, expiring] {
         ends(task).await;
     }
     remove_socket(&place);

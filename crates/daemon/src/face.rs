@@ -16,10 +16,41 @@ pub const MAX_KEY_BYTES: usize = 200;
 /// A verb's answer, some time later.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send + 'a>>;
 
+/// A call as a face takes it in.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Who calls.
+    pub caller: Caller,
+    /// The verb or tool.
+    pub verb: String,
+    /// Its arguments.
+    pub args: Value,
+    /// The key under which the call may be repeated.
+    pub key: Option<String>,
+}
+
+/// A call that the policy let through, at once or after a person's yes.
+#[derive(Debug)]
+pub struct Admitted(pub(crate) Call);
+
+/// Whether a call may run, some time later.
+pub type Admitting<'a> = Pin<Box<dyn Future<Output = Result<Admitted, Failure>> + Send + 'a>>;
+
 /// What every face calls: the second hop, which finds the verb's row, asks the policy and runs the verb.
 pub trait Invoke: Send + Sync + 'static {
-    /// Runs a verb. A name that is in no row gets `request.unknown-verb`; a handler that panics, `internal.bug`.
-    fn invoke(&self, caller: Caller, verb: String, args: Value, key: Option<String>) -> Answering<'_>;
+    /// Asks the policy, and waits for a person if it wants one. Whoever drops this takes the call back. A name that is in no row gets
+    /// `request.unknown-verb`.
+    fn admit(&self, call: Call) -> Admitting<'_> {
+        Box::pin(async move { Ok(Admitted(call)) })
+    }
+
+    /// Runs a call that was admitted. A handler that panics is `internal.bug`.
+    fn run(&self, call: Admitted) -> Answering<'_>;
+
+    /// Admits a call and runs it.
+    fn invoke(&self, call: Call) -> Answering<'_> {
+        Box::pin(async move { self.run(self.admit(call).await?).await })
+    }
 
     /// Finds out who calls from a bearer token and the name that the caller claims. The face fills in [`Caller::face`].
     ///
@@ -72,23 +103,36 @@ pub fn check_key(key: &str) -> Result<String, Failure> {
     Ok(key.to_owned())
 }
 
-/// Runs a verb to its end even when the caller goes away meanwhile: a change that has begun is never cut off. Reads end
-/// with their caller. A verb that panics is a failure, not the end of the connection.
+/// Admits a call unless its caller goes away meanwhile, which only a call that waits for a person notices.
 ///
 /// # Errors
-/// What the verb answers; `internal.bug` after a panic.
-pub async fn run(
+/// What the policy says; `policy.denied` for a caller that is gone.
+pub(crate) async fn admit(
     invoke: &Arc<dyn Invoke>,
-    caller: Caller,
-    verb: &str,
-    args: Value,
-    key: Option<String>,
-) -> Result<Value, Failure> {
+    call: Call,
+    gone: impl Future<Output = ()>,
+) -> Result<Admitted, Failure> {
+    tokio::select! {
+        biased;
+        admitted = invoke.admit(call) => admitted,
+        () = gone => Err(Failure::new("policy.denied", "the caller is gone")),
+    }
+}
+
+/// Admits a call, then runs it to its end even when the caller goes away meanwhile: a change that has begun is never cut off. Reads end
+/// with their caller, and so does the wait for a person's yes. `gone` ends when the caller is known to be gone.
+///
+/// # Errors
+/// What the policy or the verb answers; `internal.bug` after a panic.
+pub async fn run(invoke: &Arc<dyn Invoke>, call: Call, gone: impl Future<Output = ()>) -> Result<Value, Failure> {
+    let verb = call.verb.clone();
+    let effect = invoke.row(&verb).map(|row| row.effect);
+    let admitted = admit(invoke, call, gone).await?;
     let task = {
-        let (invoke, verb) = (Arc::clone(invoke), verb.to_owned());
-        tokio::spawn(async move { invoke.invoke(caller, verb, args, key).await })
+        let invoke = Arc::clone(invoke);
+        tokio::spawn(async move { invoke.run(admitted).await })
     };
-    let joined = match invoke.row(verb).map(|row| row.effect) {
+    let joined = match effect {
         Some(Effect::Written | Effect::Synced) => task.await,
         Some(Effect::Read) | None => AbortOnDropHandle::new(task).await,
     };
@@ -132,7 +176,8 @@ pub(crate) mod tests {
     }
 
     impl Invoke for Echo {
-        fn invoke(&self, caller: Caller, verb: String, args: Value, key: Option<String>) -> Answering<'_> {
+        fn run(&self, call: Admitted) -> Answering<'_> {
+            let Call { caller, verb, args, key } = call.0;
             let arrived = Arrived { caller, key: key.clone() };
             self.arrived.lock().unwrap_or_else(PoisonError::into_inner).push(arrived);
             Box::pin(async move {
@@ -167,13 +212,17 @@ pub(crate) mod tests {
         Caller::person(AgentName::new(name).unwrap())
     }
 
+    fn call(verb: &str) -> Call {
+        Call { caller: caller("anna"), verb: verb.to_owned(), args: json!({}), key: None }
+    }
+
     #[tokio::test]
     async fn a_change_runs_to_its_end_after_its_caller_left() {
         let echo = Arc::new(Echo::default());
         let invoke: Arc<dyn Invoke> = echo.clone();
 
-        let call = run(&invoke, caller("anna"), "merge_run", json!({}), None);
-        let left = tokio::time::timeout(std::time::Duration::from_millis(5), call).await;
+        let running = run(&invoke, call("merge_run"), std::future::pending());
+        let left = tokio::time::timeout(std::time::Duration::from_millis(5), running).await;
 
         assert!(left.is_err(), "the caller was to leave early");
         while !echo.merged.load(Ordering::SeqCst) {
@@ -185,7 +234,7 @@ pub(crate) mod tests {
     async fn a_verb_that_panics_is_a_failure() {
         let invoke: Arc<dyn Invoke> = Arc::new(Echo::default());
 
-        let failure = run(&invoke, caller("anna"), "set_agent_status", json!({}), None).await.unwrap_err();
+        let failure = run(&invoke, call("set_agent_status"), std::future::pending()).await.unwrap_err();
 
         assert_eq!(failure.code, "internal.bug");
     }

@@ -12,7 +12,7 @@ use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::run::RunSummary;
 
-use crate::face::Invoke as _;
+use crate::face::{Call, Invoke as _};
 use crate::verbs::Verbs;
 use crate::{Error, place, project, token};
 
@@ -91,7 +91,7 @@ impl switchboard_files::Host for Host {
     }
 
     fn invoke<'a>(&'a self, sender: Sender<'_>, verb: &'static str, args: Value) -> Answer<'a> {
-        self.verbs.invoke(caller(sender), verb.to_owned(), args, None)
+        self.verbs.invoke(Call { caller: caller(sender), verb: verb.to_owned(), args, key: None })
     }
 }
 

@@ -18,7 +18,7 @@ use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::{Effect, Profile};
 
-use crate::face::{self, Invoke};
+use crate::face::{self, Call, Invoke};
 
 mod answer;
 mod line;
@@ -113,7 +113,8 @@ impl Server {
         let caller = self.caller(context)?;
         let key = self.key(effect, context)?;
         let args = Value::Object(request.arguments.unwrap_or_default());
-        face::run(&self.invoke, caller, &request.name, args, key).await
+        let call = Call { caller, verb: request.name.into_owned(), args, key };
+        face::run(&self.invoke, call, context.ct.cancelled()).await
     }
 }
 

@@ -38,6 +38,7 @@ pub struct RestoredStore {
 pub(crate) fn parts() -> Vec<Box<dyn Projection>> {
     let mut parts = switchboard_bus::projections();
     parts.push(Box::new(switchboard_files::Files));
+    parts.push(Box::new(switchboard_needs::Needs));
     parts.push(Box::new(Work));
     parts
 }

@@ -109,6 +109,9 @@ impl Socket {
     async fn calls(&self, caller: Caller, mut read: BufReader<OwnedReadHalf>, write: OwnedWriteHalf) {
         let write = Arc::new(Mutex::new(write));
         let slots = Arc::new(Semaphore::new(CALLS));
+        // Calls that wait for a person end with their connection.
+        let gone = CancellationToken::new();
+        let _ends_waits = gone.clone().drop_guard();
         let mut line = Vec::new();
         loop {
             line.clear();
@@ -131,8 +134,9 @@ impl Socket {
             };
             let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
             let (invoke, caller, write) = (Arc::clone(&self.invoke), caller.clone(), Arc::clone(&write));
+            let gone = gone.clone();
             tokio::spawn(async move {
-                let answer = answer(&invoke, caller, call).await;
+                let answer = answer(&invoke, caller, call, gone).await;
                 send(&mut *write.lock().await, &answer).await;
                 drop(slot);
             });
@@ -140,16 +144,23 @@ impl Socket {
     }
 }
 
-async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call) -> Answer {
+async fn answer(invoke: &Arc<dyn Invoke>, caller: Caller, call: Call, gone: CancellationToken) -> Answer {
+    let id = call.id;
     let key = call.key.as_deref().map(face::check_key).transpose();
     let done = match key {
         // In a task of its own, which goes on when the connection is gone.
-        Ok(key) => invoke.invoke(caller, call.verb, call.args, key).await,
+        Ok(key) => {
+            let call = face::Call { caller, verb: call.verb, args: call.args, key };
+            match face::admit(invoke, call, gone.cancelled()).await {
+                Ok(admitted) => invoke.run(admitted).await,
+                Err(failure) => Err(failure),
+            }
+        }
         Err(failure) => Err(failure),
     };
     match done {
-        Ok(reply) => Answer { id: call.id, ok: Some(reply), error: None },
-        Err(failure) => Answer { id: call.id, ok: None, error: Some(failure) },
+        Ok(reply) => Answer { id, ok: Some(reply), error: None },
+        Err(failure) => Answer { id, ok: None, error: Some(failure) },
     }
 }
 

@@ -5,6 +5,7 @@
 mod checks;
 mod context;
 mod daemon;
+mod hold;
 mod messages;
 mod needs;
 mod route;
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use switchboard_dispatch::Dispatch;
-use switchboard_policy::{Decision, Input, Policy, name_in};
+use switchboard_policy::{Decision, Input, Policy, Verdict, name_in};
 use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest};
@@ -26,11 +27,12 @@ use switchboard_protocol::verb::Row;
 use switchboard_store::Store;
 use tokio::sync::mpsc;
 
-use crate::face::{Answering, Invoke};
+use crate::face::{Admitted, Admitting, Answering, Call, Invoke};
 use crate::{Place, ServerInfo, token};
-use context::Context;
+pub(crate) use context::Context;
 use route::Found;
 
+pub(crate) use hold::withdraw_all;
 pub(crate) use route::Upstreams;
 
 /// What the daemon was asked to do by a verb.
@@ -66,13 +68,26 @@ pub(crate) struct Verbs {
 // === impl Invoke for Verbs ===
 
 impl Invoke for Verbs {
-    fn invoke(&self, caller: Caller, verb: String, args: Value, key: Option<String>) -> Answering<'_> {
+    fn admit(&self, call: Call) -> Admitting<'_> {
         self.note_call();
         Box::pin(async move {
-            let found = self.upstreams.find(&verb)?;
-            let caller = without_authority(caller);
-            self.decide(&caller, &found.row(), &args)?.refused(&verb).map_or(Ok(()), Err)?;
-            let answer = self.run(&found, caller, args, key).await;
+            let row = self.upstreams.find(&call.verb)?.row();
+            let call = Call { caller: without_authority(call.caller), ..call };
+            let decision = self.decide(&call.caller, &row, &call.args)?;
+            match decision.verdict() {
+                Verdict::Allow => {}
+                Verdict::Ask => {
+                    hold::hold(&self.store, &call.caller, &row, (&call.args, call.key.as_deref()), &decision).await?;
+                }
+                Verdict::Deny => decision.refused(&call.verb).map_or(Ok(()), Err)?,
+            }
+            Ok(Admitted(call))
+        })
+    }
+
+    fn run(&self, Admitted(call): Admitted) -> Answering<'_> {
+        Box::pin(async move {
+            let answer = self.run_handler(call).await;
             self.note_call();
             answer
         })
@@ -125,9 +140,10 @@ impl Verbs {
         *self.last_call.lock().unwrap_or_else(PoisonError::into_inner) = tokio::time::Instant::now();
     }
 
-    /// Runs what was found; the one place from which handlers run.
-    async fn run(&self, found: &Found, caller: Caller, args: Value, key: Option<String>) -> Result<Value, Failure> {
-        match found {
+    /// Runs a call that was admitted; the one place from which handlers run.
+    async fn run_handler(&self, call: Call) -> Result<Value, Failure> {
+        let Call { caller, verb, args, key } = call;
+        match self.upstreams.find(&verb)? {
             Found::Verb(route) => {
                 let digest = match &key {
                     Some(_) => Digest::of(args.to_string().as_bytes()),

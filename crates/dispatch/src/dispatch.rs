@@ -63,7 +63,7 @@ impl Dispatch {
                 tracing::error!(%run, %error, "the run can't be taken up again");
             }
         }
-        tokio::spawn(crate::needs::expire(Arc::clone(&self.world)));
+        tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world)));
         Ok(())
     }
 

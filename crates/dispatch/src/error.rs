@@ -43,6 +43,17 @@ pub enum Error {
     Stopping,
 }
 
+impl From<switchboard_needs::Error> for Error {
+    fn from(error: switchboard_needs::Error) -> Self {
+        match error {
+            switchboard_needs::Error::Store(error) => Self::Store(error),
+            other @ (switchboard_needs::Error::Refused(_)
+            | switchboard_needs::Error::BadRow { .. }
+            | switchboard_needs::Error::Shape(_)) => Failure::from(other).into(),
+        }
+    }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         Self::Refused(Box::new(failure))

@@ -50,7 +50,6 @@ pub use crash::POINTS as CRASH_POINTS;
 pub use dispatch::Dispatch;
 pub use error::Error;
 pub use event::{DispatchEvent, Report};
-pub use needs::Settle;
 pub use plan::{commands, commands_digest, read as read_plan};
 pub use port::Mailroom;
 pub use work::Work;

@@ -60,7 +60,7 @@ enum End {
 /// What was broken, in a sentence.
 pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
     let stage = Arc::new(Stage::new(seed, spec));
-    let store = Store::in_memory(vec![Box::new(Work)], stage.clock.for_store());
+    let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     let plan = plan(&stage);
     for life in 0..LIVES {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

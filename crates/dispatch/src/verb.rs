@@ -5,7 +5,6 @@ pub(crate) mod check_gate_status;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 pub(crate) mod merge_run;
-pub(crate) mod needs;
 pub(crate) mod resume_run;
 pub(crate) mod retry_task;
 pub(crate) mod show_task;

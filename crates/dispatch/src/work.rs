@@ -2,7 +2,6 @@
 
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::run::RunEvent;
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty};
 
@@ -13,9 +12,6 @@ use crate::event::{DispatchEvent, Report, frame_key};
 pub(crate) const RUNS: &str = "runs";
 /// Workers, keyed by id.
 pub(crate) const WORKERS: &str = "workers";
-/// Questions to people, keyed by id.
-pub(crate) const NEEDS: &str = "needs";
-
 const fn text(name: &'static str) -> Column {
     Column { name, ty: Ty::Text }
 }
@@ -24,7 +20,7 @@ const fn int(name: &'static str) -> Column {
     Column { name, ty: Ty::Int }
 }
 
-static TABLES: [Table; 3] = [
+static TABLES: [Table; 2] = [
     Table {
         name: RUNS,
         columns: &[
@@ -81,29 +77,9 @@ static TABLES: [Table; 3] = [
         indexes: &[&["run", "task", "seq"], &["token"]],
         sparse: &[],
     },
-    Table {
-        name: NEEDS,
-        columns: &[
-            text("id"),
-            int("seq"),
-            text("run"),
-            text("task"),
-            text("worker"),
-            text("ask"),
-            text("title"),
-            text("options"),
-            int("asked_at"),
-            int("expires_at"),
-            text("outcome"),
-            text("option"),
-        ],
-        key: &["id"],
-        indexes: &[&["outcome", "seq"], &["worker"]],
-        sparse: &[],
-    },
 ];
 
-/// The projector of runs, workers and questions.
+/// The projector of runs and workers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Work;
 
@@ -125,9 +101,6 @@ impl Projection for Work {
         }
         if event.subject.starts_with("worker/") {
             return event.fact::<DispatchEvent>().map_or_else(Vec::new, |fact| dispatch(event, fact));
-        }
-        if event.subject.starts_with("need/") {
-            return event.fact::<NeedEvent>().map_or_else(Vec::new, |fact| need(event, fact));
         }
         Vec::new()
     }
@@ -282,30 +255,6 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &Report) -> Vec<Chang
     }
     more.insert(0, patch(WORKERS, worker, set));
     more
-}
-
-fn need(event: &Event, fact: NeedEvent) -> Vec<Change> {
-    match fact {
-        NeedEvent::NeedAsked { id, run, task, worker, ask, title, options, expires_at } => {
-            let row = Row::new()
-                .with("id", id.as_str())
-                .with("seq", event.lsn)
-                .with("run", run.as_str())
-                .with("task", task)
-                .with("worker", worker.as_str())
-                .with("ask", ask)
-                .with("title", title)
-                .with("options", serde_json::json!(options).to_string())
-                .with("asked_at", event.ts.0)
-                .with("expires_at", expires_at.0)
-                .with("outcome", "");
-            vec![Change::Put { table: NEEDS, row }]
-        }
-        NeedEvent::NeedSettled { id, outcome, option } => {
-            let option = option.map_or(Cell::Null, Cell::from);
-            vec![patch(NEEDS, id.as_str(), vec![("outcome", outcome.into()), ("option", option)])]
-        }
-    }
 }
 
 /// The id in a row of [`RUNS`].

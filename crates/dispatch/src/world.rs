@@ -32,8 +32,6 @@ pub(crate) struct World {
     pub(crate) starting: tokio::sync::Mutex<()>,
     /// One merge into the user's branch at a time.
     pub(crate) merging: tokio::sync::Mutex<()>,
-    /// Somebody asked a question, so that the next one to expire may be another.
-    pub(crate) asked: tokio::sync::Notify,
     /// Starts of workers that are under way hold a permit each; closed when workers are stopped for good.
     starts: Arc<Semaphore>,
     links: Mutex<BTreeMap<WorkerId, Arc<Link>>>,
@@ -54,7 +52,6 @@ impl World {
             stop,
             starting: tokio::sync::Mutex::default(),
             merging: tokio::sync::Mutex::default(),
-            asked: tokio::sync::Notify::new(),
             starts: Arc::new(Semaphore::new(STARTS as usize)),
             links: Mutex::default(),
             linked: watch::Sender::new(0),

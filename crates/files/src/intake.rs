@@ -136,9 +136,8 @@ fn hold(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Resu
         return Err(Failure::new("bus.unknown-recipient", format!("no agent is called {}", file.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
-    let bits = getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?;
     let taking = Taking { file, from, proof: None };
-    service.runtime.block_on(crate::hold(&service.store, taking, &text, NeedId::from_bits(bits)))?;
+    service.runtime.block_on(crate::hold(&service.store, taking, &text, NeedId::of_held_message(&file.id)))?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ mod program;
 pub use bundle::{Bundle, File, MAX_FILE_BYTES, MAX_FILES, PROJECT_FILE};
 pub use decision::{Decision, Obligation, Verdict};
 pub use error::Error;
-pub use input::{About, Input, name_in};
+pub use input::{About, Input, bounded, name_in};
 
 use program::Program;
 use switchboard_protocol::id::Digest;

@@ -22,21 +22,22 @@ const ROWS: &[Row] = &[
     Row { name: "syntax", level: 2, may: &["protocol", "grammars"] },
     Row { name: "checks", level: 2, may: &["protocol", "process", "grammars", "secrets", "syntax"] },
     Row { name: "agents", level: 2, may: &["protocol", "process"] },
+    Row { name: "needs", level: 2, may: &["protocol", "store", "pipeline"] },
     Row { name: "bus", level: 2, may: &["protocol", "store", "pipeline"] },
     Row { name: "files", level: 2, may: &["protocol", "store", "bus"] },
     Row { name: "gateway", level: 2, may: &["protocol", "store", "policy", "ledger", "process"] },
-    Row { name: "dispatch", level: 2, may: &["protocol", "store", "pipeline", "ledger", "process"] },
+    Row { name: "dispatch", level: 2, may: &["protocol", "store", "needs", "pipeline", "ledger", "process"] },
     Row {
         name: "daemon",
         level: 3,
         may: &[
-            "protocol", "process", "store", "policy", "ledger", "pipeline", "grammars", "bus", "files", "gateway",
-            "dispatch",
+            "protocol", "process", "store", "policy", "ledger", "pipeline", "grammars", "needs", "bus", "files",
+            "gateway", "dispatch",
         ],
     },
     // `process` beyond the design's table: the example makes a repository, and `doctor` asks programs for their versions.
     Row { name: "cli", level: 4, may: &["protocol", "process", "checks", "agents", "ledger", "daemon"] },
-    Row { name: "xtask", level: 4, may: &["protocol", "store", "bus"] },
+    Row { name: "xtask", level: 4, may: &["protocol", "store", "pipeline", "bus", "dispatch"] },
 ];
 
 /// A library that only some crates may name.
@@ -64,7 +65,7 @@ const KEEPERS: &[Keeper] = &[
     Keeper { library: "rmcp", only: &["daemon", "gateway"], why: "MCP is an edge" },
     Keeper {
         library: "tokio",
-        only: &["process", "store", "agents", "bus", "files", "gateway", "dispatch", "daemon", "cli", "xtask"],
+        only: &["process", "store", "needs", "agents", "bus", "files", "gateway", "dispatch", "daemon", "cli", "xtask"],
         why: "words and decisions have no runtime",
     },
 ];

@@ -11,7 +11,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 
 use super::problem::Problem;
-use crate::face::{self, Invoke};
+use crate::face::{self, Call, Invoke};
 use crate::mcp::KEY_HEADER;
 
 /// Runs the verb. An empty body is an empty request; `Idempotency-Key` makes a mutating call safe to send again.
@@ -40,7 +40,7 @@ async fn run(
     }
     let key = key(headers)?;
     let args = args(body)?;
-    face::run(invoke, caller, verb, args, key).await
+    face::run(invoke, Call { caller, verb: verb.to_owned(), args, key }, std::future::pending()).await
 }
 
 fn key(headers: &HeaderMap) -> Result<Option<String>, Failure> {

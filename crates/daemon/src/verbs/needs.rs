@@ -1,6 +1,6 @@
 //! Questions to a person.
 
-use switchboard_dispatch::Settle;
+use switchboard_needs::Settle;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::need::{
     Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsReply, ListNeedsRequest, SettleReply, SettleRequest,
@@ -38,6 +38,6 @@ impl Handle<Answer> for Verbs {
 
 impl Verbs {
     async fn settle(&self, call: &Context, id: &str, how: Settle) -> Result<SettleReply, Failure> {
-        crate::needs::settle(self, id, how, call.by(), call.idempotency.clone()).await
+        crate::needs::settle(self, id, how, call).await
     }
 }

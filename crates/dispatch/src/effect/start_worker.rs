@@ -215,7 +215,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[
     let previous = prompt::Previous {
         refusals,
         has_change: ground.content.as_ref() != Some(&ground.base),
-        denied: crate::needs::denied_to(&ctx.world, &ctx.plan.run, id)?,
+        denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
     };
     let is_prompted = matches!(choice.driver, DriverSpec::Acp { .. });
     let mail = if is_prompted { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };

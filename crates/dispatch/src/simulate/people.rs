@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_needs::Settle;
 use switchboard_protocol::id::{Digest, RunId};
-use switchboard_protocol::verb::need::ListNeedsRequest;
 use switchboard_protocol::verb::run::{MergeRunRequest, ResumeRunRequest, RetryTaskRequest, StopRunRequest};
-use switchboard_store::{Idempotency, Query};
+use switchboard_store::{Batch, Idempotency, Query};
 
 use super::stage::Stage;
 use super::{compare, request};
-use crate::needs::Settle;
 use crate::work::{RUNS, run_id};
 use crate::world::lock;
 use crate::{Dispatch, Error};
@@ -45,6 +44,8 @@ async fn boot(stage: &Stage, daemon: &Dispatch) {
     while daemon.boot().await.is_err() {
         stage.delay(1_000).await;
     }
+    let world = &daemon.world;
+    tokio::spawn(switchboard_needs::expire(world.store.clone(), world.stop.clone()));
 }
 
 /// Starts the run, unless an earlier life did; the key makes sure that it is one.
@@ -157,11 +158,15 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), 
 }
 
 async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
-    let open = daemon.list_needs(&ListNeedsRequest { include_settled: false }).map_err(|error| error.to_string())?;
-    if let Some(need) = open.needs.first() {
+    let world = &daemon.world;
+    let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
+    if let Some(need) = open.first() {
         let how = if stage.chance(600) { Settle::Approve } else { Settle::Deny };
+        let (outcome, option) = switchboard_needs::choose(need, how).map_err(|error| error.to_string())?;
+        let (event, guard) =
+            switchboard_needs::settled(&need.id, outcome, option, "ann").map_err(|error| error.to_string())?;
         // It may have been settled, or the store may refuse it: then the clock settles it.
-        drop(daemon.settle_need(need.id.as_str(), how, "ann", None).await);
+        drop(world.commit(Batch::synced().event(event).guard(guard)).await);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
-use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::RunEvent;
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
@@ -32,9 +32,6 @@ impl Watch {
         let steps = self.steps(&frame.event);
         let is_end = !steps.is_empty() && !matches!(frame.event, WorkerEvent::AgentStarted { .. });
         self.record(steps, beside, durability).await?;
-        if matches!(frame.event, WorkerEvent::PermissionAsked { .. }) {
-            self.world.asked.notify_one();
-        }
         self.seen = frame_number(frame);
         self.world.crash("frame-recorded");
         if is_end {
@@ -130,18 +127,19 @@ impl Watch {
                 let id = self.world.fresh_need()?;
                 let limit = i64::try_from(self.world.config.limits.permission_ms).unwrap_or(i64::MAX);
                 let fact = NeedEvent::NeedAsked {
-                    id: id.clone(),
-                    run: self.plan.run.clone(),
-                    task: self.task.to_string(),
-                    worker: self.worker.clone(),
-                    ask: cut(ask, 80),
+                    id,
+                    about: NeedAbout::Permission {
+                        run: self.plan.run.clone(),
+                        task: self.task.to_string(),
+                        worker: self.worker.clone(),
+                        ask: cut(ask, 80),
+                    },
                     title: cut(title, 200),
                     options: needs::options(options),
                     expires_at: self.world.store.now().plus(limit),
                 };
-                let event =
-                    NewEvent::of(&fact, format!("need/{id}"), self.agent.as_str()).map_err(shape("a question"))?;
-                events.push(event.with_body(detail.clone()));
+                let event = switchboard_needs::asked(&fact, detail.clone(), self.agent.as_str());
+                events.push(event.map_err(shape("a question"))?);
             }
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::SessionOpened { .. }

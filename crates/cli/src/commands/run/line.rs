@@ -7,7 +7,7 @@ use serde_json::Value;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
-use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, RunOutcome, TurnOutcome, Verdict};
 use switchboard_protocol::verb::run::RunSummary;
@@ -133,7 +133,9 @@ impl<'a> Printer<'a> {
 
     fn of_need(&self, fact: NeedEvent, out: &Output) -> Vec<String> {
         match fact {
-            NeedEvent::NeedAsked { id, run, task, title, .. } if run == *self.run => {
+            NeedEvent::NeedAsked { id, about: NeedAbout::Permission { run, task, .. }, title, .. }
+                if run == *self.run =>
+            {
                 let line = format!("{} ASKS YOU: {}", self.head(&task), one_line(&title, WIDTH));
                 let how = format!("{:15}switchboard approve {id}   switchboard deny {id}", "");
                 vec![out.paint(Tone::Notice, &line), how]

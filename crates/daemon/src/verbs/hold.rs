@@ -1,0 +1,188 @@
+//! Calls that the policy lets through only after a person's yes: each is a question, and its caller waits.
+//!
+//! The wait belongs to the caller: when it goes away, the question is withdrawn and the call does not run. After a yes the call runs once, with
+//! the caller's identity and key. A caller that sends the call again under its key joins the question, or is let through if the answer
+//! was yes; the key keeps the call from running twice.
+
+use serde_json::Value;
+use switchboard_needs::NEEDS;
+use switchboard_policy::Decision;
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::PermissionOption;
+use switchboard_protocol::id::{Digest, NeedId};
+use switchboard_protocol::need::{Need, NeedAbout, NeedEvent, NeedKind};
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::Row;
+use switchboard_store::{Batch, Guard, Interest, Query, Store};
+
+/// How long a call waits for a person: ten minutes.
+const WAIT_MS: i64 = 10 * 60 * 1000;
+/// How long a yes lets the same call through again under its key: as long as keys are remembered, a day.
+const YES_MS: i64 = 24 * 60 * 60 * 1000;
+/// Calls of one caller that wait at once; below what one connection serves side by side, so that others on it go on.
+const MAX_OF_ONE: u64 = 8;
+/// Calls that wait at once; below the connections that HTTP serves at once.
+const MAX_HELD: u64 = 64;
+/// Characters of a payload that the question shows.
+const MAX_SHOWN: usize = 1000;
+
+/// A call that waits, withdrawn when it is dropped unanswered.
+struct Waiting {
+    store: Store,
+    id: NeedId,
+    is_over: bool,
+}
+
+/// Waits until a person has said yes to a call.
+///
+/// # Errors
+/// `policy.denied` when the answer is no, nobody answered in time, or too many calls wait; the store's failure.
+pub(super) async fn hold(
+    store: &Store,
+    caller: &Caller,
+    row: &Row,
+    (args, key): (&Value, Option<&str>),
+    decision: &Decision,
+) -> Result<(), Failure> {
+    let id = question_id(caller, row, args, key)?;
+    let broken = |error: switchboard_store::Error| error.failure();
+    let mut changes = store.subscribe([Interest::rows(NEEDS, "id", id.as_str())]);
+    let before = switchboard_needs::get(store, &id)?;
+    let is_asked = before.as_ref().is_some_and(|need| counts(need, store.now()));
+    if !is_asked {
+        let event = question(&id, caller, row, args, decision, store.now())?;
+        let mut batch = Batch::synced().event(event);
+        batch.guards.extend(room(caller));
+        store.commit(batch).await.map_err(broken)?;
+    }
+    let mut waiting = Waiting { store: store.clone(), id: id.clone(), is_over: is_asked };
+    loop {
+        let need = switchboard_needs::get(store, &id)?;
+        match need.and_then(|need| need.outcome).as_deref() {
+            None => {}
+            Some("approved" | "answered") => {
+                waiting.is_over = true;
+                return answered(store, &id, row);
+            }
+            Some(outcome) => {
+                waiting.is_over = true;
+                return Err(denied(&id, outcome, row));
+            }
+        }
+        changes.changed().await.map_err(broken)?;
+    }
+}
+
+/// Withdraws what an earlier daemon left open: its callers are gone.
+///
+/// # Errors
+/// The store's failure.
+pub(crate) async fn withdraw_all(store: &Store) -> Result<(), Failure> {
+    for need in switchboard_needs::open_calls(store)? {
+        switchboard_needs::settle(store, &need.id, ("withdrawn", None), "daemon", Batch::synced()).await?;
+    }
+    Ok(())
+}
+
+/// The same for the same call under the same key; a fresh one for a call without a key.
+fn question_id(caller: &Caller, row: &Row, args: &Value, key: Option<&str>) -> Result<NeedId, Failure> {
+    let Some(key) = key else {
+        let bits = getrandom::u64().map_err(|error| Failure::new("internal.bug", error.to_string()))?;
+        return Ok(NeedId::from_bits(bits));
+    };
+    let (folded, args) = (caller.name.folded(), Digest::of(args.to_string().as_bytes()));
+    Ok(NeedId::derived(&[b"call", folded.as_bytes(), row.name.as_bytes(), key.as_bytes(), &args.0]))
+}
+
+/// Whether an earlier question about the same call still stands.
+fn counts(need: &Need, now: Millis) -> bool {
+    need.kind == NeedKind::Call
+        && match need.outcome.as_deref() {
+            None => true,
+            Some("withdrawn" | "expired") => false,
+            Some(_) => need.asked_at.plus(YES_MS) > now,
+        }
+}
+
+fn question(
+    id: &NeedId,
+    caller: &Caller,
+    row: &Row,
+    args: &Value,
+    decision: &Decision,
+    now: Millis,
+) -> Result<switchboard_protocol::event::NewEvent, Failure> {
+    let option = |id: &str, kind: &str| PermissionOption { id: id.into(), name: id.into(), kind: kind.into() };
+    let fact = NeedEvent::NeedAsked {
+        id: id.clone(),
+        about: NeedAbout::Call { verb: row.name.to_string(), caller: caller.name.clone() },
+        title: format!("{} calls {}: {}", caller.name, row.name, decision.reason),
+        options: vec![option("approve", "allow_once"), option("deny", "reject_once")],
+        expires_at: now.plus(WAIT_MS),
+    };
+    switchboard_needs::asked(&fact, summary(args), caller.name.as_str())
+        .map_err(|error| Failure::new("internal.bug", error.to_string()))
+}
+
+/// The arguments as the policy sees them, bounded and without what may be a secret, with the beginning of a message.
+fn summary(args: &Value) -> String {
+    let mut shown = switchboard_policy::bounded(args);
+    if let Some(payload) = args.get("payload").and_then(Value::as_str) {
+        shown["payload"] = payload.chars().take(MAX_SHOWN).collect::<String>().into();
+    }
+    serde_json::to_string_pretty(&shown).unwrap_or_default()
+}
+
+fn room(caller: &Caller) -> [Guard; 2] {
+    let open = || Query::table(NEEDS).eq("about", NeedKind::Call.as_str()).eq("outcome", "");
+    let refusal = |what: String| {
+        Failure::new("policy.denied", what)
+            .hint("wait until a person has answered; switchboard needs lists the questions")
+    };
+    [
+        Guard::Fewer {
+            query: open().eq("caller", caller.name.as_str()),
+            than: MAX_OF_ONE,
+            refusal: refusal(format!("{MAX_OF_ONE} calls of {} wait for a person already", caller.name)),
+        },
+        Guard::Fewer {
+            query: open(),
+            than: MAX_HELD,
+            refusal: refusal(format!("{MAX_HELD} calls wait for a person already")),
+        },
+    ]
+}
+
+/// Lets the call through if the chosen option allows it.
+fn answered(store: &Store, id: &NeedId, row: &Row) -> Result<(), Failure> {
+    match switchboard_needs::option_of(store, id)?.as_deref() {
+        Some("deny") => Err(denied(id, "denied", row)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn denied(id: &NeedId, outcome: &str, row: &Row) -> Failure {
+    let why = match outcome {
+        "denied" => "a person said no",
+        "expired" => "nobody answered in time",
+        _ => "the question was withdrawn",
+    };
+    Failure::new("policy.denied", format!("{} was held and not let through: {why}", row.name)).at(id.to_string())
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let (store, id) = (self.store.clone(), self.id.clone());
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let settled = switchboard_needs::settle(&store, &id, ("withdrawn", None), "daemon", Batch::synced()).await;
+            if let Err(error) = settled {
+                tracing::debug!(need = %id, %error, "a question whose caller is gone was settled already");
+            }
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Refuses what nobody answered in time.
+
+use std::time::Duration;
+
+use switchboard_protocol::need::{Need, NeedKind};
+use switchboard_store::{Batch, Interest, Store};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Error, Settle, choose, list, settle};
+
+/// Longest sleep: the clock may have been set meanwhile.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Pause after a failure of the store.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Refuses questions whose time is over until `stop`, sleeping until the next one's. Dead letters and held message files belong to parts
+/// that end them by their own clocks.
+pub async fn expire(store: Store, stop: CancellationToken) {
+    let mut asked = store.subscribe([Interest::Kind("need_asked".to_owned())]);
+    loop {
+        let pause = match expire_once(&store).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(%error, "questions could not be expired");
+                AGAIN
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = asked.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Returns how long to sleep.
+async fn expire_once(store: &Store) -> Result<Duration, Error> {
+    let now = store.now();
+    let ours = |need: &Need| matches!(need.kind, NeedKind::Permission | NeedKind::Call);
+    let (late, early): (Vec<_>, Vec<_>) =
+        list(store, false)?.into_iter().filter(ours).partition(|need| need.expires_at <= now);
+    for need in late {
+        let (_, option) = choose(&need, Settle::Deny)?;
+        match settle(store, &need.id, ("expired", option), "daemon", Batch::synced()).await {
+            Err(Error::Store(switchboard_store::Error::Refused(_))) => {}
+            other => drop(other?),
+        }
+    }
+    let next = early.iter().map(|need| need.expires_at.0 - now.0).min();
+    let next = next.and_then(|left| u64::try_from(left).ok()).map(Duration::from_millis);
+    Ok(next.map_or(LONGEST, |left| left.clamp(Duration::from_millis(10), LONGEST)))
+}

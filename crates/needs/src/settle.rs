@@ -1,0 +1,95 @@
+//! Asking and answering.
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::NeedId;
+use switchboard_protocol::need::{Need, NeedEvent};
+use switchboard_protocol::verb::need::SettleReply;
+use switchboard_store::{Batch, Guard, Store};
+
+use crate::Error;
+use crate::table::NEEDS;
+
+/// How a person settles a question.
+#[derive(Debug, Clone)]
+pub enum Settle {
+    /// Allow it, once.
+    Approve,
+    /// Refuse it.
+    Deny,
+    /// Choose this option.
+    Answer(String),
+}
+
+/// The event that asks a question; its detail is the body.
+///
+/// # Errors
+/// When the fact does not serialise.
+pub fn asked(fact: &NeedEvent, detail: impl Into<String>, by: &str) -> Result<NewEvent, serde_json::Error> {
+    let (NeedEvent::NeedAsked { id, .. } | NeedEvent::NeedSettled { id, .. }) = fact;
+    Ok(NewEvent::of(fact, format!("need/{id}"), by)?.with_body(detail))
+}
+
+/// The event that settles a question, and the guard that it is open.
+///
+/// # Errors
+/// When the fact does not serialise.
+pub fn settled(
+    id: &NeedId,
+    outcome: &str,
+    option: Option<String>,
+    by: &str,
+) -> Result<(NewEvent, Guard), serde_json::Error> {
+    let fact = NeedEvent::NeedSettled { id: id.clone(), outcome: outcome.to_owned(), option };
+    let refusal = Failure::new("need.settled", format!("{id} was settled before"));
+    let guard = Guard::equals(NEEDS, [id.as_str().into()], "outcome", "", refusal);
+    Ok((NewEvent::of(&fact, format!("need/{id}"), by)?, guard))
+}
+
+/// Settles a question in a batch of the caller's, whose key makes a repetition answer as the first time.
+///
+/// # Errors
+/// `need.settled`, or the store's failure.
+pub async fn settle(
+    store: &Store,
+    id: &NeedId,
+    (outcome, option): (&str, Option<String>),
+    by: &str,
+    batch: Batch,
+) -> Result<SettleReply, Error> {
+    let (event, guard) = settled(id, outcome, option, by)?;
+    let reply = SettleReply { id: id.clone(), outcome: outcome.to_owned() };
+    let batch = batch.event(event).guard(guard).reply(serde_json::to_value(&reply)?);
+    Ok(serde_json::from_value(store.commit(batch).await?.reply)?)
+}
+
+/// Returns the outcome and the option that an answer means.
+///
+/// # Errors
+/// `request.bad-args` when the question does not offer that.
+pub fn choose(need: &Need, how: Settle) -> Result<(&'static str, Option<String>), Error> {
+    let first = |kinds: [&str; 2]| {
+        let of = |kind: &str| need.options.iter().find(|option| option.kind == kind);
+        kinds.into_iter().find_map(of).map(|option| option.id.clone())
+    };
+    match how {
+        Settle::Approve => match first(["allow_once", "allow_always"]) {
+            Some(option) => Ok(("approved", Some(option))),
+            None => Err(no_option(need, "that allows it")),
+        },
+        Settle::Deny => Ok(("denied", first(["reject_once", "reject_always"]))),
+        Settle::Answer(option) if need.options.iter().any(|offered| offered.id == option) => {
+            Ok(("answered", Some(option)))
+        }
+        Settle::Answer(option) => {
+            let shown: String = option.chars().take(40).collect();
+            Err(no_option(need, &format!("called {shown}")))
+        }
+    }
+}
+
+fn no_option(need: &Need, which: &str) -> Error {
+    let offered: Vec<_> = need.options.iter().map(|option| option.id.as_str()).collect();
+    let what = format!("{} offers no option {which}", need.id);
+    Error::Refused(Failure::new("request.bad-args", what).hint(format!("it offers: {}", offered.join(", "))))
+}

@@ -1,0 +1,211 @@
+//! Calls that wait for a person's yes, by an agent that is connected over MCP.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_process::spawn::Spawn;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+
+use super::sandbox::{BINARY, Sandbox, within};
+
+/// A client of `switchboard mcp`, a line at a time.
+struct Client {
+    child: switchboard_process::spawn::Child,
+    stdin: tokio::process::ChildStdin,
+    lines: Lines<BufReader<tokio::process::ChildStdout>>,
+}
+
+impl Client {
+    async fn open(sandbox: &Sandbox) -> Self {
+        let mut child =
+            Spawn::new([BINARY, "mcp"]).cwd(sandbox.root()).env_only(sandbox.environment()).piped().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut client = Self { child, stdin, lines };
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "story", "version": "1" } });
+        client.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello })).await;
+        client.line().await;
+        client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        client.ask(1, "register_agent", &json!({ "name": "ada" })).await;
+        assert_eq!(client.line().await["id"], 1);
+        client
+    }
+
+    async fn say(&mut self, line: &Value) {
+        self.stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn ask(&mut self, id: u32, tool: &str, arguments: &Value) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).await;
+    }
+
+    async fn line(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_secs(30), self.lines.next_line()).await;
+        serde_json::from_str(&line.expect("an answer comes").unwrap().unwrap()).unwrap()
+    }
+
+    async fn close(mut self) {
+        drop(self.stdin);
+        self.child.wait().await;
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn delegation() -> Value {
+    json!({ "recipient": "ben", "payload": "paint the shed", "action": "delegate_task" })
+}
+
+fn question(sandbox: &Sandbox) -> Value {
+    let mut need = Value::Null;
+    let found = within(Duration::from_secs(30), || {
+        need = sandbox.call(&["list_needs"])["needs"][0].clone();
+        !need.is_null()
+    });
+    assert!(found, "nobody asked");
+    need
+}
+
+fn inbox_of_ben(sandbox: &Sandbox) -> Vec<Value> {
+    sandbox.call(&["check_inbox", "agent=ben"])["messages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben"]);
+
+    runtime().block_on(async {
+        let mut client = Client::open(&sandbox).await;
+        client.ask(2, "send_message", &delegation()).await;
+        let need = question(&sandbox);
+        assert_eq!((&need["kind"], &need["call"]["verb"]), (&json!("call"), &json!("send_message")), "{need}");
+        assert!(need["detail"].as_str().unwrap().contains("paint the shed"), "{need}");
+        assert!(inbox_of_ben(&sandbox).is_empty());
+
+        client.ask(3, "get_status", &json!({})).await;
+        assert_eq!(client.line().await["id"], 3, "another call of the connection goes on");
+        sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0).says("approved");
+
+        let answer = client.line().await;
+        assert_eq!(answer["id"], 2, "{answer}");
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        client.close().await;
+    });
+
+    let mail = inbox_of_ben(&sandbox);
+    assert_eq!(mail.len(), 1, "{mail:?}");
+    assert_eq!((&mail[0]["payload"], &mail[0]["sender_verified"]), (&json!("paint the shed"), &json!(false)));
+    sandbox.switchboard(&["needs"]).ends_with(0);
+    assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
+}
+
+#[test]
+fn a_delegation_that_a_person_denies_is_refused_and_not_sent() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben"]);
+
+    runtime().block_on(async {
+        let mut client = Client::open(&sandbox).await;
+        client.ask(2, "send_message", &delegation()).await;
+        let need = question(&sandbox);
+        sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
+
+        let answer = client.line().await;
+        assert!(answer.to_string().contains("policy.denied"), "{answer}");
+        client.close().await;
+    });
+
+    assert!(inbox_of_ben(&sandbox).is_empty());
+}
+
+#[test]
+fn a_call_whose_caller_is_gone_does_not_run() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben"]);
+
+    runtime().block_on(async {
+        let mut client = Client::open(&sandbox).await;
+        client.ask(2, "send_message", &delegation()).await;
+        let need = question(&sandbox);
+        let cancelled = json!({ "requestId": 2, "reason": "no longer wanted" });
+        client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
+
+        let withdrawn = within(Duration::from_secs(30), || sandbox.call(&["list_needs"])["needs"] == json!([]));
+        assert!(withdrawn, "the question stays open");
+        let late = sandbox.switchboard(&["approve", need["id"].as_str().unwrap(), "--json"]).ends_with(2);
+        assert_eq!(late.failure()["code"], "need.settled");
+        client.close().await;
+    });
+
+    assert!(inbox_of_ben(&sandbox).is_empty());
+}
+
+#[test]
+fn tools_beyond_the_list_are_found_described_and_called() {
+    let sandbox = Sandbox::new();
+
+    runtime().block_on(async {
+        let mut client = Client::open(&sandbox).await;
+        client.ask(2, "find_tools", &json!({ "words": "list leases" })).await;
+        let found = client.line().await["result"]["structuredContent"].clone();
+        assert_eq!(found["tools"][0]["name"], "list_leases", "{found}");
+        client.ask(3, "describe_tool", &json!({ "name": "list_leases" })).await;
+        let described = client.line().await["result"]["structuredContent"].clone();
+        assert_eq!(described["request"]["type"], "object", "{described}");
+        client.ask(4, "list_leases", &json!({})).await;
+        assert_eq!(client.line().await["result"]["structuredContent"]["total"], 0);
+        client.close().await;
+    });
+}
+
+#[test]
+fn a_handler_that_panics_is_a_failure_of_its_call_and_the_daemon_goes_on() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("SWITCHBOARD_PANIC_IN", "list_leases");
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let pid = sandbox.call(&["get_status"])["pid"].clone();
+
+    let failed = sandbox.switchboard(&["call", "list_leases", "--json"]).ends_with(1);
+
+    assert_eq!(failed.failure()["code"], "internal.bug");
+    assert_eq!(sandbox.call(&["get_status"])["pid"], pid);
+}
+
+/// The first and the second answer to a call under one key.
+fn twice(sandbox: &Sandbox, words: &[&str]) -> (Value, Value) {
+    let key = format!("key-of-{}", words[0]);
+    let words = [words, &["--key", &key]].concat();
+    (sandbox.call(&words), sandbox.call(&words))
+}
+
+fn events(sandbox: &Sandbox, kind: &str) -> usize {
+    let kinds = format!("kinds:=[\"{kind}\"]");
+    sandbox.call(&["read_events", &kinds])["events"].as_array().unwrap().len()
+}
+
+#[test]
+fn verbs_repeated_under_their_key_answer_as_the_first_time() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben"]);
+
+    for (words, kind) in [
+        (&["sign_head"][..], "head_signed"),
+        (&["set_team", "team=red", "members:=[\"ben\"]"], "team_set"),
+        (&["release_files"], "lease_ended"),
+        (&["remove_team", "team=red"], "team_removed"),
+    ] {
+        let before = events(&sandbox, kind);
+        let (first, second) = twice(&sandbox, words);
+
+        assert_eq!(first, second, "{words:?}");
+        assert!(events(&sandbox, kind) - before <= 1, "{words:?} was done twice");
+    }
+    let other =
+        sandbox.switchboard(&["call", "set_team", "team=blue", "members:=[]", "--key", "key-of-set_team", "--json"]);
+    assert_eq!(other.ends_with(1).failure()["code"], "request.conflict");
+}
