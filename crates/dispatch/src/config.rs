@@ -7,7 +7,7 @@ use std::time::Duration;
 use switchboard_protocol::frame::WorkerLimits;
 use switchboard_protocol::id::Digest;
 
-/// Says whether the user has pinned a digest (`switchboard trust`).
+/// Returns whether the user has pinned a digest (`switchboard trust`).
 #[derive(Clone)]
 pub struct Trust(pub Arc<dyn Fn(&Digest) -> bool + Send + Sync>);
 

@@ -100,7 +100,7 @@ pub(crate) fn passed_at(run: &RunId, timestamp: String) -> GateEvidence {
     GateEvidence { session_id: run.to_string(), timestamp, agent: "switchboard".to_owned(), extra: Map::new() }
 }
 
-/// Tells a gate that lets a change through because it has looked.
+/// Returns whether a gate looked at the change and let it pass.
 pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
     match verdict {
         GateVerdict::Pass | GateVerdict::Warn => true,
@@ -112,7 +112,7 @@ pub(crate) const fn has_passed(verdict: GateVerdict) -> bool {
     }
 }
 
-/// Whether a change had to pass the gate: it was neither left out nor is it not configured.
+/// Returns whether a change had to pass the gate: it was neither skipped nor is it not configured.
 pub(crate) const fn is_held_to(verdict: GateVerdict) -> bool {
     match verdict {
         GateVerdict::Skipped | GateVerdict::NotConfigured => false,

@@ -30,7 +30,7 @@ pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
     options.iter().take(6).map(short).collect()
 }
 
-/// Tells workers what a person answered, until the daemon ends. A shim that is not linked is told when it comes back.
+/// Passes a person's answers on to workers until the daemon ends. A shim that is not linked is told when it comes back.
 pub(crate) async fn tell_answers(world: Arc<World>) {
     let mut answered = world.store.subscribe([Interest::Kind("need_settled".to_owned())]);
     let mut reached = world.store.head().lsn;
@@ -54,7 +54,7 @@ pub(crate) async fn tell_answers(world: Arc<World>) {
     }
 }
 
-/// Tells the answers after an event; returns the last one.
+/// Passes on the answers recorded after an event; returns the position of the last one.
 async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
     let mut reached = after;
     loop {

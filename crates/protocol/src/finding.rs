@@ -51,7 +51,7 @@ impl CheckName {
         Self::QualityBudget,
     ];
 
-    /// Gives the name as it is written in JSON, on the command line and in evidence.
+    /// Returns the name as it is written in JSON, on the command line and in evidence.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Gives the word as it is written in JSON.
+    /// Returns the word as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -212,7 +212,7 @@ pub enum CheckVerdict {
 }
 
 impl CheckVerdict {
-    /// Gives the word as it is written in JSON.
+    /// Returns the word as it is written in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -131,8 +131,10 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     match report.verdict {
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
         CheckVerdict::Warn => (Verdict::Warn, vec![report.summary.clone()]),
-        // Nothing that the check can judge was changed: it has looked and says so.
-        CheckVerdict::Skip => (Verdict::Pass, vec![report.summary.clone()]),
+        // A command that did nothing, such as a test command without a test, has not judged the change.
+        CheckVerdict::Skip if !report.runs.is_empty() => (Verdict::Error, reasons(report)),
+        // The change has no file that the check can judge.
+        CheckVerdict::Skip => (Verdict::Skipped, vec![report.summary.clone()]),
         CheckVerdict::Fail => (Verdict::Fail, reasons(report)),
         CheckVerdict::Incomplete | CheckVerdict::Error => (Verdict::Error, reasons(report)),
     }

@@ -59,7 +59,7 @@ fn status(run: &RunId, view: &TaskView, times: &BTreeMap<String, String>) -> Che
     let verdict = |gate: &str| view.gates.iter().find(|report| report.gate == gate).map(|report| report.verdict);
     let (not_configured, required): (Vec<String>, Vec<String>) =
         required.into_iter().partition(|gate| verdict(gate) == Some(Verdict::NotConfigured));
-    let (left_out, required): (Vec<String>, Vec<String>) =
+    let (skipped, required): (Vec<String>, Vec<String>) =
         required.into_iter().partition(|gate| verdict(gate) == Some(Verdict::Skipped));
     let (passed_gates, missing_gates): (Vec<String>, Vec<String>) =
         required.iter().cloned().partition(|gate| verdict(gate).is_some_and(has_passed));
@@ -73,12 +73,12 @@ fn status(run: &RunId, view: &TaskView, times: &BTreeMap<String, String>) -> Che
         task_id: view.task.to_string(),
         status,
         gates: passed_gates.iter().map(at).collect(),
-        message: message(status, &missing_gates, &[("not configured", &not_configured), ("left out", &left_out)]),
+        message: message(status, &missing_gates, &[("not configured", &not_configured), ("skipped", &skipped)]),
         required_gates: required,
         passed_gates,
         missing_gates,
         not_configured,
-        left_out,
+        skipped,
         todo_scan: todo_scan(view),
         secretscan_verdict: match verdict("secretscan").or_else(|| verdict("pre_check_batch")) {
             Some(Verdict::Pass | Verdict::Warn) => SecretscanVerdict::Pass,

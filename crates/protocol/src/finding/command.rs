@@ -18,7 +18,7 @@ pub enum CommandKind {
 }
 
 impl CommandKind {
-    /// Gives the check that reports commands of this kind.
+    /// Returns the check that reports commands of this kind.
     #[must_use]
     pub const fn check(self) -> CheckName {
         match self {

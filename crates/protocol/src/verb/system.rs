@@ -32,7 +32,7 @@ pub struct GetStatusReply {
     pub http: String,
     /// Last event.
     pub lsn: u64,
-    /// Open questions to a person.
+    /// Open questions to a person, counted to 1,000.
     pub needs: u64,
     /// Registered agents.
     pub agents: u64,

@@ -201,12 +201,12 @@ impl<'a> Printer<'a> {
 
     fn of_gate(&self, task: &str, gate: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
         let (tone, word) = match verdict {
-            Verdict::Pass => (Tone::Good, "passes"),
-            Verdict::Warn => (Tone::Notice, "passes with a warning"),
-            Verdict::Fail => (Tone::Bad, "REFUSES"),
-            Verdict::Error => (Tone::Bad, "REFUSES, it could not judge"),
-            Verdict::NoReply => (Tone::Bad, "REFUSES, it did not answer"),
-            Verdict::Skipped => (Tone::Notice, "is left out"),
+            Verdict::Pass => (Tone::Good, "passed"),
+            Verdict::Warn => (Tone::Notice, "passed with a warning"),
+            Verdict::Fail => (Tone::Bad, "failed"),
+            Verdict::Error => (Tone::Bad, "failed: it could not judge"),
+            Verdict::NoReply => (Tone::Bad, "failed: it did not answer"),
+            Verdict::Skipped => (Tone::Notice, "skipped"),
             Verdict::NotConfigured => (Tone::Faint, "is not configured"),
         };
         let mut lines = vec![out.paint(tone, &format!("{} {gate} {word}", self.head(task)))];

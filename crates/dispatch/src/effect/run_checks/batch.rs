@@ -31,7 +31,8 @@ pub(super) async fn run(ctx: &Ctx, request: &CheckRequest, limit: Duration) -> R
 /// A batch of which some parts did not look lets the change through and says so.
 pub(super) fn judge(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> (GateVerdict, Vec<String>) {
     let looked = match reply.status.as_str() {
-        "pass" | "nothing_to_check" => GateVerdict::Pass,
+        "pass" => GateVerdict::Pass,
+        "nothing_to_check" => GateVerdict::Skipped,
         "incomplete" => GateVerdict::Warn,
         _ => GateVerdict::Fail,
     };
@@ -70,9 +71,9 @@ fn secrets(reply: &PreCheckBatchReply) -> Option<SecretscanReply> {
 pub(super) fn evidence(reply: &PreCheckBatchReply, lint: Option<&CheckReport>) -> Found {
     let secrets = secrets(reply);
     let verdict = match judge(reply, lint).0 {
-        GateVerdict::Pass if reply.status == "nothing_to_check" => Verdict::Skip,
+        GateVerdict::Skipped => Verdict::Skip,
         GateVerdict::Pass => Verdict::Pass,
-        GateVerdict::Warn | GateVerdict::NotConfigured | GateVerdict::Skipped => Verdict::Warn,
+        GateVerdict::Warn | GateVerdict::NotConfigured => Verdict::Warn,
         GateVerdict::Fail | GateVerdict::Error | GateVerdict::NoReply => Verdict::Fail,
     };
     Found {

@@ -62,9 +62,9 @@ pub struct CheckGateStatusReply {
     /// Those that nobody said how to run: they neither pass nor refuse.
     #[serde(default)]
     pub not_configured: Vec<String>,
-    /// Those that the plan leaves out.
+    /// Those that were skipped: the plan leaves them out, or the change has no file that they judge.
     #[serde(default)]
-    pub left_out: Vec<String>,
+    pub skipped: Vec<String>,
     /// Who let it pass, and when.
     pub gates: BTreeMap<String, GateEvidence>,
     /// In a sentence.
