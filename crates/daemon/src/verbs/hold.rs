@@ -24,6 +24,8 @@ const YES_MS: i64 = 24 * 60 * 60 * 1000;
 const MAX_OF_ONE: u64 = 8;
 /// Calls that wait at once; below the connections that HTTP serves at once.
 const MAX_HELD: u64 = 64;
+/// Id of the option that lets a call through.
+const APPROVE: &str = "approve";
 /// Characters of a payload that the question shows.
 const MAX_SHOWN: usize = 1000;
 
@@ -118,7 +120,7 @@ fn question(
         id: id.clone(),
         about: NeedAbout::Call { verb: row.name.to_string(), caller: caller.name.clone() },
         title: format!("{} calls {}: {}", caller.name, row.name, decision.reason),
-        options: vec![option("approve", "allow_once"), option("deny", "reject_once")],
+        options: vec![option(APPROVE, "allow_once"), option("deny", "reject_once")],
         expires_at: now.plus(WAIT_MS),
     };
     switchboard_needs::asked(&fact, summary(args), caller.name.as_str())
@@ -156,10 +158,13 @@ fn room(caller: &Caller) -> [Guard; 2] {
 
 /// Lets the call through if the chosen option allows it.
 fn answered(store: &Store, id: &NeedId, row: &Row) -> Result<(), Failure> {
-    match switchboard_needs::option_of(store, id)?.as_deref() {
-        Some("deny") => Err(denied(id, "denied", row)),
-        Some(_) | None => Ok(()),
-    }
+    let option = switchboard_needs::option_of(store, id)?;
+    if is_yes(option.as_deref()) { Ok(()) } else { Err(denied(id, "denied", row)) }
+}
+
+/// Whether an answer lets the call through: only the option that says so.
+fn is_yes(option: Option<&str>) -> bool {
+    option == Some(APPROVE)
 }
 
 fn denied(id: &NeedId, outcome: &str, row: &Row) -> Failure {
@@ -184,5 +189,16 @@ impl Drop for Waiting {
                 tracing::debug!(need = %id, %error, "a question whose caller is gone was settled already");
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_option_that_approves_lets_a_call_through() {
+        assert!(is_yes(Some("approve")));
+        assert!(!is_yes(Some("deny")) && !is_yes(Some("another")) && !is_yes(None));
     }
 }
