@@ -6,7 +6,8 @@ use switchboard_protocol::need::{Need, NeedKind};
 use switchboard_store::{Batch, Interest, Store};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Error, Settle, choose, list, settle};
+use crate::read::open_of_kind;
+use crate::{Error, Settle, choose, settle};
 
 /// Longest sleep: the clock may have been set meanwhile.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -36,9 +37,9 @@ pub async fn expire(store: Store, stop: CancellationToken) {
 /// Returns how long to sleep.
 async fn expire_once(store: &Store) -> Result<Duration, Error> {
     let now = store.now();
-    let ours = |need: &Need| matches!(need.kind, NeedKind::Permission | NeedKind::Call);
-    let (late, early): (Vec<_>, Vec<_>) =
-        list(store, false)?.into_iter().filter(ours).partition(|need| need.expires_at <= now);
+    let mut open = open_of_kind(store, NeedKind::Permission)?;
+    open.extend(open_of_kind(store, NeedKind::Call)?);
+    let (late, early): (Vec<Need>, Vec<Need>) = open.into_iter().partition(|need| need.expires_at <= now);
     for need in late {
         let (_, option) = choose(&need, Settle::Deny)?;
         match settle(store, &need.id, ("expired", option), "daemon", Batch::synced()).await {

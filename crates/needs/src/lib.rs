@@ -12,6 +12,6 @@ mod table;
 
 pub use error::Error;
 pub use expire::expire;
-pub use read::{ask_of, denied_to, find, get, list, open_calls, open_of, option_of, settled_of};
+pub use read::{ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, settled_of};
 pub use settle::{Settle, asked, choose, settle, settled};
 pub use table::{NEEDS, Needs};

@@ -70,7 +70,20 @@ pub fn open_of(store: &Store, worker: &WorkerId) -> Result<Vec<Need>, Error> {
 /// # Errors
 /// When the store can't be read.
 pub fn open_calls(store: &Store) -> Result<Vec<Need>, Error> {
-    Ok(list(store, false)?.into_iter().filter(|need| need.kind == NeedKind::Call).collect())
+    open_of_kind(store, NeedKind::Call)
+}
+
+/// Open questions of one kind, oldest first. However many others are open, none of these is hidden behind them.
+pub(crate) fn open_of_kind(store: &Store, kind: NeedKind) -> Result<Vec<Need>, Error> {
+    rows(store, &Query::table(NEEDS).eq("about", kind.as_str()).eq("outcome", "").asc("seq").limit(MAX_LISTED))
+}
+
+/// How many questions are open, counted no further than as many as [`list`] returns.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn count_open(store: &Store) -> Result<u64, Error> {
+    Ok(store.count_up_to(&Query::table(NEEDS).eq("outcome", ""), MAX_LISTED)?)
 }
 
 /// The shim's id of a worker's question; `None` for other questions.

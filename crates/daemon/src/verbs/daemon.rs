@@ -6,7 +6,6 @@ use std::time::Duration;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{NewEvent, Place};
 use switchboard_protocol::verb::backup::{BackupStore, BackupStoreReply, BackupStoreRequest};
-use switchboard_protocol::verb::need;
 use switchboard_protocol::verb::system::{
     self, ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply,
     SignHeadReply, UnseenMail, VerifyLogReply,
@@ -84,7 +83,7 @@ impl Handle<system::Shutdown> for Verbs {
 
 impl Verbs {
     fn status(&self) -> Result<GetStatusReply, Failure> {
-        let needs = crate::needs::list(self, &need::ListNeedsRequest::default())?.needs.len() as u64;
+        let needs = switchboard_needs::count_open(&self.store)?;
         Ok(GetStatusReply {
             version: self.info.version.clone(),
             pid: self.info.pid,
