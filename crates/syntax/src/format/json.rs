@@ -102,12 +102,18 @@ pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Proble
             // One value a line is also called `.json`.
             let is_lines = plain.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some()
                 && broken_line(text, plain, mark).is_none();
-            // Test data for parsers of JSON is broken on purpose and says so.
-            let is_on_purpose =
-                ["invalid", "malformed", "broken", "bad_", "_bad"].iter().any(|word| path.contains(word));
-            if is_lines || is_on_purpose { None } else { failed(&error) }
+            if is_lines || is_broken_on_purpose(path) { None } else { failed(&error) }
         }
     }
+}
+
+/// Whether a file is test data for a parser of JSON that is broken on purpose: it lies in a folder of tests and its name says so. A name
+/// alone is not enough, or any broken file would pass under it.
+fn is_broken_on_purpose(path: &str) -> bool {
+    const TESTS: [&str; 7] = ["test", "tests", "__tests__", "testdata", "fixtures", "__fixtures__", "spec"];
+    const WORDS: [&str; 3] = ["invalid", "malformed", "broken"];
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(|folder| TESTS.contains(&folder)) && WORDS.iter().any(|word| name.contains(word))
 }
 
 fn broken_line(text: &str, plain: &str, mark: usize) -> Option<Problem> {
@@ -123,7 +129,7 @@ fn broken_line(text: &str, plain: &str, mark: usize) -> Option<Problem> {
     None
 }
 
-/// Says what `serde_json` says: its messages are constant but for the place.
+/// Returns the problem that `serde_json` reports. Its messages hold no text of the file.
 fn of(text: &str, part: &str, start: usize, error: &serde_json::Error) -> Problem {
     let before: usize = part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     // Its columns count bytes, the one before the mistake as the first.
@@ -133,7 +139,7 @@ fn of(text: &str, part: &str, start: usize, error: &serde_json::Error) -> Proble
     Problem::at(text.as_bytes(), at, Kind::Stated(what))
 }
 
-/// Blanks comments, and commas before a closing bracket; says whether there was a comment.
+/// Blanks comments, and commas before a closing bracket. Returns the text and whether it had a comment.
 fn without_additions(text: &str) -> (Cow<'_, str>, bool) {
     let bytes = text.as_bytes();
     let mut plain = Cow::Borrowed(bytes);
@@ -216,11 +222,14 @@ mod tests {
             ("log.json", "{\"a\":1}\n{\"a\":2}\n"),
             ("a.json5", "{ a: 'b', }"),
             ("a.json", "\u{feff}{}\n"),
+            ("tests/data/invalid-comma.json", "{,}"),
         ] {
             assert_eq!(place(path, text), None, "{path}");
         }
         for (path, text) in [
             ("data.json", "{ \"a\": 1, }"),
+            ("src/invalid.json", "{,}"),
+            ("tests/data/plain.json", "{,}"),
             ("tsconfig.json", "{ \"a\": 1 \"b\": 2 }"),
             ("log.ndjson", "{\"a\":1}\n{\"a\":}\n"),
             ("a.json5", "{ a: 'b', "),
