@@ -76,7 +76,7 @@ fn start_run(client: &mut crate::bench::daemon::Client) -> anyhow::Result<String
 /// Tasks whose worker works.
 fn working(client: &mut crate::bench::daemon::Client, run: &str) -> anyhow::Result<usize> {
     let reply = call(client, "get_run", json!({ "run": run }))?;
-    let tasks = reply["tasks"].as_array().context("no tasks")?;
+    let tasks = reply["list"].as_array().context("no list of tasks")?;
     Ok(tasks.iter().filter(|task| task["state"] == "working").count())
 }
 
