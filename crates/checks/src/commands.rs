@@ -86,7 +86,7 @@ fn verdict(failed: &[&CommandRun]) -> CheckVerdict {
 
 const NOT_STARTED: &str = "could not start";
 
-/// Tells a command that ran from one that could not.
+/// Returns whether a command started at all.
 pub(crate) fn has_started(run: &CommandRun) -> bool {
     !run.ending.starts_with(NOT_STARTED)
 }
@@ -209,7 +209,7 @@ fn ending(output: &Output, limit: Duration) -> String {
     }
 }
 
-/// Gives what was kept of a stream, without secrets. Around what is missing only whole lines stay: half a secret would not
+/// Returns what was kept of a stream, without secrets. Around what is missing only whole lines stay: half a secret would not
 /// be known as one.
 fn shown(capture: &Capture) -> String {
     let text = capture.text();

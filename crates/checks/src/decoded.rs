@@ -21,12 +21,12 @@ pub(crate) fn decoded(bytes: Vec<u8>, is_text_type: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Tells a binary file by a NUL near its beginning.
+/// Returns whether a file is binary: it has a NUL byte near its beginning.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(HEAD)]).is_some()
 }
 
-/// Tells UTF-16, and in which order its bytes stand; also how long its mark is.
+/// Detects UTF-16. Returns the length of the byte order mark and how to read a unit; `None` for other encodings.
 pub(crate) fn wide(bytes: &[u8]) -> Option<Wide> {
     match bytes.get(..2) {
         Some([0xff, 0xfe]) => return Some((2, u16::from_le_bytes)),

@@ -96,7 +96,7 @@ impl Project {
         files.iter().any(|file| self.has(file))
     }
 
-    /// Tells whether a file right in the folder has one of these endings.
+    /// Returns whether a file right in the folder has one of these endings.
     pub(crate) fn has_ending(&self, endings: &[&str]) -> bool {
         let entries = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
         entries.take(10_000).any(|entry| {
@@ -106,7 +106,7 @@ impl Project {
         })
     }
 
-    /// Gives the text of a settings file; empty where there is none, or it is too large to be one.
+    /// Returns the text of a settings file; empty where there is none, or it is too large to be one.
     pub(crate) fn text(&self, file: &str) -> String {
         let path = self.root.join(file);
         let is_fit = path.metadata().is_ok_and(|data| data.is_file() && data.len() <= SETTINGS_BYTES);
@@ -144,7 +144,7 @@ impl Project {
         })
     }
 
-    /// Tells whether `package.json` names a dependency.
+    /// Returns whether `package.json` names a dependency.
     pub(crate) fn depends_on(&self, name: &str) -> bool {
         ["dependencies", "devDependencies", "peerDependencies"]
             .iter()

@@ -12,7 +12,7 @@ pub use baseline::baseline;
 pub use sarif::sarif;
 pub use text::text;
 
-/// Gives a reply as indented JSON, with the keys of [`CheckReply`].
+/// Returns a reply as indented JSON, with the keys of [`CheckReply`].
 #[must_use]
 pub fn json(reply: &CheckReply) -> String {
     serde_json::to_string_pretty(reply).expect("a reply holds only strings, numbers and lists")

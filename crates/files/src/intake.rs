@@ -184,7 +184,7 @@ fn send_approved(service: &Service, file: &MessageFile, from: &str) -> Result<()
     Ok(())
 }
 
-/// Tells the sender what became of a held message that was not sent.
+/// Writes the sender a receipt for a held message that was not sent.
 pub(super) fn tell_settled(service: &Service, root: &Folder, id: &MessageId) -> Result<(), Error> {
     let Some(held) = crate::held_message(&service.store, id)? else { return Ok(()) };
     if held.outcome == "denied" || held.outcome == "expired" {

@@ -142,7 +142,7 @@ fn line_end(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Tells whether a `#` here begins a comment: inside of a word it is a part of it.
+/// Returns whether a `#` here begins a comment: inside of a word it is a part of it.
 fn begins_word(text: &[u8], at: usize) -> bool {
     at == 0
         || text[at - 1].is_ascii_whitespace()

@@ -48,12 +48,12 @@ impl Caution {
         }
     }
 
-    /// Tells whether nothing may be said of a file that has no base: the grammar does not know all that is legal in it.
+    /// Returns whether nothing may be said of a file that has no base: the grammar does not know all that is legal in it.
     pub(crate) fn is_doubt(&self) -> bool {
         !matches!(self, Self::None)
     }
 
-    /// Tells whether a new problem may block.
+    /// Returns whether a new problem may block.
     pub(crate) fn lets_block(&self, problem: &Problem, source: &Source) -> bool {
         match self {
             Self::None => true,
@@ -65,7 +65,7 @@ impl Caution {
     }
 }
 
-/// Tells whether a directive or a name in capitals stands on the problem's lines or next to them.
+/// Returns whether a directive or a name in capitals stands on the problem's lines or next to them.
 fn is_near_macro(problem: &Problem, source: &Source) -> bool {
     let lines = problem.lines.start.saturating_sub(1)..(problem.lines.end + 1).min(problem.lines.start + 50);
     lines.into_iter().any(|line| {

@@ -104,7 +104,7 @@ fn line_end(text: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length + 1)
 }
 
-/// Tells whether the next line belongs to this one.
+/// Returns whether the next line belongs to this one.
 fn goes_on(line: &[u8]) -> bool {
     line.ends_with(b"\\\n") || line.ends_with(b"\\\r\n")
 }
@@ -120,7 +120,7 @@ fn directive(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&rest[..length], rest[length..].trim_ascii()))
 }
 
-/// Tells whether the first arm of a chain is read.
+/// Returns whether the first arm of a chain is read.
 fn holds(word: &[u8], condition: &[u8], behind: &[u8], assumption: Assumption) -> bool {
     let plain = condition.split(|byte| *byte == b'/').next().unwrap_or_default().trim_ascii();
     match plain {

@@ -179,7 +179,7 @@ impl File<'_> {
         rest.starts_with(b"async function") || rest.starts_with(b"function")
     }
 
-    /// Tells whether `await` is a keyword here. `await (x)` looks like a call to the grammar.
+    /// Returns whether `await` is a keyword here. `await (x)` looks like a call to the grammar.
     fn waits(&self, above: &[Node<'_>]) -> bool {
         if above.last().is_none_or(|parent| parent.kind() == "call_expression") {
             return false;
@@ -247,7 +247,7 @@ impl File<'_> {
     }
 }
 
-/// Tells whether a file says that it is no module.
+/// Returns whether a file says that it is no module.
 fn is_script(text: &[u8]) -> bool {
     ["require(", "module.exports"].iter().any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
 }

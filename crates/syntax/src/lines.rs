@@ -40,13 +40,13 @@ impl Lines {
         Self { starts: std::iter::once(0).chain(ends).collect() }
     }
 
-    /// Gives the line of a byte, from 0.
+    /// Returns the line of a byte, from 0.
     #[must_use]
     pub fn line_of(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 
-    /// Gives the bytes of a line, without its end.
+    /// Returns the bytes of a line, without its end.
     #[must_use]
     pub fn bytes<'a>(&self, text: &'a [u8], line: usize) -> &'a [u8] {
         let from = self.starts.get(line).copied().unwrap_or(text.len()).min(text.len());
@@ -54,13 +54,13 @@ impl Lines {
         text[from..to].strip_suffix(b"\n").map_or(&text[from..to], |line| line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// Gives the byte where a line begins.
+    /// Returns the byte where a line begins.
     #[must_use]
     pub fn start(&self, line: usize) -> Option<usize> {
         self.starts.get(line).copied()
     }
 
-    /// Gives the place of a range of bytes, for people.
+    /// Returns the place of a range of bytes, for people.
     #[must_use]
     pub fn span(&self, text: &[u8], range: &Range<usize>) -> Span {
         let (start_line, start_column) = self.place(text, range.start);
@@ -90,7 +90,7 @@ impl Touched {
         Self::Hunks(diff.hunks().map(|hunk| Hunk { before: hunk.before, after: hunk.after }).collect())
     }
 
-    /// Tells whether a change lies inside these lines or next to them.
+    /// Returns whether a change lies inside these lines or next to them.
     #[must_use]
     pub fn is_near(&self, lines: &Range<usize>) -> bool {
         match self {
@@ -103,7 +103,7 @@ impl Touched {
         }
     }
 
-    /// Tells whether a line was changed or added.
+    /// Returns whether a line was changed or added.
     #[must_use]
     pub fn holds(&self, line: usize) -> bool {
         match self {
@@ -115,7 +115,7 @@ impl Touched {
         }
     }
 
-    /// Gives the line that was `line` in the base, where the change left it alone.
+    /// Returns the line that was `line` in the base, where the change left it alone.
     #[must_use]
     pub fn moved(&self, line: usize) -> Option<usize> {
         let Self::Hunks(hunks) = self else {

@@ -23,7 +23,7 @@ pub(crate) fn missing(node: Node<'_>, what: &str) -> Problem {
     problem(node, Kind::Missing(what.to_owned()))
 }
 
-/// Gives the children of a node, comments left out.
+/// Returns the children of a node, comments left out.
 pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).filter(|child| !child.is_extra()).collect()
 }

@@ -55,7 +55,7 @@ fn in_comment(text: &[u8], comment: &Range<usize>) -> Vec<Note> {
     found
 }
 
-/// Tells whether a tag stands here as a mark, not as a word of a sentence or part of a name.
+/// Returns whether a tag stands here as a mark, not as a word of a sentence or part of a name.
 fn stands_at(text: &[u8], at: usize, end: usize, tag: &str) -> bool {
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let behind = text[..end].get(at + tag.len());

@@ -31,7 +31,7 @@ impl Parsers {
         self.current = None;
     }
 
-    /// Gives the tree of the file at hand, parsed by the first check that asks.
+    /// Returns the tree of the file at hand, parsed by the first check that asks.
     pub fn tree_of(&mut self, language: Language, text: &[u8]) -> Option<Tree> {
         if let Some((parsed, tree)) = &self.current
             && *parsed == language
@@ -60,7 +60,7 @@ impl Parsers {
     }
 }
 
-/// Gives the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.
+/// Returns the grammar for a file; JavaScript that announces Flow types is read by the one that knows types.
 pub(crate) fn language_of(source: &Source) -> Option<Language> {
     let head = &source.text[..source.text.len().min(2_000)];
     let is_flow = source.language == Some(Language::JavaScript) && head.windows(5).any(|word| word == b"@flow");

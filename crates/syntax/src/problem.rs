@@ -156,7 +156,7 @@ fn first_leaf(node: Node<'_>) -> Option<Node<'_>> {
     Some(leaf)
 }
 
-/// Tells a token of the grammar from one that stands for text of the file.
+/// Returns whether a token is fixed by the grammar rather than taken from the file.
 fn is_harmless(kind: &str) -> bool {
     kind.len() <= 16 && !kind.contains(['\n', '\r'])
 }

@@ -112,7 +112,7 @@ fn indentation(block: Node<'_>, text: &[u8], expected: Option<&[u8]>) -> Option<
     None
 }
 
-/// Gives the blanks before a statement; `None` where something else stands before it or its line goes on from above.
+/// Returns the blanks before a statement; `None` where something else stands before it or its line goes on from above.
 fn indent_of(statement: Node<'_>, text: &[u8]) -> Option<Vec<u8>> {
     let before = &text[..statement.start_byte()];
     let line_at = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);

@@ -51,7 +51,7 @@ fn problem(source: &str, error: &syn::Error) -> Problem {
     Problem { kind: Kind::Unreadable, range: at..at, lines: line..line + 1 }
 }
 
-/// Tells whether a text is too flat to recurse far. Brackets in strings and comments count too, which only makes it more
+/// Returns whether a text is too flat to recurse far. Brackets in strings and comments count too, which only makes it more
 /// careful.
 fn is_shallow(text: &[u8]) -> bool {
     let (mut outer, mut around, mut run) = (Vec::new(), 0_usize, 0_usize);

@@ -9,7 +9,7 @@ const COMMENT: usize = 50_000;
 /// The longest list of types that is looked through.
 const TYPES: usize = 2_000;
 
-/// Gives a text as its grammar can read it.
+/// Returns a text as its grammar can read it.
 pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let mut tidy = Tidy { text: Cow::Borrowed(text) };
     match language {
@@ -60,7 +60,7 @@ impl Tidy<'_> {
         memchr::memmem::find_iter(&self.text, word).collect()
     }
 
-    /// Gives where the line begins of which only blanks stand before a place.
+    /// Returns where the line begins of which only blanks stand before a place.
     fn line_of_first(&self, at: usize) -> Option<usize> {
         let blanks = self.text[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let line = at - blanks;
@@ -417,7 +417,7 @@ fn end_of(text: &[u8]) -> &[u8] {
     &text[text.len().saturating_sub(TYPES)..]
 }
 
-/// Gives the last byte before a place that is neither blank nor in a comment.
+/// Returns the last byte before a place that is neither blank nor in a comment.
 fn significant(text: &[u8]) -> u8 {
     let mut text = text[text.len().saturating_sub(COMMENT)..].trim_ascii_end();
     loop {

@@ -18,7 +18,7 @@ const RELEASED_AT_ONCE: usize = 1_000;
 // === impl LeaseBook ===
 
 impl LeaseBook {
-    /// Gives one lease back, or all of the caller's. A lease that is over already is no error.
+    /// Releases one lease, or all of the caller's. Releasing a lease that has already ended succeeds.
     ///
     /// # Errors
     /// `lease.not-yours` (a person may take any), `lease.lost` when a token is given that is another grant's; the store's

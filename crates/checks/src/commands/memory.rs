@@ -46,14 +46,14 @@ impl MemoryLimit {
         ["sh", "-c", ENTER, &group].into_iter().map(str::to_owned).chain(argv.iter().cloned()).collect()
     }
 
-    /// Tells whether anything ever ran inside.
+    /// Returns whether anything ever ran inside.
     pub(crate) fn was_used(&self) -> bool {
         ["memory.peak", "memory.current"].iter().any(|file| {
             fs::read_to_string(self.group.join(file)).is_ok_and(|text| text.trim().parse::<u64>().is_ok_and(|n| n > 0))
         })
     }
 
-    /// Tells whether the kernel ended something because of the limit.
+    /// Returns whether the kernel ended something because of the limit.
     pub(crate) fn was_exceeded(&self) -> bool {
         let events = fs::read_to_string(self.group.join("memory.events")).unwrap_or_default();
         events.lines().any(|line| line.strip_prefix("oom_kill ").is_some_and(|count| count.trim() != "0"))

@@ -156,7 +156,7 @@ pub(crate) fn guess(output: &str) -> Option<TestTotals> {
     known.map(|framework| totals(framework, output, &cases)).find(|totals| totals.total > 0)
 }
 
-/// Tells whether an output says that no test ran.
+/// Returns whether a test runner reported that it ran no test.
 pub(crate) fn counts_none(output: &str) -> bool {
     static NONE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?mi)^\s*(?:running 0 tests$|no tests? (?:ran|found|to run|were found)\b|no test (?:files|suites?) found|ran 0 tests\b|0 passing\b|0 examples, 0 failures|0 runs, 0 assertions|total tests: 0\b|# tests 0$|ℹ tests 0$|tests run: 0, failures: 0|no test is available|no tests executed|ok \(0 tests)|\bcollected 0 items\b|\[no test files\]|test result: ok\. 0 passed; 0 failed; 0 ignored")
@@ -207,7 +207,7 @@ fn case(line: &str) -> Option<TestCase> {
     Some(TestCase { name: found["name"].trim().to_owned(), status: status.to_owned() })
 }
 
-/// Gives the covered part in percent.
+/// Returns the covered part in percent.
 pub(crate) fn coverage(output: &str) -> Option<f64> {
     COVERAGE.iter().find_map(|form| form.captures_iter(output).last()?[1].parse().ok())
 }

@@ -127,7 +127,7 @@ fn is_in_tests(above: &[Node<'_>], text: &[u8]) -> bool {
     })
 }
 
-/// Tells whether a class or module around a place is called like a double.
+/// Returns whether an enclosing class or module has the name of a test double.
 fn is_in_double(above: &[Node<'_>], text: &[u8]) -> bool {
     above.iter().any(|outer| {
         let is_type =
@@ -205,7 +205,7 @@ fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     (is_bare && !is_base).then(|| throw(node, weight.max(by_reach(above))))
 }
 
-/// Tells whether a class says that others come from it: by its name, by a comment in it, or because most of its methods raise.
+/// Returns whether a class is meant to be subclassed: its name or a comment says so, or most of its methods raise.
 fn is_ruby_base(class: Node<'_>, text: &[u8]) -> bool {
     const NAMES: [&str; 8] = ["abstract", "base", "interface", "adapter", "strategy", "provider", "concern", "backend"];
     let name = class.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();

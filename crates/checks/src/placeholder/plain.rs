@@ -22,7 +22,7 @@ static BRACKETS: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant pattern")
 });
 
-/// Gives what begins a comment in a file of this name.
+/// Returns what begins a comment in a file of this name.
 pub(super) fn marker(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     if NAMED.contains(&name) {

@@ -116,7 +116,7 @@ fn shape(language: Language) -> Option<Shape> {
     }
 }
 
-/// Tells whether a node is a function that does not do what its name says.
+/// Returns whether a node is a function that does not do what its name says.
 pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], language: Language) -> Option<Placeholder> {
     let shape = shape(language)?;
     let stands_alone = above.last().is_some_and(|parent| shape.parents.contains(&parent.kind()));
@@ -194,7 +194,7 @@ pub(super) fn words(name: &[u8]) -> Vec<String> {
     words
 }
 
-/// Tells whether a parameter is meant to be used: one whose name begins with `_` is not.
+/// Returns whether a parameter is meant to be used: one whose name begins with `_` is not.
 fn takes_something(parameters: Node<'_>, text: &[u8]) -> bool {
     let mut cursor = parameters.walk();
     parameters.named_children(&mut cursor).any(|parameter| {
@@ -216,7 +216,7 @@ fn is_tail(node: Node<'_>, language: Language) -> bool {
     matches!(language, Language::Rust | Language::Ruby) && !node.kind().ends_with("statement")
 }
 
-/// Tells whether a statement or expression gives one of these values back.
+/// Returns whether a statement or expression gives one of these values back.
 pub(super) fn gives_dummy(statement: Node<'_>, text: &[u8], dummies: &[&str]) -> bool {
     let written = String::from_utf8_lossy(&text[statement.byte_range()]);
     let value = written.strip_prefix("return").unwrap_or(&written).trim().trim_end_matches(';');

@@ -20,7 +20,7 @@ const FOLDERS: [&str; 14] = [
 /// Words of a file's name, or of a class, that say the same.
 const WORDS: [&str; 10] = ["test", "tests", "spec", "mock", "mocks", "fake", "stub", "stubs", "dummy", "fixture"];
 
-/// Tells whether a file holds tests or doubles.
+/// Returns whether a file holds tests or doubles.
 pub(super) fn is_file(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_folder = |folder: &str| {
@@ -31,7 +31,7 @@ pub(super) fn is_file(path: &str) -> bool {
     folders.split('/').any(is_folder) || is_name(stem) || name.starts_with("conftest")
 }
 
-/// Tells whether a name has one of the words: `FakeClock`, `clock_test`, `testhelpers`.
+/// Returns whether a name has one of the words: `FakeClock`, `clock_test`, `testhelpers`.
 pub(super) fn is_name(name: &str) -> bool {
     let words = super::stub::words(name.as_bytes());
     let is_word = |word: &String| {

@@ -41,7 +41,7 @@ fn pattern(text: &str) -> Regex {
     RegexBuilder::new(text).unicode(false).case_insensitive(true).build().expect("a constant pattern")
 }
 
-/// Tells whether a string is a placeholder.
+/// Returns whether a string is a placeholder.
 pub(super) fn of_string(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholder> {
     let is_string = node.is_named()
         && matches!(

@@ -38,7 +38,7 @@ struct Function<'t> {
     body: Node<'t>,
 }
 
-/// Tells whether a node is a function that does not do what its name says.
+/// Returns whether a node is a function that does not do what its name says.
 pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], language: Language) -> Option<Placeholder> {
     let kinds: &[&str] = match language {
         Language::Java => &["method_declaration"],
@@ -100,7 +100,7 @@ fn function(node: Node<'_>) -> Option<Function<'_>> {
     Some(Function { name, parameters, body })
 }
 
-/// Tells whether a parameter is meant to be used: it has a name, and that does not begin with `_`.
+/// Returns whether a parameter is meant to be used: it has a name, and that does not begin with `_`.
 fn is_meant(parameter: Node<'_>, text: &[u8]) -> bool {
     let is_nameless =
         parameter.kind() == "parameter_declaration" && parameter.child_by_field_name("declarator").is_none();
@@ -120,7 +120,7 @@ enum Reach {
     Open,
 }
 
-/// Tells who can have asked for a function; `None` where somebody may well have.
+/// Returns why nobody else can require a function; `None` where somebody may.
 fn reach(head: &[u8], above: &[Node<'_>], text: &[u8], language: Language) -> Option<Reach> {
     let head = String::from_utf8_lossy(head);
     let mut said = head.split(|c: char| !c.is_alphanumeric());

@@ -87,7 +87,7 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec
     found
 }
 
-/// Tells whether code follows a comment on its last line.
+/// Returns whether code follows a comment on its last line.
 fn is_inline(text: &[u8], comment: &Range<usize>) -> bool {
     let rest = text[comment.end..].split(|byte| *byte == b'\n').next().unwrap_or_default();
     !rest.trim_ascii().is_empty()
@@ -97,7 +97,7 @@ fn pattern(text: &str) -> Regex {
     RegexBuilder::new(text).unicode(false).case_insensitive(true).build().expect("a constant pattern")
 }
 
-/// Tells whether the message of an error says that something is still to be written; that a subclass has to write it, or that
+/// Returns whether the message of an error says that something is still to be written; that a subclass has to write it, or that
 /// something is not supported here, is no such thing.
 pub(crate) fn says_unfinished(text: &[u8]) -> bool {
     static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {

@@ -130,7 +130,7 @@ fn python(project: &Project, changed: &[String]) -> Vec<Step> {
     steps
 }
 
-/// Tells whether the settings of mypy say which files it checks.
+/// Returns whether the settings of mypy say which files it checks.
 fn names_its_files(project: &Project) -> bool {
     let is_key = |line: &str| {
         let key = line.split('=').next().unwrap_or_default().trim();

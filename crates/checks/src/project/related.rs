@@ -5,7 +5,7 @@ use super::Project;
 /// The most bytes of a file that are searched for imports.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
-/// Tells whether a file holds tests, by its name.
+/// Returns whether a file holds tests, by its name.
 pub(crate) fn is_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
@@ -25,7 +25,7 @@ pub(crate) fn is_test(path: &str) -> bool {
         || (path.starts_with("tests/") && name.ends_with(".rs"))
 }
 
-/// Tells a file of Python tests.
+/// Returns whether a file holds Python tests.
 pub(crate) fn is_python_test(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
@@ -86,7 +86,7 @@ fn is_code(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
 
-/// Tells whether a line that imports names the target. A name that two files share leads to a test too many, never to
+/// Returns whether a line that imports names the target. A name that two files share leads to a test too many, never to
 /// one too few.
 fn imports(project: &Project, path: &str, target: &str) -> bool {
     let full = project.root().join(path);

@@ -44,7 +44,7 @@ impl Asked {
     }
 }
 
-/// Tells a folder from a file and from a link to either.
+/// Returns what a path is: a folder, a file, or a link.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|kind| kind.is_dir())
 }

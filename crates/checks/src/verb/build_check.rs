@@ -95,7 +95,7 @@ fn reply(folder: &Path, done: Vec<(&str, CommandRun)>, missing: &[String], files
     }
 }
 
-/// Gives a run in the form of the evidence, which has no place for a signal: its words go with the errors.
+/// Returns a run in the form of the evidence, which has no place for a signal: its words go with the errors.
 fn build_run(kind: &str, run: CommandRun) -> BuildRun {
     let stderr = if run.exit_code.is_some() { run.stderr } else { format!("{}\n{}", run.stderr, run.ending) };
     BuildRun {

@@ -121,7 +121,7 @@ fn dollar_quoted(rest: &[u8]) -> Option<usize> {
     Some(end + 1 + close + mark.len())
 }
 
-/// Tells whether the statement that ends here is `COPY … FROM stdin`.
+/// Returns whether the statement that ends here is `COPY … FROM stdin`.
 fn is_copy(text: &[u8], end: usize) -> bool {
     let from = end.saturating_sub(2_000);
     let statement = text[from..end].rsplit(|byte| *byte == b';').next().unwrap_or_default();

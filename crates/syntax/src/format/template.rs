@@ -10,7 +10,7 @@ const GAPS: [(&str, &str); 4] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?p
 /// The longest gap in bytes.
 const LONGEST: usize = 5_000;
 
-/// Tells whether a text has gaps. A workflow's `${{ }}` is none: it stands inside of values.
+/// Returns whether a text has gaps. A workflow's `${{ }}` is none: it stands inside of values.
 pub(super) fn has_gaps(text: &[u8]) -> bool {
     next(text, 0).is_some()
 }

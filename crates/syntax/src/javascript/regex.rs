@@ -7,7 +7,7 @@ use crate::problem::{Kind, Problem};
 
 const FLAGS: &[u8] = b"dgimsuvy";
 
-/// Tells whether a literal is one of these.
+/// Returns whether a literal is one of these.
 pub(super) fn mistake(literal: Node<'_>, text: &[u8]) -> Option<Problem> {
     let pattern = literal.child_by_field_name("pattern")?;
     let flags = literal.child_by_field_name("flags").map_or(&b""[..], |flags| &text[flags.byte_range()]);

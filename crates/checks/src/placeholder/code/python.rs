@@ -53,7 +53,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     })
 }
 
-/// Tells whether the methods of a class are written in it: none of its bases is a protocol or leaves them to subclasses.
+/// Returns whether the methods of a class are written in it: none of its bases is a protocol or leaves them to subclasses.
 fn is_filled_in_here(class: Node<'_>, text: &[u8]) -> bool {
     let name = class.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default();
     let bases = class.child_by_field_name("superclasses").map(|bases| bytes(bases, text)).unwrap_or_default();
