@@ -14,7 +14,8 @@ pub use pipe::Stream;
 use switchboard_process::env::Env;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::Terminated;
-use switchboard_protocol::frame::{McpCommand, PermissionOption};
+use switchboard_protocol::frame::McpCommand;
+use switchboard_protocol::worker::WorkerEvent;
 
 use crate::Result;
 
@@ -34,69 +35,18 @@ pub struct Start {
     pub mcp: Option<McpCommand>,
 }
 
-/// What happens in an agent, in one vocabulary for all drivers.
+/// What a driver gives.
 #[derive(Debug, Clone, PartialEq)]
-pub enum AgentEvent {
-    /// It can be prompted now.
-    Opened {
-        /// The agent's own id of the session, where it has one.
-        session: Option<String>,
-    },
-    /// The prompt has been written to the agent, to the last byte.
-    TurnStarted,
-    /// It began or finished using a tool.
-    ToolCalled {
-        /// The agent's id of the call.
-        call: String,
-        /// At most 200 characters.
-        title: String,
-        /// In ACP's words.
-        kind: String,
-        /// `pending`, `in_progress`, `completed` or `failed`.
-        status: String,
-        /// Relative to the work tree where they lie in it, at most 20.
-        paths: Vec<String>,
-    },
-    /// It waits for an answer.
-    Asked {
-        /// The driver's id of the question.
-        ask: String,
-        /// At most 200 characters.
-        title: String,
-        /// What can be chosen.
-        options: Vec<PermissionOption>,
-        /// At most 4 KiB.
-        detail: String,
-    },
-    /// What it has used since the last such event.
-    CostReported {
-        /// Millionths of a US dollar, where it names a price.
-        micro_usd: Option<u64>,
-        /// Tokens read.
-        input_tokens: u64,
-        /// Tokens written.
-        output_tokens: u64,
-    },
-    /// The turn is over.
-    TurnEnded {
-        /// As in [`switchboard_protocol::frame::WorkerEvent::TurnEnded`].
-        stop: String,
-        /// End of what it said, at most 2 KiB.
-        text: String,
-    },
+pub enum Given {
+    /// Something happened. A driver says `SessionOpened` when the agent can be prompted, `TurnStarted` when the prompt has been written to
+    /// it to the last byte, and `Faulted` when it can't be driven any further and should be ended. Turns have no number yet, and no mail.
+    Event(WorkerEvent),
     /// Output as it came, for the spool; it also shows that the agent lives.
     Raw {
         /// From where.
         stream: Stream,
         /// The bytes.
         bytes: Vec<u8>,
-    },
-    /// It can't be driven any further; it should be ended.
-    Broken {
-        /// A code of the table.
-        code: &'static str,
-        /// What happened.
-        what: String,
     },
     /// Its process has ended and all of its output has been given.
     Exited,
@@ -129,7 +79,7 @@ pub trait Driver: Sized {
     fn fingerprint(&self) -> Option<Fingerprint>;
 
     /// Waits for the next event.
-    fn next(&mut self) -> impl Future<Output = AgentEvent>;
+    fn next(&mut self) -> impl Future<Output = Given>;
 
     /// Hands a prompt to the agent and so begins a turn. Returns whether it was accepted.
     fn prompt(&mut self, text: &str) -> bool;

@@ -5,11 +5,12 @@ use switchboard_process::git::{Author, Head, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::MergeRunReply;
 use switchboard_store::{Batch, Idempotency, Query, Row};
 
 use crate::error::shape;
-use crate::event::{DispatchEvent, cut};
+use crate::event::cut;
 use crate::port::Git;
 use crate::work::{RUNS, run_id};
 use crate::world::World;
@@ -43,7 +44,7 @@ pub(crate) async fn merge(world: &World, run: &RunId, call: Option<Idempotency>)
         let go = planned.clone();
         if let Err(error) = world.git(move |git| advance(git, &go)).await {
             let why = cut(&error.to_string(), 300);
-            record(world, run, &DispatchEvent::RunMergeAbandoned { run: run.clone(), why }).await?;
+            record(world, run, &RunEvent::RunMergeAbandoned { run: run.clone(), why }).await?;
             return Err(error);
         }
     }
@@ -84,7 +85,7 @@ async fn conclude(
 fn merged_before(world: &World, run: &RunId) -> Result<Option<Move>, Error> {
     let mut last = None;
     history::events(&world.store, run, 0, |event| {
-        if let Some(DispatchEvent::RunMerged { target, from, to, .. }) = event.fact() {
+        if let Some(RunEvent::RunMerged { target, from, to, .. }) = event.fact() {
             last = Some((target, from, to));
         }
         true
@@ -92,8 +93,8 @@ fn merged_before(world: &World, run: &RunId) -> Result<Option<Move>, Error> {
     last.map(|(target, from, to)| Ok(Move { target, from: Oid::parse(&from)?, to: Oid::parse(&to)? })).transpose()
 }
 
-fn merged(run: &RunId, done: &Move) -> DispatchEvent {
-    DispatchEvent::RunMerged {
+fn merged(run: &RunId, done: &Move) -> RunEvent {
+    RunEvent::RunMerged {
         run: run.clone(),
         target: done.target.clone(),
         from: done.from.to_string(),
@@ -101,8 +102,8 @@ fn merged(run: &RunId, done: &Move) -> DispatchEvent {
     }
 }
 
-fn intended(run: &RunId, planned: &Move) -> DispatchEvent {
-    DispatchEvent::RunMergeIntended {
+fn intended(run: &RunId, planned: &Move) -> RunEvent {
+    RunEvent::RunMergeIntended {
         run: run.clone(),
         target: planned.target.clone(),
         from: planned.from.to_string(),
@@ -144,12 +145,12 @@ fn advance(git: &dyn Git, go: &Move) -> Result<(), Error> {
     Ok(())
 }
 
-fn event(run: &RunId, fact: &DispatchEvent) -> Result<NewEvent, Error> {
+fn event(run: &RunId, fact: &RunEvent) -> Result<NewEvent, Error> {
     NewEvent::of(fact, history::subject(run), "daemon").map_err(shape("a merge"))
 }
 
 /// Records what became of a merge, however long the store is busy.
-async fn record(world: &World, run: &RunId, fact: &DispatchEvent) -> Result<(), Error> {
+async fn record(world: &World, run: &RunId, fact: &RunEvent) -> Result<(), Error> {
     world.commit_patiently(&Batch::synced().event(event(run, fact)?)).await?;
     Ok(())
 }
@@ -168,7 +169,7 @@ async fn settle_one(world: &World, run: &RunId, begun: Move) -> Result<(), Error
     let again = begun.clone();
     let fact = match world.git(move |git| advance(git, &again)).await {
         Ok(()) => merged(run, &begun),
-        Err(error) => DispatchEvent::RunMergeAbandoned { run: run.clone(), why: cut(&error.to_string(), 300) },
+        Err(error) => RunEvent::RunMergeAbandoned { run: run.clone(), why: cut(&error.to_string(), 300) },
     };
     record(world, run, &fact).await
 }

@@ -3,10 +3,11 @@
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::RunEvent;
-use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty};
+use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
+use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty, Upcaster};
 
 use crate::Error;
-use crate::event::{DispatchEvent, Report, frame_key};
+use crate::event::frame_key;
 
 /// Runs, keyed by id.
 pub(crate) const RUNS: &str = "runs";
@@ -92,15 +93,16 @@ impl Projection for Work {
         3
     }
 
+    fn upcasters(&self) -> &'static [Upcaster] {
+        &[Upcaster { kind: "worker_reported", from: 1, lift: crate::older::reported }]
+    }
+
     fn project(&self, event: &Event) -> Vec<Change> {
         if let Some(run) = event.subject.strip_prefix("run/") {
-            return event.fact::<RunEvent>().map_or_else(
-                || event.fact::<DispatchEvent>().map_or_else(Vec::new, |fact| dispatch(event, fact)),
-                |fact| progress(run, event, &fact),
-            );
+            return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| progress(run, event, fact));
         }
         if event.subject.starts_with("worker/") {
-            return event.fact::<DispatchEvent>().map_or_else(Vec::new, |fact| dispatch(event, fact));
+            return event.fact::<WorkerFact>().map_or_else(Vec::new, |fact| worker(event, fact));
         }
         Vec::new()
     }
@@ -114,7 +116,7 @@ fn count(run: &str, column: &'static str, by: i64) -> Change {
     Change::add(RUNS, [run.into()], [(column, by)])
 }
 
-fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
+fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     match fact {
         RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
@@ -130,28 +132,7 @@ fn progress(run: &str, event: &Event, fact: &RunEvent) -> Vec<Change> {
             let set = vec![("state", state.unwrap_or_default().into()), ("ended_at", event.ts.0.into())];
             vec![patch(RUNS, run, set)]
         }
-        RunEvent::RunStarted { .. }
-        | RunEvent::PlanRecorded { .. }
-        | RunEvent::WayRecorded { .. }
-        | RunEvent::UnitAdded { .. }
-        | RunEvent::UnitExtended { .. }
-        | RunEvent::ChangeRebased { .. }
-        | RunEvent::BranchMoved { .. }
-        | RunEvent::WorkerIntended { .. }
-        | RunEvent::WorkerStarted { .. }
-        | RunEvent::ChangeCaptured { .. }
-        | RunEvent::NothingChanged { .. }
-        | RunEvent::GateReported { .. }
-        | RunEvent::MergeIntended { .. }
-        | RunEvent::MergeConflicted { .. }
-        | RunEvent::TaskStopRequested { .. }
-        | RunEvent::RunStopRequested => Vec::new(),
-    }
-}
-
-fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
-    match fact {
-        DispatchEvent::RunConfigured {
+        RunEvent::RunConfigured {
             run,
             title,
             plan_hash,
@@ -186,7 +167,38 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
                 .with("is_merged", 0_i64);
             vec![Change::Put { table: RUNS, row }]
         }
-        DispatchEvent::WorkerEquipped {
+        RunEvent::RunMergeIntended { run, from, to, .. } => {
+            vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
+        }
+        RunEvent::RunMerged { run, .. } => {
+            let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 1_i64.into())];
+            vec![patch(RUNS, run.as_str(), set)]
+        }
+        RunEvent::RunMergeAbandoned { run, .. } => {
+            vec![patch(RUNS, run.as_str(), vec![("merging_from", Cell::Null), ("merging_to", "".into())])]
+        }
+        RunEvent::RunStarted { .. }
+        | RunEvent::PlanRecorded { .. }
+        | RunEvent::WayRecorded { .. }
+        | RunEvent::UnitAdded { .. }
+        | RunEvent::UnitExtended { .. }
+        | RunEvent::ChangeRebased { .. }
+        | RunEvent::BranchMoved { .. }
+        | RunEvent::WorkerIntended { .. }
+        | RunEvent::WorkerStarted { .. }
+        | RunEvent::ChangeCaptured { .. }
+        | RunEvent::NothingChanged { .. }
+        | RunEvent::GateReported { .. }
+        | RunEvent::MergeIntended { .. }
+        | RunEvent::MergeConflicted { .. }
+        | RunEvent::TaskStopRequested { .. }
+        | RunEvent::RunStopRequested => Vec::new(),
+    }
+}
+
+fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
+    match fact {
+        WorkerFact::WorkerEquipped {
             worker,
             run,
             task,
@@ -216,42 +228,32 @@ fn dispatch(event: &Event, fact: DispatchEvent) -> Vec<Change> {
                 .with("exited", 0_i64);
             vec![Change::Put { table: WORKERS, row }]
         }
-        DispatchEvent::WorkerReported { worker, epoch, seq, what } => {
+        WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
-        }
-        DispatchEvent::RunMergeIntended { run, from, to, .. } => {
-            vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
-        }
-        DispatchEvent::RunMerged { run, .. } => {
-            let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 1_i64.into())];
-            vec![patch(RUNS, run.as_str(), set)]
-        }
-        DispatchEvent::RunMergeAbandoned { run, .. } => {
-            vec![patch(RUNS, run.as_str(), vec![("merging_from", Cell::Null), ("merging_to", "".into())])]
         }
     }
 }
 
-fn reported(event: &Event, worker: &str, frame: i64, what: &Report) -> Vec<Change> {
+fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<Change> {
     let mut set: Vec<(&'static str, Cell)> = vec![("frame", frame.into())];
     let add =
         |column, by: u64| Change::add(WORKERS, [worker.into()], [(column, i64::try_from(by).unwrap_or(i64::MAX))]);
     let mut more = Vec::new();
     match what {
-        Report::TurnEnded { stop, .. } => set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into())]),
-        Report::Faulted { code } => set.extend([("stop", code.as_str().into()), ("said", event.lsn.into())]),
-        Report::AgentExited { .. } => set.push(("exited", 1_i64.into())),
-        Report::CostReported { micro_usd, input_tokens, output_tokens } => {
+        WorkerEvent::TurnEnded { stop, .. } => set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into())]),
+        WorkerEvent::Faulted { code, .. } => set.extend([("stop", code.as_str().into()), ("said", event.lsn.into())]),
+        WorkerEvent::AgentExited { .. } => set.push(("exited", 1_i64.into())),
+        WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
             more.extend(micro_usd.map(|by| add("micro_usd", by)));
             more.extend([add("input_tokens", *input_tokens), add("output_tokens", *output_tokens)]);
         }
-        Report::AgentStarted { .. }
-        | Report::SessionOpened { .. }
-        | Report::TurnStarted { .. }
-        | Report::ToolCalled { .. }
-        | Report::PermissionAsked { .. }
-        | Report::PermissionSettled { .. }
-        | Report::Sealed { .. } => {}
+        WorkerEvent::AgentStarted { .. }
+        | WorkerEvent::SessionOpened { .. }
+        | WorkerEvent::TurnStarted { .. }
+        | WorkerEvent::ToolCalled { .. }
+        | WorkerEvent::PermissionAsked { .. }
+        | WorkerEvent::PermissionSettled { .. }
+        | WorkerEvent::Sealed { .. } => {}
     }
     more.insert(0, patch(WORKERS, worker, set));
     more

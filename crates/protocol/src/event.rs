@@ -46,6 +46,7 @@ macro_rules! for_each_event {
             "need" $crate::need::NeedEvent,
             "run" $crate::run::RunEvent,
             "team" $crate::team::TeamEvent,
+            "worker" $crate::worker::WorkerFact,
         }
     };
 }

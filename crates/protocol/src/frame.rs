@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::id::{AgentName, MessageId, RunId, WorkerId};
 use crate::time::Millis;
 
+pub use crate::worker::WorkerEvent;
+
 /// Version of the frames; the daemon takes this one and the one before.
 pub const FRAME_VERSION: u16 = 1;
 
@@ -29,105 +31,6 @@ pub struct Frame {
     pub ts: Millis,
     /// What happened.
     pub event: WorkerEvent,
-}
-
-/// What happens in a worker. Text volume stays in the spool: these are turns, tools, permissions, costs and states.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum WorkerEvent {
-    /// The agent's process runs.
-    AgentStarted {
-        /// Its process id, which is also its process group.
-        pid: u32,
-        /// What was started, without the environment.
-        argv: Vec<String>,
-    },
-    /// The driver has a session in which it can prompt.
-    SessionOpened {
-        /// The agent's own id of the session, for a later resume.
-        session: String,
-    },
-    /// A prompt was handed to the agent: whatever it carried is now before the agent's eyes.
-    TurnStarted {
-        /// Number of the turn, from 1.
-        turn: u32,
-        /// Messages that the prompt showed, which is the evidence that they were injected.
-        mail: Vec<MessageId>,
-    },
-    /// The agent began or finished using a tool.
-    ToolCalled {
-        /// The agent's id of the call.
-        call: String,
-        /// What the agent calls it, at most 200 characters.
-        title: String,
-        /// `read`, `edit`, `execute`, … in ACP's words.
-        tool_kind: String,
-        /// `pending`, `in_progress`, `completed` or `failed`.
-        status: String,
-        /// Files it touches, as far as the agent says, at most 20.
-        paths: Vec<String>,
-    },
-    /// The agent asks before it does something; it waits.
-    PermissionAsked {
-        /// The shim's id of the question, to be named in the answer.
-        ask: String,
-        /// What it wants to do, at most 200 characters.
-        title: String,
-        /// What can be chosen.
-        options: Vec<PermissionOption>,
-        /// The command or the diff, cut at 4 KiB.
-        detail: String,
-    },
-    /// The question was answered (by a person, a rule or a time-out).
-    PermissionSettled {
-        /// Which question.
-        ask: String,
-        /// The chosen option, or nothing when it was cancelled.
-        option: Option<String>,
-    },
-    /// What the agent has used since the last report of this kind.
-    CostReported {
-        /// Millionths of a US dollar; nothing when the agent names no price.
-        micro_usd: Option<u64>,
-        /// Tokens read, cached ones included.
-        input_tokens: u64,
-        /// Tokens written.
-        output_tokens: u64,
-    },
-    /// The turn is over. It says what the agent claims, never that the work is done.
-    TurnEnded {
-        /// Number of the turn.
-        turn: u32,
-        /// `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, or the exec driver's `exit`.
-        stop: String,
-        /// End of what the agent said, at most 2 KiB.
-        text: String,
-    },
-    /// The agent's process is gone and its group is reaped.
-    AgentExited {
-        /// Exit code, if it ended by itself.
-        code: Option<i32>,
-        /// Signal number, if one ended it.
-        signal: Option<i32>,
-        /// End of its standard error, at most 2 KiB.
-        stderr: String,
-    },
-    /// The shim could not do its part: the program is missing, the handshake failed, a limit was passed.
-    Faulted {
-        /// Code of the error table.
-        code: String,
-        /// What happened, for a person.
-        what: String,
-    },
-    /// The last frame: the spool is sealed and the shim ends.
-    Sealed {
-        /// Bytes of raw output kept.
-        bytes: u64,
-        /// Bytes dropped by the cap.
-        dropped: u64,
-        /// SHA-256 of the sealed spool, in hex.
-        digest: String,
-    },
 }
 
 /// One answer that the agent offers to its own question.
@@ -246,7 +149,7 @@ pub struct WorkerLimits {
     pub idle_ms: u64,
     /// Raw output kept in the spool, in bytes.
     pub spool_bytes: u64,
-    /// How long a shim goes on without a daemon, in milliseconds (DESIGN decision 9: ten minutes).
+    /// How long a shim goes on without a daemon, in milliseconds: ten minutes by default.
     pub orphan_grace_ms: u64,
     /// How long a question to a person may stay open before it is refused, in milliseconds.
     pub permission_ms: u64,

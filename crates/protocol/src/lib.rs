@@ -20,6 +20,8 @@ pub mod record;
 pub mod run;
 pub mod secret;
 pub mod team;
+pub mod text;
 pub mod time;
 pub mod verb;
 pub mod wire;
+pub mod worker;

@@ -11,6 +11,7 @@ mod wire;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
+use switchboard_protocol::worker::WorkerEvent;
 
 use serde_json::{Value, json};
 use switchboard_process::clock::Deadline;
@@ -20,7 +21,7 @@ use switchboard_process::spawn::Terminated;
 use switchboard_protocol::frame::McpCommand;
 
 use super::pipe::{Heard, Pipe, Stream};
-use super::{AgentEvent, Driver, MAX_LINE_BYTES, Start};
+use super::{Driver, Given, MAX_LINE_BYTES, Start};
 use crate::Result;
 use updates::Usage;
 use wire::Incoming;
@@ -51,7 +52,7 @@ pub struct Acp {
     calls: updates::Calls,
     usage: Usage,
     text: String,
-    ready: VecDeque<AgentEvent>,
+    ready: VecDeque<Given>,
 }
 
 /// A question of the agent that we have not answered.
@@ -111,7 +112,7 @@ impl Driver for Acp {
         self.pipe.fingerprint()
     }
 
-    async fn next(&mut self) -> AgentEvent {
+    async fn next(&mut self) -> Given {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return event;
@@ -191,12 +192,12 @@ impl Acp {
         match heard {
             Heard::Bytes(Stream::Out, bytes) => {
                 let lines = self.lines.push_all(&bytes);
-                self.ready.push_back(AgentEvent::Raw { stream: Stream::Out, bytes });
+                self.ready.push_back(Given::Raw { stream: Stream::Out, bytes });
                 for line in lines {
                     self.read(&line);
                 }
             }
-            Heard::Bytes(stream, bytes) => self.ready.push_back(AgentEvent::Raw { stream, bytes }),
+            Heard::Bytes(stream, bytes) => self.ready.push_back(Given::Raw { stream, bytes }),
             Heard::Written(number) => {
                 if matches!(self.phase, Phase::Turn { id, .. } if id == number) {
                     self.started();
@@ -220,7 +221,7 @@ impl Acp {
             Phase::Idle | Phase::Broken => {}
         }
         self.phase = Phase::Broken;
-        self.ready.push_back(AgentEvent::Exited);
+        self.ready.push_back(Given::Exited);
     }
 
     /// Reads one line. What is no JSON-RPC (a banner, a stray print) is counted and skipped.
@@ -263,9 +264,9 @@ impl Acp {
         }
         if let Some(event) = self.calls.read(update, &self.cwd) {
             self.started();
-            self.ready.push_back(event);
+            self.ready.push_back(Given::Event(event));
         }
-        self.ready.extend(self.usage.update(update));
+        self.ready.extend(self.usage.update(update).map(Given::Event));
     }
 
     fn asked(&mut self, method: &str, id: Value, params: &Value) {
@@ -293,7 +294,7 @@ impl Acp {
         self.calls.learn(&params["toolCall"], &self.cwd);
         let (title, detail) = updates::question(&params["toolCall"], &self.calls, &self.cwd);
         self.asks.insert(ask.clone(), Ask { id, options: options.iter().map(|option| option.id.clone()).collect() });
-        self.ready.push_back(AgentEvent::Asked { ask, title, options, detail });
+        self.ready.push_back(Given::Event(WorkerEvent::PermissionAsked { ask, title, options, detail }));
     }
 
     /// Some agents send our numbers back as text.
@@ -314,7 +315,7 @@ impl Acp {
     fn turn_answered(&mut self, answer: Result<Value, wire::Fault>, is_cancelled: bool) {
         match answer {
             Ok(result) => {
-                self.ready.extend(self.usage.result(&result));
+                self.ready.extend(self.usage.result(&result).map(Given::Event));
                 let stop = crate::beginning(result["stopReason"].as_str().unwrap_or("end_turn"), 40).to_owned();
                 self.end_turn(&stop, None);
             }
@@ -328,7 +329,7 @@ impl Acp {
     fn started(&mut self) {
         if let Phase::Turn { id, is_started: false, is_cancelled } = self.phase {
             self.phase = Phase::Turn { id, is_started: true, is_cancelled };
-            self.ready.push_back(AgentEvent::TurnStarted);
+            self.ready.push_back(Given::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() }));
         }
     }
 
@@ -343,7 +344,7 @@ impl Acp {
             self.phase = Phase::Idle;
         }
         if was_started {
-            self.ready.push_back(AgentEvent::TurnEnded { stop: stop.to_owned(), text });
+            self.ready.push_back(Given::Event(WorkerEvent::TurnEnded { turn: 0, stop: stop.to_owned(), text }));
         }
     }
 
@@ -386,6 +387,6 @@ impl Acp {
             self.end_turn("error", None);
         }
         self.phase = Phase::Broken;
-        self.ready.push_back(AgentEvent::Broken { code, what });
+        self.ready.push_back(Given::Event(WorkerEvent::Faulted { code: code.to_owned(), what }));
     }
 }

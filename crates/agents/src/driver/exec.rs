@@ -1,12 +1,13 @@
 //! Any command: it works in the tree and exits. One turn, which begins with the process and ends with it.
 
 use std::time::Duration;
+use switchboard_protocol::worker::WorkerEvent;
 
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Terminated};
 
 use super::pipe::{Heard, Pipe, Stream};
-use super::{AgentEvent, Driver, Start};
+use super::{Driver, Given, Start};
 use crate::Result;
 
 /// Kept of what it printed, for the end of the turn.
@@ -47,14 +48,14 @@ impl Driver for Exec {
         self.pipe.fingerprint()
     }
 
-    async fn next(&mut self) -> AgentEvent {
+    async fn next(&mut self) -> Given {
         if self.turn == Turn::Opening {
             self.turn = Turn::ToCome;
-            return AgentEvent::Opened { session: None };
+            return Given::Event(WorkerEvent::SessionOpened { session: String::new() });
         }
         if self.is_prompted {
             self.is_prompted = false;
-            return AgentEvent::TurnStarted;
+            return Given::Event(WorkerEvent::TurnStarted { turn: 0, mail: Vec::new() });
         }
         loop {
             match self.pipe.hear().await {
@@ -62,14 +63,15 @@ impl Driver for Exec {
                     if stream == Stream::Out {
                         self.text.push(&bytes);
                     }
-                    return AgentEvent::Raw { stream, bytes };
+                    return Given::Raw { stream, bytes };
                 }
                 Heard::Written(_) => {}
                 Heard::Exited if self.turn == Turn::Running => {
                     self.turn = Turn::Over;
-                    return AgentEvent::TurnEnded { stop: "exit".to_owned(), text: self.text.ending(TEXT_KEPT) };
+                    let text = self.text.ending(TEXT_KEPT);
+                    return Given::Event(WorkerEvent::TurnEnded { turn: 0, stop: "exit".to_owned(), text });
                 }
-                Heard::Exited => return AgentEvent::Exited,
+                Heard::Exited => return Given::Exited,
             }
         }
     }

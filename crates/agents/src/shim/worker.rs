@@ -19,7 +19,7 @@ use super::identity::Identity;
 use super::link::Order;
 use super::recorder::Recorder;
 use super::spool::Spool;
-use crate::driver::{AgentEvent, Driver, Start};
+use crate::driver::{Driver, Given, Start};
 use crate::{Error, Result};
 use asks::Asks;
 
@@ -110,7 +110,7 @@ struct Ending {
     grace: Duration,
     /// The cancelled turn may end by itself until then.
     by: Instant,
-    fault: Option<(&'static str, String)>,
+    fault: Option<(String, String)>,
 }
 
 // === impl Worker ===
@@ -201,10 +201,10 @@ impl Worker {
             let wake = self.wake();
             tokio::select! {
                 event = driver.next() => {
-                    if event == AgentEvent::Exited {
+                    if event == Given::Exited {
                         break;
                     }
-                    self.on_event(driver, event)?;
+                    self.on_given(driver, event)?;
                 }
                 Some(order) = self.orders.recv() => self.on_order(driver, order)?,
                 () = sleep_until(wake) => self.on_time(driver)?,
@@ -254,51 +254,66 @@ impl Worker {
         Some(whole)
     }
 
-    fn on_event<D: Driver>(&mut self, driver: &mut D, event: AgentEvent) -> Result<()> {
+    fn on_given<D: Driver>(&mut self, driver: &mut D, given: Given) -> Result<()> {
         self.heard = Instant::now();
-        match event {
-            AgentEvent::Raw { bytes, .. } => {
+        match given {
+            Given::Raw { bytes, .. } => {
                 self.spool.write(&bytes);
                 Ok(())
             }
-            AgentEvent::Opened { session } => {
+            Given::Event(event) => self.on_event(driver, event),
+            Given::Exited => Ok(()),
+        }
+    }
+
+    fn on_event<D: Driver>(&mut self, driver: &mut D, event: WorkerEvent) -> Result<()> {
+        match event {
+            WorkerEvent::SessionOpened { session } => {
                 self.state = State::Idle { since: self.heard };
-                session.map_or(Ok(()), |session| self.record(WorkerEvent::SessionOpened { session }))
+                if session.is_empty() { Ok(()) } else { self.record(WorkerEvent::SessionOpened { session }) }
             }
-            AgentEvent::TurnStarted => self.on_turn_started(),
-            AgentEvent::ToolCalled { call, title, kind, status, paths } => {
+            WorkerEvent::TurnStarted { .. } => self.on_turn_started(),
+            WorkerEvent::ToolCalled { ref call, ref status, .. } => {
                 let is_open = matches!(status.as_str(), "pending" | "in_progress");
                 if is_open {
                     self.tools.insert(call.clone())
                 } else {
-                    self.tools.remove(&call)
+                    self.tools.remove(call)
                 };
                 self.tools_told += 1;
                 if self.tools_told <= MAX_TOOLS {
-                    self.record(WorkerEvent::ToolCalled { call, title, tool_kind: kind, status, paths })?;
+                    self.record(event)?;
                 }
                 self.stop_if_orphaned(driver)
             }
-            AgentEvent::Asked { ask, title, options, detail } => {
-                self.asks.open(&ask, &options);
-                self.record(WorkerEvent::PermissionAsked { ask, title, options, detail })
+            WorkerEvent::PermissionAsked { ref ask, ref options, .. } => {
+                self.asks.open(ask, options);
+                self.record(event)
             }
-            AgentEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
-                self.spent.micro_usd = match (self.spent.micro_usd, micro_usd) {
-                    (Some(a), Some(b)) => Some(a.saturating_add(b)),
-                    (a, b) => a.or(b),
-                };
-                self.spent.input = self.spent.input.saturating_add(input_tokens);
-                self.spent.output = self.spent.output.saturating_add(output_tokens);
+            WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
+                self.spend(micro_usd, input_tokens, output_tokens);
                 if self.heard.duration_since(self.spent.told) >= COST_EVERY { self.tell_cost() } else { Ok(()) }
             }
-            AgentEvent::TurnEnded { stop, text } => {
+            WorkerEvent::TurnEnded { stop, text, .. } => {
                 self.close_turn(&stop, text)?;
                 self.stop_if_orphaned(driver)
             }
-            AgentEvent::Broken { code, what } => self.stop(driver, CLOSE, Some((code, what))),
-            AgentEvent::Exited => Ok(()),
+            WorkerEvent::Faulted { code, what } => self.stop(driver, CLOSE, Some((code, what))),
+            // The shim says these itself.
+            WorkerEvent::AgentStarted { .. }
+            | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::AgentExited { .. }
+            | WorkerEvent::Sealed { .. } => Ok(()),
         }
+    }
+
+    fn spend(&mut self, micro_usd: Option<u64>, input: u64, output: u64) {
+        self.spent.micro_usd = match (self.spent.micro_usd, micro_usd) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        self.spent.input = self.spent.input.saturating_add(input);
+        self.spent.output = self.spent.output.saturating_add(output);
     }
 
     fn on_turn_started(&mut self) -> Result<()> {

@@ -13,11 +13,11 @@ use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::worker::WorkerFact;
 
 use super::Ctx;
 use crate::authorship::author;
 use crate::error::shape;
-use crate::event::DispatchEvent;
 use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
 use crate::port::{Files, Git};
@@ -152,7 +152,7 @@ fn ground(
 
 async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), equipment: &Equipment) -> Result<(), Error> {
     let worker = &equipment.worker;
-    let fact = DispatchEvent::WorkerEquipped {
+    let fact = WorkerFact::WorkerEquipped {
         worker: worker.clone(),
         run: ctx.plan.run.clone(),
         task: id.to_string(),

@@ -140,6 +140,10 @@ impl Observer {
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::RunStopRequested
+            | RunEvent::RunConfigured { .. }
+            | RunEvent::RunMergeIntended { .. }
+            | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunFinished { .. } => {}
         }
     }

@@ -18,7 +18,7 @@ use switchboard_protocol::verb::run::{AgentChoice, StartRunReply, StartRunReques
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
 use crate::error::shape;
-use crate::event::{DispatchEvent, cut};
+use crate::event::cut;
 use crate::plan::{self, RunPlan};
 use crate::port::{Git, Shims};
 use crate::work::RUNS;
@@ -256,7 +256,7 @@ fn configured(
     (hash, tasks): (&str, usize),
     by: &str,
 ) -> Result<NewEvent, Error> {
-    let fact = DispatchEvent::RunConfigured {
+    let fact = RunEvent::RunConfigured {
         run: run_plan.run.clone(),
         title: cut(&run_plan.plan.title, 100),
         plan_hash: hash.to_owned(),

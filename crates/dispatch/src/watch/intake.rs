@@ -5,13 +5,14 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::worker::{REPORTED_VERSION, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
 
 use super::Watch;
 use super::ending::End;
 use crate::error::shape;
-use crate::event::{DispatchEvent, Report, cut, frame_number};
+use crate::event::{cut, frame_number};
 use crate::handle::Record;
 use crate::{Error, needs, prompt};
 
@@ -111,12 +112,12 @@ impl Watch {
     }
 
     fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
-        let (what, body) = Report::of(&frame.event);
-        let fact =
-            DispatchEvent::WorkerReported { worker: self.worker.clone(), epoch: frame.epoch, seq: frame.seq, what };
+        let (worker, what) = (self.worker.clone(), frame.event.clone().fitted());
+        let fact = WorkerFact::WorkerReported { worker, epoch: frame.epoch, seq: frame.seq, what };
         let mut event =
             NewEvent::of(&fact, format!("worker/{}", self.worker), self.agent.as_str()).map_err(shape("a report"))?;
-        event.body = body;
+        event.v = REPORTED_VERSION;
+        event.body = frame.event.text().map(str::to_owned);
         let mut events = vec![event];
         match &frame.event {
             WorkerEvent::TurnStarted { turn, mail } if !mail.is_empty() => {

@@ -65,7 +65,8 @@ impl Reader {
             // An older run says so by its first task; until then its start is held back.
             "run_started" if !self.is_open => Ok(self.hold_start(event.fact::<RunEvent>())),
             _ => {
-                let Some(fact) = event.fact::<RunEvent>() else { return Ok(Vec::new()) };
+                let fact = event.fact::<RunEvent>();
+                let Some(fact) = fact.filter(RunEvent::is_progress) else { return Ok(Vec::new()) };
                 self.is_open = true;
                 Ok(self.started.take().into_iter().chain([fact]).collect())
             }

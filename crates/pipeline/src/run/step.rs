@@ -72,6 +72,10 @@ impl RunState {
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
             RunEvent::TaskStopRequested { task } => self.task_stop_requested(task),
+            RunEvent::RunConfigured { .. }
+            | RunEvent::RunMergeIntended { .. }
+            | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeAbandoned { .. } => Ok(Vec::new()),
             RunEvent::RunStopRequested => self.run_stop_requested(),
             RunEvent::TaskRetryRequested { task } => self.task_retry_requested(task),
             RunEvent::RunFinished { outcome } => self.run_finished(*outcome),

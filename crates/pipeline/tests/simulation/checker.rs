@@ -108,6 +108,10 @@ impl Checker {
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
             | RunEvent::RunStopRequested
+            | RunEvent::RunConfigured { .. }
+            | RunEvent::RunMergeIntended { .. }
+            | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunFinished { .. } => {}
         }
     }

@@ -6,13 +6,38 @@ use serde::{Deserialize, Serialize};
 use super::way::{StepId, UnitId};
 use super::{RunOutcome, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
-use crate::id::{Digest, WorkerId};
+use crate::id::{AgentName, Digest, RunId, WorkerId};
 use crate::plan::TaskId;
 
 /// Something that happened in a run. Folding all of them in order gives its state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum RunEvent {
+    /// A run was set up. Comes before `run_started`, in the same commit.
+    RunConfigured {
+        /// Which run.
+        run: RunId,
+        /// The plan's title, cut.
+        title: String,
+        /// The ledger hash of the plan.
+        plan_hash: String,
+        /// Where the plan came from.
+        source: String,
+        /// The user's branch.
+        target: String,
+        /// The commit that the run starts from.
+        base: String,
+        /// The run's branch.
+        branch: String,
+        /// Folder of its work trees.
+        worktrees: String,
+        /// Who does the tasks that name nobody.
+        default_agent: Option<AgentName>,
+        /// Whether to merge into the user's branch at the end.
+        merge: bool,
+        /// How many tasks it has.
+        tasks: u64,
+    },
     /// The run exists. Its tasks follow; nothing starts before the last of them is known.
     RunStarted {
         /// The plan's title.
@@ -237,18 +262,63 @@ pub enum RunEvent {
         /// How it ended.
         outcome: RunOutcome,
     },
+    /// The run's branch is about to be merged into the user's: written before anything moves.
+    RunMergeIntended {
+        /// Which run.
+        run: RunId,
+        /// The user's branch.
+        target: String,
+        /// Its head now.
+        from: String,
+        /// Its head afterwards.
+        to: String,
+    },
+    /// The user's branch has the run's work.
+    RunMerged {
+        /// Which run.
+        run: RunId,
+        /// The user's branch.
+        target: String,
+        /// Its head before.
+        from: String,
+        /// Its head now.
+        to: String,
+    },
+    /// The merge that was intended did not happen; the user's branch is where it was.
+    RunMergeAbandoned {
+        /// Which run.
+        run: RunId,
+        /// Why.
+        why: String,
+    },
 }
 
 impl RunEvent {
+    /// Whether it is a step of the run's work; what is not says how the run was set up and what became of the user's branch.
+    #[must_use]
+    pub const fn is_progress(&self) -> bool {
+        !matches!(
+            self,
+            Self::RunConfigured { .. }
+                | Self::RunMergeIntended { .. }
+                | Self::RunMerged { .. }
+                | Self::RunMergeAbandoned { .. }
+        )
+    }
+
     /// The task that the event is about, if it is about one.
     #[must_use]
     pub fn task(&self) -> Option<&TaskId> {
         match self {
-            Self::RunStarted { .. }
+            Self::RunConfigured { .. }
+            | Self::RunStarted { .. }
             | Self::PlanRecorded { .. }
             | Self::WayRecorded { .. }
             | Self::RunStopRequested
-            | Self::RunFinished { .. } => None,
+            | Self::RunFinished { .. }
+            | Self::RunMergeIntended { .. }
+            | Self::RunMerged { .. }
+            | Self::RunMergeAbandoned { .. } => None,
             Self::UnitAdded { unit, .. } | Self::UnitExtended { unit, .. } => unit.task(),
             Self::WorkerIntended { task, .. }
             | Self::WorkerStarted { task, .. }
@@ -280,7 +350,11 @@ impl RunEvent {
                 *reason = cut(reason, TEXT_BUDGET);
             }
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
-            Self::PlanRecorded { .. }
+            Self::RunMergeAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
+            Self::RunConfigured { .. }
+            | Self::RunMergeIntended { .. }
+            | Self::RunMerged { .. }
+            | Self::PlanRecorded { .. }
             | Self::WayRecorded { .. }
             | Self::UnitAdded { .. }
             | Self::UnitExtended { .. }

@@ -102,7 +102,7 @@ pub(super) fn able(record: &Record) -> anyhow::Result<Able> {
     for event in record.events.iter().filter(|event| event["kind"] == "worker_reported") {
         let at = Record::at(event)?;
         let what = &event["facts"]["what"];
-        match what["report"].as_str() {
+        match what["kind"].as_str() {
             Some("turn_ended") if what["stop"] != "end_turn" => {}
             Some("session_opened") => (idle, born) = (Some(at), Some(at)),
             Some("turn_ended") => idle = Some(at),

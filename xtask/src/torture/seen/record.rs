@@ -103,7 +103,7 @@ impl Record {
     fn cancelled(&self) -> anyhow::Result<u64> {
         for event in self.events.iter().filter(|event| event["kind"] == "worker_reported") {
             let what = &event["facts"]["what"];
-            let is_cut = match what["report"].as_str() {
+            let is_cut = match what["kind"].as_str() {
                 // A turn in which the agent itself died ends with `error`.
                 Some("turn_ended") => !["end_turn", "error"].contains(&what["stop"].as_str().unwrap_or_default()),
                 Some("tool_called") => ["failed", "cancelled"].contains(&what["status"].as_str().unwrap_or_default()),
@@ -125,7 +125,8 @@ mod tests {
 
     fn record(seen_at: Option<i64>, stop: &str) -> Record {
         let sent = json!({ "kind": "message_sent", "ts": 500, "facts": { "id": "msg_1" } });
-        let turn = json!({ "kind": "worker_reported", "ts": 1, "facts": { "what": { "report": "turn_ended", "stop": stop } } });
+        let turn =
+            json!({ "kind": "worker_reported", "ts": 1, "facts": { "what": { "kind": "turn_ended", "stop": stop } } });
         let seen =
             |at| json!({ "kind": "message_injected", "ts": at, "facts": { "id": "msg_1", "evidence": "turn 2" } });
         Record { events: [turn, sent].into_iter().chain(seen_at.map(seen)).collect() }

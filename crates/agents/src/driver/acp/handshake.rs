@@ -1,10 +1,11 @@
 //! The two answers that open a session.
 
 use serde_json::Value;
+use switchboard_protocol::worker::WorkerEvent;
 
 use super::{Acp, Phase, wire};
 use crate::Result;
-use crate::driver::AgentEvent;
+use crate::driver::Given;
 
 // === impl Acp ===
 
@@ -32,7 +33,7 @@ impl Acp {
             (Some(session), _) => {
                 self.session = session.to_owned();
                 self.phase = Phase::Idle;
-                self.ready.push_back(AgentEvent::Opened { session: Some(session.to_owned()) });
+                self.ready.push_back(Given::Event(WorkerEvent::SessionOpened { session: session.to_owned() }));
             }
             (None, Some(fault)) if fault.code == wire::AUTH_REQUIRED => {
                 self.break_off("agent.protocol", format!("the agent wants you to log in first: {fault}"));

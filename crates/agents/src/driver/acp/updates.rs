@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use switchboard_protocol::worker::WorkerEvent;
 
 use serde_json::Value;
 use switchboard_protocol::frame::PermissionOption;
 
 use crate::beginning;
-use crate::driver::AgentEvent;
 
 /// Longest title.
 const TITLE: usize = 200;
@@ -54,7 +54,7 @@ pub(super) fn said(update: &Value) -> Option<&str> {
 
 impl Calls {
     /// The event of an update of a tool call; `None` when it says nothing new about its state.
-    pub(super) fn read(&mut self, update: &Value, cwd: &Path) -> Option<AgentEvent> {
+    pub(super) fn read(&mut self, update: &Value, cwd: &Path) -> Option<WorkerEvent> {
         if update["sessionUpdate"] != "tool_call" && update["sessionUpdate"] != "tool_call_update" {
             return None;
         }
@@ -67,7 +67,7 @@ impl Calls {
         let is_news = before.is_none_or(|before| before != call.status);
         self.keep(id.clone(), call.clone());
         let Call { title, kind, status, paths } = call;
-        is_news.then_some(AgentEvent::ToolCalled { call: id, title, kind, status, paths })
+        is_news.then_some(WorkerEvent::ToolCalled { call: id, title, tool_kind: kind, status, paths })
     }
 
     /// Learns what a question says of a call: two agents describe a call that needs a permission nowhere else.
@@ -178,14 +178,14 @@ pub(super) fn question(call: &Value, calls: &Calls, cwd: &Path) -> (String, Stri
 
 impl Usage {
     /// A `usage_update`: its price is the session's so far.
-    pub(super) fn update(&mut self, update: &Value) -> Option<AgentEvent> {
+    pub(super) fn update(&mut self, update: &Value) -> Option<WorkerEvent> {
         if update["sessionUpdate"] == "usage_update" {
             let cost = &update["cost"];
             let amount = cost["amount"].as_f64().filter(|_| cost["currency"].as_str().is_none_or(|c| c == "USD"))?;
             let micro_usd = micro(amount)?;
             let since = micro_usd.saturating_sub(self.micro_usd);
             self.micro_usd = self.micro_usd.max(micro_usd);
-            return (since > 0).then_some(AgentEvent::CostReported {
+            return (since > 0).then_some(WorkerEvent::CostReported {
                 micro_usd: Some(since),
                 input_tokens: 0,
                 output_tokens: 0,
@@ -197,7 +197,7 @@ impl Usage {
     }
 
     /// The answer to a prompt, in the spellings of the five known agents: what the turn used.
-    pub(super) fn result(&mut self, result: &Value) -> Option<AgentEvent> {
+    pub(super) fn result(&mut self, result: &Value) -> Option<WorkerEvent> {
         let places = [&result["usage"], &result["_meta"]["usage"], &result["_meta"]["quota"]["token_count"]];
         let is_told = std::mem::take(&mut self.is_by_request);
         places.into_iter().find_map(tokens).filter(|_| !is_told)
@@ -205,7 +205,7 @@ impl Usage {
 }
 
 /// Token counts. Some agents count what came from a cache among the input and some beside it; the total tells which.
-fn tokens(usage: &Value) -> Option<AgentEvent> {
+fn tokens(usage: &Value) -> Option<WorkerEvent> {
     let number = |names: &[&str]| names.iter().find_map(|name| usage[*name].as_u64());
     let input = number(&["inputTokens", "input_tokens"])?;
     let output_tokens = number(&["outputTokens", "output_tokens"]).unwrap_or(0);
@@ -215,7 +215,7 @@ fn tokens(usage: &Value) -> Option<AgentEvent> {
     let by_total = number(&["totalTokens", "total_tokens"]).map(|total| total.saturating_sub(output_tokens));
     let input_tokens = by_total.unwrap_or(most).clamp(input, most);
     let is_some = input_tokens > 0 || output_tokens > 0;
-    is_some.then_some(AgentEvent::CostReported { micro_usd: None, input_tokens, output_tokens })
+    is_some.then_some(WorkerEvent::CostReported { micro_usd: None, input_tokens, output_tokens })
 }
 
 /// Dollars as whole millionths; a nonsensical amount is none.
@@ -232,8 +232,8 @@ mod tests {
     use super::*;
 
     /// Millionths and tokens.
-    fn cost(event: &AgentEvent) -> (Option<u64>, u64) {
-        let AgentEvent::CostReported { micro_usd, input_tokens, output_tokens } = event else { panic!("{event:?}") };
+    fn cost(event: &WorkerEvent) -> (Option<u64>, u64) {
+        let WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } = event else { panic!("{event:?}") };
         (*micro_usd, input_tokens + output_tokens)
     }
 
@@ -248,9 +248,9 @@ mod tests {
 
         let told = [&first, &same, &done].map(|update| calls.read(update, cwd));
 
-        let [Some(AgentEvent::ToolCalled { status, paths, .. }), None, Some(last)] = told else { panic!("{told:?}") };
+        let [Some(WorkerEvent::ToolCalled { status, paths, .. }), None, Some(last)] = told else { panic!("{told:?}") };
         assert_eq!((status.as_str(), paths), ("pending", vec!["a.rs".to_owned(), "/etc/x".to_owned()]));
-        let AgentEvent::ToolCalled { title, kind, status, .. } = last else { panic!() };
+        let WorkerEvent::ToolCalled { title, tool_kind: kind, status, .. } = last else { panic!() };
         assert_eq!((title.as_str(), kind.as_str(), status.as_str()), ("Write a", "edit", "completed"));
     }
 
@@ -310,7 +310,7 @@ mod tests {
         let told = [done("1", "write_file"), done("2", "send_message")].map(|update| calls.read(&update, cwd));
 
         let titles = told.map(|event| match event {
-            Some(AgentEvent::ToolCalled { title, status, .. }) => (title, status),
+            Some(WorkerEvent::ToolCalled { title, status, .. }) => (title, status),
             other => panic!("{other:?}"),
         });
         let expected = ["Writing to a", "send_message"].map(|title| (title.to_owned(), "completed".to_owned()));

@@ -50,7 +50,7 @@ impl Worker {
         }
         let works = matches!(self.state, State::Prompted { .. } | State::Turn);
         let silent = works && self.asks.is_empty() && now >= later(self.heard, self.spec.limits.idle_ms);
-        let over = |what: &str, ms: u64| Some(("agent.timeout", format!("{what} {} s", ms.div_ceil(1000))));
+        let over = |what: &str, ms: u64| Some(("agent.timeout".to_owned(), format!("{what} {} s", ms.div_ceil(1000))));
         if now >= self.wall {
             self.stop(driver, GRACE, over("the worker's time is over after", self.spec.limits.wall_ms))?;
         } else if silent {
@@ -68,7 +68,7 @@ impl Worker {
             return Ok(());
         }
         let what = "no daemon came back in time; the worker stopped between two tool calls".to_owned();
-        self.stop(driver, GRACE, Some(("daemon.unreachable", what)))
+        self.stop(driver, GRACE, Some(("daemon.unreachable".to_owned(), what)))
     }
 
     /// Begins the end: the turn is cancelled and may end by itself for a moment.
@@ -76,7 +76,7 @@ impl Worker {
         &mut self,
         driver: &mut D,
         grace: Duration,
-        fault: Option<(&'static str, String)>,
+        fault: Option<(String, String)>,
     ) -> Result<()> {
         let now = Instant::now();
         if self.state == State::Ended {
@@ -99,7 +99,7 @@ impl Worker {
         self.close_turn("cancelled", String::new())?;
         self.state = State::Ended;
         if let Some((code, what)) = ending.fault {
-            self.record(WorkerEvent::Faulted { code: code.to_owned(), what })?;
+            self.record(WorkerEvent::Faulted { code, what })?;
         }
         let terminated = driver.end(ending.grace).await;
         if !terminated.survivors.is_empty() {

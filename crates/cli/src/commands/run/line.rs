@@ -1,9 +1,8 @@
 //! Turns events into lines: who did what on which task, refusals with what was found.
 
 use std::collections::BTreeMap;
+use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
-use serde::Deserialize;
-use serde_json::Value;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
@@ -29,24 +28,6 @@ pub(super) struct Printer<'a> {
     tasks: u64,
     merged: u64,
     has_ended: bool,
-}
-
-/// The facts of `worker_equipped`, as far as they are told.
-#[derive(Deserialize)]
-struct Equipped {
-    worker: WorkerId,
-    run: RunId,
-    task: String,
-    attempt: u32,
-    agent: String,
-    scripted: bool,
-}
-
-/// The facts of `worker_reported`, as far as they are told.
-#[derive(Deserialize)]
-struct Reported {
-    worker: WorkerId,
-    what: Value,
 }
 
 // === impl Printer ===
@@ -86,8 +67,9 @@ impl<'a> Printer<'a> {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
         }
         match event.kind.as_str() {
-            "worker_equipped" => self.of_start(event),
-            "worker_reported" => self.of_worker(event, out),
+            "worker_equipped" | "worker_reported" => {
+                event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out))
+            }
             "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
             _ => event.fact().map_or_else(Vec::new, |fact| of_message(fact, event)),
         }
@@ -97,37 +79,44 @@ impl<'a> Printer<'a> {
         format!("{task:5} {:8}", self.agents.get(task).map_or("", String::as_str))
     }
 
-    fn of_start(&mut self, event: &Event) -> Vec<String> {
-        let Ok(equipped) = serde_json::from_value::<Equipped>(event.facts.clone()) else { return Vec::new() };
-        if equipped.run != *self.run {
-            return Vec::new();
+    fn of_worker(&mut self, fact: WorkerFact, event: &Event, out: &Output) -> Vec<String> {
+        match fact {
+            WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, .. } if run == *self.run => {
+                self.agents.insert(task.clone(), agent.to_string());
+                self.workers.insert(worker, task.clone());
+                self.at_work.retain(|other| *other != task);
+                self.at_work.push(task.clone());
+                let script = if scripted { " (a script)" } else { "" };
+                vec![format!("{} starts{script}, attempt {attempt}", self.head(&task))]
+            }
+            WorkerFact::WorkerEquipped { .. } => Vec::new(),
+            WorkerFact::WorkerReported { worker, what, .. } => match self.workers.get(&worker) {
+                Some(task) => self.of_report(task, &what, event.body.as_deref().unwrap_or_default(), out),
+                None => Vec::new(),
+            },
         }
-        let Equipped { worker, task, attempt, agent, scripted, .. } = equipped;
-        self.agents.insert(task.clone(), agent);
-        self.workers.insert(worker, task.clone());
-        self.at_work.retain(|other| *other != task);
-        self.at_work.push(task.clone());
-        let script = if scripted { " (a script)" } else { "" };
-        vec![format!("{} starts{script}, attempt {attempt}", self.head(&task))]
     }
 
-    fn of_worker(&self, event: &Event, out: &Output) -> Vec<String> {
-        let Ok(Reported { worker, what }) = serde_json::from_value(event.facts.clone()) else { return Vec::new() };
-        let Some(task) = self.workers.get(&worker) else { return Vec::new() };
-        let word = |key: &str| what[key].as_str().unwrap_or_default();
-        match (word("report"), word("status")) {
-            ("tool_called", "completed") => {
-                vec![format!("{} did: {}", self.head(task), one_line(word("title"), WIDTH))]
-            }
-            ("tool_called", "failed") => {
-                vec![format!("{} could not: {}", self.head(task), one_line(word("title"), WIDTH))]
-            }
-            ("faulted", _) => {
-                let why = one_line(event.body.as_deref().unwrap_or_default(), WIDTH);
-                let text = format!("{} {}: {why}", self.head(task), word("code"));
+    fn of_report(&self, task: &str, what: &WorkerEvent, text: &str, out: &Output) -> Vec<String> {
+        match what {
+            WorkerEvent::ToolCalled { title, status, .. } => match status.as_str() {
+                "completed" => vec![format!("{} did: {}", self.head(task), one_line(title, WIDTH))],
+                "failed" => vec![format!("{} could not: {}", self.head(task), one_line(title, WIDTH))],
+                _ => Vec::new(),
+            },
+            WorkerEvent::Faulted { code, .. } => {
+                let text = format!("{} {code}: {}", self.head(task), one_line(text, WIDTH));
                 vec![out.paint(Tone::Bad, &text)]
             }
-            _ => Vec::new(),
+            WorkerEvent::AgentStarted { .. }
+            | WorkerEvent::SessionOpened { .. }
+            | WorkerEvent::TurnStarted { .. }
+            | WorkerEvent::PermissionAsked { .. }
+            | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::CostReported { .. }
+            | WorkerEvent::TurnEnded { .. }
+            | WorkerEvent::AgentExited { .. }
+            | WorkerEvent::Sealed { .. } => Vec::new(),
         }
     }
 
@@ -154,6 +143,10 @@ impl<'a> Printer<'a> {
                 self.has_ended = true;
                 vec![ended(outcome)]
             }
+            RunEvent::RunConfigured { .. }
+            | RunEvent::RunMergeIntended { .. }
+            | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
             RunEvent::TurnEnded { task, outcome, reason, .. } => vec![self.of_turn(task.as_str(), outcome, &reason)],
             RunEvent::ChangeCaptured { task, files, files_total, .. } => {
@@ -246,6 +239,10 @@ impl<'a> Printer<'a> {
             RunEvent::RunStarted { .. }
             | RunEvent::RunFinished { .. }
             | RunEvent::RunStopRequested
+            | RunEvent::RunConfigured { .. }
+            | RunEvent::RunMergeIntended { .. }
+            | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::WayRecorded { .. }
             | RunEvent::UnitAdded { .. }

@@ -1,0 +1,78 @@
+//! Facts as older versions wrote them.
+
+use serde_json::{Map, Value, json};
+
+/// Lifts `worker_reported` of version 1, in which events were named by `report` and had shapes of their own, to the shape of
+/// [`WorkerEvent`](switchboard_protocol::worker::WorkerEvent).
+pub(crate) fn reported(mut facts: Value) -> Value {
+    let Some(what) = facts.get_mut("what").and_then(Value::as_object_mut) else { return facts };
+    let Some(kind) = what.remove("report") else { return facts };
+    match kind.as_str().unwrap_or_default() {
+        "agent_started" => {
+            let program = what.remove("program").unwrap_or_default();
+            what.insert("argv".to_owned(), json!([program]));
+        }
+        // How many messages there were is not which.
+        "turn_started" => drop(what.insert("mail".to_owned(), json!([]))),
+        "tool_called" => empty(what, &["call"]),
+        "permission_asked" => {
+            empty(what, &["title", "detail"]);
+            what.insert("options".to_owned(), json!([]));
+        }
+        "turn_ended" => empty(what, &["text"]),
+        "agent_exited" => empty(what, &["stderr"]),
+        "faulted" => empty(what, &["what"]),
+        _ => {}
+    }
+    what.insert("kind".to_owned(), kind);
+    facts
+}
+
+/// Texts that version 1 left out: they are in the event's body.
+fn empty(what: &mut Map<String, Value>, names: &[&str]) {
+    for name in names {
+        what.insert((*name).to_owned(), json!(""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::worker::WorkerEvent;
+
+    use super::*;
+
+    /// What version 1 wrote, one of each.
+    const STORED: [&str; 11] = [
+        r#"{"report":"agent_started","pid":7,"program":"/bin/sh"}"#,
+        r#"{"report":"session_opened","session":"s1"}"#,
+        r#"{"report":"turn_started","turn":1,"mail":2}"#,
+        r#"{"report":"tool_called","title":"Write a","tool_kind":"edit","status":"completed","paths":["a"]}"#,
+        r#"{"report":"permission_asked","ask":"ask-1"}"#,
+        r#"{"report":"permission_settled","ask":"ask-1","option":"yes"}"#,
+        r#"{"report":"cost_reported","micro_usd":12,"input_tokens":3,"output_tokens":4}"#,
+        r#"{"report":"turn_ended","turn":1,"stop":"end_turn"}"#,
+        r#"{"report":"agent_exited","code":0,"signal":null}"#,
+        r#"{"report":"faulted","code":"agent.missing"}"#,
+        r#"{"report":"sealed","bytes":10,"dropped":0,"digest":"ab"}"#,
+    ];
+
+    #[test]
+    fn every_report_of_version_1_is_read_as_what_it_was() {
+        for stored in STORED {
+            let before: Value = serde_json::from_str(stored).unwrap();
+
+            let mut lifted = reported(json!({ "worker": "wrk_1", "epoch": 1, "seq": 1, "what": before.clone() }));
+
+            let what = lifted["what"].take();
+            assert_eq!(what["kind"], before["report"]);
+            let event: WorkerEvent = serde_json::from_value(what).unwrap_or_else(|error| panic!("{stored}: {error}"));
+            assert_eq!(event.clone().fitted(), event, "{stored}");
+        }
+    }
+
+    #[test]
+    fn what_is_of_another_shape_is_left_as_it_is() {
+        assert_eq!(reported(json!({ "what": { "kind": "sealed" } })), json!({ "what": { "kind": "sealed" } }));
+        assert_eq!(reported(json!(3)), json!(3));
+    }
+}

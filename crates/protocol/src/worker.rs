@@ -1,0 +1,270 @@
+//! What happens in a worker, in one vocabulary for the drivers of agents, the frames of shims and the log.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::frame::PermissionOption;
+use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
+use crate::text::cut;
+
+/// Facts about a worker (subject `worker/…`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
+pub enum WorkerFact {
+    /// A worker was given what it needs. In the same commit as `worker_intended`.
+    WorkerEquipped {
+        /// Who.
+        worker: WorkerId,
+        /// For which run.
+        run: RunId,
+        /// For which task.
+        task: String,
+        /// For which attempt.
+        attempt: u32,
+        /// Which agent it is.
+        agent: AgentName,
+        /// `acp`, `exec` …
+        driver: String,
+        /// Whether the agent is a script.
+        scripted: bool,
+        /// The commit that its change will stand on.
+        base: String,
+        /// The commit that its tree began as; leaving just that is no change.
+        start: String,
+        /// Its work tree.
+        worktree: String,
+        /// SHA-256 of its token.
+        token: Digest,
+    },
+    /// Something that a worker's shim reported; the numbers make it count once.
+    WorkerReported {
+        /// Who.
+        worker: WorkerId,
+        /// The shim's incarnation.
+        epoch: u32,
+        /// The frame's number.
+        seq: u64,
+        /// What it was, fitted; its text is the event's body.
+        what: WorkerEvent,
+    },
+}
+
+/// Version of the facts of `worker_reported`: in version 1, events had shapes of their own.
+pub const REPORTED_VERSION: u16 = 2;
+
+/// What happens in a worker: the driver of its agent says it, the shim numbers it and sends it in a frame, the log keeps it [`fitted`](WorkerEvent::fitted).
+/// Text volume stays in the spool: these are turns, tools, permissions, costs and states.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WorkerEvent {
+    /// The agent's process runs.
+    AgentStarted {
+        /// Its process id, which is also its process group.
+        pid: u32,
+        /// What was started, without the environment.
+        argv: Vec<String>,
+    },
+    /// The driver has a session in which it can prompt.
+    SessionOpened {
+        /// The agent's own id of the session, for a later resume; empty where it has none.
+        session: String,
+    },
+    /// A prompt was handed to the agent: whatever it carried is now before the agent's eyes.
+    TurnStarted {
+        /// Number of the turn, from 1; a driver leaves it 0.
+        turn: u32,
+        /// Messages that the prompt showed, which is the evidence that they were injected.
+        mail: Vec<MessageId>,
+    },
+    /// The agent began or finished using a tool.
+    ToolCalled {
+        /// The agent's id of the call.
+        call: String,
+        /// What the agent calls it, at most 200 characters.
+        title: String,
+        /// `read`, `edit`, `execute`, … in ACP's words.
+        tool_kind: String,
+        /// `pending`, `in_progress`, `completed` or `failed`.
+        status: String,
+        /// Files it touches, as far as the agent says, at most 20.
+        paths: Vec<String>,
+    },
+    /// The agent asks before it does something; it waits.
+    PermissionAsked {
+        /// The shim's id of the question, to be named in the answer.
+        ask: String,
+        /// What it wants to do, at most 200 characters.
+        title: String,
+        /// What can be chosen.
+        options: Vec<PermissionOption>,
+        /// The command or the diff, cut at 4 KiB.
+        detail: String,
+    },
+    /// The question was answered (by a person, a rule or a time-out).
+    PermissionSettled {
+        /// Which question.
+        ask: String,
+        /// The chosen option; `None` if it was cancelled.
+        option: Option<String>,
+    },
+    /// What the agent has used since the last report of this kind.
+    CostReported {
+        /// Millionths of a US dollar; `None` if the agent names no price.
+        micro_usd: Option<u64>,
+        /// Tokens read, cached ones included.
+        input_tokens: u64,
+        /// Tokens written.
+        output_tokens: u64,
+    },
+    /// The turn is over. It says what the agent claims, never that the work is done.
+    TurnEnded {
+        /// Number of the turn; a driver leaves it 0.
+        turn: u32,
+        /// `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, or the exec driver's `exit`.
+        stop: String,
+        /// End of what the agent said, at most 2 KiB.
+        text: String,
+    },
+    /// The agent's process is gone and its group is reaped.
+    AgentExited {
+        /// Exit code, if it ended by itself.
+        code: Option<i32>,
+        /// Signal number, if one ended it.
+        signal: Option<i32>,
+        /// End of its standard error, at most 2 KiB.
+        stderr: String,
+    },
+    /// The shim could not do its part: the program is missing, the handshake failed, a limit was passed.
+    Faulted {
+        /// Code of the error table.
+        code: String,
+        /// What happened, for a person.
+        what: String,
+    },
+    /// The last frame: the spool is sealed and the shim ends.
+    Sealed {
+        /// Bytes of raw output kept.
+        bytes: u64,
+        /// Bytes dropped by the cap.
+        dropped: u64,
+        /// SHA-256 of the sealed spool, in hex.
+        digest: String,
+    },
+}
+
+// === impl WorkerEvent ===
+
+impl WorkerEvent {
+    /// The text that the log keeps beside the facts, if there is any: what an agent said, asked, or last wrote.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        let text = match self {
+            Self::TurnEnded { text, .. } => text,
+            Self::AgentExited { stderr, .. } => stderr,
+            Self::Faulted { what, .. } => what,
+            Self::AgentStarted { .. }
+            | Self::SessionOpened { .. }
+            | Self::TurnStarted { .. }
+            | Self::ToolCalled { .. }
+            | Self::PermissionAsked { .. }
+            | Self::PermissionSettled { .. }
+            | Self::CostReported { .. }
+            | Self::Sealed { .. } => return None,
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The event as the facts of the log hold it: its [`text`](Self::text) is left to the body, everything else is cut to a size.
+    #[must_use]
+    pub fn fitted(mut self) -> Self {
+        let short = |text: &mut String, bytes| *text = cut(text, bytes);
+        match &mut self {
+            Self::AgentStarted { argv, .. } => {
+                argv.truncate(1);
+                argv.iter_mut().for_each(|program| short(program, 200));
+            }
+            Self::SessionOpened { session } => short(session, 200),
+            Self::TurnStarted { mail, .. } => mail.truncate(10),
+            Self::ToolCalled { call, title, tool_kind, status, paths } => {
+                short(call, 40);
+                short(title, 160);
+                short(tool_kind, 24);
+                short(status, 24);
+                paths.truncate(3);
+                paths.iter_mut().for_each(|path| short(path, 120));
+            }
+            // The question is a fact of its own.
+            Self::PermissionAsked { ask, title, options, detail } => {
+                short(ask, 80);
+                title.clear();
+                options.clear();
+                detail.clear();
+            }
+            Self::PermissionSettled { ask, option } => {
+                short(ask, 80);
+                option.iter_mut().for_each(|option| short(option, 80));
+            }
+            Self::CostReported { .. } => {}
+            Self::TurnEnded { stop, text, .. } => {
+                short(stop, 40);
+                text.clear();
+            }
+            Self::AgentExited { stderr, .. } => stderr.clear(),
+            Self::Faulted { code, what } => {
+                short(code, 60);
+                what.clear();
+            }
+            Self::Sealed { digest, .. } => short(digest, 80),
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::{MAX_FACTS_BYTES, NewEvent};
+
+    #[test]
+    fn the_largest_events_fit_into_the_log_with_their_text_beside_it() {
+        let long = || "ü\"\n".repeat(3000);
+        let events = [
+            WorkerEvent::ToolCalled {
+                call: long(),
+                title: long(),
+                tool_kind: long(),
+                status: long(),
+                paths: vec![long(); 20],
+            },
+            WorkerEvent::TurnEnded { turn: u32::MAX, stop: long(), text: long() },
+            WorkerEvent::AgentExited { code: Some(1), signal: Some(9), stderr: long() },
+            WorkerEvent::Faulted { code: long(), what: long() },
+            WorkerEvent::TurnStarted { turn: 1, mail: vec![MessageId::from_bits(u64::MAX); 50] },
+            WorkerEvent::PermissionAsked { ask: long(), title: long(), options: Vec::new(), detail: long() },
+        ];
+
+        for event in events {
+            let (has_text, worker) = (event.text().is_some(), WorkerId::from_bits(u64::MAX));
+            let what = event.fitted();
+            assert_eq!(what.text(), None);
+            let fact = WorkerFact::WorkerReported { worker, epoch: u32::MAX, seq: u64::MAX, what };
+
+            let event = NewEvent::of(&fact, "worker/x", "a").unwrap();
+
+            let bytes = event.facts.to_string().len();
+            assert!(bytes <= MAX_FACTS_BYTES, "{bytes}, {has_text}: {}", event.facts);
+        }
+    }
+
+    #[test]
+    fn a_frame_says_what_happened_in_the_shape_that_shims_before_this_one_wrote() {
+        let event = WorkerEvent::TurnEnded { turn: 1, stop: "end_turn".to_owned(), text: "did it".to_owned() };
+
+        let written = json!({ "kind": "turn_ended", "turn": 1, "stop": "end_turn", "text": "did it" });
+
+        assert_eq!(json!(event), written);
+        assert_eq!(serde_json::from_value::<WorkerEvent>(written).unwrap(), event);
+    }
+}
