@@ -1,7 +1,7 @@
-//! The auth envelope of message files: who holds the key may have agents act (DESIGN decision 14).
+//! The auth envelope of message files: who holds the key may have agents act.
 //!
 //! [`Keys`] is the root's key ring, a 0600 file; [`sign`] makes an [`Envelope`], [`verify`] checks one against a key, the
-//! time and the nonces that were used before. `hmac-sha256-v1` is the prior system's, byte for byte, and covers seven
+//! time and the nonces that were used before. `hmac-sha256-v1` is what earlier tools of this file protocol sign, byte for byte, and covers seven
 //! fields; `hmac-sha256-v2` covers every field of the message.
 
 mod canonical;

@@ -12,7 +12,7 @@ use crate::mail::MESSAGES;
 use crate::message::{of_row, preview};
 use crate::{Call, Error, addressee, roster};
 
-/// Messages in an answer unless asked otherwise (the seed's default).
+/// Messages in an answer unless asked otherwise.
 const DEFAULT_LIMIT: u32 = 20;
 /// Most messages in one answer.
 const MAX_LIMIT: u32 = 100;

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 
-/// Characters of a preview (the seed's number).
+/// Characters of a preview.
 pub(crate) const PREVIEW_CHARS: usize = 200;
 
 /// Metadata and persona, as the body of `message_detailed` holds them.

@@ -20,7 +20,7 @@ use crate::message::Details;
 use crate::queue::Entry;
 use crate::{Call, Error};
 
-/// Between two dispatches of one kind from one sender to one recipient, in milliseconds (the seed's number).
+/// Between two dispatches of one kind from one sender to one recipient, in milliseconds: a loop of two agents stays slow enough to be noticed.
 const COOLDOWN_MS: i64 = 30_000;
 
 /// Longest topic and order key in bytes.
@@ -34,7 +34,7 @@ const LOOK: u64 = 1_000;
 
 /// What a message says, whoever is to read it.
 #[derive(Debug, Clone)]
-pub(crate) struct Letter<'a> {
+pub(crate) struct Draft<'a> {
     pub(crate) payload: &'a str,
     pub(crate) action: Action,
     pub(crate) reply_to: Option<&'a MessageId>,
@@ -56,9 +56,9 @@ pub(crate) struct Added {
     pub(crate) superseded: Vec<MessageId>,
 }
 
-// === impl Letter ===
+// === impl Draft ===
 
-impl Letter<'_> {
+impl Draft<'_> {
     /// Refuses what no store would keep, before anything is read.
     pub(crate) fn check(&self, call: &Call) -> Result<(), Error> {
         if self.payload.len() > MAX_PAYLOAD_BYTES {

@@ -154,7 +154,7 @@ pub async fn sweep(store: &Store) -> Result<Swept, Error> {
     let mut settled = 0;
     for row in store.read(&due.clone().le("due", now.0).limit(SWEEP))? {
         let entry = Entry::of(&row)?;
-        let Some(turn) = entry.item.settle(now) else { continue };
+        let Some(turn) = entry.item.expire(now) else { continue };
         let mut batch = Batch::new(Durability::Written).event(entry.turned(turn, "", "switchboard")?);
         batch.guards.extend(entry.unchanged());
         match store.commit(batch).await {

@@ -8,7 +8,7 @@ use switchboard_protocol::verb::queue::{SendTeamMessageReply, SendTeamMessageReq
 use switchboard_store::{Batch, Store};
 
 use crate::error::refuse;
-use crate::outgoing::Letter;
+use crate::outgoing::Draft;
 use crate::queue::is_race;
 use crate::{Call, Error, addressee, repeated};
 
@@ -50,7 +50,7 @@ async fn send_one(
     fresh: MessageId,
     key: Option<switchboard_store::Idempotency>,
 ) -> Result<SendMessageReply, Error> {
-    let letter = Letter {
+    let draft = Draft {
         payload: &request.payload,
         action: request.action,
         reply_to: request.reply_to.as_ref(),
@@ -62,13 +62,13 @@ async fn send_one(
         team: "",
         broadcast: None,
     };
-    letter.check(call)?;
+    draft.check(call)?;
     addressee::fence(store, &call.caller.name, request.options.as_ref().and_then(|options| options.epoch))?;
     let recipient = addressee::recipient(store, &request.recipient)?;
     let id = request.id.clone().unwrap_or(fresh);
     for _ in 0..RACES {
         let batch = Batch { idempotency: key.clone(), ..call.batch() };
-        let (batch, added) = letter.add(store, call, &recipient, id.clone(), batch)?;
+        let (batch, added) = draft.add(store, call, &recipient, id.clone(), batch)?;
         let mut reply = SendMessageReply {
             id: added.id,
             recipient: added.recipient,
@@ -115,7 +115,7 @@ pub async fn send_team_message(
     request: SendTeamMessageRequest,
     fresh: MessageId,
 ) -> Result<SendTeamMessageReply, Error> {
-    let letter = Letter {
+    let draft = Draft {
         payload: &request.payload,
         action: request.action,
         reply_to: None,
@@ -127,7 +127,7 @@ pub async fn send_team_message(
         team: request.team.as_ref().map_or("", |team| team.as_str()),
         broadcast: Some(&fresh),
     };
-    letter.check(call)?;
+    draft.check(call)?;
     let recipients = recipients(store, call, &request)?;
     for _ in 0..RACES {
         let mut batch = call.batch();
@@ -135,7 +135,7 @@ pub async fn send_team_message(
         for (number, recipient) in recipients.iter().enumerate() {
             let id = MessageId::new(format!("{fresh}.{}", number + 1));
             let id = id.map_err(|_| Error::BadRow { what: "the id of a broadcast", text: fresh.to_string() })?;
-            let (more, added) = letter.add(store, call, recipient, id, batch)?;
+            let (more, added) = draft.add(store, call, recipient, id, batch)?;
             batch = more;
             copies.push(SentCopy { recipient: added.recipient, id: added.id, seq: added.place as u64 });
         }

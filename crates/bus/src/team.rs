@@ -34,7 +34,7 @@ pub async fn set_team(store: &Store, call: &Call, request: SetTeamRequest) -> Re
         return refuse(Failure::new("request.bad-args", what));
     }
     let name = request.team.clone();
-    settle(store, call, &name, |before| {
+    change(store, call, &name, |before| {
         let set = TeamEvent::TeamSet {
             team: before.map_or(&request.team, |team| &team.name).clone(),
             composite: request.is_composite,
@@ -66,7 +66,7 @@ pub async fn remove_team(store: &Store, call: &Call, request: RemoveTeamRequest)
         repeated::or_refuse(store, call.idempotency.as_ref(), unknown.clone()).await?;
         return Ok(RemoveTeamReply { team: name });
     }
-    settle(store, call, &name, |before| {
+    change(store, call, &name, |before| {
         let Some(before) = before else { return refuse(unknown.clone()) };
         let removed = |member: &AgentName| TeamEvent::TeamMemberRemoved { team: name.clone(), member: member.clone() };
         let last = TeamEvent::TeamRemoved { team: name.clone() };
@@ -136,7 +136,7 @@ fn registered(store: &Store, names: &[AgentName]) -> Result<BTreeMap<String, Age
 }
 
 /// Commits what is decided on the team as it is, and decides again when somebody else changed it meanwhile.
-async fn settle(
+async fn change(
     store: &Store,
     call: &Call,
     name: &TeamName,

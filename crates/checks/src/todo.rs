@@ -53,7 +53,7 @@ fn finding(source: &Source, note: &Note, at: usize) -> Finding {
     }
 }
 
-/// The swarm document's priorities: high, medium, low.
+/// Priorities as findings spell them: high, medium, low.
 fn priority(tag: &str) -> Severity {
     match tag {
         "FIXME" | "HACK" | "XXX" => Severity::High,

@@ -40,7 +40,7 @@ impl Available {
     /// # Errors
     /// `config.syntax` when a settings file does not parse.
     pub(crate) fn read(context: &Context) -> Result<Self, Failure> {
-        let settings = context.surroundings.config_folder();
+        let settings = context.environment.config_folder();
         let user = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
         let project = work_tree(context.folder()).map(|root| Agents::read(&root.join(FOLDER)));
         let project = project.transpose()?.unwrap_or_default();
@@ -129,7 +129,7 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
 }
 
 fn inherited(names: &[&str], context: &Context) -> Vec<(String, String)> {
-    let value = |name: &&str| Some(((*name).to_owned(), context.surroundings.variable(name)?.to_owned()));
+    let value = |name: &&str| Some(((*name).to_owned(), context.environment.variable(name)?.to_owned()));
     names.iter().filter_map(value).collect()
 }
 
@@ -139,7 +139,7 @@ fn program(driver: &DriverSpec) -> &str {
 }
 
 fn is_present(driver: &DriverSpec, context: &Context) -> bool {
-    context.surroundings.find_program(program(driver)).is_some()
+    context.environment.find_program(program(driver)).is_some()
 }
 
 fn present(name: &AgentName, driver: &DriverSpec, hint: &str, context: &Context) -> Result<(), Failure> {

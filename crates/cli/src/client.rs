@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::{Effect, Verb};
+use switchboard_protocol::verb::{Access, Verb};
 use switchboard_protocol::wire::{Answer, Call, Hello, WIRE_VERSION};
 
 use lines::{LineReader, Read};
@@ -23,7 +23,7 @@ pub(crate) const DYING: Duration = Duration::from_secs(5);
 
 /// Who calls, as the daemon is told.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Caller {
+pub(crate) struct Credentials {
     /// The worker's capability token or the root's bearer token.
     pub(crate) token: Option<String>,
     /// The name to be recorded, unverified.
@@ -36,7 +36,7 @@ pub(crate) type Revive = Box<dyn Fn() -> Result<PathBuf, Failure> + Send>;
 /// A connection for verb calls.
 pub(crate) struct Client {
     socket: PathBuf,
-    caller: Caller,
+    credentials: Credentials,
     stream: UnixStream,
     lines: LineReader<UnixStream>,
     last_id: u64,
@@ -57,11 +57,18 @@ impl Client {
     ///
     /// # Errors
     /// `daemon.not-running` when nobody listens, `daemon.unreachable` when the first line can't be sent.
-    pub(crate) fn connect(socket: &Path, caller: &Caller) -> Result<Self, Failure> {
-        let hello = Hello::Calls { v: WIRE_VERSION, token: caller.token.clone(), name: caller.name.clone() };
+    pub(crate) fn connect(socket: &Path, credentials: &Credentials) -> Result<Self, Failure> {
+        let hello = Hello::Calls { v: WIRE_VERSION, token: credentials.token.clone(), name: credentials.name.clone() };
         let stream = open(socket, &hello)?;
         let lines = LineReader::new(stream.try_clone().map_err(|error| broken(socket, &error))?);
-        Ok(Self { socket: socket.to_owned(), caller: caller.clone(), stream, lines, last_id: 0, revive: None })
+        Ok(Self {
+            socket: socket.to_owned(),
+            credentials: credentials.clone(),
+            stream,
+            lines,
+            last_id: 0,
+            revive: None,
+        })
     }
 
     /// The same, with a way to a new daemon if this one is gone before its first answer.
@@ -89,7 +96,7 @@ impl Client {
     pub(crate) fn call_within<V: Verb>(&mut self, request: &V::Request, limit: Duration) -> Result<V::Reply, Failure> {
         let args = serde_json::to_value(request)
             .map_err(|error| Failure::new("internal.bug", format!("{} has no JSON form", V::NAME)).because(&error))?;
-        let key = (V::EFFECT != Effect::Read).then(new_key).transpose()?;
+        let key = (V::ACCESS != Access::Read).then(new_key).transpose()?;
         let reply = self.call_value(V::NAME, args, key, limit)?;
         serde_json::from_value(reply).map_err(|error| {
             Failure::new(
@@ -141,9 +148,9 @@ impl Client {
 
     /// Connects to the same daemon again, or to one that takes its place.
     fn connect_again(&mut self) -> Result<(), Failure> {
-        let again = match (Self::connect(&self.socket, &self.caller), &self.revive) {
+        let again = match (Self::connect(&self.socket, &self.credentials), &self.revive) {
             (Err(failure), Some(revive)) if failure.code == "daemon.not-running" => {
-                Self::connect(&revive()?, &self.caller)?
+                Self::connect(&revive()?, &self.credentials)?
             }
             (again, _) => again?,
         };

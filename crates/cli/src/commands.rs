@@ -31,13 +31,13 @@ pub(crate) mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// Commands that agents and daemons start by the hundred: they run before the argument parser is built.
-pub(crate) fn hot_path(argv: &[OsString], surroundings: &Surroundings) -> Option<ExitCode> {
+pub(crate) fn hot_path(argv: &[OsString], environment: &Environment) -> Option<ExitCode> {
     let words: Vec<_> = argv.iter().skip(1).map(|word| word.to_str()).collect();
     match words.as_slice() {
-        [Some("mcp")] => Some(mcp::serve(surroundings)),
+        [Some("mcp")] => Some(mcp::serve(environment)),
         [Some("shim"), Some(file)] => Some(shim::serve(file)),
         [Some("script-agent"), Some(file)] => Some(script_agent::serve(file)),
         _ => None,

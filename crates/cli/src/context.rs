@@ -1,9 +1,9 @@
-//! What every command is given: its surroundings, where to print, and the daemon when it asks for it.
+//! What every command is given: its environment, where to print, and the daemon when it asks for it.
 
 use std::path::{Path, PathBuf};
 
+use crate::environment::Environment;
 use crate::output::Output;
-use crate::surroundings::Surroundings;
 
 /// Flags that every command takes.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Context {
     /// Environment, folders, terminal.
-    pub(crate) surroundings: Surroundings,
+    pub(crate) environment: Environment,
     /// Standard output.
     pub(crate) out: Output,
     /// Whether answers and errors are JSON.
@@ -30,23 +30,23 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Puts flags and surroundings together.
-    pub(crate) fn new(shared: &Shared, surroundings: Surroundings) -> Self {
-        let surroundings = match &shared.directory {
+    /// Puts flags and environment together.
+    pub(crate) fn new(shared: &Shared, environment: Environment) -> Self {
+        let environment = match &shared.directory {
             Some(folder) => {
-                let folder = surroundings.folder.join(folder);
-                surroundings.in_folder(&folder)
+                let folder = environment.folder.join(folder);
+                environment.in_folder(&folder)
             }
-            None => surroundings,
+            None => environment,
         };
-        let color = !surroundings.wants_no_color();
-        let out = Output::stdout(color && surroundings.stdout_is_terminal);
-        Self { surroundings, out, json: shared.json, color }
+        let color = !environment.wants_no_color();
+        let out = Output::stdout(color && environment.stdout_is_terminal);
+        Self { environment, out, json: shared.json, color }
     }
 
     /// The folder that the command is about.
     pub(crate) fn folder(&self) -> &Path {
-        &self.surroundings.folder
+        &self.environment.folder
     }
 
     /// A path as typed, made absolute.
@@ -56,6 +56,6 @@ impl Context {
 
     /// Whether a question can be put to a person at this terminal.
     pub(crate) fn can_ask(&self) -> bool {
-        !self.json && self.surroundings.stdin_is_terminal && self.surroundings.stderr_is_terminal
+        !self.json && self.environment.stdin_is_terminal && self.environment.stderr_is_terminal
     }
 }

@@ -11,12 +11,12 @@ mod client;
 mod commands;
 mod context;
 mod edit;
+mod environment;
 mod output;
 mod report;
 mod run_report;
 mod session;
 mod settings;
-mod surroundings;
 
 use std::process::ExitCode;
 
@@ -25,24 +25,24 @@ use clap::error::ErrorKind;
 
 use crate::args::Args;
 use crate::context::Context;
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// Runs the command line and returns the process's exit code.
 #[must_use]
 pub fn run() -> ExitCode {
-    let surroundings = Surroundings::read();
+    let environment = Environment::read();
     let argv: Vec<_> = std::env::args_os().collect();
-    if let Some(code) = commands::hot_path(&argv, &surroundings) {
+    if let Some(code) = commands::hot_path(&argv, &environment) {
         return code;
     }
     match Args::try_parse_from(&argv) {
-        Ok(args) => run_command(args, surroundings),
+        Ok(args) => run_command(args, environment),
         Err(error) => refuse_arguments(&error),
     }
 }
 
-fn run_command(args: Args, surroundings: Surroundings) -> ExitCode {
-    let mut context = Context::new(&args.shared, surroundings);
+fn run_command(args: Args, environment: Environment) -> ExitCode {
+    let mut context = Context::new(&args.shared, environment);
     let outcome = args.command.run(&mut context);
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

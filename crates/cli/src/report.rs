@@ -34,7 +34,7 @@ pub(crate) type Outcome = Result<(), Ending>;
 pub(crate) fn end(ending: &Ending, context: &Context) -> ExitCode {
     match ending {
         Ending::Failed(failure) => {
-            let fancy = context.color && context.surroundings.stderr_is_terminal;
+            let fancy = context.color && context.environment.stderr_is_terminal;
             print(failure, context.json, fancy);
             ExitCode::from(failure.exit() as u8)
         }

@@ -8,20 +8,20 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use switchboard_daemon::{FOLDER, Launch, Place, ServerInfo, launch};
+use switchboard_daemon::{FOLDER, Launch, RootPaths, ServerInfo, launch};
 use switchboard_protocol::error::Failure;
 
-use crate::client::{Caller, Client, DYING};
+use crate::client::{Client, Credentials, DYING};
 use crate::context::Context;
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// Where a daemon listens, and who calls.
 #[derive(Debug, Clone)]
 pub(crate) struct At {
     /// Its Unix socket.
     pub(crate) socket: PathBuf,
-    /// The caller.
-    pub(crate) caller: Caller,
+    /// The credentials.
+    pub(crate) credentials: Credentials,
 }
 
 /// The work tree that holds a folder: the nearest one upwards with a `.git`.
@@ -48,11 +48,11 @@ impl Context {
         match self.running_daemon() {
             Err(failure) if failure.code == "daemon.not-running" => {
                 let at = self.start_daemon(how)?;
-                Ok((Client::connect(&at.socket, &at.caller)?, true))
+                Ok((Client::connect(&at.socket, &at.credentials)?, true))
             }
             client => {
-                let surroundings = self.surroundings.clone();
-                let revive = Box::new(move || surroundings.start_daemon(how).map(|at| at.socket));
+                let environment = self.environment.clone();
+                let revive = Box::new(move || environment.start_daemon(how).map(|at| at.socket));
                 Ok((client?.or_else(revive), false))
             }
         }
@@ -63,7 +63,7 @@ impl Context {
     /// # Errors
     /// `daemon.not-running` where none does.
     pub(crate) fn running_daemon(&self) -> Result<Client, Failure> {
-        self.reach(|at| Client::connect(&at.socket, &at.caller))
+        self.reach(|at| Client::connect(&at.socket, &at.credentials))
     }
 
     /// Runs `open` with the place of the daemon that runs.
@@ -71,7 +71,7 @@ impl Context {
     /// # Errors
     /// `daemon.not-running` where none does, and what `open` says.
     pub(crate) fn reach<T>(&self, open: impl Fn(&At) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.surroundings.reach(open)
+        self.environment.reach(open)
     }
 
     /// Starts a daemon and waits until it is ready.
@@ -79,26 +79,26 @@ impl Context {
     /// # Errors
     /// As [`Context::daemon`].
     pub(crate) fn start_daemon(&self, how: Launch) -> Result<At, Failure> {
-        self.surroundings.start_daemon(how)
+        self.environment.start_daemon(how)
     }
 
     /// Where everything of the repository lies.
     ///
     /// # Errors
     /// `git.not-a-repository` and the like.
-    pub(crate) fn place(&self) -> Result<Place, Failure> {
-        self.surroundings.place()
+    pub(crate) fn place(&self) -> Result<RootPaths, Failure> {
+        self.environment.place()
     }
 }
 
-// === impl Surroundings ===
+// === impl Environment ===
 
-impl Surroundings {
-    fn place(&self) -> Result<Place, Failure> {
+impl Environment {
+    fn place(&self) -> Result<RootPaths, Failure> {
         if let Some(place) = self.place.get() {
             return Ok(place.clone());
         }
-        let found = Place::discover(&self.folder)?;
+        let found = RootPaths::discover(&self.folder)?;
         Ok(self.place.get_or_init(|| found).clone())
     }
 
@@ -117,7 +117,7 @@ impl Surroundings {
         if switchboard_daemon::Owner::of(&place)?.is_none() {
             return Err(self.none_runs());
         }
-        open(&At { caller: self.caller(&place.project), socket: place.socket })
+        open(&At { credentials: self.credentials(&place.project), socket: place.socket })
     }
 
     /// A daemon that was killed a moment ago still holds its lock, and nobody listens any more: it is waited out.
@@ -127,7 +127,7 @@ impl Surroundings {
         loop {
             let socket = launch(&place, how)?.socket;
             if UnixStream::connect(&socket).is_ok() || Instant::now() >= deadline {
-                return Ok(At { socket, caller: self.caller(&place.project) });
+                return Ok(At { socket, credentials: self.credentials(&place.project) });
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -137,21 +137,21 @@ impl Surroundings {
     fn named_by_sign(&self) -> Option<At> {
         let project = work_tree(&self.folder).map(|root| root.join(FOLDER));
         if let Some(socket) = self.variable("SWITCHBOARD_SOCKET") {
-            let caller = self.caller(&project.unwrap_or_default());
-            return Some(At { socket: socket.into(), caller });
+            let credentials = self.credentials(&project.unwrap_or_default());
+            return Some(At { socket: socket.into(), credentials });
         }
         let project = project?;
         let info = ServerInfo::read(&project)?;
-        is_own(&info.socket).then(|| At { socket: info.socket, caller: self.caller(&project) })
+        is_own(&info.socket).then(|| At { socket: info.socket, credentials: self.credentials(&project) })
     }
 
-    /// The caller as the environment names it: a worker by its token, else whoever may read the root's token.
-    fn caller(&self, project: &Path) -> Caller {
+    /// The credentials as the environment names it: a worker by its token, else whoever may read the root's token.
+    fn credentials(&self, project: &Path) -> Credentials {
         let own = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
         // Without a token the daemon refuses and says where it stands; no need to fail here already.
         let token = own.or_else(|| switchboard_daemon::read_token(project).ok().flatten());
         let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));
-        Caller { token, name: name.map(str::to_owned) }
+        Credentials { token, name: name.map(str::to_owned) }
     }
 
     fn none_runs(&self) -> Failure {

@@ -19,7 +19,7 @@ use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, Place, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
+use crate::{Error, RootPaths, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
 
 /// Threads that run tasks.
 pub(crate) const WORKERS: usize = 2;
@@ -57,7 +57,7 @@ impl Default for Options {
 ///
 /// # Errors
 /// `daemon.running` when there is one already; whatever keeps it from starting.
-pub fn serve(place: Place, options: Options) -> Result<(), Error> {
+pub fn serve(place: RootPaths, options: Options) -> Result<(), Error> {
     log();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -82,14 +82,14 @@ fn log() {
 }
 
 /// For the command that waits for us: why it waits in vain.
-fn leave_word(place: &Place, error: &Error) {
+fn leave_word(place: &RootPaths, error: &Error) {
     let text = serde_json::to_vec(&error.to_failure()).unwrap_or_default();
     if let Err(error) = project::write_private(&place.boot_failure(), &text) {
         tracing::error!(%error, "nor could that be written down");
     }
 }
 
-async fn run(place: Place, options: Options) -> Result<(), Error> {
+async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
     project::prepare(&place.project)?;
     let lock = owner::take(&place)?;
     switchboard_process::orphans::become_subreaper()?;
@@ -176,20 +176,20 @@ async fn ends(task: tokio::task::JoinHandle<()>) {
     }
 }
 
-fn open_store(place: &Place) -> Result<Store, Error> {
+fn open_store(place: &RootPaths) -> Result<Store, Error> {
     let config = switchboard_store::Config::new(place.store());
     Ok(Store::open(switchboard_store::Config { clock: Clock::system(), ..config }, crate::record::parts())?)
 }
 
 /// The user's rules or ours, narrowed by the project's.
-fn load_policy(place: &Place) -> Result<Policy, Error> {
+fn load_policy(place: &RootPaths) -> Result<Policy, Error> {
     let bundle =
         Bundle::from_folder(&place.settings.join("policy")).and_then(|bundle| bundle.with_project(&place.root));
     let policy = bundle.and_then(|bundle| Policy::load(&bundle));
     Ok(policy.map_err(|error| error.to_failure())?)
 }
 
-fn dispatch_config(place: &Place) -> Result<Config, Error> {
+fn dispatch_config(place: &RootPaths) -> Result<Config, Error> {
     let pins = Pins::at(&place.settings);
     Ok(Config {
         trusts: Trust(Arc::new(move |digest| pins.has(digest))),
@@ -205,7 +205,7 @@ fn dispatch_config(place: &Place) -> Result<Config, Error> {
     })
 }
 
-fn bind(place: &Place) -> Result<UnixListener, Error> {
+fn bind(place: &RootPaths) -> Result<UnixListener, Error> {
     remove_socket(place);
     let listener = UnixListener::bind(&place.socket).map_err(io(&place.socket))?;
     let only_user = std::os::unix::fs::PermissionsExt::from_mode(0o600);
@@ -214,7 +214,7 @@ fn bind(place: &Place) -> Result<UnixListener, Error> {
 }
 
 /// The lock is ours, so a socket that is there is a dead daemon's.
-fn remove_socket(place: &Place) {
+fn remove_socket(place: &RootPaths) {
     match std::fs::remove_file(&place.socket) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             tracing::warn!(%error, "the socket could not be removed")

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::{Effect, Row, Verb, table};
+use switchboard_protocol::verb::{Access, Row, Verb, table};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Longest idempotency key in bytes.
@@ -133,8 +133,8 @@ pub async fn run(invoke: &Arc<dyn Invoke>, call: Call, gone: impl Future<Output 
         tokio::spawn(async move { invoke.run(admitted).await })
     };
     let joined = match effect {
-        Some(Effect::Written | Effect::Synced) => task.await,
-        Some(Effect::Read) | None => AbortOnDropHandle::new(task).await,
+        Some(Access::Written | Access::Synced) => task.await,
+        Some(Access::Read) | None => AbortOnDropHandle::new(task).await,
     };
     joined.unwrap_or_else(|error| {
         tracing::error!(verb, %error, "a verb ended without an answer");

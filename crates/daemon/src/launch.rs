@@ -8,7 +8,7 @@ use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::Spawn;
 use switchboard_protocol::error::Failure;
 
-use crate::{Error, Owner, Place, ServerInfo};
+use crate::{Error, Owner, RootPaths, ServerInfo};
 
 /// How long a daemon may take to become ready; it scans a long log first when its last end was not clean.
 const READY: Duration = Duration::from_secs(20);
@@ -30,7 +30,7 @@ pub struct Launch {
 ///
 /// # Errors
 /// `agent.unmanaged` inside a worker; `daemon.unreachable` with the end of its log when it does not become ready.
-pub fn launch(place: &Place, launch: Launch) -> Result<ServerInfo, Error> {
+pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
     if let Some(info) = running(place)? {
         return Ok(info);
     }
@@ -71,7 +71,7 @@ pub fn launch(place: &Place, launch: Launch) -> Result<ServerInfo, Error> {
 }
 
 /// Waits for a daemon that another command has started.
-fn other(place: &Place) -> Result<Option<ServerInfo>, Error> {
+fn other(place: &RootPaths) -> Result<Option<ServerInfo>, Error> {
     let limit = Deadline::after(READY);
     while Owner::of(place)?.is_some() && !limit.has_passed() {
         if let Some(info) = running(place)? {
@@ -83,7 +83,7 @@ fn other(place: &Place) -> Result<Option<ServerInfo>, Error> {
 }
 
 /// Why the daemon that was started has ended, in its own words.
-fn left_word(place: &Place) -> Option<Failure> {
+fn left_word(place: &RootPaths) -> Option<Failure> {
     let path = place.boot_failure();
     let failure = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
     // Read once: the next failure is to be its own. A file that stays is overwritten by it.
@@ -92,7 +92,7 @@ fn left_word(place: &Place) -> Option<Failure> {
 }
 
 /// The daemon of a place if it is ready: it holds the lock and has put its sign out.
-fn running(place: &Place) -> Result<Option<ServerInfo>, Error> {
+fn running(place: &RootPaths) -> Result<Option<ServerInfo>, Error> {
     let Some(owner) = Owner::of(place)? else { return Ok(None) };
     Ok(ServerInfo::read(&place.project).filter(|info| info.pid == owner.pid))
 }

@@ -2,7 +2,7 @@
 //!
 //! [`serve`] is the boot order, top to bottom. A call comes in by a face ([`mcp`], [`http`], [`socket`]), which finds out
 //! who calls; [`verbs`] finds the row, asks the policy and hands on to the part whose verb it is. [`launch`] starts a
-//! daemon for a command that needs one; [`Place`] says where everything of a repository lies.
+//! daemon for a command that needs one; [`RootPaths`] says where everything of a repository lies.
 
 mod blocking;
 mod boot;
@@ -32,7 +32,7 @@ pub use boot::{Options, serve};
 pub use error::Error;
 pub use launch::{Launch, launch};
 pub use owner::Owner;
-pub use place::Place;
+pub use place::RootPaths;
 pub use project::{FOLDER, ServerInfo};
 pub use record::{Checked, RestoredStore, backup_store, restore_store, verify_export, verify_store};
 pub use token::{read as read_token, rotate as rotate_token, rotate_key, sign_message};

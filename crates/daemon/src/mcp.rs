@@ -16,7 +16,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::{Effect, Profile};
+use switchboard_protocol::verb::{Access, Profile};
 
 use crate::face::{self, Call, Invoke};
 
@@ -84,7 +84,7 @@ impl Server {
         }
     }
 
-    fn key(&self, effect: Effect, context: &RequestContext<RoleServer>) -> Result<Option<String>, Failure> {
+    fn key(&self, effect: Access, context: &RequestContext<RoleServer>) -> Result<Option<String>, Failure> {
         for name in KEY_META {
             match context.meta.get(name) {
                 None => {}
@@ -99,7 +99,7 @@ impl Server {
                 .and_then(|parts| parts.headers.get(KEY_HEADER))
                 .map(|key| face::check_key(key.to_str().unwrap_or_default()))
                 .transpose(),
-            Origin::Stream { .. } if effect == Effect::Read => Ok(None),
+            Origin::Stream { .. } if effect == Access::Read => Ok(None),
             Origin::Stream { bridge, .. } => Ok(Some(key_of_request(bridge, &context.id))),
         }
     }
@@ -107,7 +107,7 @@ impl Server {
     async fn call(
         &self,
         request: CallToolRequestParams,
-        effect: Effect,
+        effect: Access,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, Failure> {
         let caller = self.caller(context)?;
@@ -171,8 +171,8 @@ impl ServerHandler for Server {
         };
         let effect = row.effect;
         let called = match effect {
-            Effect::Written | Effect::Synced => self.call(request, effect, &context).await,
-            Effect::Read => tokio::select! {
+            Access::Written | Access::Synced => self.call(request, effect, &context).await,
+            Access::Read => tokio::select! {
                 called = self.call(request, effect, &context) => called,
                 () = context.ct.cancelled() => return Err(answer::cancelled()),
             },

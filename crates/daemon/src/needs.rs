@@ -38,7 +38,7 @@ fn fill_in(verbs: &Verbs, need: &mut Need) -> Result<(), Failure> {
 
 /// Settles a question by its id or the beginning of it. A worker, a held call and the file protocol learn of it from the log; a dead
 /// letter is put back or dropped in the same commit.
-pub(crate) async fn settle(verbs: &Verbs, id: &str, how: Settle, call: &Context) -> Result<SettleReply, Failure> {
+pub(crate) async fn resolve(verbs: &Verbs, id: &str, how: Settle, call: &Context) -> Result<SettleReply, Failure> {
     let need = switchboard_needs::find(&verbs.store, id)?;
     let (outcome, option) = switchboard_needs::choose(&need, how)?;
     match need.kind {

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::error::Failure;
 
-use crate::{Error, Place};
+use crate::{Error, RootPaths};
 
 /// The daemon that owns a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +18,13 @@ impl Owner {
     ///
     /// # Errors
     /// When the lock can't be looked at.
-    pub fn of(place: &Place) -> Result<Option<Self>, Error> {
+    pub fn of(place: &RootPaths) -> Result<Option<Self>, Error> {
         Ok(switchboard_process::lock::holder(&place.lock())?.map(|holder| Self { pid: holder.pid }))
     }
 }
 
 /// Takes the root, or says who has it.
-pub(crate) fn take(place: &Place) -> Result<switchboard_process::lock::Lock, Error> {
+pub(crate) fn take(place: &RootPaths) -> Result<switchboard_process::lock::Lock, Error> {
     match switchboard_process::lock::Lock::take(&place.lock(), &place.socket.display().to_string()) {
         Err(switchboard_process::Error::Held { holder, .. }) => {
             let pid = holder.map_or(0, |holder| holder.pid);

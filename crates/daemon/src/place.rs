@@ -1,4 +1,4 @@
-//! Where everything of a repository lies (DESIGN decision 4).
+//! Where everything of a repository lies.
 
 use std::fs;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ const MAX_SOCKET: usize = 107;
 
 /// A repository and the folders that belong to it.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct RootPaths {
     /// Git's view of the user's work tree.
     pub repo: Repo,
     /// Top of the user's work tree.
@@ -37,9 +37,9 @@ pub struct Place {
     pub socket: PathBuf,
 }
 
-// === impl Place ===
+// === impl RootPaths ===
 
-impl Place {
+impl RootPaths {
     /// Finds the repository of a folder, makes the state folder if it is new.
     ///
     /// # Errors

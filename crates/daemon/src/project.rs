@@ -8,7 +8,7 @@ use switchboard_process::file::{self, Mode, Sync};
 use switchboard_protocol::time::Millis;
 
 use crate::error::io;
-use crate::{Error, Place};
+use crate::{Error, RootPaths};
 
 /// The folder's name.
 pub const FOLDER: &str = ".switchboard";
@@ -48,7 +48,7 @@ pub struct ServerInfo {
 impl ServerInfo {
     /// What a daemon that is ready says of itself.
     #[must_use]
-    pub fn new(place: &Place, port: u16, started_at: Millis) -> Self {
+    pub fn new(place: &RootPaths, port: u16, started_at: Millis) -> Self {
         Self {
             port,
             host: "127.0.0.1".to_owned(),

@@ -11,7 +11,7 @@ use switchboard_protocol::verb::backup::BackupStoreReply;
 use switchboard_protocol::verb::system::VerifyLogReply;
 use switchboard_store::{Config, Projection, Report};
 
-use crate::{Owner, Place};
+use crate::{Owner, RootPaths};
 
 /// What a check of an export found.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub fn verify_export(export: impl Read, mut visit: impl FnMut(&Digest)) -> Resul
 ///
 /// # Errors
 /// `store.locked` names the owner. Damage is no error but in the reply.
-pub fn verify_store(place: &Place) -> Result<Option<VerifyLogReply>, Failure> {
+pub fn verify_store(place: &RootPaths) -> Result<Option<VerifyLogReply>, Failure> {
     if !place.store().exists() {
         return Ok(None);
     }
@@ -72,7 +72,7 @@ pub fn verify_store(place: &Place) -> Result<Option<VerifyLogReply>, Failure> {
 ///
 /// # Errors
 /// `store.locked`; `store.corrupt` when the copy does not verify; `io.denied` when the file exists or can't be made.
-pub fn backup_store(place: &Place, to: &Path) -> Result<BackupStoreReply, Failure> {
+pub fn backup_store(place: &RootPaths, to: &Path) -> Result<BackupStoreReply, Failure> {
     let report =
         switchboard_store::backup_file(&Config::new(place.store()), parts(), to).map_err(|error| error.failure())?;
     backup_reply(to, &report)
@@ -82,7 +82,7 @@ pub fn backup_store(place: &Place, to: &Path) -> Result<BackupStoreReply, Failur
 ///
 /// # Errors
 /// `daemon.running` while a daemon runs; `store.corrupt` when the backup does not verify: nothing has changed then.
-pub fn restore_store(place: &Place, from: &Path) -> Result<RestoredStore, Failure> {
+pub fn restore_store(place: &RootPaths, from: &Path) -> Result<RestoredStore, Failure> {
     if let Some(owner) = Owner::of(place)? {
         let what = format!("a daemon (process {}) has the store open", owner.pid);
         return Err(Failure::new("daemon.running", what).hint("switchboard down"));

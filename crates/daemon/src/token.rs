@@ -7,7 +7,7 @@ use switchboard_bus::auth::Keys;
 use switchboard_protocol::error::Failure;
 
 use crate::error::io;
-use crate::{Error, Place, project};
+use crate::{Error, RootPaths, project};
 
 fn path(project: &Path) -> PathBuf {
     project.join("auth_token")
@@ -53,7 +53,7 @@ pub(crate) fn put_back(project: &Path, token: &str) -> Result<(), Error> {
 }
 
 /// The file of the keys that sign message files.
-pub(crate) fn dispatch_keys(place: &Place) -> PathBuf {
+pub(crate) fn dispatch_keys(place: &RootPaths) -> PathBuf {
     place.keys().join("dispatch.json")
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn dispatch_keys(place: &Place) -> PathBuf {
 ///
 /// # Errors
 /// When the file can't be read or written.
-pub fn rotate_key(place: &Place, revoke: bool) -> Result<String, Error> {
+pub fn rotate_key(place: &RootPaths, revoke: bool) -> Result<String, Error> {
     let path = dispatch_keys(place);
     let mut keys = Keys::load(&path)?.rotated(&path, switchboard_process::clock::now())?;
     if revoke {
@@ -75,7 +75,7 @@ pub fn rotate_key(place: &Place, revoke: bool) -> Result<String, Error> {
 ///
 /// # Errors
 /// `file.malformed` when it is no JSON object; when there is no key.
-pub fn sign_message(place: &Place, text: &[u8]) -> Result<String, Error> {
+pub fn sign_message(place: &RootPaths, text: &[u8]) -> Result<String, Error> {
     let malformed = |why: String| Failure::new("file.malformed", why);
     let mut fields: switchboard_bus::auth::Fields =
         serde_json::from_slice(text).map_err(|error| malformed(format!("the message is no JSON object: {error}")))?;

@@ -28,7 +28,7 @@ use switchboard_store::Store;
 use tokio::sync::mpsc;
 
 use crate::face::{Admitted, Admitting, Answering, Call, Invoke};
-use crate::{Place, ServerInfo, token};
+use crate::{RootPaths, ServerInfo, token};
 pub(crate) use context::Context;
 use route::Found;
 
@@ -53,7 +53,7 @@ pub(crate) struct Verbs {
     pub(crate) leases: Arc<switchboard_bus::LeaseBook>,
     pub(crate) dispatch: Dispatch,
     pub(crate) policy: Policy,
-    pub(crate) place: Place,
+    pub(crate) place: RootPaths,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,

@@ -1,4 +1,4 @@
-//! Evidence of the gates in the swarm document's format, beside the log: `evidence/<task>/evidence.json` in the run's folder.
+//! Evidence of the gates in the format of `.swarm/`, beside the log: `evidence/<task>/evidence.json` in the run's folder.
 
 use serde_json::{Map, json};
 use switchboard_protocol::error::Failure;
@@ -71,7 +71,7 @@ pub(crate) fn keep(
     world.ports.files.write(&path, switchboard_pipeline::evidence::write(&bundle).as_bytes())
 }
 
-/// Writes the swarm document's gate record: the gates that the attempt needs, and those that it has passed.
+/// Writes the gate record of the `.swarm/` format: the gates that the attempt needs, and those that it has passed.
 fn write_record(world: &World, run: &RunId, id: &TaskId, judged: &[(String, GateVerdict)]) -> Result<(), Error> {
     let mut required: Vec<String> =
         judged.iter().filter(|(_, verdict)| is_held_to(*verdict)).map(|(gate, _)| gate.clone()).collect();

@@ -1,4 +1,4 @@
-//! Tidies up by the prior system's rules and defaults. What is not resolved is never touched: a message that nobody has
+//! Removes and archives what is done with; keys and defaults are those of `housekeeping.policy.json`. What is not resolved is never touched: a message that nobody has
 //! acknowledged stays where it is, however old.
 
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const MAX_POLICY: usize = 64 << 10;
 
 const HOUR_S: i64 = 3600;
 
-/// `housekeeping.policy.json`. The prior system's `staleUnprocessedInboxRetentionHours` and its switch are read and mean
+/// `housekeeping.policy.json`. `staleUnprocessedInboxRetentionHours` and its switch are read and mean
 /// nothing: a file for an agent that nobody knows is refused when it comes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -1,4 +1,4 @@
-//! `state.json` and `sessions/activity.jsonl`: what the log says, for programs that read the prior system's files. Both are
+//! `state.json` and `sessions/activity.jsonl`: what the log says, for programs that read these files. Both are
 //! copies: who edits them changes nothing.
 
 use std::fs;
@@ -27,16 +27,16 @@ const BEGIN: Lsn = 5000;
 /// Events of one reading.
 const PAGE: usize = 500;
 
-/// Size at which the activity log is put aside (the prior system's).
+/// Size at which the activity log is put aside.
 const ROTATE_BYTES: u64 = 5 << 20;
 
-/// Longest text of a row in characters (the prior system's).
+/// Longest text of a row in characters.
 const MAX_TEXT: usize = 800;
 
 /// What the end of the activity log is looked for in, in bytes; a row has at most 4 KiB.
 const TAIL: u64 = 64 << 10;
 
-/// Beginnings of kinds that the log takes, with the type that the prior system gave such rows.
+/// Beginnings of kinds that the log takes, with the `type` of their rows.
 const TYPES: [(&str, &str); 10] = [
     ("message_file_refused", "dispatch"),
     ("message_file_", ""),
@@ -50,7 +50,7 @@ const TYPES: [(&str, &str); 10] = [
     ("plan_", "plan_management"),
 ];
 
-/// Words in a field's name that say that its value is a secret (the prior system's).
+/// Words in a field's name that say that its value is a secret.
 const SECRET: [&str; 7] = ["apikey", "password", "secret", "token", "authorization", "cookie", "privatekey"];
 
 /// How far the copies are.
@@ -179,7 +179,7 @@ struct Team {
     teams: Vec<switchboard_protocol::team::Team>,
 }
 
-/// The prior system's shape. The session is the newest run; what the product has no word for yet (workflows) is there and empty.
+/// The form of `state.json`. The session is the newest run; what the product has no word for yet (workflows) is there and empty.
 fn state(team: &Team, run: Option<&RunSummary>) -> Value {
     let (mut terminals, mut chats) = (Map::new(), Map::new());
     for agent in &team.agents {

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::id::{AgentName, fold};
 
-/// The form under which names of folders and agents meet; `Lead Coder` is the prior system's folder of `lead`.
+/// The form under which names of folders and agents meet; `Lead Coder` is a folder of `lead`, too.
 #[must_use]
 pub fn canonical(name: &str) -> String {
     let folded = fold(name);

@@ -11,7 +11,7 @@ use crate::message::malformed;
 /// Largest result file in bytes; it becomes the payload of a message.
 const MAX_RESULT_BYTES: usize = switchboard_protocol::message::MAX_PAYLOAD_BYTES;
 
-/// What became of a message, in the words of the prior system.
+/// What became of a message, in the words of the file protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {

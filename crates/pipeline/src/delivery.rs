@@ -41,7 +41,7 @@ pub const SEEN_LATE_MS: i64 = 10 * 60_000;
 /// How long a message waits for somebody who has left, in milliseconds: a task that is tried again brings its agent back.
 pub const LEFT_MS: i64 = 10 * 60_000;
 
-/// How long a message that nobody has seen waits, in milliseconds (the seed's 72 h for stale mail).
+/// How long a message that nobody has seen waits, in milliseconds (72 h, the default of the file protocol).
 pub const UNSEEN_MS: i64 = 72 * 3_600_000;
 
 /// How long a dead letter waits for a person, in milliseconds.
@@ -124,7 +124,7 @@ impl Item {
 
     /// What the clock has done with it by `now`. A leased message is its receiver's until the lease lapses, however old it is.
     #[must_use]
-    pub fn settle(&self, now: Millis) -> Option<Turn> {
+    pub fn expire(&self, now: Millis) -> Option<Turn> {
         let is_over = self.expires_at.is_some_and(|end| end <= now);
         match (self.state, self.lease) {
             (QueueState::Ready, _) if is_over => Some(Turn::Expired),

@@ -1,4 +1,4 @@
-//! What a message that sets somebody to work says about itself: the seeds' `metadata`, made complete and checked.
+//! What a message that sets somebody to work says about itself: its `metadata`, completed and checked.
 //!
 //! `execute` and `delegate_task` come to an end (`dispatch.expires_at`, 480 minutes unless said), and a later `delegate_task` of the same sender takes the place
 //! of one that still waits, unless `queue_mode` is `keep`. A `delegate_task` names its phase; the phase `execution` needs a plan.
@@ -8,7 +8,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::message::Action;
 use switchboard_protocol::time::Millis;
 
-/// Minutes until a dispatch expires unless it says otherwise (the seed's number).
+/// Minutes until a dispatch expires unless it says otherwise: 480, the default of the file protocol.
 const DEFAULT_TTL_MINUTES: i64 = 480;
 
 /// Longest time to live of a dispatch in minutes: 30 days.

@@ -1,4 +1,4 @@
-//! Hashes of a plan: the two of the swarm document's tools, which differ by design, and one over everything.
+//! Hashes of a plan: the two that the tools of `.swarm/` compute, each over other fields, and one over everything.
 
 mod wyhash;
 
@@ -175,7 +175,7 @@ impl<'a> HashedTask<'a> {
 mod tests {
     use super::*;
 
-    /// The plan with known hashes (`reference/swarm.md` §1.1).
+    /// The plan with known hashes.
     pub(crate) const DEMO: &str = include_str!("../tests/plans/demo.json");
 
     #[test]

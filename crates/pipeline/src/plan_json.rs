@@ -17,7 +17,7 @@ pub struct PlanError {
     /// A code of the error table: `plan.…`.
     pub code: &'static str,
     /// Line and column in the file, from 1, when the plan came from a text.
-    pub place: Option<Place>,
+    pub place: Option<Position>,
     /// JSON pointer to the field; empty for the plan itself.
     pub pointer: Box<str>,
     /// What should stand there.
@@ -30,7 +30,7 @@ pub struct PlanError {
 
 /// A place in a file, from 1 (a plan has at most 4 MB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// Line.
     pub line: u32,
     /// Column, in characters.
@@ -68,7 +68,7 @@ impl PlanError {
         self
     }
 
-    pub(crate) fn syntax(place: Option<Place>, expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub(crate) fn syntax(place: Option<Position>, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self { place, ..Self::new("plan.syntax", "", expected, found) }
     }
 
@@ -76,7 +76,7 @@ impl PlanError {
     #[must_use]
     pub fn failure(&self, file: &str) -> Failure {
         let place = match self.place {
-            Some(Place { line, column }) => format!("{file}:{line}:{column}"),
+            Some(Position { line, column }) => format!("{file}:{line}:{column}"),
             None => file.to_owned(),
         };
         Failure::new(self.code, self.to_string()).at(place).hint(self.hint.clone())
@@ -113,7 +113,7 @@ pub fn validate(plan: &Plan) -> Result<(), PlanError> {
 }
 
 /// Checks the shape of a plan and reads it; `place` says where in the file a pointer leads.
-pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Place>) -> Result<Plan, PlanError> {
+pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Position>) -> Result<Plan, PlanError> {
     let located = |mut error: PlanError| {
         error.place = error.place.or_else(|| place(&error.pointer));
         error

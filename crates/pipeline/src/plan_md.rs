@@ -1,4 +1,4 @@
-//! Reading and writing `plan.md`, the readable face of a plan (`reference/swarm.md` §1.1).
+//! Reading and writing `plan.md`, the readable face of a plan.
 //!
 //! What its lines can't hold (acceptance, files, `x-switchboard`, unknown fields, …) stands below them in comments that only
 //! say where the plan differs from what the line above says. A comment gives way to a line that somebody has edited.
@@ -47,7 +47,7 @@ pub fn projection(plan: &Plan, updated: &str) -> String {
     render::render(plan, updated, render::Comments::Omit)
 }
 
-/// Reads a `plan.md`: one that was written here, one of the swarm's tools, or one of the swarm document's form.
+/// Reads a `plan.md`: one that was written here, one of the tools of `.swarm/`, or one in the form of their manual.
 ///
 /// # Errors
 /// `plan.syntax` when there is no phase in it, else as for [`crate::plan_json::parse`], with the line of the task or phase.

@@ -11,7 +11,7 @@ mod ways;
 mod world;
 
 use switchboard_protocol::run::{RunOutcome, TaskState};
-use world::{Manners, World};
+use world::{WorkerBehaviour, World};
 
 /// Seeds of a quick run.
 const SEEDS: u64 = 1_000;
@@ -20,7 +20,7 @@ const SEEDS: u64 = 1_000;
 fn histories_of_a_rough_world_keep_every_rule_and_end() {
     let mut endings = [0; 3];
     for seed in 0..SEEDS {
-        let mut world = World::new(seed, Manners::Rough);
+        let mut world = World::new(seed, WorkerBehaviour::Rough);
 
         let outcome = world.play();
 
@@ -32,7 +32,7 @@ fn histories_of_a_rough_world_keep_every_rule_and_end() {
 #[test]
 fn in_a_kind_world_every_task_is_merged_at_the_first_attempt() {
     for seed in 0..SEEDS / 4 {
-        let mut world = World::new(seed, Manners::Kind);
+        let mut world = World::new(seed, WorkerBehaviour::Kind);
 
         let outcome = world.play();
 
@@ -47,8 +47,8 @@ fn in_a_kind_world_every_task_is_merged_at_the_first_attempt() {
 #[test]
 fn one_seed_gives_one_history() {
     for seed in 0..20 {
-        let mut first = World::new(seed, Manners::Rough);
-        let mut second = World::new(seed, Manners::Rough);
+        let mut first = World::new(seed, WorkerBehaviour::Rough);
+        let mut second = World::new(seed, WorkerBehaviour::Rough);
 
         first.play();
         second.play();

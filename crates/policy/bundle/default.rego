@@ -21,7 +21,7 @@ classes := {
 	"identity": "say who and how you are",
 	"send": "write to others",
 	"inbox": "read an inbox",
-	"delivery": "settle a message that was sent or delivered",
+	"delivery": "acknowledge, return or extend a message that was sent or delivered",
 	"lease": "reserve files or agents; the book knows who holds what",
 	"directory": "see who is there and which tools there are",
 	"status": "see how everything is, without anybody's text",

@@ -6,7 +6,7 @@ use switchboard_protocol::agent::AgentKind;
 use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
 use switchboard_protocol::id::fold;
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::{Class, Effect, Row};
+use switchboard_protocol::verb::{Access, Class, Row};
 
 /// Texts longer than this stand in the input as their length.
 const MAX_TEXT_BYTES: usize = 256;
@@ -53,7 +53,7 @@ pub struct Input<'a> {
     /// The verb.
     pub verb: &'a str,
     /// What it does to the log.
-    pub effect: Effect,
+    pub effect: Access,
     /// What it is for: rules are written against this.
     pub class: Class,
     /// Who calls.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a failure means to the process that ends with it (DESIGN decision 15).
+/// What a failure means to the process that ends with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exit {
     /// 1: the work failed.
@@ -41,7 +41,7 @@ pub struct Code {
     pub exit: Exit,
     /// One line for lists; the page says more.
     pub title: &'static str,
-    /// Spellings that the seed documents use for it.
+    /// Other spellings that clients send and expect.
     pub aliases: &'static [&'static str],
 }
 

@@ -14,20 +14,20 @@ pub type Lsn = u64;
 /// From where to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
-pub enum Place {
+pub enum ReadFrom {
     /// After the event of this number, whatever it is.
     Lsn(Lsn),
     /// After the place that a cursor means, if this is still the record that it was made for.
     Cursor(String),
 }
 
-impl Default for Place {
+impl Default for ReadFrom {
     fn default() -> Self {
         Self::Lsn(0)
     }
 }
 
-/// Largest facts of one event, in bytes of compact JSON (DESIGN decision 2).
+/// Largest facts of one event, in bytes of compact JSON: a scan of the log reads all of them.
 pub const MAX_FACTS_BYTES: usize = 1024;
 
 /// Largest body of one event, in bytes of UTF-8; larger text belongs in a spool or a file.

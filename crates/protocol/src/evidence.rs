@@ -1,4 +1,4 @@
-//! Evidence of what was checked, in the swarm document's two formats (`reference/swarm.md` §2): the bundle of a task
+//! Evidence of what was checked, in the two formats of `.swarm/evidence`: the bundle of a task
 //! (`evidence/<id>/evidence.json`) and its gate record (`evidence/<id>.json`).
 
 mod detail;

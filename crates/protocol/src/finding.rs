@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use command::{CheckCommand, CommandKind, CommandRun, TestTotals};
 
-/// Names a check, in the spelling of the swarm document's tools.
+/// Names a check, as agents call its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckName {
@@ -182,7 +182,7 @@ pub struct Finding {
     pub commit: Option<String>,
 }
 
-/// The swarm document's word for where a placeholder stands, by the rule that found it.
+/// The word of `.swarm/` evidence for where a placeholder stands, by the rule that found it.
 #[must_use]
 pub fn placeholder_kind(rule: &str) -> &'static str {
     match rule.strip_prefix("placeholder/").unwrap_or(rule) {

@@ -149,7 +149,7 @@ pub struct WorkerLimits {
     pub idle_ms: u64,
     /// Raw output kept in the spool, in bytes.
     pub spool_bytes: u64,
-    /// How long a shim goes on without a daemon, in milliseconds: ten minutes by default.
+    /// How long a shim goes on without a daemon, in milliseconds: ten minutes by default, longer than a restart or an upgrade takes.
     pub orphan_grace_ms: u64,
     /// How long a question to a person may stay open before it is refused, in milliseconds.
     pub permission_ms: u64,

@@ -123,7 +123,7 @@ pub const fn lane(kind: MessageKind, priority: Priority) -> u8 {
     }
 }
 
-/// How far a message has come before its recipient's eyes (DESIGN decision 7); it only ever moves forward.
+/// How far a message has come before its recipient's eyes; it only ever moves forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {

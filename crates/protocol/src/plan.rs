@@ -1,4 +1,4 @@
-//! The plan: phases of tasks in the swarm document's `plan.json` (`reference/swarm.md` §1.1), with what it lacks in `x-switchboard`.
+//! The plan: phases of tasks in `plan.json`, with what that format lacks in `x-switchboard`.
 //!
 //! Every level keeps the fields it doesn't know in `extra`, so that reading and writing a plan loses nothing.
 

@@ -22,7 +22,7 @@ pub mod tool;
 /// What a verb does to the log, and so when its answer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum Access {
     /// Reads only.
     Read,
     /// Answered after the write to the log: a kill loses nothing, a power cut may take the last of it.
@@ -88,7 +88,7 @@ pub trait Verb {
     /// Its one name, in snake case.
     const NAME: &'static str;
     /// What it does to the log.
-    const EFFECT: Effect;
+    const ACCESS: Access;
     /// What it is for, as the policy sees it.
     const CLASS: Class;
     /// Where MCP clients meet it.
@@ -114,7 +114,7 @@ macro_rules! verb {
 
         impl $crate::verb::Verb for $verb {
             const NAME: &'static str = $name;
-            const EFFECT: $crate::verb::Effect = $crate::verb::Effect::$effect;
+            const ACCESS: $crate::verb::Access = $crate::verb::Access::$effect;
             const CLASS: $crate::verb::Class = $crate::verb::Class::$class;
             const PROFILE: $crate::verb::Profile = $crate::verb::Profile::$profile;
             const ABOUT: &'static str = concat!($($about),+).trim_ascii_start();
@@ -133,7 +133,7 @@ pub struct Row {
     /// One or two sentences for agents and people.
     pub about: Cow<'static, str>,
     /// What it does to the log.
-    pub effect: Effect,
+    pub effect: Access,
     /// What it is for, as the policy sees it.
     pub class: Class,
     /// Where MCP clients meet it.
@@ -151,7 +151,7 @@ impl Row {
         Self {
             name: Cow::Borrowed(V::NAME),
             about: Cow::Borrowed(V::ABOUT),
-            effect: V::EFFECT,
+            effect: V::ACCESS,
             class: V::CLASS,
             profile: V::PROFILE,
             request: schema::<V::Request>(),

@@ -7,7 +7,7 @@ use switchboard_protocol::time::Millis;
 
 use crate::Guard;
 
-/// When a batch is answered (DESIGN decision 1).
+/// When a batch is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// After fdatasync: survives a power cut. One such batch makes its whole group synced.

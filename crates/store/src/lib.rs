@@ -2,7 +2,7 @@
 //!
 //! Start at [`Store`]. A [`Batch`] of events goes in under guards and expected revisions, as one transaction; the
 //! [`Projection`]s of the parts turn each event into row changes inside it; [`Query`] reads the rows, [`Store::events`]
-//! the log. DESIGN decisions 1-3 are kept here, and nothing outside this crate knows SQL.
+//! the log. Nothing outside this crate knows SQL.
 
 mod batch;
 mod cell;

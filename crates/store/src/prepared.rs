@@ -42,7 +42,7 @@ pub(crate) struct Call {
 /// An event that waits for its place in the log.
 pub(crate) struct Draft {
     /// What the projectors see: without a body, its facts read back from `facts` and lifted, exactly as a rebuild will read
-    /// it. Place, time, revision and chain are filled in by the writer.
+    /// it. Its lsn, time, revision and chain are filled in by the writer.
     pub(crate) event: Event,
     /// The version as it is stored.
     pub(crate) v: u16,

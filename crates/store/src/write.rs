@@ -13,7 +13,7 @@ use crate::record::{Body, Entry, Tip};
 use crate::schema::{Schema, wrong};
 use crate::{Cell, Change, Committed, Error, Guard, Query, Row, Table};
 
-/// How long a call's key is remembered, in milliseconds: 24 hours (DESIGN decision 3).
+/// How long a call's key is remembered, in milliseconds: 24 hours.
 pub(crate) const REMEMBERED_FOR: i64 = 24 * 60 * 60 * 1000;
 
 /// What one batch is answered.

@@ -142,9 +142,9 @@ pub(crate) fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Langu
         return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
     }
     match rust::opinion(&tidied::tidied(language, text)) {
-        rust::Opinion::Fine => Vec::new(),
-        rust::Opinion::Wrong(problem) if seen.is_empty() => vec![problem],
-        rust::Opinion::Wrong(_) | rust::Opinion::None => seen,
+        rust::SecondParse::Fine => Vec::new(),
+        rust::SecondParse::Wrong(problem) if seen.is_empty() => vec![problem],
+        rust::SecondParse::Wrong(_) | rust::SecondParse::None => seen,
     }
 }
 

@@ -17,7 +17,7 @@ const LARGEST: usize = 1_000_000;
 const STACK: usize = 128 * 1024 * 1024;
 
 /// What the second parser says.
-pub(crate) enum Opinion {
+pub(crate) enum SecondParse {
     Fine,
     Wrong(Problem),
     /// It was not asked, or cannot be trusted here.
@@ -25,20 +25,20 @@ pub(crate) enum Opinion {
 }
 
 /// Asks the second parser, on a stack of its own.
-pub(crate) fn opinion(text: &[u8]) -> Opinion {
+pub(crate) fn opinion(text: &[u8]) -> SecondParse {
     let Ok(source) = std::str::from_utf8(text) else {
-        return Opinion::None;
+        return SecondParse::None;
     };
     if text.len() > LARGEST || !is_shallow(text) {
-        return Opinion::None;
+        return SecondParse::None;
     }
     let ask = || match syn::parse_file(source) {
-        Ok(_) => Opinion::Fine,
-        Err(error) => Opinion::Wrong(problem(source, &error)),
+        Ok(_) => SecondParse::Fine,
+        Err(error) => SecondParse::Wrong(problem(source, &error)),
     };
     thread::scope(|scope| {
         let asked = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, ask);
-        asked.map_or(Opinion::None, |asked| asked.join().unwrap_or(Opinion::None))
+        asked.map_or(SecondParse::None, |asked| asked.join().unwrap_or(SecondParse::None))
     })
 }
 
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn it_knows_what_the_grammar_does_not_and_says_where() {
-        assert!(matches!(opinion(b"unsafe extern \"C\" { safe fn a() -> u64; }"), Opinion::Fine));
-        let Opinion::Wrong(problem) = opinion(b"fn a() {\n    let = 1;\n}\n") else { panic!("it parses") };
+        assert!(matches!(opinion(b"unsafe extern \"C\" { safe fn a() -> u64; }"), SecondParse::Fine));
+        let SecondParse::Wrong(problem) = opinion(b"fn a() {\n    let = 1;\n}\n") else { panic!("it parses") };
 
         assert_eq!((problem.lines, problem.range.start), (1..2, 17));
     }
@@ -95,7 +95,7 @@ mod tests {
         for part in deep {
             let text = format!("fn f() {{ {}", part.repeat(60_000));
 
-            assert!(matches!(opinion(text.as_bytes()), Opinion::None | Opinion::Wrong(_)), "{part}");
+            assert!(matches!(opinion(text.as_bytes()), SecondParse::None | SecondParse::Wrong(_)), "{part}");
         }
     }
 

@@ -5,6 +5,7 @@ mod figure;
 mod idle;
 mod lines;
 mod mutants;
+mod sim;
 mod store;
 mod way;
 
@@ -68,7 +69,7 @@ fn again_optimised(root: &Path) -> anyhow::Result<()> {
 }
 
 /// Figures that time code in this process.
-const IN_PROCESS: [Figure; 2] = [Figure::FoldRatio, Figure::StepUs];
+const IN_PROCESS: [Figure; 4] = [Figure::FoldRatio, Figure::StepUs, Figure::SimRunsPerMinute, Figure::Run1kTasksMs];
 
 struct House<'a> {
     root: &'a Path,
@@ -106,6 +107,12 @@ impl House<'_> {
 
     /// Parts of the binary, in this process.
     fn parts(&mut self) -> anyhow::Result<()> {
+        if self.wants(Figure::SimRunsPerMinute) {
+            self.row(Figure::SimRunsPerMinute, sim::runs_per_minute()?);
+        }
+        if self.wants(Figure::Run1kTasksMs) {
+            self.row(Figure::Run1kTasksMs, sim::run_1k_tasks_ms()?);
+        }
         if self.wants(Figure::StepUs) {
             self.row(Figure::StepUs, way::step_us()?);
         }

@@ -11,14 +11,14 @@ use switchboard_protocol::time::Millis;
 
 use super::{Key, Keys, canonical};
 
-/// The prior system's version: id, action, sender, recipient, time, nonce and payload are covered.
+/// The older version: id, action, sender, recipient, time, nonce and payload are covered.
 pub const V1: &str = "hmac-sha256-v1";
 /// Ours: every field is covered.
 pub const V2: &str = "hmac-sha256-v2";
 
-/// How long a signed `execute` may be under way (the prior system's figure).
+/// How long a signed `execute` may be under way: long enough to write and pick up a file, short enough that a found file is useless.
 const EXECUTE_AGE_MS: i64 = 5 * 60_000;
-/// How long any other signed message may be: the prior system's default TTL of a dispatch.
+/// How long any other signed message may be under way: the default of a dispatch file, 480 minutes.
 const AGE_MS: i64 = 480 * 60_000;
 /// How far the signer's clock may be ahead.
 const SKEW_MS: i64 = 30_000;

@@ -12,7 +12,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 
-/// Shortest secret that counts as one, in bytes (the prior system's rule).
+/// Shortest secret that counts as one, in bytes.
 const MIN_SECRET_BYTES: usize = 32;
 
 /// Keys that are kept; the oldest go first.

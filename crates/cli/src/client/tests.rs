@@ -45,9 +45,10 @@ fn finds_its_answer_among_others() {
         let mine = json!({"id": call.id, "ok": {"agents": []}});
         Some(format!("{other}\n{mine}\n"))
     });
-    let caller = Caller { token: Some("secret".into()), name: Some("ada".into()) };
+    let credentials = Credentials { token: Some("secret".into()), name: Some("ada".into()) };
 
-    let reply = Client::connect(&socket, &caller).unwrap().call::<GetTeamRoster>(&GetTeamRosterRequest {}).unwrap();
+    let reply =
+        Client::connect(&socket, &credentials).unwrap().call::<GetTeamRoster>(&GetTeamRosterRequest {}).unwrap();
 
     assert!(reply.agents.is_empty());
     let seen = server.join().unwrap();
@@ -58,7 +59,7 @@ fn finds_its_answer_among_others() {
 fn asks_again_with_the_same_key_when_the_connection_breaks() {
     let (_folder, socket, listener) = listener();
     let first = serve(&listener, |_, _| None);
-    let mut client = Client::connect(&socket, &Caller::default()).unwrap();
+    let mut client = Client::connect(&socket, &Credentials::default()).unwrap();
     let calling = std::thread::spawn(move || {
         client.call::<AckMessage>(&AckMessageRequest {
             id: switchboard_protocol::id::MessageId::new("msg_1").unwrap(),
@@ -84,7 +85,7 @@ fn hands_on_the_failure_of_a_verb() {
         let failure = Failure::new("bus.unknown-message", "no message msg_1");
         Some(format!("{}\n", json!({"id": call.id, "error": failure})))
     });
-    let mut client = Client::connect(&socket, &Caller::default()).unwrap();
+    let mut client = Client::connect(&socket, &Credentials::default()).unwrap();
 
     let failure = client.call_value("ack_message", json!({"id": "msg_1"}), None, ANSWER_LIMIT).unwrap_err();
 
@@ -98,7 +99,7 @@ fn a_connection_that_is_refused_as_a_whole_says_why() {
         let failure = Failure::new("auth.bad-token", "the token is missing or wrong");
         Some(format!("{}\n", json!({"id": 0, "error": failure})))
     });
-    let mut client = Client::connect(&socket, &Caller::default()).unwrap();
+    let mut client = Client::connect(&socket, &Credentials::default()).unwrap();
 
     let failure = client.call_value("get_status", json!({}), None, ANSWER_LIMIT).unwrap_err();
 
@@ -109,9 +110,9 @@ fn a_connection_that_is_refused_as_a_whole_says_why() {
 fn a_silent_daemon_is_unreachable_and_an_absent_one_is_not_running() {
     let (folder, socket, _listener) = listener();
 
-    let mut client = Client::connect(&socket, &Caller::default()).unwrap();
+    let mut client = Client::connect(&socket, &Credentials::default()).unwrap();
     let silent = client.call_value("get_status", json!({}), None, Duration::from_millis(20)).unwrap_err();
-    let absent = Client::connect(&folder.path().join("nobody"), &Caller::default()).unwrap_err();
+    let absent = Client::connect(&folder.path().join("nobody"), &Credentials::default()).unwrap_err();
 
     assert_eq!((silent.code.as_str(), absent.code.as_str()), ("daemon.unreachable", "daemon.not-running"));
 }
@@ -120,7 +121,7 @@ fn a_silent_daemon_is_unreachable_and_an_absent_one_is_not_running() {
 fn an_answer_of_another_shape_names_another_version() {
     let (_folder, socket, listener) = listener();
     let _server = serve(&listener, |_, call| Some(format!("{}\n", json!({"id": call.id, "ok": {"people": 3}}))));
-    let mut client = Client::connect(&socket, &Caller::default()).unwrap();
+    let mut client = Client::connect(&socket, &Credentials::default()).unwrap();
 
     let failure = client.call::<GetTeamRoster>(&GetTeamRosterRequest {}).unwrap_err();
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use switchboard_protocol::error::{Failure, near_matches};
-use switchboard_protocol::verb::{Effect, Row, table};
+use switchboard_protocol::verb::{Access, Row, table};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 
 use crate::client::new_key;
@@ -47,12 +47,12 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     let request = arguments(&args.args, &row.request)?;
     let key = match args.key {
         Some(key) => Some(key),
-        None if row.effect == Effect::Read => None,
+        None if row.effect == Access::Read => None,
         None => Some(new_key()?),
     };
     let limit = Duration::from_secs(args.wait.clamp(1, 3600));
     let reply = context.daemon()?.call_value(&row.name, request, key, limit)?;
-    if context.json || !context.surroundings.stdout_is_terminal {
+    if context.json || !context.environment.stdout_is_terminal {
         context.out.json(&reply);
     } else {
         let text = serde_json::to_string_pretty(&reply);

@@ -119,7 +119,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
 /// An engine that remembers, in the user's cache folder.
 fn engine(context: &Context, limits: Limits, forgets: bool) -> Engine {
     let engine = Engine::new(limits);
-    match context.surroundings.cache_folder() {
+    match context.environment.cache_folder() {
         Some(folder) if !forgets => engine.with_cache(Cache::in_folder(&folder)),
         Some(_) | None => engine,
     }
@@ -203,7 +203,7 @@ fn request(args: Args, root: Option<PathBuf>, context: &Context) -> Result<Check
     let commands = if args.build { build(&root)? } else { Vec::new() };
     let text = |path: PathBuf| context.resolve(&path).display().to_string();
     // Git hands its hooks the index of the commit in the making, which need not be the repository's own.
-    let index_file = context.surroundings.variable("GIT_INDEX_FILE").filter(|_| args.staged);
+    let index_file = context.environment.variable("GIT_INDEX_FILE").filter(|_| args.staged);
     Ok(CheckRequest {
         base,
         paths: args.paths.into_iter().map(text).collect(),

@@ -9,9 +9,9 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::{Hello, WIRE_VERSION};
 
 use crate::context::{Context, Shared};
+use crate::environment::Environment;
 use crate::report::{self, Outcome};
 use crate::session::At;
-use crate::surroundings::Surroundings;
 use crate::{bridge, client};
 
 /// Serve MCP on standard input and output, or install that in a client
@@ -35,8 +35,8 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
 }
 
 /// Serves without the argument parser.
-pub(crate) fn serve(surroundings: &Surroundings) -> ExitCode {
-    let context = Context::new(&Shared::default(), surroundings.clone());
+pub(crate) fn serve(environment: &Environment) -> ExitCode {
+    let context = Context::new(&Shared::default(), environment.clone());
     match carry(&context) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => report::end(&failure.into(), &context),
@@ -45,9 +45,9 @@ pub(crate) fn serve(surroundings: &Surroundings) -> ExitCode {
 
 fn carry(context: &Context) -> Result<(), Failure> {
     let bridge = client::new_key()?;
-    let is_worker = context.surroundings.worker().is_some();
+    let is_worker = context.environment.worker().is_some();
     let open = |at: &At| {
-        let caller = at.caller.clone();
+        let caller = at.credentials.clone();
         let hello = Hello::Mcp { v: WIRE_VERSION, token: caller.token, name: caller.name, bridge: bridge.clone() };
         client::open(&at.socket, &hello)
     };

@@ -90,7 +90,7 @@ pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context
 }
 
 fn pins(context: &Context) -> Result<Pins, Failure> {
-    let folder = context.surroundings.config_folder();
+    let folder = context.environment.config_folder();
     folder.as_deref().map(Pins::at).ok_or_else(|| Failure::new("config.bad-value", "HOME is not set"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_daemon::{Launch, Options, Owner, Place, serve};
+use switchboard_daemon::{Launch, Options, Owner, RootPaths, serve};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest};
 
@@ -34,7 +34,7 @@ const IDLE_MINUTES: u64 = 15;
 
 /// Serves, or starts a daemon that does.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    if context.surroundings.worker().is_some() {
+    if context.environment.worker().is_some() {
         let what = "a worker may not start a daemon";
         return Err(Failure::new("agent.unmanaged", what).hint("start it in a terminal of your own").into());
     }
@@ -68,7 +68,7 @@ fn detach(context: &mut Context) -> Outcome {
 }
 
 /// Names the daemon that runs already. The daemon itself refuses too, and tells its log.
-fn refuse_second(place: &Place) -> Result<(), Failure> {
+fn refuse_second(place: &RootPaths) -> Result<(), Failure> {
     let Some(owner) = Owner::of(place)? else { return Ok(()) };
     let what = format!("a daemon (process {}) already runs for {}", owner.pid, place.root.display());
     Err(Failure::new("daemon.running", what).at(place.socket.display().to_string()).hint("switchboard status"))

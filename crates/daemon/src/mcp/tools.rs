@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
-use switchboard_protocol::verb::{self, Effect, Profile, Row};
+use switchboard_protocol::verb::{self, Access, Profile, Row};
 
 /// The default tools, by name. Tools of upstream servers are never among them, so the list can't change.
 static LISTED: LazyLock<Vec<Tool>> = LazyLock::new(|| {
@@ -44,11 +44,11 @@ fn brief(mut schema: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Default tools only ever add to the log; of the others nothing is promised.
-fn annotations(effect: Effect, is_listed: bool) -> ToolAnnotations {
+fn annotations(effect: Access, is_listed: bool) -> ToolAnnotations {
     let hints = ToolAnnotations::new().open_world(false);
     match (effect, is_listed) {
-        (Effect::Read, true) => hints.read_only(true),
-        (Effect::Written | Effect::Synced, true) => hints.destructive(false),
+        (Access::Read, true) => hints.read_only(true),
+        (Access::Written | Access::Synced, true) => hints.destructive(false),
         (_, false) => hints,
     }
 }

@@ -3,7 +3,7 @@
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{Digest, WorkerId};
-use switchboard_protocol::verb::Effect;
+use switchboard_protocol::verb::Access;
 use switchboard_store::{Batch, Durability, Idempotency};
 
 use super::Verbs;
@@ -25,15 +25,15 @@ impl Context {
     /// Puts together what is known of a call; `args` is the digest of its arguments.
     pub(crate) fn new(
         caller: Caller,
-        (verb, effect): (&'static str, Effect),
+        (verb, effect): (&'static str, Access),
         key: Option<String>,
         args: Digest,
     ) -> Self {
         let folded = caller.name.folded();
         let idempotency = key.map(|key| Idempotency { key, caller: folded, verb, args });
         let durability = match effect {
-            Effect::Read | Effect::Synced => Durability::Synced,
-            Effect::Written => Durability::Written,
+            Access::Read | Access::Synced => Durability::Synced,
+            Access::Written => Durability::Written,
         };
         Self { caller, idempotency, durability }
     }

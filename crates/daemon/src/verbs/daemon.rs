@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::{NewEvent, Place};
+use switchboard_protocol::event::{NewEvent, ReadFrom};
 use switchboard_protocol::verb::backup::{BackupStore, BackupStoreReply, BackupStoreRequest};
 use switchboard_protocol::verb::system::{
     self, ExportLogReply, ExportLogRequest, GetStatusReply, ReadEventsReply, ReadEventsRequest, ShutdownReply,
@@ -107,12 +107,12 @@ impl Verbs {
         let limit = request.limit.unwrap_or(EVENTS.0).clamp(1, EVENTS.1) as usize;
         let filter = Filter::kinds(request.kinds.clone()).subject(request.subject.clone());
         let mut after = match &request.after {
-            Place::Lsn(lsn) if *lsn <= self.store.head().lsn => *lsn,
-            Place::Lsn(lsn) => {
+            ReadFrom::Lsn(lsn) if *lsn <= self.store.head().lsn => *lsn,
+            ReadFrom::Lsn(lsn) => {
                 let what = format!("there is no event {lsn}, the record ends at {}", self.store.head().lsn);
                 return Err(Failure::new("bus.cursor-ahead", what).hint("begin again with start or now"));
             }
-            Place::Cursor(cursor) => switchboard_bus::place(&self.store, cursor)?,
+            ReadFrom::Cursor(cursor) => switchboard_bus::place(&self.store, cursor)?,
         };
         let mut log = self.store.subscribe(interests(&request));
         loop {

@@ -18,26 +18,26 @@ impl Handle<ListNeeds> for Verbs {
 
 impl Handle<Approve> for Verbs {
     async fn handle(&self, call: &Context, request: SettleRequest) -> Result<SettleReply, Failure> {
-        self.settle(call, &request.id, Settle::Approve).await
+        self.resolve(call, &request.id, Settle::Approve).await
     }
 }
 
 impl Handle<Deny> for Verbs {
     async fn handle(&self, call: &Context, request: SettleRequest) -> Result<SettleReply, Failure> {
-        self.settle(call, &request.id, Settle::Deny).await
+        self.resolve(call, &request.id, Settle::Deny).await
     }
 }
 
 impl Handle<Answer> for Verbs {
     async fn handle(&self, call: &Context, request: AnswerRequest) -> Result<SettleReply, Failure> {
-        self.settle(call, &request.id, Settle::Answer(request.option)).await
+        self.resolve(call, &request.id, Settle::Answer(request.option)).await
     }
 }
 
 // === impl Verbs ===
 
 impl Verbs {
-    async fn settle(&self, call: &Context, id: &str, how: Settle) -> Result<SettleReply, Failure> {
-        crate::needs::settle(self, id, how, call).await
+    async fn resolve(&self, call: &Context, id: &str, how: Settle) -> Result<SettleReply, Failure> {
+        crate::needs::resolve(self, id, how, call).await
     }
 }

@@ -156,7 +156,7 @@ mod tests {
     use std::borrow::Cow;
 
     use serde_json::json;
-    use switchboard_protocol::verb::{Class, Effect, Profile, table};
+    use switchboard_protocol::verb::{Access, Class, Profile, table};
 
     use super::*;
 
@@ -167,7 +167,7 @@ mod tests {
             Arc::new(Row {
                 name: Cow::Owned("weather.forecast".to_owned()),
                 about: Cow::Owned("Forecasts the weather.".to_owned()),
-                effect: Effect::Read,
+                effect: Access::Read,
                 class: Class::Upstream,
                 profile: Profile::Found,
                 request: json!({ "type": "object" }),

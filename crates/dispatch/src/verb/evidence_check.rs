@@ -77,7 +77,7 @@ fn name(plan: &RunPlan, task: &TaskId) -> Result<String, Error> {
     Ok(crate::prompt::title(&plan.settings(task)?.0).to_owned())
 }
 
-/// The type of evidence that the swarm document's agents stand for.
+/// The type of evidence that each role of a swarm provides.
 fn alias(wanted: &str) -> &str {
     match wanted {
         "reviewer" => "review",

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::message::MessageFile;
 use switchboard_bus::auth::Proof;
 
-/// How long a question about a message waits: the prior system's default TTL of a dispatch.
+/// How long a question about a message waits: as long as a dispatch file is good by default, 480 minutes.
 const HOLD_MS: i64 = 480 * 60_000;
 
 /// Nonces that one event forgets; more would not fit into its facts.

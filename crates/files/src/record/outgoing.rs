@@ -249,7 +249,7 @@ fn of_row(row: &Row) -> Result<Out, Error> {
     })
 }
 
-/// The text of a message's file: the protocol's fields in the prior system's order, then whether the sender is proven.
+/// The text of a message's file: the protocol's fields in their documented order, then whether the sender is proven.
 /// What makes an agent act is signed, so that its reader can tell it from a file that anybody wrote.
 ///
 /// # Errors

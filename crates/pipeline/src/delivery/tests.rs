@@ -51,8 +51,8 @@ fn an_expired_message_is_not_delivered_even_before_anybody_has_swept() {
     let queue = [Item { expires_at: Some(NOW), ..ready(1) }, ready(2)];
 
     assert_eq!(choose(&queue, NOW, 9), [1]);
-    assert_eq!(queue[0].settle(NOW), Some(Turn::Expired));
-    assert_eq!(queue[0].settle(Millis(NOW.0 - 1)), None);
+    assert_eq!(queue[0].expire(NOW), Some(Turn::Expired));
+    assert_eq!(queue[0].expire(Millis(NOW.0 - 1)), None);
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn only_the_delivery_that_holds_it_acknowledges_it_and_only_in_time() {
 #[test]
 fn a_lapse_returns_it_with_backoff_until_it_is_dead() {
     let late = Millis(NOW.0 + 10);
-    let Some(Turn::Returned(again)) = leased(1, 1).settle(late) else { panic!("it was not returned") };
+    let Some(Turn::Returned(again)) = leased(1, 1).expire(late) else { panic!("it was not returned") };
     assert!((900..=1_100).contains(&(again.0 - late.0)));
-    assert_eq!(leased(1, 1).settle(NOW), None);
+    assert_eq!(leased(1, 1).expire(NOW), None);
 
-    assert!(matches!(leased(1, 3).settle(late), Some(Turn::Dead(_))));
+    assert!(matches!(leased(1, 3).expire(late), Some(Turn::Dead(_))));
     assert!(matches!(leased(1, 3).nak(77, 0, NOW), Ok(Turn::Dead(_))));
-    assert_eq!(Item { expires_at: Some(NOW), ..leased(1, 1) }.settle(late), Some(Turn::Expired));
+    assert_eq!(Item { expires_at: Some(NOW), ..leased(1, 1) }.expire(late), Some(Turn::Expired));
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! From a JSON pointer, or a byte, to a line and column.
 
-use super::Place;
+use super::Position;
 
 /// The place of a byte.
-pub(super) fn place(text: &str, at: usize) -> Place {
+pub(super) fn place(text: &str, at: usize) -> Position {
     let before = &text[..at];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     numbers(before.matches('\n').count(), before[line_start..].chars().count())
 }
 
 /// Turns a column in bytes, from 1 (0 for the line break before the line), into one in characters.
-pub(super) fn from_bytes(text: &str, line: usize, column: usize) -> Place {
+pub(super) fn from_bytes(text: &str, line: usize, column: usize) -> Position {
     let content = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
     let end = column.saturating_sub(1).min(content.len());
     let before = content.char_indices().take_while(|(at, _)| *at < end).count();
@@ -18,13 +18,13 @@ pub(super) fn from_bytes(text: &str, line: usize, column: usize) -> Place {
 }
 
 /// A place from numbers that begin at 0.
-fn numbers(line: usize, column: usize) -> Place {
+fn numbers(line: usize, column: usize) -> Position {
     let number = |from_zero: usize| u32::try_from(from_zero + 1).unwrap_or(u32::MAX);
-    Place { line: number(line), column: number(column) }
+    Position { line: number(line), column: number(column) }
 }
 
 /// The place of the value that a pointer leads to, in a text that is valid JSON.
-pub(super) fn locate(text: &str, pointer: &str) -> Option<Place> {
+pub(super) fn locate(text: &str, pointer: &str) -> Option<Position> {
     let mut cursor = Cursor { text: text.as_bytes(), at: 0 };
     cursor.space();
     for part in pointer.split('/').skip(1) {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{Place, PlanError, locate};
+use super::{PlanError, Position, locate};
 
 /// A value that was read strictly.
 struct Strict(Value);
@@ -97,7 +97,7 @@ fn explain(text: &str, error: &serde_json::Error) -> PlanError {
     PlanError::syntax(Some(place), expected, found(text, place, message)).hint(hint)
 }
 
-fn found(text: &str, place: Place, message: &str) -> String {
+fn found(text: &str, place: Position, message: &str) -> String {
     let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
     match line.chars().nth(place.column.saturating_sub(1) as usize) {
         Some(c) if message.starts_with("expected") || message.starts_with("trailing") || message.starts_with("key") => {

@@ -7,7 +7,7 @@ use switchboard_protocol::plan::Plan;
 
 use super::carry::{self, Carry, Level, Sparse};
 use super::{Parsed, Warning, task_line};
-use crate::plan_json::{self, Place, PlanError};
+use crate::plan_json::{self, PlanError, Position};
 
 /// Title of a plan that has none.
 pub(super) const UNTITLED: &str = "Untitled Plan";
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, PlanError> {
         reader.line(at, line.trim_end_matches('\r'));
     }
     if reader.phases.is_empty() {
-        let error = PlanError::syntax(Some(Place { line: 1, column: 1 }), "a line `## Phase 1: name`", "no phase");
+        let error = PlanError::syntax(Some(Position { line: 1, column: 1 }), "a line `## Phase 1: name`", "no phase");
         return Err(PlanError {
             hint: "a plan.md needs at least one phase with a task `- [ ] 1.1: …`".to_owned(),
             ..error
@@ -332,11 +332,11 @@ fn note(fields: &mut Sparse, line: &str) {
 }
 
 /// The line of the phase or task that a pointer leads into.
-fn nearest(lines: &BTreeMap<String, u32>, pointer: &str) -> Option<Place> {
+fn nearest(lines: &BTreeMap<String, u32>, pointer: &str) -> Option<Position> {
     let mut at = pointer;
     loop {
         if let Some(line) = lines.get(at) {
-            return Some(Place { line: *line, column: 1 });
+            return Some(Position { line: *line, column: 1 });
         }
         at = &at[..at.rfind('/')?];
     }

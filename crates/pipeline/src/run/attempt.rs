@@ -113,7 +113,7 @@ impl RunState {
     }
 
     pub(super) fn mark_blocked(&mut self, at: usize, reason: String) -> Consequences {
-        self.settle(at, Ending::Blocked { reason });
+        self.end(at, Ending::Blocked { reason });
         self.fail_dependents(at)
     }
 
@@ -131,7 +131,7 @@ impl RunState {
     }
 
     pub(super) fn stop_now(&mut self, at: usize) -> Consequences {
-        self.settle(at, Ending::Stopped);
+        self.end(at, Ending::Stopped);
         self.fail_dependents(at)
     }
 
@@ -144,7 +144,7 @@ impl RunState {
             }
             record.stopping = true;
             if record.live_worker().is_none() && !record.is_in_doubt() {
-                self.settle(at, Ending::Stopped);
+                self.end(at, Ending::Stopped);
             } else {
                 self.reindex(at);
             }
@@ -153,9 +153,9 @@ impl RunState {
 
     // === settling ===
 
-    pub(super) fn settle(&mut self, at: usize, ending: Ending) {
+    pub(super) fn end(&mut self, at: usize, ending: Ending) {
         self.reopen(at);
-        self.queue.settle(at, &self.records);
+        self.queue.settled(at, &self.records);
         let record = &mut self.records[at];
         record.unit.drop_work();
         if record.task().is_some() {
@@ -205,7 +205,7 @@ impl RunState {
             // The step is open, so its verdict is taken.
             let _moved = self.records[at].unit.judge(step, passed);
         }
-        self.settle(at, Ending::Done { commit: String::new() });
+        self.end(at, Ending::Done { commit: String::new() });
     }
 
     /// Marks everything that needs the unit, directly or through others.
@@ -224,7 +224,7 @@ impl RunState {
     }
 
     fn fail_dependent(&mut self, at: usize, root: &TaskId) -> Option<RunEvent> {
-        self.settle(at, Ending::DepFailed { root: root.clone() });
+        self.end(at, Ending::DepFailed { root: root.clone() });
         Some(RunEvent::TaskDepFailed { task: self.records[at].task()?.clone(), root: root.clone() })
     }
 

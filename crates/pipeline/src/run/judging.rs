@@ -203,7 +203,7 @@ impl RunState {
         merged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         commit.clone_into(&mut self.head);
         self.records[at].onto = None;
-        self.settle(at, Ending::Done { commit: commit.to_owned() });
+        self.end(at, Ending::Done { commit: commit.to_owned() });
         self.release_dependents(at);
         Ok(Vec::new())
     }

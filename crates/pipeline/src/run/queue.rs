@@ -9,12 +9,12 @@ use switchboard_protocol::time::Millis;
 use super::record::Record;
 use crate::paths::PathIndex;
 
-/// Place among those ready for a worker: begun tasks (false) before fresh ones, then the id.
-type Place = (bool, TaskId, usize);
+/// Rank among those ready for a worker: begun tasks (false) before fresh ones, then the id.
+type Rank = (bool, TaskId, usize);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Queue {
-    startable: BTreeSet<Place>,
+    startable: BTreeSet<Rank>,
     /// Ready tasks, held back or not.
     ready: BTreeSet<usize>,
     /// Tasks that have begun and are not settled, by id; each holds its files against the tasks listed.
@@ -120,7 +120,7 @@ impl Queue {
     }
 
     /// The task is settled: it leaves every list and lets go of its files.
-    pub(super) fn settle(&mut self, at: usize, records: &[Record]) {
+    pub(super) fn settled(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
         self.leave_turn(at);
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    fn place(&self, at: usize, records: &[Record]) -> Option<Place> {
+    fn place(&self, at: usize, records: &[Record]) -> Option<Rank> {
         let id = records[at].task()?;
         Some((!self.is_active(id), id.clone(), at))
     }

@@ -117,7 +117,7 @@ impl Unit {
         // What else it reads may have changed while it was at work: then it is open again.
         let input = if is_as_begun { self.inputs[at] } else { begun };
         self.slots[at] = Slot::Judged { input, verdict: Verdict::Pass, output: Some(output) };
-        Ok(self.settle())
+        Ok(self.close_spent())
     }
 
     /// A step has a verdict.
@@ -139,7 +139,7 @@ impl Unit {
         }
         self.slots[at] = Slot::Judged { input: judged, verdict, output };
         self.refresh();
-        Ok(self.settle())
+        Ok(self.close_spent())
     }
 
     /// Takes back an intent whose step turned out not to be possible now.
@@ -161,7 +161,7 @@ impl Unit {
         }
         head.clone_into(&mut self.head);
         self.refresh();
-        self.settle()
+        self.close_spent()
     }
 
     /// Opens a step anew, and with it what depends on it. What still holds for its input is not done again.
@@ -219,7 +219,7 @@ impl Unit {
     }
 
     /// Goes back where a step refuses and all that judge the same have been heard; holds the unit where a limit is reached.
-    fn settle(&mut self) -> Moved {
+    fn close_spent(&mut self) -> Moved {
         if (0..self.slots.len()).all(|at| self.has_passed(at)) {
             self.is_done = true;
             return Moved::Done;

@@ -17,7 +17,7 @@ use super::ways;
 
 /// How the world treats the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manners {
+pub(crate) enum WorkerBehaviour {
     /// Nothing goes wrong.
     Kind,
     /// Everything goes wrong now and then.
@@ -41,7 +41,7 @@ enum Job {
 
 pub(crate) struct World {
     rng: Rng,
-    manners: Manners,
+    manners: WorkerBehaviour,
     now: i64,
     state: RunState,
     log: Vec<(RunEvent, Millis)>,
@@ -59,7 +59,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, manners: Manners) -> Self {
+    pub(crate) fn new(seed: u64, manners: WorkerBehaviour) -> Self {
         let mut world = Self {
             rng: Rng::new(seed),
             manners,
@@ -363,7 +363,7 @@ impl World {
 
     /// People who stop things, events that come twice, daemons that are killed.
     fn interfere(&mut self) {
-        if self.manners == Manners::Kind {
+        if self.manners == WorkerBehaviour::Kind {
             return;
         }
         if self.rng.chance(8) {
@@ -391,7 +391,7 @@ impl World {
 
     /// After the end, a person may try again what did not work.
     fn try_again(&mut self) -> bool {
-        if self.manners == Manners::Kind || self.retries >= 12 || self.rng.chance(500) {
+        if self.manners == WorkerBehaviour::Kind || self.retries >= 12 || self.rng.chance(500) {
             return false;
         }
         let again = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
@@ -444,7 +444,7 @@ impl World {
     }
 
     fn goes_wrong(&mut self, per_mille: usize) -> bool {
-        self.manners == Manners::Rough && self.rng.chance(per_mille)
+        self.manners == WorkerBehaviour::Rough && self.rng.chance(per_mille)
     }
 
     fn some_task(&mut self) -> TaskId {

@@ -29,7 +29,7 @@ impl CommandKind {
     }
 }
 
-/// A command that the asker wants run in the root. No shell reads it.
+/// A command that the caller wants run in the root. No shell reads it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckCommand {
     /// What it is for.

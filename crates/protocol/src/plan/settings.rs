@@ -1,4 +1,4 @@
-//! What a plan says to Switchboard beyond the swarm document's format: the `x-switchboard` objects.
+//! What a plan says to Switchboard beyond the format of `plan.json`: the `x-switchboard` objects.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

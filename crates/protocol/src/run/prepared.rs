@@ -46,7 +46,7 @@ pub struct Skipped {
     pub detail: String,
 }
 
-/// Why a task is left out or put off (`reference/dispatch.md` §2).
+/// Why a task is left out or put off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipCode {

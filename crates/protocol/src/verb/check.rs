@@ -1,4 +1,4 @@
-//! The checks as verbs, with the arguments and result keys of the swarm document (`reference/swarm.md` §3.1).
+//! The checks as verbs, with the arguments and result keys that agents know from swarm tools.
 //!
 //! Paths are relative to the folder that is checked: the caller's work tree, unless `working_directory` names one below it.
 

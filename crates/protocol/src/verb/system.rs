@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::run::RunSummary;
 use super::verb;
-use crate::event::{Event, Place};
+use crate::event::{Event, ReadFrom};
 use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
@@ -71,7 +71,7 @@ verb! {
 pub struct ReadEventsRequest {
     /// Events after this place: the cursor of the last answer, a number, `start` (unless said otherwise) or `now`.
     #[serde(default)]
-    pub after: Place,
+    pub after: ReadFrom,
     /// Only of these kinds; all when empty.
     #[serde(default)]
     pub kinds: Vec<String>,

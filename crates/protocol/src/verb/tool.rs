@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Effect, Profile, verb};
+use super::{Access, Profile, verb};
 
 /// What to look for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub struct DescribeToolReply {
     /// What it does.
     pub about: String,
     /// What it does to the log.
-    pub effect: Effect,
+    pub effect: Access,
     /// Whether it is in the default list, or found only.
     pub profile: Profile,
     /// JSON schema of its arguments.

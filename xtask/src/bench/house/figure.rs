@@ -3,6 +3,10 @@
 /// A figure. `docs/benchmarks.md` says how each is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
+    /// Simulated runs in a minute.
+    SimRunsPerMinute,
+    /// A run of 1,000 trivial tasks through simulated ports.
+    Run1kTasksMs,
     /// Share of mutants that a test catches.
     MutantsCaught,
     /// Opening a run beside many foreign events ÷ beside few.
@@ -31,6 +35,8 @@ impl Figure {
     /// Its key in the JSON object.
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::SimRunsPerMinute => "sim_runs_per_minute",
+            Self::Run1kTasksMs => "run_1k_tasks_ms",
             Self::MutantsCaught => "mutants_caught",
             Self::FoldRatio => "fold_ratio",
             Self::IdleWakeups => "idle_wakeups_per_s",
@@ -47,6 +53,8 @@ impl Figure {
     /// The limit, and whether more is better.
     fn wanted(self) -> (f64, bool) {
         match self {
+            Self::SimRunsPerMinute => (5_000.0, true),
+            Self::Run1kTasksMs => (2_000.0, false),
             Self::MutantsCaught => (0.9, true),
             Self::FoldRatio => (1.5, false),
             Self::IdleWakeups => (5.0, false),

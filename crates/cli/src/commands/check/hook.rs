@@ -23,7 +23,7 @@ pub(super) fn install(root: &Path, context: &mut Context) -> Outcome {
     if there && !is_ours {
         return Err(foreign(&hook, "a hook of somebody else's stands where ours would").into());
     }
-    write(&hook, &script(&context.surroundings.program)).map_err(|error| {
+    write(&hook, &script(&context.environment.program)).map_err(|error| {
         Failure::new("io.denied", "the hook can't be written").at(hook.display().to_string()).because(&error)
     })?;
     if context.json {

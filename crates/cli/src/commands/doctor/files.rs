@@ -4,14 +4,14 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use switchboard_daemon::Place;
+use switchboard_daemon::RootPaths;
 
 use super::look::Look;
 
 /// Less room than this is worth a word.
 const ROOM: u64 = 512 << 20;
 
-pub(super) fn looks(fix: bool, place: &Place) -> Vec<Look> {
+pub(super) fn looks(fix: bool, place: &RootPaths) -> Vec<Look> {
     let token = place.project.join("auth_token");
     let mut looks = vec![room(place)];
     looks.extend(private("state folder", &place.state, 0o700, fix));
@@ -31,7 +31,7 @@ fn private(about: &'static str, path: &Path, mode: u32, fix: bool) -> Option<Loo
 }
 
 /// The folder in the work tree must not show up as something to commit.
-fn ignored(fix: bool, place: &Place) -> Option<Look> {
+fn ignored(fix: bool, place: &RootPaths) -> Option<Look> {
     let file = place.project.join(".gitignore");
     if !place.project.is_dir() || file.exists() {
         return None;
@@ -40,7 +40,7 @@ fn ignored(fix: bool, place: &Place) -> Option<Look> {
     Some(look.fix(fix, || fs::write(file, "*\n")))
 }
 
-fn room(place: &Place) -> Look {
+fn room(place: &RootPaths) -> Look {
     match rustix::fs::statvfs(&place.state) {
         Ok(stat) => {
             let free = stat.f_bavail.saturating_mul(stat.f_frsize);

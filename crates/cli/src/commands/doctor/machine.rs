@@ -38,7 +38,7 @@ fn version(release: &str) -> (u32, u32) {
 }
 
 fn home(context: &Context) -> Look {
-    match (context.surroundings.state_folder(), context.surroundings.config_folder()) {
+    match (context.environment.state_folder(), context.environment.config_folder()) {
         (Some(state), Some(config)) => {
             Look::ok("folders", format!("state in {}, settings in {}", state.display(), config.display()))
         }

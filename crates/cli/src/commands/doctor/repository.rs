@@ -1,6 +1,6 @@
 //! The repository, its daemon, and what both have left behind.
 
-use switchboard_daemon::{Owner, Place, ServerInfo};
+use switchboard_daemon::{Owner, RootPaths, ServerInfo};
 use switchboard_process::git::Head;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest, VerifyLog, VerifyLogReply, VerifyLogRequest};
@@ -21,7 +21,7 @@ pub(super) fn looks(fix: bool, no_daemon: bool, context: &Context) -> Vec<Look> 
     looks
 }
 
-fn head(place: &Place) -> Look {
+fn head(place: &RootPaths) -> Look {
     match place.repo.head() {
         Ok(Head::Branch { name, commit }) => {
             Look::ok("repository", format!("{} on {name} at {}", place.root.display(), commit.short()))
@@ -39,7 +39,7 @@ fn head(place: &Place) -> Look {
 }
 
 /// Work trees of ours that git still lists and whose folder is gone.
-fn work_trees(fix: bool, place: &Place) -> Option<Look> {
+fn work_trees(fix: bool, place: &RootPaths) -> Option<Look> {
     let base = place.state.join("worktrees");
     let listed = match place.repo.worktree_list() {
         Ok(listed) => listed,
@@ -54,7 +54,7 @@ fn work_trees(fix: bool, place: &Place) -> Option<Look> {
     (!ours.is_empty()).then(|| Look::ok("work trees", format!("{} of ours", ours.len())))
 }
 
-fn daemon(fix: bool, no_daemon: bool, place: &Place, context: &Context) -> Vec<Look> {
+fn daemon(fix: bool, no_daemon: bool, place: &RootPaths, context: &Context) -> Vec<Look> {
     match Owner::of(place) {
         Ok(Some(owner)) if !no_daemon => running(&owner, context),
         Ok(Some(_)) => Vec::from_iter(record(place)),
@@ -64,7 +64,7 @@ fn daemon(fix: bool, no_daemon: bool, place: &Place, context: &Context) -> Vec<L
 }
 
 /// A sign without a daemon is what a daemon leaves that was killed.
-fn absent(fix: bool, place: &Place) -> Look {
+fn absent(fix: bool, place: &RootPaths) -> Look {
     match ServerInfo::read(&place.project) {
         None => Look::ok("daemon", "none runs; commands start one when they need it"),
         Some(info) => {
@@ -76,7 +76,7 @@ fn absent(fix: bool, place: &Place) -> Look {
 }
 
 /// The record as it lies on the disk; `None` where there is none yet.
-fn record(place: &Place) -> Option<Look> {
+fn record(place: &RootPaths) -> Option<Look> {
     match switchboard_daemon::verify_store(place) {
         Ok(None) => None,
         Ok(Some(reply)) => Some(of_record(&reply)),

@@ -55,7 +55,7 @@ impl Scratch {
         let repo = folder.join("hello");
         let has_test = has_cargo(&env, &repo);
         fill(&folder, &repo, has_test).map_err(failed)?;
-        let settings = settings(&folder, player, &context.surroundings.program);
+        let settings = settings(&folder, player, &context.environment.program);
         fs::write(folder.join("config/switchboard/config.toml"), settings.to_string()).map_err(failed)?;
         fs::write(folder.join("env"), exports(&folder, context)).map_err(failed)?;
         commit(&repo, &env)?;
@@ -75,7 +75,7 @@ fn driver(name: &str, context: &Context) -> Result<DriverSpec, Failure> {
 /// Where commands look for everything. A real agent needs the user's own home, where its login lies.
 fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
     let text = |name: &str| folder.join(name).display().to_string();
-    let own = context.surroundings.variables().iter().filter(|(name, _)| !name.starts_with("SWITCHBOARD_"));
+    let own = context.environment.variables().iter().filter(|(name, _)| !name.starts_with("SWITCHBOARD_"));
     let base: Env = if is_real { own.cloned().collect() } else { Env::plain() };
     let env = base
         .set("XDG_STATE_HOME", text("state"))
@@ -91,8 +91,8 @@ fn environment(folder: &Path, is_real: bool, context: &Context) -> Env {
         .set("XDG_CACHE_HOME", text("home/.cache"))
         .set("XDG_DATA_HOME", text("home/.data"));
     // A toolchain that rustup has installed is found by this alone, and only read.
-    let rustup = context.surroundings.variable("RUSTUP_HOME").map(PathBuf::from);
-    let rustup = rustup.or_else(|| context.surroundings.home().map(|home| home.join(".rustup")));
+    let rustup = context.environment.variable("RUSTUP_HOME").map(PathBuf::from);
+    let rustup = rustup.or_else(|| context.environment.home().map(|home| home.join(".rustup")));
     match rustup.filter(|folder| folder.is_dir()) {
         Some(rustup) => env.set("RUSTUP_HOME", rustup.display().to_string()),
         None => env,
@@ -150,7 +150,7 @@ fn settings(folder: &Path, player: Option<DriverSpec>, program: &Path) -> Docume
 /// What a shell needs to look at the scratch folder with the same eyes.
 fn exports(folder: &Path, context: &Context) -> String {
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-    let program = context.surroundings.program.parent().unwrap_or(Path::new("/"));
+    let program = context.environment.program.parent().unwrap_or(Path::new("/"));
     format!(
         "export XDG_STATE_HOME={}\nexport XDG_CONFIG_HOME={}\nexport PATH={}:\"$PATH\"\n",
         quoted(&folder.join("state")),

@@ -83,7 +83,7 @@ impl<'a> Stage<'a> {
     }
 
     fn spawn(&self, args: &[&str]) -> Spawn {
-        let program = self.context.surroundings.program.display().to_string();
+        let program = self.context.environment.program.display().to_string();
         let json = self.context.json.then_some("--json");
         let argv = [program.as_str()].into_iter().chain(args.iter().copied()).chain(json);
         Spawn::new(argv).cwd(&self.scratch.repo).env_only(self.scratch.env.clone())

@@ -77,7 +77,7 @@ fn settings_file(args: &Args, context: &Context) -> Result<PathBuf, Failure> {
     let missing =
         |what: &str| Failure::new("config.bad-value", format!("{what} is not set")).hint("set it and try again");
     match args.scope {
-        Scope::User => args.client.user_file(&context.surroundings).ok_or_else(|| missing("HOME")),
+        Scope::User => args.client.user_file(&context.environment).ok_or_else(|| missing("HOME")),
         Scope::Project => {
             let root = work_tree(context.folder()).ok_or_else(|| {
                 Failure::new("git.not-a-repository", "there is no repository to install it for")
@@ -91,9 +91,9 @@ fn settings_file(args: &Args, context: &Context) -> Result<PathBuf, Failure> {
 
 /// How clients are told to start this program: by name where that finds this very file, else by its path.
 fn own_command(context: &Context) -> String {
-    let program = &context.surroundings.program;
+    let program = &context.environment.program;
     let same = |found: PathBuf| found.canonicalize().ok() == program.canonicalize().ok();
-    let is_on_path = context.surroundings.find_program("switchboard").is_some_and(same);
+    let is_on_path = context.environment.find_program("switchboard").is_some_and(same);
     if is_on_path { "switchboard".to_owned() } else { program.display().to_string() }
 }
 

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use switchboard_protocol::error::{Exit, Failure};
-use switchboard_protocol::event::{Event, Place};
+use switchboard_protocol::event::{Event, ReadFrom};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::verb::run::{
     GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest,
@@ -44,7 +44,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     let bar = bar(context);
     let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
     let printer = Printer::new(run, &before);
-    let cursor = Place::Lsn(cursor);
+    let cursor = ReadFrom::Lsn(cursor);
     let mut watch = Watch { client, run, cursor, signals, bar, printer, interrupted: None };
     let left = watch.until_the_end(context);
     watch.bar.finish_and_clear();
@@ -57,7 +57,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
 struct Watch<'a> {
     client: Client,
     run: &'a RunId,
-    cursor: Place,
+    cursor: ReadFrom,
     signals: Signals,
     bar: ProgressBar,
     printer: Printer<'a>,
@@ -73,7 +73,7 @@ impl Watch<'_> {
         loop {
             let reply = self.look(context)?;
             let is_all = reply.events.len() < PAGE as usize;
-            self.cursor = Place::Cursor(reply.cursor);
+            self.cursor = ReadFrom::Cursor(reply.cursor);
             for event in &reply.events {
                 self.tell(event, context);
             }
@@ -203,7 +203,7 @@ fn next_step(report: &GetRunReply, context: &mut Context) {
 
 /// A bar below the lines, on a terminal only.
 fn bar(context: &Context) -> ProgressBar {
-    if context.json || !context.surroundings.stdout_is_terminal || !context.surroundings.stderr_is_terminal {
+    if context.json || !context.environment.stdout_is_terminal || !context.environment.stderr_is_terminal {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toml_edit::{Array, Table, value};
 
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
 
 /// An MCP client that Switchboard can be installed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -46,11 +46,11 @@ impl Client {
     }
 
     /// The user's settings; nothing without a home folder.
-    pub(crate) fn user_file(self, surroundings: &Surroundings) -> Option<PathBuf> {
-        let below = |path: &str| surroundings.home().map(|home| home.join(path));
-        let named = |variable: &str| surroundings.variable(variable).map(PathBuf::from);
+    pub(crate) fn user_file(self, environment: &Environment) -> Option<PathBuf> {
+        let below = |path: &str| environment.home().map(|home| home.join(path));
+        let named = |variable: &str| environment.variable(variable).map(PathBuf::from);
         match self {
-            Self::Claude => Some(named("CLAUDE_CONFIG_DIR").or_else(|| surroundings.home())?.join(".claude.json")),
+            Self::Claude => Some(named("CLAUDE_CONFIG_DIR").or_else(|| environment.home())?.join(".claude.json")),
             Self::Codex => Some(named("CODEX_HOME").or_else(|| below(".codex"))?.join("config.toml")),
             Self::Opencode => {
                 let folder = named("XDG_CONFIG_HOME").or_else(|| below(".config"))?.join("opencode");

@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use switchboard_daemon::Place;
+use switchboard_daemon::RootPaths;
 
-/// The surroundings as they were when the command began.
+/// The environment as they were when the command began.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     variables: Vec<(String, String)>,
     /// Where the command was typed.
     pub(crate) folder: PathBuf,
@@ -22,10 +22,10 @@ pub(crate) struct Surroundings {
     /// Whether standard error is a terminal.
     pub(crate) stderr_is_terminal: bool,
     /// Where everything of the repository lies, once somebody has asked: git is started for it.
-    pub(crate) place: OnceLock<Place>,
+    pub(crate) place: OnceLock<RootPaths>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Reads them. A folder or program that can't be told stays empty and fails where it is needed.
     pub(crate) fn read() -> Self {
         let text = |word: OsString| word.into_string().ok();
@@ -96,7 +96,7 @@ impl Surroundings {
         &self.variables
     }
 
-    /// The same surroundings with one variable set anew.
+    /// The same environment with one variable set anew.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
@@ -105,7 +105,7 @@ impl Surroundings {
         self
     }
 
-    /// The same surroundings seen from another folder.
+    /// The same environment seen from another folder.
     #[must_use]
     pub(crate) fn in_folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_owned();
@@ -124,21 +124,21 @@ mod tests {
 
     #[test]
     fn relative_base_folders_do_not_count() {
-        let here = Surroundings::default().with("HOME", "/home/ada").with("XDG_STATE_HOME", "state");
+        let here = Environment::default().with("HOME", "/home/ada").with("XDG_STATE_HOME", "state");
 
         assert_eq!(here.state_folder(), Some(PathBuf::from("/home/ada/.local/state/switchboard")));
     }
 
     #[test]
     fn an_absolute_base_folder_wins_over_the_home() {
-        let here = Surroundings::default().with("HOME", "/home/ada").with("XDG_STATE_HOME", "/s");
+        let here = Environment::default().with("HOME", "/home/ada").with("XDG_STATE_HOME", "/s");
 
         assert_eq!(here.state_folder(), Some(PathBuf::from("/s/switchboard")));
     }
 
     #[test]
     fn programs_are_found_on_the_path_and_folders_are_no_programs() {
-        let here = Surroundings::default().with("PATH", "/nowhere:/bin:/usr/bin");
+        let here = Environment::default().with("PATH", "/nowhere:/bin:/usr/bin");
 
         assert!(here.find_program("sh").is_some());
         assert!(here.find_program("no-such-program-anywhere").is_none());
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn empty_variables_are_unset() {
-        let here = Surroundings::default().with("NO_COLOR", "");
+        let here = Environment::default().with("NO_COLOR", "");
 
         assert!(!here.wants_no_color());
     }

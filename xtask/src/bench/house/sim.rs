@@ -1,0 +1,40 @@
+//! Whole runs through the engine with simulated ports.
+
+use std::time::Instant;
+
+use switchboard_dispatch::simulate::{SimSpec, simulate};
+
+use crate::bench::stats::{count, median};
+
+/// Histories that are played.
+const RUNS: usize = 1_000;
+/// Tasks of the large run, and how often it is played.
+const TASKS: u64 = 1_000;
+const LARGE_RUNS: u64 = 3;
+
+/// Histories with everything that goes wrong, in a minute, on one thread.
+///
+/// # Errors
+/// When a promise is broken.
+pub(super) fn runs_per_minute() -> anyhow::Result<f64> {
+    let began = Instant::now();
+    for seed in 0..RUNS {
+        simulate(seed as u64, SimSpec::rough()).map_err(|broken| anyhow::anyhow!("seed {seed}: {broken}"))?;
+    }
+    Ok(count(RUNS) / began.elapsed().as_secs_f64() * 60.0)
+}
+
+/// Milliseconds of a run of 1,000 trivial tasks.
+///
+/// # Errors
+/// When a promise is broken.
+pub(super) fn run_1k_tasks_ms() -> anyhow::Result<f64> {
+    let mut times = Vec::new();
+    for seed in 0..LARGE_RUNS {
+        let began = Instant::now();
+        let report = simulate(seed, SimSpec::big(TASKS)).map_err(|broken| anyhow::anyhow!("{broken}"))?;
+        anyhow::ensure!(report.merged == TASKS, "{} of {TASKS} tasks were merged", report.merged);
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(median(times))
+}
