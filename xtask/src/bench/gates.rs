@@ -9,62 +9,22 @@ mod library;
 mod mutate;
 mod new_files;
 mod peers;
+mod score;
 mod session;
+mod setup;
 mod skipped;
 mod speed;
 mod syntax;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
 use super::stats::rounded;
 use library::Library;
-
-/// How to measure.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print only the JSON object
-    #[arg(long)]
-    json: bool,
-    /// The binary; `target/release/switchboard` when left out
-    #[arg(long, value_name = "FILE")]
-    binary: Option<PathBuf>,
-    /// Rounds of each timed run
-    #[arg(long, default_value_t = 7)]
-    runs: u32,
-    /// Changed files for each language
-    #[arg(long, default_value_t = 300)]
-    samples: usize,
-    /// What the changes and the planted secrets are drawn from
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Print the planted secrets that were missed and what was told wrongly
-    #[arg(long)]
-    misses: bool,
-    /// Measure only what was planted
-    #[arg(long)]
-    only_planted: bool,
-    /// Plant the generated secrets into the half of the files that is for mending, not for measuring
-    #[arg(long)]
-    other_half: bool,
-    /// Measure only how many published files would be blocked as new ones
-    #[arg(long)]
-    only_new_files: bool,
-    /// Install no peer and no compiler; measure only with what is there
-    #[arg(long)]
-    offline: bool,
-}
-
-/// What all measurements share.
-#[derive(Debug)]
-pub(crate) struct Bench<'a> {
-    args: &'a Args,
-    binary: PathBuf,
-    /// Where peers are installed, kept for the next run.
-    peers: PathBuf,
-}
+pub(crate) use setup::Args;
+use setup::Bench;
 
 /// Measures and prints.
 ///
@@ -76,14 +36,18 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let binary = binary.canonicalize().with_context(missing)?;
     let bench = Bench { args, binary, peers: root.join("target/bench-peers") };
     let mut report = Map::new();
-    if args.only_new_files {
-        report.insert("new_file_blocks_per_1k".into(), new_files::measure(&bench)?);
+    if args.only_new_files || args.only_syntax {
+        if args.only_syntax {
+            report.insert("syntax".into(), syntax::measure(&bench)?);
+        } else {
+            measure_new_files(&bench, &mut report)?;
+        }
         println!("{}", Value::Object(report));
         return Ok(());
     }
     let library = Library::new();
     match &library {
-        Ok(library) if !args.only_planted => bench.measure_library(library, &mut report)?,
+        Ok(library) if !args.only_planted => measure_library(&bench, library, &mut report)?,
         Ok(_) => {}
         Err(error) => bench.say(&format!("CPython's library: skipped: {error:#}")),
     }
@@ -92,100 +56,32 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     report.insert("skipped_code_files_passed".into(), skipped::measure(&bench)?);
     if !args.only_planted {
         report.insert("syntax".into(), syntax::measure(&bench)?);
-        report.insert("new_file_blocks_per_1k".into(), new_files::measure(&bench)?);
+        measure_new_files(&bench, &mut report)?;
     }
     println!("{}", Value::Object(report));
     Ok(())
 }
 
-// === impl Bench ===
+fn measure_new_files(bench: &Bench<'_>, report: &mut Map<String, Value>) -> anyhow::Result<()> {
+    let measured = new_files::measure(bench)?;
+    report.insert("new_file_blocks_per_1k".into(), Value::Object(measured.blocks_per_1k));
+    report.insert("new_file_bracket_recall".into(), Value::Object(measured.bracket_recall));
+    Ok(())
+}
 
-impl Bench<'_> {
-    /// Says something to a person; with `--json` on standard error, so that the object stands alone.
-    fn say(&self, line: &str) {
-        if self.args.json {
-            eprintln!("{line}");
-        } else {
-            println!("{line}");
-        }
-    }
-
-    fn measure_library(&self, library: &Library, report: &mut Map<String, Value>) -> anyhow::Result<()> {
-        report.insert("secrets_vs_kingfisher".into(), number(speed::against_kingfisher(self, library)?));
-        let (changed, batch) = speed::changed_files(self, library)?;
-        report.insert("changed20_ms".into(), json!(rounded(changed)));
-        report.insert("pre_check_ms".into(), number(batch));
-        let (findings, lines) = library.findings(self)?;
-        let per_10k = findings as f64 * 10_000.0 / lines.max(1) as f64;
-        report.insert("clean_findings_per_10k".into(), json!(rounded(per_10k)));
-        self.say(&format!("CPython's library: {findings} findings in {lines} lines"));
-        Ok(())
-    }
+fn measure_library(bench: &Bench<'_>, library: &Library, report: &mut Map<String, Value>) -> anyhow::Result<()> {
+    report.insert("secrets_vs_kingfisher".into(), number(speed::against_kingfisher(bench, library)?));
+    let (changed, batch) = speed::changed_files(bench, library)?;
+    report.insert("changed20_ms".into(), json!(rounded(changed)));
+    report.insert("pre_check_ms".into(), number(batch));
+    let (findings, blocking, lines) = library.findings(bench)?;
+    let per_10k = |findings: usize| json!(rounded(findings as f64 * 10_000.0 / lines.max(1) as f64));
+    report.insert("clean_findings_per_10k".into(), per_10k(findings));
+    report.insert("clean_blocks_per_10k".into(), per_10k(blocking));
+    bench.say(&format!("CPython's library: {findings} findings, {blocking} of them block, in {lines} lines"));
+    Ok(())
 }
 
 fn number(value: Option<f64>) -> Value {
     value.map_or(Value::Null, |value| json!(rounded(value)))
-}
-
-/// How often something was found, missed, or told wrongly.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Score {
-    found: usize,
-    missed: usize,
-    wrong: usize,
-}
-
-// === impl Score ===
-
-impl Score {
-    fn count(&mut self, is_told: bool, is_true: bool) {
-        match (is_told, is_true) {
-            (true, true) => self.found += 1,
-            (false, true) => self.missed += 1,
-            (true, false) => self.wrong += 1,
-            (false, false) => {}
-        }
-    }
-
-    fn recall(self) -> f64 {
-        share(self.found, self.missed)
-    }
-
-    fn precision(self) -> f64 {
-        share(self.found, self.wrong)
-    }
-
-    fn to_json(self) -> Value {
-        let (recall, precision) = (self.recall(), self.precision());
-        let f1 = 2.0 * recall * precision / (recall + precision).max(f64::MIN_POSITIVE);
-        let exact = |value: f64| (value * 10_000.0).round() / 10_000.0;
-        json!({
-            "recall": exact(recall),
-            "precision": exact(precision),
-            "f1": exact(f1),
-            "found": self.found,
-            "missed": self.missed,
-            "wrong": self.wrong,
-        })
-    }
-}
-
-fn share(yes: usize, no: usize) -> f64 {
-    if yes + no == 0 { 1.0 } else { yes as f64 / (yes + no) as f64 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_score_counts_what_is_told_and_what_is_true() {
-        let mut score = Score::default();
-        for (is_told, is_true, times) in [(true, true, 3), (false, true, 1), (true, false, 1), (false, false, 9)] {
-            (0..times).for_each(|_| score.count(is_told, is_true));
-        }
-
-        assert_eq!(score, Score { found: 3, missed: 1, wrong: 1 });
-        assert_eq!(score.to_json()["f1"], json!(0.75));
-    }
 }

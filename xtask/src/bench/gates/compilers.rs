@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::Bench;
 use super::library::files;
+use super::setup::Bench;
 use crate::command::{command, output};
 
 /// A language whose compiler is asked.

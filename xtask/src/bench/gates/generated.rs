@@ -19,8 +19,9 @@ use tempfile::TempDir;
 use super::library::files;
 use super::mutate::Draw;
 use super::peers::Line;
+use super::score::Score;
 use super::session::{Session, findings};
-use super::{Bench, Score};
+use super::setup::Bench;
 use form::Form;
 
 /// Files that credentials are planted into, for each ending.

@@ -14,8 +14,9 @@ use super::compilers::Compiler;
 use super::library::Library;
 use super::mutate::Draw;
 use super::peers::{Line, Peer};
+use super::score::Score;
 use super::session::{Session, findings};
-use super::{Bench, Score};
+use super::setup::Bench;
 
 /// The file, `T` or `F`, the line.
 const TEMPLATES: &str = include_str!("labelled.txt");

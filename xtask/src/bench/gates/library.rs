@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::Bench;
 use super::session::{Session, findings};
+use super::setup::Bench;
 use crate::command::{command, output};
 
 /// The copy, without what was installed beside it.
@@ -39,8 +39,8 @@ impl Library {
         files(self.root(), ending)
     }
 
-    /// Counts what the checks for placeholders and secrets find in it, and its lines of Python.
-    pub(crate) fn findings(&self, bench: &Bench<'_>) -> anyhow::Result<(usize, usize)> {
+    /// Counts what the checks for placeholders and secrets find in it, how much of that blocks, and its lines of Python.
+    pub(crate) fn findings(&self, bench: &Bench<'_>) -> anyhow::Result<(usize, usize, usize)> {
         let mut session = Session::start(&bench.binary, self.root())?;
         let only = ["placeholder_scan", "secretscan"];
         let reply = session.ask(&json!({ "root": self.root(), "base": "none", "only": only }))?;
@@ -51,11 +51,12 @@ impl Library {
             .filter_map(|report| report["findings_left_out"].as_u64())
             .sum();
         let found = findings(&reply).count() + usize::try_from(left_out)?;
+        let blocking = findings(&reply).filter(|finding| finding["blocks"] == true).count();
         let mut lines = 0;
         for file in self.files("py")? {
             lines += fs::read(file)?.iter().filter(|byte| **byte == b'\n').count();
         }
-        Ok((found, lines))
+        Ok((found, blocking, lines))
     }
 }
 

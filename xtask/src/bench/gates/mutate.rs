@@ -54,6 +54,30 @@ pub(crate) fn mutate(text: &str, kind: usize, draw: &mut Draw) -> Option<String>
     })
 }
 
+/// Deletes one bracket that stands on a line without quotes and marks of comments; `None` if there is none.
+pub(crate) fn without_bracket(text: &str, draw: &mut Draw) -> Option<String> {
+    let is_plain = |line: &str| {
+        // A star begins a line of a comment, a hash one of a preprocessor or a whole comment.
+        !line.trim_start().starts_with(['*', ';', '%'])
+            && !["\"", "'", "`", "#", "//", "/*", "*/", "--", "<!", "\\", "<<", "?"]
+                .iter()
+                .any(|mark| line.contains(mark))
+    };
+    let mut brackets = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if is_plain(line) {
+            brackets.extend(line.match_indices(['(', ')', '[', ']', '{', '}']).map(|(at, _)| start + at));
+        }
+        start += line.len();
+    }
+    if brackets.is_empty() {
+        return None;
+    }
+    let at = brackets[draw.below(brackets.len())];
+    Some([&text[..at], &text[at + 1..]].concat())
+}
+
 /// Splits a text into words, strings on one line, and marks; comments that begin a line are left out.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut tokens = Vec::new();
@@ -92,6 +116,16 @@ mod tests {
         let tokens: Vec<&str> = tokens(text).into_iter().map(|range| &text[range]).collect();
 
         assert_eq!(tokens, ["let", "a1", "=", "\"x y\"", "+", "'é'", ";"]);
+    }
+
+    #[test]
+    fn a_bracket_is_deleted_where_it_is_code() {
+        let text = "// (\nlet a = \"(\";\nlet b = [1];\n";
+
+        let broken = without_bracket(text, &mut Draw(7)).unwrap();
+
+        assert!(broken.starts_with("// (\nlet a = \"(\";\n") && broken.len() == text.len() - 1, "{broken}");
+        assert_eq!(without_bracket("// ()\n", &mut Draw(7)), None);
     }
 
     #[test]

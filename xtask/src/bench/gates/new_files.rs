@@ -1,15 +1,16 @@
-//! How many published files `syntax_check` would block if somebody added them: files that are right, of what the machine has.
+//! How many published files `syntax_check` would block if somebody added them: files that are right, of what the machine has;
+//! and how many of them it blocks once a bracket is missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use super::Bench;
-use super::mutate::Draw;
+use super::mutate::{Draw, without_bracket};
 use super::session::{Session, findings};
+use super::setup::Bench;
 
 /// What is measured, with the endings of its files.
 const KINDS: [(&str, &[&str]); 22] = [
@@ -47,29 +48,62 @@ const MOST: usize = 1_500;
 /// The most entries that are walked.
 const WALKED: usize = 600_000;
 
-/// Measures each kind; `null` where the machine has too few files of it.
-pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<Value> {
-    let mut by_kind = collect();
-    let mut rates = Map::new();
+/// The most files of a kind that lose a bracket.
+const MOST_BROKEN: usize = 150;
+
+/// What is said of the files of each kind; `null` where there are too few of them.
+#[derive(Debug, Default)]
+pub(crate) struct NewFiles {
+    /// Right files that block, of a thousand.
+    pub(crate) blocks_per_1k: Map<String, Value>,
+    /// Files without one of their brackets that block, of one.
+    pub(crate) bracket_recall: Map<String, Value>,
+}
+
+/// Measures each kind.
+pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<NewFiles> {
+    let mut by_kind = collect(bench);
+    let mut measured = NewFiles::default();
+    let fewest = if bench.args.files_of.is_empty() { FEWEST } else { 1 };
     for (kind, _) in KINDS {
         let files = by_kind.remove(kind).unwrap_or_default();
-        let rate = if files.len() < FEWEST {
+        let (mut rate, mut recall) = (Value::Null, Value::Null);
+        if files.len() < fewest {
             bench.say(&format!("new files of {kind}: skipped: {} files on this machine", files.len()));
-            Value::Null
         } else {
-            let (blocked, all) = blocked(bench, files)?;
-            bench.say(&format!("new files of {kind}: {blocked} of {all} blocked"));
-            json!((blocked as f64 * 100_000.0 / all as f64).round() / 100.0)
-        };
-        rates.insert(kind.to_owned(), rate);
+            let drawn = Drawn::new(bench, files)?;
+            let blocked = drawn.blocked(bench)?;
+            let all = drawn.files.len();
+            drawn.name(bench, "blocked", |path| blocked.contains(path));
+            let broken = drawn.break_some(&blocked, bench.args.seed)?;
+            let found = drawn.blocked(bench)?;
+            let missed = broken.difference(&found).count();
+            drawn.name(bench, "bracket missed", |path| broken.contains(path) && !found.contains(path));
+            bench.say(&format!(
+                "new files of {kind}: {} of {all} blocked; {missed} of {} deleted brackets missed",
+                blocked.len(),
+                broken.len()
+            ));
+            rate = share(blocked.len() * 1_000, all);
+            recall = share(broken.len() - missed, broken.len());
+        }
+        measured.blocks_per_1k.insert(kind.to_owned(), rate);
+        measured.bracket_recall.insert(kind.to_owned(), recall);
     }
-    Ok(Value::Object(rates))
+    Ok(measured)
+}
+
+fn share(part: usize, all: usize) -> Value {
+    if all == 0 { Value::Null } else { json!((part as f64 * 1_000.0 / all as f64).round() / 1_000.0) }
 }
 
 /// Lists the files of each kind; links are not followed, what can't be read is left out.
-fn collect() -> BTreeMap<&'static str, Vec<PathBuf>> {
+fn collect(bench: &Bench<'_>) -> BTreeMap<&'static str, Vec<PathBuf>> {
     let registry = std::env::home_dir().map(|home| home.join(".cargo/registry/src"));
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(PathBuf::from).chain(registry).collect();
+    if !bench.args.files_of.is_empty() {
+        folders.clone_from(&bench.args.files_of);
+    }
     let mut found: BTreeMap<&'static str, Vec<PathBuf>> = BTreeMap::new();
     let mut walked = 0;
     while let Some(folder) = folders.pop() {
@@ -98,38 +132,78 @@ fn kind_of(name: &str) -> &'static str {
     kind.map_or("other", |(kind, _)| kind)
 }
 
-/// Checks a draw of the files as new ones; returns how many block and how many were looked at.
-fn blocked(bench: &Bench<'_>, mut files: Vec<PathBuf>) -> anyhow::Result<(usize, usize)> {
-    let folder = TempDir::new()?;
-    let root = folder.path().canonicalize()?;
-    let mut draw = Draw(bench.args.seed);
-    let mut paths = Vec::new();
-    while paths.len() < MOST && !files.is_empty() {
-        let file = files.swap_remove(draw.below(files.len()));
-        paths.extend(copied(&root, &file, paths.len()));
+/// A draw of files, copied.
+struct Drawn {
+    /// By the path of the copy.
+    files: BTreeMap<String, PathBuf>,
+    root: PathBuf,
+    _folder: TempDir,
+}
+
+// === impl Drawn ===
+
+impl Drawn {
+    fn new(bench: &Bench<'_>, mut files: Vec<PathBuf>) -> anyhow::Result<Self> {
+        let folder = TempDir::new()?;
+        let root = folder.path().canonicalize()?;
+        let mut draw = Draw(bench.args.seed);
+        let mut copies = BTreeMap::new();
+        while copies.len() < MOST && !files.is_empty() {
+            let file = files.swap_remove(draw.below(files.len()));
+            copies.extend(copied(&root, &file, copies.len()).map(|path| (path, file)));
+        }
+        Ok(Self { files: copies, root, _folder: folder })
     }
-    let mut session = Session::start(&bench.binary, &root)?;
-    let mut blocked = std::collections::BTreeSet::new();
-    // A report lists a thousand findings at most.
-    for paths in paths.chunks(80) {
-        let question = json!({ "root": root, "base": "none", "only": ["syntax_check"], "paths": paths });
-        let reply = session.ask(&question)?;
-        let blocking = findings(&reply).filter(|finding| finding["blocks"] == true);
-        blocked.extend(blocking.filter_map(|finding| finding["path"].as_str().map(str::to_owned)));
+
+    /// Checks the files as new ones; returns those that block.
+    fn blocked(&self, bench: &Bench<'_>) -> anyhow::Result<BTreeSet<String>> {
+        let paths: Vec<&String> = self.files.keys().collect();
+        let mut session = Session::start(&bench.binary, &self.root)?;
+        let mut blocked = BTreeSet::new();
+        // A report lists a thousand findings at most.
+        for paths in paths.chunks(80) {
+            let question = json!({ "root": self.root, "base": "none", "only": ["syntax_check"], "paths": paths });
+            let reply = session.ask(&question)?;
+            let blocking = findings(&reply).filter(|finding| finding["blocks"] == true);
+            blocked.extend(blocking.filter_map(|finding| finding["path"].as_str().map(str::to_owned)));
+        }
+        Ok(blocked)
     }
-    if bench.args.misses {
-        blocked.iter().for_each(|path| bench.say(&format!("blocked: {path}")));
+
+    /// Deletes a bracket of some of the files that did not block; returns which lost one.
+    fn break_some(&self, blocked: &BTreeSet<String>, seed: u64) -> anyhow::Result<BTreeSet<String>> {
+        let mut draw = Draw(seed);
+        let mut broken = BTreeSet::new();
+        let mut right: Vec<&String> = self.files.keys().filter(|path| !blocked.contains(*path)).collect();
+        while broken.len() < MOST_BROKEN && !right.is_empty() {
+            let path = right.swap_remove(draw.below(right.len()));
+            let full = self.root.join(path);
+            let Ok(text) = fs::read_to_string(&full) else { continue };
+            if let Some(text) = without_bracket(&text, &mut draw) {
+                fs::write(&full, text)?;
+                broken.insert(path.clone());
+            }
+        }
+        Ok(broken)
     }
-    Ok((blocked.len(), paths.len()))
+
+    fn name(&self, bench: &Bench<'_>, what: &str, wanted: impl Fn(&str) -> bool) {
+        if bench.args.misses {
+            let wanted = self.files.iter().filter(|(copy, _)| wanted(copy));
+            wanted.for_each(|(_, file)| bench.say(&format!("{what}: {}", file.display())));
+        }
+    }
 }
 
 /// Copies a file into a folder of its own, so that it keeps its name; `None` if it is too small, too large or unreadable.
 fn copied(root: &Path, file: &Path, number: usize) -> Option<String> {
     let size = file.metadata().ok()?.len();
-    let name = file.file_name()?.to_str()?;
-    let path = format!("{number}/{name}");
-    fs::create_dir(root.join(number.to_string())).ok()?;
-    ((60..400_000).contains(&size) && fs::copy(file, root.join(&path)).is_ok()).then_some(path)
+    if !(60..400_000).contains(&size) {
+        return None;
+    }
+    let path = format!("{number}/{}", file.file_name()?.to_str()?);
+    fs::create_dir_all(root.join(number.to_string())).ok()?;
+    fs::copy(file, root.join(&path)).is_ok().then_some(path)
 }
 
 #[cfg(test)]

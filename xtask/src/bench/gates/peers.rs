@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::Bench;
 use super::session::at_home;
+use super::setup::Bench;
 use crate::command::{command, output};
 
 /// A scanner that looks for forms and words, without a model.

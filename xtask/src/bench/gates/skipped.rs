@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::Bench;
 use super::mutate::Draw;
 use super::session::Session;
+use super::setup::Bench;
 use crate::command::{command, output};
 
 /// What hides the rest of a file.

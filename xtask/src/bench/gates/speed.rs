@@ -9,10 +9,10 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::Bench;
 use super::library::Library;
 use super::peers::Peer;
 use super::session::{Session, at_home};
+use super::setup::Bench;
 use crate::bench::stats::median;
 use crate::command::{command, output};
 

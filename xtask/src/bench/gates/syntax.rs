@@ -9,8 +9,9 @@ use tempfile::TempDir;
 
 use super::compilers::Compiler;
 use super::mutate::{Draw, mutate};
+use super::score::Score;
 use super::session::{Session, at_home, findings};
-use super::{Bench, Score};
+use super::setup::Bench;
 use crate::command::{command, output};
 
 /// Files that are too small or too large to say much.
