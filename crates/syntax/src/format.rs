@@ -1,7 +1,5 @@
 //! Data and markup: formats that a parser of their own or a small reader checks, not a grammar.
 
-use std::borrow::Cow;
-
 use switchboard_grammars::Language;
 
 use crate::balance::{Quoting, unbalanced};
@@ -165,11 +163,6 @@ impl Subject {
 #[must_use]
 pub fn kind_of(path: &str) -> Option<&'static str> {
     Language::of(path, b"").map(Language::as_str).or_else(|| Format::of(path).map(Format::as_str))
-}
-
-/// Overwrites a range with a byte, line ends left as they are, so that every place stays where it was.
-fn overwrite(text: &mut Cow<'_, [u8]>, range: std::ops::Range<usize>, with: u8) {
-    text.to_mut()[range].iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = with);
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use switchboard_grammars::Language;
 
 use crate::caution::Caution;
 use crate::format::{Format, Subject};
+use crate::grammar::problems_of;
 use crate::parsers::Parsers;
-use crate::problem::{self, Problem};
+use crate::plain;
+use crate::problem::Problem;
 use crate::source::{Base, Source};
-use crate::{forgiven, plain, rust, tidied};
 
 /// The most problems of one file that are told; a broken file has one cause and many symptoms.
 const MOST_PER_FILE: usize = 10;
@@ -132,20 +133,6 @@ fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Pro
         }
     };
     problems.iter().take(MOST_PER_FILE).map(mistake).collect()
-}
-
-/// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
-/// that of the parser which procedural macros use.
-pub(crate) fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
-    let seen = problem::all(tree, text);
-    if language != Language::Rust {
-        return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
-    }
-    match rust::opinion(&tidied::tidied(language, text)) {
-        rust::SecondParse::Fine => Vec::new(),
-        rust::SecondParse::Wrong(problem) if seen.is_empty() => vec![problem],
-        rust::SecondParse::Wrong(_) | rust::SecondParse::None => seen,
-    }
 }
 
 /// A project template (`cookiecutter` and its kind) holds code with gaps.

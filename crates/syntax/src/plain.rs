@@ -5,7 +5,7 @@ use switchboard_grammars::Language;
 
 use crate::balance::{Quoting, unbalanced};
 use crate::directives::{Preprocessor, readings};
-use crate::judge::problems_of;
+use crate::grammar::problems_of;
 use crate::parsers::Parsers;
 use crate::problem::Problem;
 use crate::source::{Base, Source};

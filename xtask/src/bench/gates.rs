@@ -4,6 +4,7 @@
 
 mod compilers;
 mod generated;
+mod half;
 mod labelled;
 mod library;
 mod mutate;

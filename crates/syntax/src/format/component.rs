@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use switchboard_grammars::Language;
 
-use super::overwrite;
 use crate::balance::{Quoting, unbalanced};
-use crate::judge::problems_of;
+use crate::grammar::problems_of;
+use crate::overwrite::overwrite;
 use crate::parsers::Parsers;
 use crate::problem::{Kind as Mistake, Problem};
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::overwrite;
 use crate::balance::{Quoting, unbalanced};
+use crate::overwrite::overwrite;
 use crate::problem::{Kind, Problem};
 
 /// Which additions to JSON a file's readers allow.

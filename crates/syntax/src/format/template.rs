@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::overwrite;
+use crate::overwrite::overwrite;
 
 /// How a gap begins and ends.
 const GAPS: [(&str, &str); 4] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?php", "?>")];

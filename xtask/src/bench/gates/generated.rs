@@ -16,6 +16,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::half::is_in_half;
 use super::library::files;
 use super::mutate::Draw;
 use super::peers::Line;
@@ -75,11 +76,7 @@ impl Corpus {
             PathBuf::from("/usr/lib/node_modules"),
             PathBuf::from("/etc"),
         ];
-        let is_mine = |path: &PathBuf| {
-            let mut hash = DefaultHasher::new();
-            (path, seed).hash(&mut hash);
-            hash.finish().is_multiple_of(2) != other_half
-        };
+        let is_mine = |path: &PathBuf| is_in_half(path, seed, other_half);
         let mut corpus = BTreeMap::new();
         for ending in ENDINGS {
             let all = folders.iter().chain(&python).filter_map(|folder| files(folder, ending).ok()).flatten();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
+use super::half::is_in_half;
 use super::mutate::{Draw, without_bracket};
 use super::session::{Session, findings};
 use super::setup::Bench;
@@ -121,7 +122,10 @@ fn collect(bench: &Bench<'_>) -> BTreeMap<&'static str, Vec<PathBuf>> {
             break;
         }
     }
-    found.values_mut().for_each(|files| files.sort());
+    for files in found.values_mut() {
+        files.retain(|file| is_in_half(file, bench.args.seed, bench.args.other_half));
+        files.sort();
+    }
     found
 }
 

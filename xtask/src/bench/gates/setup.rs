@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Measure only what was planted
     #[arg(long)]
     pub(super) only_planted: bool,
-    /// Plant the generated secrets into the half of the files that is for mending, not for measuring
+    /// Take the generated secrets and the new files from the half of the files that is for mending, not for measuring
     #[arg(long)]
     pub(super) other_half: bool,
     /// Measure only how many published files would be blocked as new ones, whole and with a bracket deleted

@@ -1,0 +1,20 @@
+//! What is wrong with a text of a language that has a grammar.
+
+use switchboard_grammars::Language;
+
+use crate::problem::{self, Problem};
+use crate::{forgiven, rust, tidied};
+
+/// Lists what is wrong with a text: the grammar's view, what the grammar forgives and the language does not, and for Rust
+/// that of the parser which procedural macros use.
+pub(crate) fn problems_of(tree: &tree_sitter::Tree, text: &[u8], language: Language) -> Vec<Problem> {
+    let seen = problem::all(tree, text);
+    if language != Language::Rust {
+        return if seen.is_empty() { forgiven::mistakes(tree, text, language) } else { seen };
+    }
+    match rust::opinion(&tidied::tidied(language, text)) {
+        rust::SecondParse::Fine => Vec::new(),
+        rust::SecondParse::Wrong(problem) if seen.is_empty() => vec![problem],
+        rust::SecondParse::Wrong(_) | rust::SecondParse::None => seen,
+    }
+}
