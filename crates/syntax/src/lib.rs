@@ -25,6 +25,7 @@ mod problem;
 mod python;
 mod ruby;
 mod rust;
+mod shell;
 mod source;
 mod tidied;
 pub mod tree;

@@ -8,6 +8,7 @@ use crate::directives::{Preprocessor, readings};
 use crate::grammar::problems_of;
 use crate::parsers::Parsers;
 use crate::problem::Problem;
+use crate::shell;
 use crate::source::{Base, Source};
 
 /// What the second reading says of a file in which the first one saw problems.
@@ -29,9 +30,9 @@ pub(crate) fn look(source: &Source, language: Language, parsers: &mut Parsers) -
         Language::C | Language::Cpp => by_brackets(source, Some(Preprocessor::C), Quoting::C),
         Language::Css => by_brackets(source, None, Quoting::Css),
         Language::PowerShell => by_brackets(source, None, Quoting::PowerShell),
+        Language::Bash => by_words(source),
         Language::CSharp => by_grammar(source, language, parsers),
-        Language::Bash
-        | Language::Dart
+        Language::Dart
         | Language::Go
         | Language::Ini
         | Language::Java
@@ -67,6 +68,19 @@ fn by_brackets(source: &Source, preprocessor: Option<Preprocessor>, quoting: Quo
     let mut problems = |text: &[u8]| unbalanced(text, quoting).into_iter().collect();
     let now = read(&source.text, preprocessor, &mut problems);
     let before = before(source).map(|text| read(text, preprocessor, &mut problems));
+    broken(now, before).map_or(Plain::Unknown, Plain::Broken)
+}
+
+/// The reserved words, brackets and quotes of a shell; what another shell writes otherwise is not read.
+fn by_words(source: &Source) -> Plain {
+    let first = source.text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_other = first.starts_with(b"#!")
+        && [&b"zsh"[..], b"fish", b"csh", b"ksh"].iter().any(|shell| memchr::memmem::find(first, shell).is_some());
+    if is_other || source.path.ends_with(".zsh") {
+        return Plain::Unknown;
+    }
+    let now = vec![shell::unbalanced(&source.text).into_iter().collect()];
+    let before = before(source).map(|text| vec![shell::unbalanced(text).into_iter().collect()]);
     broken(now, before).map_or(Plain::Unknown, Plain::Broken)
 }
 

@@ -12,6 +12,7 @@ use super::half::is_in_half;
 use super::mutate::{Draw, without_bracket};
 use super::session::{Session, findings};
 use super::setup::Bench;
+use crate::command::command;
 
 /// What is measured, with the endings of its files.
 const KINDS: [(&str, &[&str]); 22] = [
@@ -76,7 +77,7 @@ pub(crate) fn measure(bench: &Bench<'_>) -> anyhow::Result<NewFiles> {
             let blocked = drawn.blocked(bench)?;
             let all = drawn.files.len();
             drawn.name(bench, "blocked", |path| blocked.contains(path));
-            let broken = drawn.break_some(&blocked, bench.args.seed)?;
+            let broken = drawn.break_some(kind, &blocked, bench.args.seed)?;
             let found = drawn.blocked(bench)?;
             let missed = broken.difference(&found).count();
             drawn.name(bench, "bracket missed", |path| broken.contains(path) && !found.contains(path));
@@ -174,8 +175,9 @@ impl Drawn {
         Ok(blocked)
     }
 
-    /// Deletes a bracket of some of the files that did not block; returns which lost one.
-    fn break_some(&self, blocked: &BTreeSet<String>, seed: u64) -> anyhow::Result<BTreeSet<String>> {
+    /// Deletes a bracket of some of the files that did not block; returns which lost one. Where the language's own program
+    /// is there, it has to accept the file before and to refuse it after.
+    fn break_some(&self, kind: &str, blocked: &BTreeSet<String>, seed: u64) -> anyhow::Result<BTreeSet<String>> {
         let mut draw = Draw(seed);
         let mut broken = BTreeSet::new();
         let mut right: Vec<&String> = self.files.keys().filter(|path| !blocked.contains(*path)).collect();
@@ -183,9 +185,13 @@ impl Drawn {
             let path = right.swap_remove(draw.below(right.len()));
             let full = self.root.join(path);
             let Ok(text) = fs::read_to_string(&full) else { continue };
-            if let Some(text) = without_bracket(&text, &mut draw) {
-                fs::write(&full, text)?;
+            let Some(less) = without_bracket(&text, &mut draw) else { continue };
+            let was_right = is_right(kind, &full);
+            fs::write(&full, less)?;
+            if was_right.is_none() || (was_right == Some(true) && is_right(kind, &full) == Some(false)) {
                 broken.insert(path.clone());
+            } else {
+                fs::write(&full, text)?;
             }
         }
         Ok(broken)
@@ -197,6 +203,21 @@ impl Drawn {
             wanted.for_each(|(_, file)| bench.say(&format!("{what}: {}", file.display())));
         }
     }
+}
+
+/// Asks the language's own program whether a file is right; `None` without one that looks at a file alone.
+fn is_right(kind: &str, file: &Path) -> Option<bool> {
+    const PYTHON: &str = "import sys; compile(open(sys.argv[1], 'rb').read(), 'a', 'exec', dont_inherit=True)";
+    let words: &[&str] = match kind {
+        "bash" => &["bash", "-n"],
+        "javascript" => &["node", "--check"],
+        "php" => &["php", "-l"],
+        "python" => &["python3", "-W", "ignore", "-c", PYTHON],
+        "ruby" => &["ruby", "-c"],
+        _ => return None,
+    };
+    let ended = command(words[0], file.parent()?).args(&words[1..]).arg(file).output();
+    ended.ok().map(|ended| ended.status.success())
 }
 
 /// Copies a file into a folder of its own, so that it keeps its name; `None` if it is too small, too large or unreadable.
