@@ -214,3 +214,72 @@ fn php(project: &Project) -> Vec<Step> {
     }
     steps
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let project = Project::new(folder.path());
+        (folder, project)
+    }
+
+    /// The tools of a project, whether or not they are installed here.
+    fn tools(project: &Project) -> Vec<&'static str> {
+        let name = |step: Step| match step.search {
+            Search::Found(tool) => tool.name,
+            Search::NotInstalled(name) => name,
+            Search::NotConfigured(_) => "not configured",
+            Search::Nothing => "nothing",
+        };
+        steps(project, BuildMode::Both, &[]).into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_makefile_builds_what_cmake_was_not_configured_for() {
+        let cmake = ("CMakeLists.txt", "project(a)\n");
+        let (_folder, alone) = project(&[cmake]);
+        let (_folder, beside) = project(&[cmake, ("Makefile", "all:\n")]);
+        let (_folder, configured) = project(&[cmake, ("Makefile", "all:\n"), ("build/CMakeCache.txt", "")]);
+        let (_folder, plain) = project(&[("Makefile", "all:\n"), ("a.c", "int a;\n")]);
+
+        assert_eq!(tools(&alone), ["not configured"]);
+        assert_eq!((tools(&beside), tools(&configured), tools(&plain)), (vec!["make"], vec!["cmake"], vec!["make"]));
+    }
+
+    #[test]
+    fn a_solution_below_the_root_is_built_before_a_project_above_it() {
+        let (_folder, project) = project(&[("Tool.csproj", ""), ("src/App.sln", ""), ("src/deep/Other.sln", "")]);
+
+        assert_eq!((project.dotnet(), tools(&project)), (Some("src/App.sln"), vec!["dotnet"]));
+    }
+
+    #[test]
+    fn the_scripts_of_composer_go_before_its_tools() {
+        let scripts = r#"{ "scripts": { "phpstan": "phpstan analyse -l 9 src" } }"#;
+        let (_folder, with) = project(&[("composer.json", scripts), ("vendor/bin/phpstan", "")]);
+        let (_folder, without) = project(&[("composer.json", "{}"), ("vendor/bin/phpstan", "")]);
+
+        assert_eq!((tools(&with)[1], tools(&without)[1]), ("composer script", "phpstan"));
+    }
+
+    #[test]
+    fn mypy_is_given_no_files_where_its_settings_name_them() {
+        for (file, text, is_named) in [
+            ("pyproject.toml", "[tool.mypy]\nstrict = true\nfiles = [\"src\"]\n", true),
+            ("mypy.ini", "[mypy]\npackages = a\n[mypy-b]\nignore_missing_imports = True\n", true),
+            ("mypy.ini", "[mypy]\nstrict = True\n[mypy-b]\nfiles = a\n", false),
+            ("pyproject.toml", "[tool.other]\nfiles = [\"a\"]\n[tool.mypy]\nstrict = true\n", false),
+        ] {
+            let (_folder, project) = project(&[(file, text)]);
+
+            assert_eq!(names_its_files(&project), is_named, "{text}");
+        }
+    }
+}

@@ -33,6 +33,19 @@ pub(super) fn of_files(project: &Project, files: &[String], with_dependents: boo
     wanted.into_iter().collect()
 }
 
+/// Returns the path of the module that a file of a package holds, with `::` behind it, if tests stand in the file. `None` for
+/// the root of a target, and for what is no module.
+pub(super) fn tested_module(project: &Project, file: &str) -> Option<String> {
+    let packages = packages(project);
+    let owner =
+        packages.iter().filter(|package| file.starts_with(&package.folder)).max_by_key(|one| one.folder.len())?;
+    let inner = file.strip_prefix(&owner.folder)?.strip_prefix("src/")?.strip_suffix(".rs")?;
+    let module = inner.strip_suffix("/mod").unwrap_or(inner);
+    let is_root = matches!(module, "lib" | "main") || module.starts_with("bin/");
+    let has_tests = || ["#[test]", "::test]", "#[cfg(test)]"].iter().any(|mark| project.says(file, mark));
+    (!is_root && has_tests()).then(|| format!("{}::", module.replace('/', "::")))
+}
+
 /// Adds the packages that use one of these, and those that use them.
 fn add_dependents(wanted: &mut BTreeSet<String>, packages: &[Package]) {
     loop {
@@ -80,6 +93,29 @@ fn real_name(name: &str, how: &Item) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_with_tests_leads_to_its_module() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("crates/a/Cargo.toml", "[package]\nname = \"a\"\n");
+        for path in ["lib.rs", "b.rs", "b/c.rs", "d/mod.rs", "bin/e.rs"] {
+            write(&format!("crates/a/src/{path}"), "#[cfg(test)]\nmod tests;\n");
+        }
+        write("crates/a/src/f.rs", "fn g() {}\n");
+        let project = Project::new(folder.path());
+        let module = |path: &str| tested_module(&project, &format!("crates/a/src/{path}"));
+
+        assert_eq!(
+            (module("b.rs"), module("b/c.rs"), module("d/mod.rs")),
+            (Some("b::".into()), Some("b::c::".into()), Some("d::".into()))
+        );
+        assert_eq!((module("lib.rs"), module("bin/e.rs"), module("f.rs")), (None, None, None));
+    }
 
     #[test]
     fn a_file_leads_to_its_package_and_to_those_that_depend_on_it() {

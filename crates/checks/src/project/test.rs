@@ -148,7 +148,15 @@ fn cargo(project: &Project, asked: &Asked<'_>) -> Search {
             words.extend(["--test".to_owned(), name.to_owned()]);
         }
     }
+    words.extend(modules(project, asked, has_dependents));
     installed("cargo", "cargo", &[]).map(|tool| tool.with(words))
+}
+
+/// Narrows the run to the modules of the files, if each of them holds tests; without dependents only.
+fn modules(project: &Project, asked: &Asked<'_>, has_dependents: bool) -> Vec<String> {
+    let modules: Option<Vec<String>> = asked.files.iter().map(|file| package::tested_module(project, file)).collect();
+    let modules = modules.filter(|modules| !modules.is_empty() && !has_dependents).unwrap_or_default();
+    if modules.is_empty() { modules } else { std::iter::once("--".to_owned()).chain(modules).collect() }
 }
 
 fn go(project: &Project, asked: &Asked<'_>) -> Search {
@@ -290,4 +298,85 @@ fn pester(project: &Project, _: &Asked<'_>) -> Search {
         return Search::Nothing;
     }
     installed("pester", "pwsh", &["-NoProfile", "-NonInteractive", "-Command", "Invoke-Pester -CI"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let project = Project::new(folder.path());
+        (folder, project)
+    }
+
+    /// The tool, whether or not it is installed here.
+    fn name(search: &Search) -> &'static str {
+        match search {
+            Search::Found(tool) => tool.name,
+            Search::NotInstalled(name) => name,
+            Search::NotConfigured(what) => what,
+            Search::Nothing => "nothing",
+        }
+    }
+
+    fn asked(files: &[String]) -> Asked<'_> {
+        Asked { scope: TestScope::Convention, files, coverage: false, bail: false }
+    }
+
+    #[test]
+    fn the_projects_own_script_goes_before_a_framework() {
+        let mocha = r#"{ "scripts": { "test": "prepare && mocha" }, "devDependencies": { "mocha": "1" } }"#;
+        let (_folder, npm) = project(&[("package.json", mocha), ("node_modules/.bin/mocha", "")]);
+        let (_folder, composer) =
+            project(&[("composer.json", r#"{ "scripts": { "test": "phpunit" } }"#), ("phpunit.xml", "")]);
+
+        assert_eq!(name(&script(&npm, &asked(&[]))), "npm test");
+        assert_eq!(name(&script(&composer, &asked(&[]))), "composer test");
+        // A script does not take files.
+        assert_eq!(name(&command(&npm, &asked(&["test/a.js".into()]))), "mocha");
+    }
+
+    #[test]
+    fn a_changed_rust_file_is_tested_by_its_module_its_package_or_its_dependents() {
+        let manifest = |name: &str, rest: &str| format!("[package]\nname = \"{name}\"\n{rest}");
+        let (_folder, project) = project(&[
+            ("a/Cargo.toml", &manifest("a", "")),
+            ("b/Cargo.toml", &manifest("b", "[dependencies]\na = { path = \"../a\" }\n")),
+            ("Cargo.toml", "[workspace]\n"),
+            ("a/src/c.rs", "#[test]\nfn d() {}\n"),
+            ("a/src/e.rs", "fn f() {}\n"),
+        ]);
+        let words = |file: &str, scope: TestScope| {
+            let files = [file.to_owned()];
+            match cargo(&project, &Asked { scope, ..asked(&files) }) {
+                Search::Found(tool) => tool.argv[3..].join(" "),
+                other => panic!("{other:?}"),
+            }
+        };
+
+        assert_eq!(words("a/src/c.rs", TestScope::Convention), "-p a --no-fail-fast -- c::");
+        assert_eq!(words("a/src/e.rs", TestScope::Convention), "-p a --no-fail-fast");
+        assert_eq!(words("a/src/c.rs", TestScope::Impact), "-p a -p b --no-fail-fast");
+    }
+
+    #[test]
+    fn tests_of_an_unconfigured_cmake_build_are_named_as_such() {
+        let (_folder, project) = project(&[("CMakeLists.txt", "enable_testing()\n")]);
+
+        assert!(matches!(ctest(&project, &asked(&[])), Search::NotConfigured(_)));
+    }
+
+    #[test]
+    fn a_solution_below_the_root_is_tested() {
+        let (_folder, project) = project(&[("src/App/App.csproj", ""), ("src/App.sln", "")]);
+
+        assert_eq!(project.dotnet(), Some("src/App.sln"));
+        assert_eq!(name(&dotnet(&project, &asked(&[]))), "dotnet-test");
+    }
 }
