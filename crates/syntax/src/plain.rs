@@ -76,12 +76,22 @@ fn by_words(source: &Source) -> Plain {
     let first = source.text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_other = first.starts_with(b"#!")
         && [&b"zsh"[..], b"fish", b"csh", b"ksh"].iter().any(|shell| memchr::memmem::find(first, shell).is_some());
-    if is_other || source.path.ends_with(".zsh") {
+    if is_other || source.path.ends_with(".zsh") || hands_itself_on(&source.text) {
         return Plain::Unknown;
     }
     let now = vec![shell::unbalanced(&source.text).into_iter().collect()];
     let before = before(source).map(|text| vec![shell::unbalanced(text).into_iter().collect()]);
     broken(now, before).map_or(Plain::Unknown, Plain::Broken)
+}
+
+/// Returns whether a script runs itself by another program: what begins with a comment that goes on for that program alone,
+/// and `exec` on the next line, is no shell from there on.
+fn hands_itself_on(text: &[u8]) -> bool {
+    let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').take(30).collect();
+    lines.windows(2).any(|pair| {
+        let (before, line) = (pair[0].trim_ascii(), pair[1].trim_ascii_start());
+        before.starts_with(b"#") && before.ends_with(b"\\") && (line.starts_with(b"exec ") || line.starts_with(b"if "))
+    })
 }
 
 /// The grammar without the preprocessor's lines: a file that parses in one of its readings is right.

@@ -356,7 +356,7 @@ mod tests {
             let files = [file.to_owned()];
             match cargo(&project, &Asked { scope, ..asked(&files) }) {
                 Search::Found(tool) => tool.argv[3..].join(" "),
-                other => panic!("{other:?}"),
+                Search::NotInstalled(_) | Search::NotConfigured(_) | Search::Nothing => panic!("no cargo"),
             }
         };
 

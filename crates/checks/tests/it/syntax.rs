@@ -448,6 +448,17 @@ fn what_grammars_stumble_over_does_not_block() {
 }
 
 #[test]
+fn a_new_shell_script_blocks_by_its_words_and_brackets() {
+    // The grammar knows neither of them.
+    let odd = "f() (( $1 > 0 ))\ncase $1 in *.{a,b}) echo ${1@U} ;; esac\n";
+    let broken = "if a; then\n  b\n\nfor i in 1; do c; done\n";
+    let tcl = "#!/bin/sh\n# Tcl goes on here \\\nexec tclsh \"$0\" \"$@\"\nproc f {a} {\n  set b [list (c) d] }\nputs {\n}\n}\n";
+
+    assert_eq!((blocked("a.sh", odd), blocked("b.sh", tcl)), (vec![], vec![]));
+    assert_eq!(blocked("c.sh", broken), [(1, 1)]);
+}
+
+#[test]
 fn components_are_checked_by_their_scripts_and_styles() {
     let vue =
         "<template><p>a</p></template>\n<script>\nexport default { a: 1 }\n</script>\n<style>\na { b: c }\n</style>\n";
