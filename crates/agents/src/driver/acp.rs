@@ -20,11 +20,15 @@ use switchboard_process::lines::Lines;
 use switchboard_process::spawn::Terminated;
 use switchboard_protocol::frame::McpCommand;
 
+use super::contract::{Driver, Given};
 use super::pipe::{Heard, Pipe, Stream};
-use super::{Driver, Given, MAX_LINE_BYTES, Start};
+use super::start::Start;
 use crate::Result;
 use updates::Usage;
 use wire::Incoming;
+
+/// Longest line of an agent in bytes; a longer one is counted and skipped.
+pub const MAX_LINE_BYTES: usize = 8 << 20;
 
 /// How long an agent may take to open a session: OpenCode with a plugin and without a network was measured at 85 s.
 const HANDSHAKE: Duration = Duration::from_secs(120);

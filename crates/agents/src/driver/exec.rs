@@ -6,8 +6,9 @@ use switchboard_protocol::worker::WorkerEvent;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Terminated};
 
+use super::contract::{Driver, Given};
 use super::pipe::{Heard, Pipe, Stream};
-use super::{Driver, Given, Start};
+use super::start::Start;
 use crate::Result;
 
 /// Kept of what it printed, for the end of the turn.

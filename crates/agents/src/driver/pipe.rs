@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::Start;
+use super::start::Start;
 use crate::Result;
 
 /// Bytes that are read at once.

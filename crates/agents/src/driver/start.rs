@@ -1,0 +1,19 @@
+//! What a driver starts.
+
+use std::path::PathBuf;
+
+use switchboard_process::env::Env;
+use switchboard_protocol::frame::McpCommand;
+
+/// What a driver is told to start.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The work tree.
+    pub cwd: PathBuf,
+    /// The whole environment.
+    pub env: Env,
+    /// MCP server that the agent is offered.
+    pub mcp: Option<McpCommand>,
+}
