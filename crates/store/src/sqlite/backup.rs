@@ -16,7 +16,7 @@ use crate::lock::Lock;
 use crate::record::Tip;
 use crate::schema::Schema;
 use crate::verify::{Report, Restored};
-use crate::{Batch, Config, Error, Head, Projection, Store};
+use crate::{Config, Error, Head};
 
 /// Page cache for the check of a copy, in KiB.
 const CACHE_KIB: u32 = 1024;
@@ -65,12 +65,12 @@ fn take_in(copy: &Path, schema: &Schema, redo_records: &[RedoRecord]) -> Result<
     back::replay(&connection, schema, &chain_id, tip, redo_records).map(|_| ())
 }
 
-/// See [`crate::restore`].
+/// See [`crate::restore`]. `record` commits an event to the store of a configuration, closes it, and returns its head and epoch.
 pub(crate) fn restore(
     backup: &Path,
     config: &Config,
-    projections: Vec<Box<dyn Projection>>,
     schema: &Schema,
+    record: impl FnOnce(Config, NewEvent) -> Result<(Head, u64), Error>,
 ) -> Result<Restored, Error> {
     let path = config.path.as_path();
     let folder = file::folder_of(path);
@@ -83,7 +83,12 @@ pub(crate) fn restore(
     let from = check::closed(&fresh, schema, CACHE_KIB)?.into_clean()?;
     let old = Old::look(path);
     begin_after(&fresh, &old)?;
-    let (head, epoch) = sign(&fresh, config, projections, &from, old.head)?;
+    let (head, epoch) = record(Config { path: fresh.clone(), ..config.clone() }, restored(&from, old.head))?;
+    // Everything must be in the one file that is moved.
+    let has_more = |ending| with(&fresh, ending).metadata().is_ok_and(|file| file.len() > 0);
+    if ["-wal", ".redo"].into_iter().any(has_more) {
+        return Err(Error::Busy);
+    }
     let aside = folder.join(format!("replaced-{epoch}"));
     let replaced = put_aside(path, &aside)?;
     // From here on a crash leaves no store, or the new one; never the new file under the old logs.
@@ -138,25 +143,12 @@ fn begin_after(fresh: &Path, old: &Old) -> Result<(), Error> {
     file::set_meta(&connection, "epoch", &after.to_string())
 }
 
-/// Opens the copy as the store that it will be and records in it where it comes from.
-fn sign(
-    fresh: &Path,
-    config: &Config,
-    projections: Vec<Box<dyn Projection>>,
-    from: &Report,
-    old: Head,
-) -> Result<(Head, u64), Error> {
-    let store = Store::open(Config { path: fresh.to_owned(), ..config.clone() }, projections)?;
+/// The event that records where the copy comes from.
+fn restored(from: &Report, old: Head) -> NewEvent {
     let facts = json!({
         "lsn": from.head.lsn, "hash": from.head.hash, "replaced_lsn": old.lsn, "replaced_hash": old.hash,
     });
-    let event = NewEvent::new("store_restored", "store", "switchboard", facts);
-    store.commit_blocking(Batch::synced().event(event))?;
-    let state = (store.head(), store.epoch());
-    store.close();
-    // Everything must be in the one file that is moved.
-    let is_more = |ending| with(fresh, ending).metadata().is_ok_and(|file| file.len() > 0);
-    if ["-wal", ".redo"].into_iter().any(is_more) { Err(Error::Busy) } else { Ok(state) }
+    NewEvent::new("store_restored", "store", "switchboard", facts)
 }
 
 /// The folder in which a copy is made ready, on the file system of the store; what an earlier try left is removed, and

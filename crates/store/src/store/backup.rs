@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use switchboard_protocol::event::NewEvent;
+
 use super::{Backend, Store};
 use crate::schema::Schema;
 use crate::verify::{Report, Restored};
-use crate::{Config, Error, Projection, sqlite};
+use crate::{Batch, Config, Error, Head, Projection, sqlite};
 
 impl Store {
     /// Copies the store as it stands now into a new file while it works, syncs the copy and checks all of it. The report is
@@ -54,5 +56,15 @@ pub fn restore(
     config: &Config,
     projections: impl Fn() -> Vec<Box<dyn Projection>>,
 ) -> Result<Restored, Error> {
-    sqlite::restore(backup, config, projections(), &Schema::new(projections())?)
+    let record = |config, event| record(config, projections(), event);
+    sqlite::restore(backup, config, &Schema::new(projections())?, record)
+}
+
+/// Opens a store, commits an event and closes it; returns its head and epoch then.
+fn record(config: Config, projections: Vec<Box<dyn Projection>>, event: NewEvent) -> Result<(Head, u64), Error> {
+    let store = Store::open(config, projections)?;
+    store.commit_blocking(Batch::synced().event(event))?;
+    let state = (store.head(), store.epoch());
+    store.close();
+    Ok(state)
 }
