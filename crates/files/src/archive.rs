@@ -8,7 +8,6 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::time::Millis;
 
 use crate::Error;
-use crate::service::Service;
 
 /// A file in one of the protocol's folders.
 #[derive(Clone, Copy)]
@@ -68,10 +67,4 @@ pub(super) fn leave_receipt(root: &Folder, sender: &AgentName, receipt: &Receipt
     let (name, text) = receipt.to_file()?;
     folder.replace(&name, text.as_bytes())?;
     Ok(())
-}
-
-impl Service {
-    pub(super) fn now(&self) -> Millis {
-        self.store.now()
-    }
 }

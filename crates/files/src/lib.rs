@@ -24,6 +24,7 @@ mod mirror;
 mod names;
 mod receipt;
 mod record;
+mod serve;
 mod service;
 mod watch;
 
@@ -40,4 +41,4 @@ pub use record::outgoing::{
     was_written,
 };
 pub use record::{Files, Sent, sent_in};
-pub use service::serve;
+pub use serve::serve;

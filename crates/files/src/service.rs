@@ -1,76 +1,23 @@
-//! The file protocol's loop: takes what agents drop into `.switchboard/`, writes mail for those who read files, keeps
-//! `state.json` and the activity log, and tidies up. One thread, woken by the folders, the log and the clock; every pass
-//! looks at what is there, so nothing depends on a wake that was missed.
+//! What every pass over the folders works with.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use switchboard_bus::auth::Keys;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::time::Millis;
 use switchboard_store::Store;
 use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
 
+use crate::Error;
 use crate::folder::Folder;
 use crate::host::Host;
-use crate::{Error, deliver, housekeeping, look, mirror, watch};
 
-/// How often the folders are looked at although nothing woke us: for mounts that tell nothing.
-const POLL: Duration = Duration::from_secs(2);
-
-/// How often when something is half written or just vanished.
-const SOON: Duration = Duration::from_millis(250);
-
-/// How often trouble that lasts is said.
-const SAY: Duration = Duration::from_secs(60);
-
-/// How long wakes are collected, so that a burst of commits costs one pass.
-pub(crate) const GATHER: Duration = Duration::from_millis(25);
-
-/// What the loop works with.
+/// The daemon, the store, and where commits run.
 pub(crate) struct Service {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) store: Store,
     pub(crate) runtime: Handle,
-}
-
-/// Serves the folders until `stop`, on a thread of its own; `runtime` is where its waits and the verbs' commits run.
-pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &CancellationToken) {
-    let service = Service { host, store, runtime };
-    let bell = watch::Bell::new(&service, stop);
-    let (mut look, mut deliver) = (look::Look::default(), deliver::Deliver::default());
-    let (mut mirror, mut housekeeping) = (mirror::Mirror::default(), housekeeping::Housekeeping::new());
-    let mut said = None;
-    while !stop.is_cancelled() {
-        let mut pass = || -> Result<bool, Error> {
-            let root = service.root()?;
-            bell.attend(service.project());
-            deliver.load(&service)?;
-            let more = look.pass(&service, &root, &deliver)?;
-            look.held(&service, &root)?;
-            let soon = deliver.pass(&service, &root)?;
-            mirror.pass(&service, &root)?;
-            housekeeping.pass(&service, &root, &mut deliver)?;
-            Ok(more || soon)
-        };
-        let began = Instant::now();
-        let wait = match pass() {
-            Ok(true) => SOON,
-            Ok(false) => POLL,
-            Err(trouble) => {
-                if said.is_none_or(|said: Instant| said.elapsed() > SAY) {
-                    said = Some(Instant::now());
-                    let error = &trouble as &dyn std::error::Error;
-                    tracing::warn!(error, "message files could not be looked after");
-                }
-                POLL
-            }
-        };
-        // Large folders are looked at less often: at most a twentieth of the time goes into looking.
-        bell.wait(wait.max(began.elapsed() * 20));
-        std::thread::sleep(GATHER);
-    }
 }
 
 // === impl Service ===
@@ -81,12 +28,16 @@ impl Service {
     }
 
     /// The protocol's folder, made again where somebody has swept it away.
-    fn root(&self) -> Result<Folder, Error> {
+    pub(crate) fn root(&self) -> Result<Folder, Error> {
         self.host.restore()?;
         for name in ["inbox", "outbox"] {
             self.host.private_folder(&self.project().join(name))?;
         }
         Ok(Folder::root(self.project())?)
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        self.store.now()
     }
 
     pub(crate) fn keys(&self) -> Result<Keys, Failure> {

@@ -12,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::service::Service;
 
+/// How long wakes are collected, so that a burst of commits costs one pass.
+pub(crate) const GATHER: Duration = Duration::from_millis(25);
+
 /// The doorbell; rings that nobody has answered yet count as one.
 pub(super) struct Bell {
     rung: Receiver<()>,
@@ -47,7 +50,7 @@ impl Bell {
                     return;
                 }
                 // A burst of commits rings once: whoever is woken takes part of the time in which they are made.
-                tokio::time::sleep(crate::service::GATHER).await;
+                tokio::time::sleep(GATHER).await;
             }
         });
         // Our own looking opens files, which is told too.
