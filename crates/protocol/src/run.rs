@@ -5,7 +5,9 @@
 
 mod effect;
 mod event;
+mod outcome;
 mod prepared;
+mod refusal;
 pub mod way;
 
 use schemars::JsonSchema;
@@ -16,7 +18,9 @@ use crate::plan::TaskId;
 
 pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
+pub use outcome::{RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
+pub use refusal::{Refusal, RefusalCause};
 
 /// Attempts that a task gets before it is blocked.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -33,65 +37,6 @@ pub const DEFAULT_WORKERS: u32 = 2;
 
 /// Most workers at once.
 pub const MAX_WORKERS: u32 = 64;
-
-/// How an agent's turn ended. What the agent claims; the tree and the gates decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TurnOutcome {
-    /// It says that it is done.
-    Finished,
-    /// It gave up, or its command failed.
-    Failed,
-    /// It was told to stop, by a person or because the daemon was gone for too long.
-    Stopped,
-    /// It won't do it.
-    Refused,
-    /// It was stopped at the task's time limit.
-    TimedOut,
-}
-
-/// What a step came to; for a gate, what it says about one change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It found nothing.
-    Pass,
-    /// It found something that doesn't refuse the change.
-    Warn,
-    /// It refuses the change.
-    Fail,
-    /// It could not judge, so it has not passed.
-    Error,
-    /// It was left out, by the plan or because it doesn't apply.
-    Skipped,
-    /// Nobody said how to run it: it neither passes nor refuses, and is shown.
-    NotConfigured,
-    /// Whoever was asked did not answer in time.
-    NoReply,
-}
-
-impl Verdict {
-    /// Whether a change with this verdict of a gate may not be merged.
-    #[must_use]
-    pub const fn refuses(self) -> bool {
-        match self {
-            Self::Fail | Self::Error | Self::NoReply => true,
-            Self::Pass | Self::Warn | Self::Skipped | Self::NotConfigured => false,
-        }
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunOutcome {
-    /// Every task is merged.
-    Succeeded,
-    /// Some task is blocked, or can't start because of one that is.
-    Failed,
-    /// Some task was stopped, and none is blocked.
-    Stopped,
-}
 
 /// The state of one task in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -201,39 +146,6 @@ pub struct GateReport {
     pub verdict: Verdict,
     /// Why.
     pub reasons: Vec<String>,
-}
-
-/// Why an attempt was refused; the next one is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Refusal {
-    /// Which attempt, from 1.
-    pub attempt: u32,
-    /// Who refused it, and for what.
-    #[serde(flatten)]
-    pub cause: RefusalCause,
-    /// The details, one thing each.
-    pub reasons: Vec<String>,
-}
-
-/// What refused an attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "cause", rename_all = "snake_case")]
-pub enum RefusalCause {
-    /// The agent gave up, or its command failed.
-    AgentFailed,
-    /// The agent would not do it.
-    AgentRefused,
-    /// The attempt took longer than the task's limit.
-    TimedOut,
-    /// The agent said it was done, and had changed nothing.
-    NothingChanged,
-    /// A required gate refused the change, or could not judge it.
-    Gate {
-        /// Which gate.
-        gate: String,
-    },
-    /// The change did not fit onto the run's branch; the reasons are the files.
-    MergeConflict,
 }
 
 /// One task as status, report and page show it.

@@ -5,6 +5,8 @@
 mod batch;
 mod command;
 mod evidence;
+mod files;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,106 +21,13 @@ pub use evidence::{
     CheckGateStatus, CheckGateStatusReply, CheckGateStatusRequest, EvidenceCheck, EvidenceCheckReply,
     EvidenceCheckRequest, EvidenceGap, GateStatus, SecretscanVerdict,
 };
+pub use files::{ChangedFile, Files};
+pub use words::Words;
 
 use super::verb;
 use crate::error::Failure;
 use crate::evidence::{FileSyntax, PlaceholderFinding};
 use crate::finding::{CheckFailure, CheckVerdict, SkippedFile};
-
-/// Words as a list, or as one text with commas between them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Words {
-    /// `a,b`
-    Text(String),
-    /// `["a", "b"]`
-    List(Vec<String>),
-}
-
-impl Default for Words {
-    fn default() -> Self {
-        Self::List(Vec::new())
-    }
-}
-
-impl Words {
-    /// The words, without empty ones.
-    #[must_use]
-    pub fn list(&self) -> Vec<String> {
-        let words: Vec<&str> = match self {
-            Self::Text(text) => text.split(',').collect(),
-            Self::List(words) => words.iter().map(String::as_str).collect(),
-        };
-        words.into_iter().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    }
-
-    /// Whether nothing is said.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.list().is_empty()
-    }
-}
-
-/// Files as a list, or one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Files {
-    /// One file or folder.
-    One(String),
-    /// Several.
-    List(Vec<ChangedFile>),
-}
-
-/// A file, with or without the number of its new lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ChangedFile {
-    /// Its path.
-    Path(String),
-    /// Its path and how many lines the change adds.
-    Counted {
-        /// Path.
-        path: String,
-        /// Added lines.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        additions: Option<u64>,
-    },
-}
-
-impl Default for Files {
-    fn default() -> Self {
-        Self::List(Vec::new())
-    }
-}
-
-impl Files {
-    /// Paths and how many lines were added, where that was said.
-    #[must_use]
-    pub fn list(&self) -> Vec<(String, Option<u64>)> {
-        match self {
-            Self::One(path) => vec![(path.clone(), None)],
-            Self::List(files) => files
-                .iter()
-                .map(|file| match file {
-                    ChangedFile::Path(path) => (path.clone(), None),
-                    ChangedFile::Counted { path, additions } => (path.clone(), *additions),
-                })
-                .collect(),
-        }
-    }
-
-    /// Paths only.
-    #[must_use]
-    pub fn paths(&self) -> Vec<String> {
-        self.list().into_iter().map(|(path, _)| path).collect()
-    }
-
-    /// Whether none is named.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.list().is_empty()
-    }
-}
 
 /// Which files of those named are looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::super::verb;
-use super::Files;
+use super::files::Files;
 
 /// What to check.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct PreCheckBatchRequest {
     pub quality_policy: Option<String>,
     /// Parts that must have looked, such as `["lint"]`; one that did not then refuses.
     #[serde(default)]
-    pub required_parts: super::Words,
+    pub required_parts: super::words::Words,
     /// `false` keeps the repository's own linter from being run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_run_commands: Option<bool>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
-use super::Files;
+use super::files::Files;
 use crate::evidence::BuildRun;
 use crate::finding::TestTotals;
 

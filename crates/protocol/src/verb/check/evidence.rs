@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::verb;
-use super::Words;
+use super::words::Words;
 use crate::evidence::GateEvidence;
 
 /// Which task.

@@ -1,0 +1,37 @@
+//! Why an attempt was refused.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why an attempt was refused; the next one is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Who refused it, and for what.
+    #[serde(flatten)]
+    pub cause: RefusalCause,
+    /// The details, one thing each.
+    pub reasons: Vec<String>,
+}
+
+/// What refused an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum RefusalCause {
+    /// The agent gave up, or its command failed.
+    AgentFailed,
+    /// The agent would not do it.
+    AgentRefused,
+    /// The attempt took longer than the task's limit.
+    TimedOut,
+    /// The agent said it was done, and had changed nothing.
+    NothingChanged,
+    /// A required gate refused the change, or could not judge it.
+    Gate {
+        /// Which gate.
+        gate: String,
+    },
+    /// The change did not fit onto the run's branch; the reasons are the files.
+    MergeConflict,
+}

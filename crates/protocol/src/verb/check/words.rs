@@ -1,0 +1,38 @@
+//! Words as callers give them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Words as a list, or as one text with commas between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Words {
+    /// `a,b`
+    Text(String),
+    /// `["a", "b"]`
+    List(Vec<String>),
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl Words {
+    /// The words, without empty ones.
+    #[must_use]
+    pub fn list(&self) -> Vec<String> {
+        let words: Vec<&str> = match self {
+            Self::Text(text) => text.split(',').collect(),
+            Self::List(words) => words.iter().map(String::as_str).collect(),
+        };
+        words.into_iter().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list().is_empty()
+    }
+}
