@@ -17,20 +17,32 @@ use self::paths::Module;
 /// Most files that may import each other in a ring: a parent with two children is easily read as one.
 pub(crate) const MOST: usize = 3;
 
-/// Prints the rings of every crate.
+/// Prints the rings of every crate, and the imports of those that are too large.
 ///
 /// # Errors
 /// When one is larger than [`MOST`], or a file can't be read.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut too_large = 0;
     for (name, src) in crates(root)? {
-        for ring in of_crate(&src)? {
-            too_large += usize::from(ring.len() > MOST);
+        let imports = imports(&modules(&src)?);
+        for ring in rings::of(&imports) {
             println!("{name}: {} files: {}", ring.len(), ring.join(", "));
+            if ring.len() > MOST {
+                too_large += 1;
+                print_imports(&ring, &imports);
+            }
         }
     }
     anyhow::ensure!(too_large == 0, "{too_large} rings of more than {MOST} files");
     Ok(())
+}
+
+/// Prints which files of a ring each of them imports.
+fn print_imports(ring: &[String], imports: &BTreeMap<String, BTreeSet<String>>) {
+    for file in ring {
+        let inside: Vec<_> = imports[file].iter().filter(|other| ring.contains(other)).map(String::as_str).collect();
+        println!("    {file} imports {}", inside.join(", "));
+    }
 }
 
 /// Name and `src` of every crate.
@@ -56,10 +68,14 @@ pub(crate) fn crates(root: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
 /// # Errors
 /// When a file can't be read or is not Rust.
 pub(crate) fn of_crate(src: &Path) -> anyhow::Result<Vec<Vec<String>>> {
+    Ok(rings::of(&imports(&modules(src)?)))
+}
+
+/// Every module of a crate, by its path.
+fn modules(src: &Path) -> anyhow::Result<BTreeMap<Vec<String>, Module>> {
     let mut modules = BTreeMap::new();
     read(src, src, &mut modules)?;
-    let imports = imports(&modules);
-    Ok(rings::of(&imports))
+    Ok(modules)
 }
 
 /// Reads every file below a folder, with the path of its module.
