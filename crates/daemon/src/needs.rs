@@ -1,9 +1,9 @@
 //! Questions to a person, with the text that belongs to each, and what follows from an answer.
 
-use switchboard_needs::Settle;
+use switchboard_needs::Decision;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::need::{Need, NeedKind};
-use switchboard_protocol::verb::need::{ListNeedsReply, ListNeedsRequest, SettleReply};
+use switchboard_protocol::verb::need::{ListNeedsReply, ListNeedsRequest, ResolveReply};
 
 use crate::verbs::{Context, Verbs};
 
@@ -36,36 +36,34 @@ fn fill_in(verbs: &Verbs, need: &mut Need) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Settles a question by its id or the beginning of it. A worker, a held call and the file protocol learn of it from the log; a dead
+/// Resolves a question by its id or the beginning of it. A worker, a held call and the file protocol learn of it from the log; a dead
 /// letter is put back or dropped in the same commit.
-pub(crate) async fn resolve(verbs: &Verbs, id: &str, how: Settle, call: &Context) -> Result<SettleReply, Failure> {
+pub(crate) async fn resolve(verbs: &Verbs, id: &str, how: Decision, call: &Context) -> Result<ResolveReply, Failure> {
     let need = switchboard_needs::find(&verbs.store, id)?;
     let (outcome, option) = switchboard_needs::choose(&need, how)?;
     match need.kind {
         NeedKind::Permission | NeedKind::Call => {
-            let settled =
-                switchboard_needs::settle(&verbs.store, &need.id, (outcome, option), call.by(), call.batch()).await?;
-            Ok(settled)
+            Ok(switchboard_needs::resolve(&verbs.store, &need.id, (outcome, option), call.by(), call.batch()).await?)
         }
-        NeedKind::DeadLetter => settle_dead(verbs, need, option.as_deref() == Some("revive"), call).await,
-        NeedKind::HeldMessage => settle_held(verbs, need, option.as_deref() == Some("approve"), call).await,
+        NeedKind::DeadLetter => resolve_dead(verbs, need, option.as_deref() == Some("revive"), call).await,
+        NeedKind::HeldMessage => resolve_held(verbs, need, option.as_deref() == Some("approve"), call).await,
     }
 }
 
-async fn settle_dead(verbs: &Verbs, need: Need, revive: bool, call: &Context) -> Result<SettleReply, Failure> {
+async fn resolve_dead(verbs: &Verbs, need: Need, revive: bool, call: &Context) -> Result<ResolveReply, Failure> {
     let letters = switchboard_bus::find_dead_letters(&verbs.store, need.id.as_str())?;
     let letter = letters.first().ok_or_else(|| unknown(&need))?;
     let outcome = switchboard_bus::settle_dead_letter(&verbs.store, &call.on_bus(verbs), letter, revive).await?;
-    Ok(SettleReply { id: need.id, outcome: outcome.to_owned() })
+    Ok(ResolveReply { id: need.id, outcome: outcome.to_owned() })
 }
 
-async fn settle_held(verbs: &Verbs, need: Need, approve: bool, call: &Context) -> Result<SettleReply, Failure> {
+async fn resolve_held(verbs: &Verbs, need: Need, approve: bool, call: &Context) -> Result<ResolveReply, Failure> {
     let held = switchboard_files::held(&verbs.store, &need.id)?.ok_or_else(|| unknown(&need))?;
     // Open as far as this call knows: the writer looks at the key first, then whether it is open.
     let held = switchboard_files::Held { outcome: String::new(), ..held };
     let outcome = if approve { "approved" } else { "denied" };
     switchboard_files::settle_held(&verbs.store, &held, outcome, call.by(), call.idempotency.clone()).await?;
-    Ok(SettleReply { id: need.id, outcome: outcome.to_owned() })
+    Ok(ResolveReply { id: need.id, outcome: outcome.to_owned() })
 }
 
 fn unknown(need: &Need) -> Failure {

@@ -77,7 +77,7 @@ async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
 /// Closes what a worker asked and nobody answered: it has ended and waits no longer.
 pub(crate) async fn withdraw(world: &World, worker: &WorkerId) -> Result<(), Error> {
     for need in switchboard_needs::open_of(&world.store, worker)? {
-        let settled = switchboard_needs::settled(&need.id, "withdrawn", None, "daemon");
+        let settled = switchboard_needs::resolved(&need.id, "withdrawn", None, "daemon");
         let (event, guard) = settled.map_err(shape("an answer"))?;
         world.commit(Batch::new(Durability::Synced).event(event).guard(guard)).await?;
     }

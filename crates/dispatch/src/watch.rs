@@ -298,7 +298,7 @@ impl Watch {
 
     /// Answers that a person gave while the shim was not linked.
     async fn answer_again(&mut self) -> Result<(), Error> {
-        for (ask, option) in switchboard_needs::settled_of(&self.world.store, &self.worker)? {
+        for (ask, option) in switchboard_needs::outcomes_of(&self.world.store, &self.worker)? {
             self.tell(ShimCommand::Permit { ask, option }).await;
         }
         Ok(())

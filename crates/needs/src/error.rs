@@ -2,10 +2,10 @@
 
 use switchboard_protocol::error::Failure;
 
-/// Why a question can't be read or settled.
+/// Why a question can't be read or answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Unknown, settled before, or no such option.
+    /// Unknown, answered before, or no such option.
     #[error("{}", .0.what)]
     Refused(Failure),
     /// The store failed.

@@ -7,7 +7,7 @@ use switchboard_store::{Batch, Interest, Store};
 use tokio_util::sync::CancellationToken;
 
 use crate::read::open_of_kind;
-use crate::{Error, Settle, choose, settle};
+use crate::{Decision, Error, choose, resolve};
 
 /// Longest sleep: the clock may have been set meanwhile.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -41,8 +41,8 @@ async fn expire_once(store: &Store) -> Result<Duration, Error> {
     open.extend(open_of_kind(store, NeedKind::Call)?);
     let (late, early): (Vec<Need>, Vec<Need>) = open.into_iter().partition(|need| need.expires_at <= now);
     for need in late {
-        let (_, option) = choose(&need, Settle::Deny)?;
-        match settle(store, &need.id, ("expired", option), "daemon", Batch::synced()).await {
+        let (_, option) = choose(&need, Decision::Deny)?;
+        match resolve(store, &need.id, ("expired", option), "daemon", Batch::synced()).await {
             Err(Error::Store(switchboard_store::Error::Refused(_))) => {}
             other => drop(other?),
         }

@@ -1,17 +1,17 @@
 //! Questions to a person: one table, whoever asks.
 //!
 //! Who needs a person records an event in a commit of its own: [`asked`] for a worker's permission and a held call; a dead letter and a held
-//! message file are questions by the events that their parts record anyway. [`Needs`] makes rows of them, [`settle`] answers, and
+//! message file are questions by the events that their parts record anyway. [`Needs`] makes rows of them, [`resolve`] answers, and
 //! [`expire`] refuses what nobody answered in time. Who asked learns of the outcome from the log.
 
 mod error;
 mod expire;
 mod read;
-mod settle;
+mod resolve;
 mod table;
 
 pub use error::Error;
 pub use expire::expire;
-pub use read::{ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, settled_of};
-pub use settle::{Settle, asked, choose, settle, settled};
+pub use read::{ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, outcomes_of};
+pub use resolve::{Decision, asked, choose, resolve, resolved};
 pub use table::{NEEDS, Needs};

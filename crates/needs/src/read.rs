@@ -104,11 +104,11 @@ pub fn option_of(store: &Store, id: &NeedId) -> Result<Option<String>, Error> {
     Ok(row.and_then(|row| row.get_text("option").map(str::to_owned)))
 }
 
-/// Settled questions of a worker: the shim's id of each with the option that was chosen.
+/// Returns the decided questions of a worker: the shim's id of each with the option that was chosen.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn settled_of(store: &Store, worker: &WorkerId) -> Result<Vec<(String, Option<String>)>, Error> {
+pub fn outcomes_of(store: &Store, worker: &WorkerId) -> Result<Vec<(String, Option<String>)>, Error> {
     let query = Query::table(NEEDS).eq("worker", worker.as_str()).ne("outcome", "").asc("seq").limit(MAX_LISTED);
     let rows = store.read(&query)?;
     rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::need::Need;
 use switchboard_protocol::verb::need::{
-    Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsRequest, SettleReply, SettleRequest,
+    Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsRequest, ResolveReply, ResolveRequest,
 };
 
 use crate::context::Context;
@@ -62,14 +62,14 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 
 /// Allows.
 pub(crate) fn run_approve(args: ApproveArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<Approve>(&SettleRequest { id: args.id })?;
+    let reply = context.daemon()?.call::<Approve>(&ResolveRequest { id: args.id })?;
     say(&reply, context);
     Ok(())
 }
 
 /// Refuses.
 pub(crate) fn run_deny(args: DenyArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<Deny>(&SettleRequest { id: args.id })?;
+    let reply = context.daemon()?.call::<Deny>(&ResolveRequest { id: args.id })?;
     say(&reply, context);
     Ok(())
 }
@@ -81,7 +81,7 @@ pub(crate) fn run_answer(args: AnswerArgs, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-fn say(reply: &SettleReply, context: &mut Context) {
+fn say(reply: &ResolveReply, context: &mut Context) {
     if context.json {
         context.out.json(reply);
     } else {

@@ -82,7 +82,7 @@ pub(super) async fn hold(
 /// The store's failure.
 pub(crate) async fn withdraw_all(store: &Store) -> Result<(), Failure> {
     for need in switchboard_needs::open_calls(store)? {
-        switchboard_needs::settle(store, &need.id, ("withdrawn", None), "daemon", Batch::synced()).await?;
+        switchboard_needs::resolve(store, &need.id, ("withdrawn", None), "daemon", Batch::synced()).await?;
     }
     Ok(())
 }
@@ -184,9 +184,10 @@ impl Drop for Waiting {
         let (store, id) = (self.store.clone(), self.id.clone());
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            let settled = switchboard_needs::settle(&store, &id, ("withdrawn", None), "daemon", Batch::synced()).await;
-            if let Err(error) = settled {
-                tracing::debug!(need = %id, %error, "a question whose caller is gone was settled already");
+            let resolved =
+                switchboard_needs::resolve(&store, &id, ("withdrawn", None), "daemon", Batch::synced()).await;
+            if let Err(error) = resolved {
+                tracing::debug!(need = %id, %error, "a question whose caller is gone was resolved already");
             }
         });
     }

@@ -1,9 +1,9 @@
 //! Questions to a person.
 
-use switchboard_needs::Settle;
+use switchboard_needs::Decision;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::need::{
-    Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsReply, ListNeedsRequest, SettleReply, SettleRequest,
+    Answer, AnswerRequest, Approve, Deny, ListNeeds, ListNeedsReply, ListNeedsRequest, ResolveReply, ResolveRequest,
 };
 
 use super::Verbs;
@@ -17,27 +17,27 @@ impl Handle<ListNeeds> for Verbs {
 }
 
 impl Handle<Approve> for Verbs {
-    async fn handle(&self, call: &Context, request: SettleRequest) -> Result<SettleReply, Failure> {
-        self.resolve(call, &request.id, Settle::Approve).await
+    async fn handle(&self, call: &Context, request: ResolveRequest) -> Result<ResolveReply, Failure> {
+        self.resolve(call, &request.id, Decision::Approve).await
     }
 }
 
 impl Handle<Deny> for Verbs {
-    async fn handle(&self, call: &Context, request: SettleRequest) -> Result<SettleReply, Failure> {
-        self.resolve(call, &request.id, Settle::Deny).await
+    async fn handle(&self, call: &Context, request: ResolveRequest) -> Result<ResolveReply, Failure> {
+        self.resolve(call, &request.id, Decision::Deny).await
     }
 }
 
 impl Handle<Answer> for Verbs {
-    async fn handle(&self, call: &Context, request: AnswerRequest) -> Result<SettleReply, Failure> {
-        self.resolve(call, &request.id, Settle::Answer(request.option)).await
+    async fn handle(&self, call: &Context, request: AnswerRequest) -> Result<ResolveReply, Failure> {
+        self.resolve(call, &request.id, Decision::Answer(request.option)).await
     }
 }
 
 // === impl Verbs ===
 
 impl Verbs {
-    async fn resolve(&self, call: &Context, id: &str, how: Settle) -> Result<SettleReply, Failure> {
+    async fn resolve(&self, call: &Context, id: &str, how: Decision) -> Result<ResolveReply, Failure> {
         crate::needs::resolve(self, id, how, call).await
     }
 }

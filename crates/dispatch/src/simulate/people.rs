@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_needs::Settle;
+use switchboard_needs::Decision;
 use switchboard_protocol::id::{Digest, RunId};
 use switchboard_protocol::verb::run::{MergeRunRequest, ResumeRunRequest, RetryTaskRequest, StopRunRequest};
 use switchboard_store::{Batch, Idempotency, Query};
@@ -161,10 +161,10 @@ async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
     let world = &daemon.world;
     let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
     if let Some(need) = open.first() {
-        let how = if stage.chance(600) { Settle::Approve } else { Settle::Deny };
+        let how = if stage.chance(600) { Decision::Approve } else { Decision::Deny };
         let (outcome, option) = switchboard_needs::choose(need, how).map_err(|error| error.to_string())?;
         let (event, guard) =
-            switchboard_needs::settled(&need.id, outcome, option, "ann").map_err(|error| error.to_string())?;
+            switchboard_needs::resolved(&need.id, outcome, option, "ann").map_err(|error| error.to_string())?;
         // It may have been settled, or the store may refuse it: then the clock settles it.
         drop(world.commit(Batch::synced().event(event).guard(guard)).await);
     }

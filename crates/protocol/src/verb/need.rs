@@ -32,7 +32,7 @@ verb! {
 /// Which question.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SettleRequest {
+pub struct ResolveRequest {
     /// Its id, or the beginning of it if that is unambiguous.
     pub id: String,
 }
@@ -49,7 +49,7 @@ pub struct AnswerRequest {
 
 /// The question is settled.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct SettleReply {
+pub struct ResolveReply {
     /// Its id.
     pub id: NeedId,
     /// `approved`, `denied` or `answered`.
@@ -59,17 +59,17 @@ pub struct SettleReply {
 verb! {
     /// Allow what a worker asks for, once.
     Approve = "approve", Synced, Approve, Never,
-    SettleRequest => SettleReply
+    ResolveRequest => ResolveReply
 }
 
 verb! {
     /// Refuse what a worker asks for.
     Deny = "deny", Synced, Approve, Never,
-    SettleRequest => SettleReply
+    ResolveRequest => ResolveReply
 }
 
 verb! {
     /// Answer a worker's question with one of the options it offers.
     Answer = "answer", Synced, Approve, Never,
-    AnswerRequest => SettleReply
+    AnswerRequest => ResolveReply
 }

@@ -4,15 +4,15 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::need::{Need, NeedEvent};
-use switchboard_protocol::verb::need::SettleReply;
+use switchboard_protocol::verb::need::ResolveReply;
 use switchboard_store::{Batch, Guard, Store};
 
 use crate::Error;
 use crate::table::NEEDS;
 
-/// How a person settles a question.
+/// What a person decides on a question.
 #[derive(Debug, Clone)]
-pub enum Settle {
+pub enum Decision {
     /// Allow it, once.
     Approve,
     /// Refuse it.
@@ -21,7 +21,7 @@ pub enum Settle {
     Answer(String),
 }
 
-/// The event that asks a question; its detail is the body.
+/// Returns the event that asks a question; its detail is the body.
 ///
 /// # Errors
 /// When the fact does not serialise.
@@ -30,35 +30,35 @@ pub fn asked(fact: &NeedEvent, detail: impl Into<String>, by: &str) -> Result<Ne
     Ok(NewEvent::of(fact, format!("need/{id}"), by)?.with_body(detail))
 }
 
-/// The event that settles a question, and the guard that it is open.
+/// Returns the event that resolves a question, and the guard that it is still open.
 ///
 /// # Errors
 /// When the fact does not serialise.
-pub fn settled(
+pub fn resolved(
     id: &NeedId,
     outcome: &str,
     option: Option<String>,
     by: &str,
 ) -> Result<(NewEvent, Guard), serde_json::Error> {
     let fact = NeedEvent::NeedSettled { id: id.clone(), outcome: outcome.to_owned(), option };
-    let refusal = Failure::new("need.settled", format!("{id} was settled before"));
+    let refusal = Failure::new("need.settled", format!("{id} was answered before"));
     let guard = Guard::equals(NEEDS, [id.as_str().into()], "outcome", "", refusal);
     Ok((NewEvent::of(&fact, format!("need/{id}"), by)?, guard))
 }
 
-/// Settles a question in a batch of the caller's, whose key makes a repetition answer as the first time.
+/// Resolves a question in a batch of the caller's; a repetition under the same key gets the first answer.
 ///
 /// # Errors
 /// `need.settled`, or the store's failure.
-pub async fn settle(
+pub async fn resolve(
     store: &Store,
     id: &NeedId,
     (outcome, option): (&str, Option<String>),
     by: &str,
     batch: Batch,
-) -> Result<SettleReply, Error> {
-    let (event, guard) = settled(id, outcome, option, by)?;
-    let reply = SettleReply { id: id.clone(), outcome: outcome.to_owned() };
+) -> Result<ResolveReply, Error> {
+    let (event, guard) = resolved(id, outcome, option, by)?;
+    let reply = ResolveReply { id: id.clone(), outcome: outcome.to_owned() };
     let batch = batch.event(event).guard(guard).reply(serde_json::to_value(&reply)?);
     Ok(serde_json::from_value(store.commit(batch).await?.reply)?)
 }
@@ -67,21 +67,21 @@ pub async fn settle(
 ///
 /// # Errors
 /// `request.bad-args` when the question does not offer that.
-pub fn choose(need: &Need, how: Settle) -> Result<(&'static str, Option<String>), Error> {
+pub fn choose(need: &Need, how: Decision) -> Result<(&'static str, Option<String>), Error> {
     let first = |kinds: [&str; 2]| {
         let of = |kind: &str| need.options.iter().find(|option| option.kind == kind);
         kinds.into_iter().find_map(of).map(|option| option.id.clone())
     };
     match how {
-        Settle::Approve => match first(["allow_once", "allow_always"]) {
+        Decision::Approve => match first(["allow_once", "allow_always"]) {
             Some(option) => Ok(("approved", Some(option))),
             None => Err(no_option(need, "that allows it")),
         },
-        Settle::Deny => Ok(("denied", first(["reject_once", "reject_always"]))),
-        Settle::Answer(option) if need.options.iter().any(|offered| offered.id == option) => {
+        Decision::Deny => Ok(("denied", first(["reject_once", "reject_always"]))),
+        Decision::Answer(option) if need.options.iter().any(|offered| offered.id == option) => {
             Ok(("answered", Some(option)))
         }
-        Settle::Answer(option) => {
+        Decision::Answer(option) => {
             let shown: String = option.chars().take(40).collect();
             Err(no_option(need, &format!("called {shown}")))
         }
