@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::io;
 use crate::http::Http;
-use crate::mailroom::Mail;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
+use crate::worker_mail::Mail;
 use crate::{Error, RootPaths, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
 
 /// Threads that run tasks.

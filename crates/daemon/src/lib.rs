@@ -13,7 +13,6 @@ mod head;
 pub mod http;
 mod janitor;
 mod launch;
-mod mailroom;
 pub mod mcp;
 mod needs;
 mod owner;
@@ -27,6 +26,7 @@ mod socket;
 mod token;
 pub mod trust;
 mod verbs;
+mod worker_mail;
 
 pub use boot::{Options, serve};
 pub use error::Error;

@@ -1,4 +1,4 @@
-//! The dispatcher's view of the mail room, wired to the bus.
+//! The mail of workers, as the bus has it.
 
 use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::event::NewEvent;
@@ -13,7 +13,7 @@ fn lift(error: switchboard_bus::Error) -> switchboard_dispatch::Error {
     switchboard_protocol::error::Failure::from(error).into()
 }
 
-impl switchboard_dispatch::Mailroom for Mail {
+impl switchboard_dispatch::WorkerMail for Mail {
     fn waiting(&self, agent: &AgentName, limit: usize) -> Result<Vec<Message>, switchboard_dispatch::Error> {
         switchboard_bus::waiting(&self.0, agent, limit).map_err(lift)
     }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assignees::Assignees;
 use crate::engine::Engine;
 use crate::handle::{self, Handle};
-use crate::port::{Mailroom, Ports};
+use crate::port::{Ports, WorkerMail};
 use crate::work::RUNS;
 use crate::world::{World, lock};
 use crate::{Config, Error, user_branch};
@@ -40,7 +40,7 @@ struct Engines {
 impl Dispatch {
     /// Makes a dispatcher that does nothing yet; [`boot`](Self::boot) takes live runs up again.
     #[must_use]
-    pub fn new(store: Store, repo: Repo, config: Config, mail: Arc<dyn Mailroom>, stop: CancellationToken) -> Self {
+    pub fn new(store: Store, repo: Repo, config: Config, mail: Arc<dyn WorkerMail>, stop: CancellationToken) -> Self {
         let ports = Ports::real(&config, repo, &store, mail);
         Self::with(World::new(store, config, ports, stop))
     }
@@ -50,12 +50,12 @@ impl Dispatch {
         Self { world: Arc::new(world), engines: Arc::new(engines) }
     }
 
-    /// Takes every run up again that was live when the last daemon ended, and settles merges that it had begun.
+    /// Takes every run up again that was live when the last daemon ended, and completes or abandons merges that it had begun.
     ///
     /// # Errors
     /// When the record can't be read; a single run that can't go on is logged and left alone.
     pub async fn boot(&self) -> Result<(), Error> {
-        user_branch::settle(&self.world).await?;
+        user_branch::resolve_begun(&self.world).await?;
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
         for row in self.world.store.read(&live)? {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };

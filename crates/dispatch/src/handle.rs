@@ -126,7 +126,7 @@ impl Handle {
     }
 
     pub(crate) async fn done(&self, key: EffectKey, outcome: Outcome) {
-        // The engine is gone only when the run has ended or the daemon goes down; boot settles what is open then.
+        // The engine is gone only when the run has ended or the daemon goes down; boot resolves what is open then.
         let _ = self.sender.send(Message::Done(key, outcome)).await;
     }
 }

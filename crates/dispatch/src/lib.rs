@@ -51,5 +51,5 @@ pub use crash::POINTS as CRASH_POINTS;
 pub use dispatch::Dispatch;
 pub use error::Error;
 pub use plan::{commands, commands_digest, read as read_plan};
-pub use port::Mailroom;
+pub use port::WorkerMail;
 pub use work::Work;

@@ -5,13 +5,13 @@
 pub(crate) mod checks;
 pub(crate) mod commits;
 pub(crate) mod files;
+pub(crate) mod future;
 pub(crate) mod git;
 pub(crate) mod mail;
 pub(crate) mod random;
 pub(crate) mod shims;
 pub(crate) mod threads;
 
-use std::pin::Pin;
 use std::sync::Arc;
 
 use switchboard_process::git::Repo;
@@ -20,16 +20,14 @@ use switchboard_store::Store;
 pub(crate) use checks::Checks;
 pub(crate) use commits::Commits;
 pub(crate) use files::Files;
+pub(crate) use future::BoxFuture;
 pub(crate) use git::Git;
-pub use mail::Mailroom;
+pub use mail::WorkerMail;
 pub(crate) use random::Random;
 pub(crate) use shims::Shims;
 pub(crate) use threads::Threads;
 
 use crate::Config;
-
-/// A future behind a trait object.
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The ports of one dispatcher.
 #[derive(Clone)]
@@ -37,7 +35,7 @@ pub(crate) struct Ports {
     pub(crate) git: Arc<dyn Git>,
     pub(crate) shims: Arc<dyn Shims>,
     pub(crate) checks: Arc<dyn Checks>,
-    pub(crate) mail: Arc<dyn Mailroom>,
+    pub(crate) mail: Arc<dyn WorkerMail>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) threads: Arc<dyn Threads>,
     pub(crate) commits: Arc<dyn Commits>,
@@ -48,7 +46,7 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// The real ones.
-    pub(crate) fn real(config: &Config, repo: Repo, store: &Store, mail: Arc<dyn Mailroom>) -> Self {
+    pub(crate) fn real(config: &Config, repo: Repo, store: &Store, mail: Arc<dyn WorkerMail>) -> Self {
         Self {
             git: Arc::new(repo),
             shims: Arc::new(shims::Processes::new(config.binary.clone())),

@@ -7,12 +7,15 @@
 
 mod clock;
 mod connection;
+mod git;
 mod observer;
 mod people;
 mod ports;
 mod repo;
 mod rng;
+mod script;
 mod shim;
+mod shims;
 mod spec;
 mod stage;
 #[cfg(test)]
@@ -35,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 
-use self::ports::BAD;
+use self::shim::BAD;
 use self::stage::Stage;
 use crate::config::Trust;
 use crate::work::{RUNS, Work, run_id};

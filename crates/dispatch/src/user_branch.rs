@@ -33,7 +33,7 @@ pub(crate) async fn merge(world: &World, run: &RunId, call: Option<Idempotency>)
     }
     let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
     if let Some(begun) = begun(&row)? {
-        settle_one(world, run, begun).await?;
+        resolve_one(world, run, begun).await?;
     }
     let (target, branch) = (row.try_text("target")?.to_owned(), row.try_text("branch")?.to_owned());
     let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
@@ -156,16 +156,16 @@ async fn record(world: &World, run: &RunId, fact: &RunEvent) -> Result<(), Error
 }
 
 /// At boot: completes or abandons merges into the user's branch that the last daemon had begun.
-pub(crate) async fn settle(world: &World) -> Result<(), Error> {
+pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
     for row in world.store.read(&Query::table(RUNS).ne("merging_to", "").asc("seq").limit(1000))? {
         if let Some(begun) = begun(&row)? {
-            settle_one(world, &run_id(&row)?, begun).await?;
+            resolve_one(world, &run_id(&row)?, begun).await?;
         }
     }
     Ok(())
 }
 
-async fn settle_one(world: &World, run: &RunId, begun: Move) -> Result<(), Error> {
+async fn resolve_one(world: &World, run: &RunId, begun: Move) -> Result<(), Error> {
     let again = begun.clone();
     let fact = match world.git(move |git| advance(git, &again)).await {
         Ok(()) => merged(run, &begun),

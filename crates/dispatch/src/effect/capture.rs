@@ -5,7 +5,7 @@ use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
-use super::Ctx;
+use super::context::Ctx;
 use crate::Error;
 use crate::authorship::{author, message};
 use crate::port::git::Commit;

@@ -2,7 +2,7 @@
 
 use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, TaskView};
 
-use super::Ctx;
+use super::context::Ctx;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::handle::Outcome;

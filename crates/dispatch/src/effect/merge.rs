@@ -4,7 +4,7 @@ use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
-use super::Ctx;
+use super::context::Ctx;
 use crate::Error;
 use crate::authorship::{author, message};
 use crate::backoff::Backoff;

@@ -9,7 +9,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::When;
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
 
-use super::Ctx;
+use super::context::Ctx;
 use crate::{Error, evidence};
 
 mod batch;

@@ -15,7 +15,8 @@ use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::WorkerFact;
 
-use super::Ctx;
+use super::blocked::blocked;
+use super::context::Ctx;
 use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
@@ -38,7 +39,7 @@ pub(crate) struct Start {
 }
 
 /// Where a worker begins.
-struct Ground {
+struct StartPoint {
     /// The commit that its change will stand on.
     base: Oid,
     /// The commit that its tree begins as; leaving just that is no change.
@@ -47,14 +48,14 @@ struct Ground {
     content: Option<Oid>,
 }
 
-/// Everything that is settled before the intent is recorded.
-struct Equipment {
+/// What is decided about a worker before its start is recorded.
+struct WorkerSetup {
     worker: WorkerId,
     token: String,
     choice: AgentChoice,
     task: Task,
     settings: Settings,
-    ground: Ground,
+    start_point: StartPoint,
 }
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
@@ -64,22 +65,22 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         ctx.world.stop.cancelled().await;
         return Outcome::default();
     };
-    let equipment = match prepare(&ctx, &id, start).await {
-        Ok(equipment) => equipment,
-        Err(error) => return super::blocked(id, attempt, error),
+    let setup = match prepare(&ctx, &id, start).await {
+        Ok(setup) => setup,
+        Err(error) => return blocked(id, attempt, error),
     };
-    let worker = equipment.worker.clone();
+    let worker = setup.worker.clone();
     // Before it is intended: from then on it may be told to stop.
     let reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
-    if let Err(error) = intend(&ctx, &id, (step, attempt), &equipment).await {
+    if let Err(error) = intend(&ctx, &id, (step, attempt), &setup).await {
         reachable.give_up();
-        return super::blocked(id, attempt, error);
+        return blocked(id, attempt, error);
     }
     ctx.world.crash("worker-intended");
-    let Ground { base, start, .. } = &equipment.ground;
+    let StartPoint { base, start, .. } = &setup.start_point;
     let last = LastWorker { base: base.to_string(), start: start.to_string() };
     let last = Some((id.clone(), last));
-    if let Err(error) = launch(&ctx, &id, attempt, equipment, &refusals).await {
+    if let Err(error) = launch(&ctx, &id, attempt, setup, &refusals).await {
         reachable.give_up();
         let failure = Failure::from(error);
         let reason = format!("{failure} {}", failure.cause.join(": "));
@@ -90,7 +91,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     Outcome { last, ..Outcome::default() }
 }
 
-async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<Equipment, Error> {
+async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let choice = ctx.plan.choice(id, &settings)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
@@ -99,16 +100,23 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<Equipment, Erro
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
-    let ground = ctx.world.git(move |git| match &last {
+    let start_point = ctx.world.git(move |git| match &last {
         Some(last) if start.resume && git.has_worktree(&path)? => {
-            Ok(Ground { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None })
+            Ok(StartPoint { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None })
         }
         Some(_) | None => {
             let head = run_head(git, &branch, first.as_ref())?;
-            ground(git, head, last, start.from, &author("Switchboard", now))
+            start_point(git, head, last, start.from, &author("Switchboard", now))
         }
     });
-    Ok(Equipment { worker: ctx.world.fresh_worker()?, token, choice, task, settings, ground: ground.await? })
+    Ok(WorkerSetup {
+        worker: ctx.world.fresh_worker()?,
+        token,
+        choice,
+        task,
+        settings,
+        start_point: start_point.await?,
+    })
 }
 
 /// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.
@@ -124,25 +132,25 @@ fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Err
 }
 
 /// The commit that the change will stand on, and the one that the tree begins as.
-fn ground(
+fn start_point(
     git: &dyn Git,
     head: Oid,
     last: Option<LastWorker>,
     from: StartFrom,
     author: &Author,
-) -> Result<Ground, Error> {
-    let fresh = |head: Oid| Ground { base: head.clone(), start: head.clone(), content: Some(head) };
+) -> Result<StartPoint, Error> {
+    let fresh = |head: Oid| StartPoint { base: head.clone(), start: head.clone(), content: Some(head) };
     match (from, last) {
         (StartFrom::Change { commit, base }, Some(last)) => {
             let commit = Oid::parse(&commit)?;
             let base = Oid::parse(if base.is_empty() { &last.base } else { &base })?;
-            Ok(Ground { base, start: commit.clone(), content: Some(commit) })
+            Ok(StartPoint { base, start: commit.clone(), content: Some(commit) })
         }
         (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
             Merged::Clean { tree } => {
                 let message = "An earlier attempt on the run's present head";
                 let content = git.commit_tree(&tree, &[&head], author, message)?;
-                Ok(Ground { base: head.clone(), start: head, content: Some(content) })
+                Ok(StartPoint { base: head.clone(), start: head, content: Some(content) })
             }
             Merged::Conflict { .. } => Ok(fresh(head)),
         },
@@ -150,20 +158,20 @@ fn ground(
     }
 }
 
-async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), equipment: &Equipment) -> Result<(), Error> {
-    let worker = &equipment.worker;
+async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &WorkerSetup) -> Result<(), Error> {
+    let worker = &setup.worker;
     let fact = WorkerFact::WorkerEquipped {
         worker: worker.clone(),
         run: ctx.plan.run.clone(),
         task: id.to_string(),
         attempt,
-        agent: equipment.choice.name.clone(),
-        driver: driver_name(&equipment.choice.driver).to_owned(),
-        scripted: equipment.choice.scripted,
-        base: equipment.ground.base.to_string(),
-        start: equipment.ground.start.to_string(),
+        agent: setup.choice.name.clone(),
+        driver: driver_name(&setup.choice.driver).to_owned(),
+        scripted: setup.choice.scripted,
+        base: setup.start_point.base.to_string(),
+        start: setup.start_point.start.to_string(),
         worktree: plan::text(&ctx.plan.worktree(id)),
-        token: Digest::of(equipment.token.as_bytes()),
+        token: Digest::of(setup.token.as_bytes()),
     };
     let fact = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))?;
     let step = RunEvent::WorkerIntended { task: id.clone(), step, attempt, worker: worker.clone() };
@@ -177,14 +185,14 @@ const fn driver_name(driver: &DriverSpec) -> &'static str {
     }
 }
 
-async fn launch(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<(), Error> {
+async fn launch(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<(), Error> {
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
-    let (base, content) = (equipment.ground.base.clone(), equipment.ground.content.clone());
+    let (base, content) = (setup.start_point.base.clone(), setup.start_point.content.clone());
     let files = Arc::clone(&ctx.world.ports.files);
     let tree = Tree { path, branch, base, content };
     ctx.world.git(move |git| tree.make(git, &*files)).await?;
     ctx.world.crash("worktree-made");
-    let spec = spec(ctx, id, attempt, equipment, refusals)?;
+    let spec = spec(ctx, id, attempt, setup, refusals)?;
     let shims = Arc::clone(&ctx.world.ports.shims);
     ctx.world.blocking(move || shims.launch(&spec)).await
 }
@@ -210,11 +218,11 @@ impl Tree {
     }
 }
 
-fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, equipment: Equipment, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let Equipment { worker, token, choice, task, settings, ground } = equipment;
+fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
+    let WorkerSetup { worker, token, choice, task, settings, start_point } = setup;
     let previous = prompt::Previous {
         refusals,
-        has_change: ground.content.as_ref() != Some(&ground.base),
+        has_change: start_point.content.as_ref() != Some(&start_point.base),
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
     };
     let is_prompted = matches!(choice.driver, DriverSpec::Acp { .. });

@@ -7,7 +7,7 @@ use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, StopCause};
 
-use super::Ctx;
+use super::context::Ctx;
 use crate::handle::Outcome;
 
 /// Between asking an agent to end and ending it: some ignore the first signal.

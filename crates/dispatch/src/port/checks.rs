@@ -16,7 +16,7 @@ use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
-use super::BoxFuture;
+use super::future::BoxFuture;
 use crate::Error;
 
 /// Address space of the child in bytes; a parser that runs away ends there.

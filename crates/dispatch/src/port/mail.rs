@@ -6,8 +6,8 @@ use switchboard_protocol::message::Message;
 
 use crate::Error;
 
-/// The mail room, as far as a worker's turns touch it.
-pub trait Mailroom: Send + Sync + 'static {
+/// The mail that a worker's turns carry.
+pub trait WorkerMail: Send + Sync + 'static {
     /// Messages to an agent that are not known to have been before its eyes, oldest first, at most `limit`.
     ///
     /// # Errors

@@ -9,8 +9,8 @@ use switchboard_process::spawn::{Signal, Spawn, which};
 use switchboard_protocol::frame::{Frame, MAX_FRAME_BYTES, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
 
-use super::BoxFuture;
 use super::files::{Disk, Files as _};
+use super::future::BoxFuture;
 use crate::Error;
 use crate::event::frame_number;
 

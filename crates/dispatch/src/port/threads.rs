@@ -1,6 +1,6 @@
 //! Where blocking work (git, files, processes) runs: never on the runtime's own threads.
 
-use super::BoxFuture;
+use super::future::BoxFuture;
 
 /// A piece of blocking work; it delivers its result itself.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;

@@ -14,17 +14,15 @@ use switchboard_protocol::message::Message;
 use switchboard_protocol::verb::check::CheckCall;
 use switchboard_store::{Batch, Committed, Store};
 
-use super::repo::SimGit;
-use super::shim::SimShims;
+use super::git::SimGit;
+use super::shim::BAD;
+use super::shims::SimShims;
 use super::spec::{Defect, Refusal};
 use super::stage::Stage;
 use crate::Error;
 use crate::port::threads::Job;
-use crate::port::{BoxFuture, Checks, Commits, Files, Mailroom, Ports, Random, Threads};
+use crate::port::{BoxFuture, Checks, Commits, Files, Ports, Random, Threads, WorkerMail};
 use crate::world::lock;
-
-/// What a bad change contains.
-pub(super) const BAD: &str = "bad";
 
 /// The ports of one simulation.
 pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
@@ -117,7 +115,7 @@ impl Files for SimFiles {
 
 struct SimMail(Arc<Stage>);
 
-impl Mailroom for SimMail {
+impl WorkerMail for SimMail {
     fn waiting(&self, agent: &AgentName, _limit: usize) -> Result<Vec<Message>, Error> {
         if !self.0.chance(self.0.spec.people / 4) {
             return Ok(Vec::new());

@@ -6,45 +6,39 @@ use std::hash::{Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid};
-use switchboard_protocol::error::Failure;
+use switchboard_process::git::{Merged, Oid};
 
-use super::stage::Stage;
 use crate::Error;
-use crate::port::Git;
-use crate::port::git::Commit;
-use crate::world::lock;
 
 type Result<T> = std::result::Result<T, Error>;
 
 /// Content by path.
-type Files = BTreeMap<Arc<str>, Arc<str>>;
+pub(super) type Files = BTreeMap<Arc<str>, Arc<str>>;
 
 /// The user's branch.
 pub(super) const MAIN: &str = "main";
 
+/// A commit.
 #[derive(Clone)]
-struct Made {
-    tree: Oid,
+pub(super) struct Made {
+    pub(super) tree: Oid,
     parents: Vec<Oid>,
     message: String,
 }
 
-struct Work {
-    branch: String,
-    files: Files,
+/// A work tree: its branch and what lies in it.
+pub(super) struct Work {
+    pub(super) branch: String,
+    pub(super) files: Files,
 }
 
 /// The state of the repository.
 pub(super) struct Repo {
     commits: HashMap<Oid, Made>,
     trees: HashMap<Oid, Arc<Files>>,
-    branches: BTreeMap<String, Oid>,
-    worktrees: BTreeMap<PathBuf, Work>,
+    pub(super) branches: BTreeMap<String, Oid>,
+    pub(super) worktrees: BTreeMap<PathBuf, Work>,
 }
-
-/// The port.
-pub(super) struct SimGit(pub(super) Arc<Stage>);
 
 fn oid(hasher: &DefaultHasher) -> Oid {
     Oid::parse(&format!("{:040x}", u128::from(hasher.finish()) << 3 | 1)).expect("forty hex digits")
@@ -67,7 +61,7 @@ impl Repo {
         repo
     }
 
-    fn tree(&mut self, files: Files) -> Oid {
+    pub(super) fn tree(&mut self, files: Files) -> Oid {
         let mut hasher = DefaultHasher::new();
         files.hash(&mut hasher);
         let id = oid(&hasher);
@@ -75,7 +69,7 @@ impl Repo {
         id
     }
 
-    fn commit(&mut self, tree: Oid, parents: Vec<Oid>, message: &str, at: i64) -> Oid {
+    pub(super) fn commit(&mut self, tree: Oid, parents: Vec<Oid>, message: &str, at: i64) -> Oid {
         let mut hasher = DefaultHasher::new();
         (tree.as_str(), &parents, message, at).hash(&mut hasher);
         let id = oid(&hasher);
@@ -83,7 +77,7 @@ impl Repo {
         id
     }
 
-    fn made(&self, commit: &Oid) -> Result<&Made> {
+    pub(super) fn made(&self, commit: &Oid) -> Result<&Made> {
         self.commits.get(commit).ok_or_else(|| Error::Missing(format!("the commit {commit}")))
     }
 
@@ -96,7 +90,7 @@ impl Repo {
         self.branches.get(name).cloned()
     }
 
-    fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> bool {
+    pub(super) fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> bool {
         let mut open = vec![commit];
         let mut seen = std::collections::HashSet::new();
         while let Some(at) = open.pop() {
@@ -161,7 +155,7 @@ impl Repo {
         Ok(at)
     }
 
-    fn merge(&mut self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
+    pub(super) fn merge(&mut self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
         let base = self.files(&self.merge_base(ours, theirs)?)?;
         let (mut files, changed) = ((*self.files(ours)?).clone(), self.files(theirs)?);
         let mut conflicts = Vec::new();
@@ -177,158 +171,5 @@ impl Repo {
         } else {
             Ok(Merged::Conflict { files: conflicts })
         }
-    }
-}
-
-// === impl SimGit ===
-
-impl SimGit {
-    fn with<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
-        if self.0.git_fails() {
-            return Err(Failure::new("git.failed", "git could not do it, this time").into());
-        }
-        call(&mut lock(&self.0.repo))
-    }
-
-    /// A call that changes something: git may fail before it, and also after it.
-    fn changing<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
-        let done = self.with(call)?;
-        self.with(|_| Ok(done))
-    }
-}
-
-impl Git for SimGit {
-    fn root(&self) -> &Path {
-        Path::new("/repo")
-    }
-
-    fn head(&self) -> Result<Head> {
-        self.with(|repo| Ok(Head::Branch { name: MAIN.to_owned(), commit: repo.branches[MAIN].clone() }))
-    }
-
-    fn dirty(&self) -> Result<Vec<PathBuf>> {
-        Ok(Vec::new())
-    }
-
-    fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {
-        self.with(|repo| Ok(repo.branch(revision)))
-    }
-
-    fn branch(&self, name: &str) -> Result<Option<Oid>> {
-        self.with(|repo| Ok(repo.branch(name)))
-    }
-
-    fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
-        self.changing(|repo| {
-            let found = repo.branch(name);
-            if found.as_ref() != old {
-                let found = found.map(|oid| oid.to_string()).unwrap_or_default();
-                return Err(switchboard_process::Error::Moved { name: name.to_owned(), found }.into());
-            }
-            repo.branches.insert(name.to_owned(), new.clone());
-            Ok(())
-        })
-    }
-
-    fn delete_branch(&self, name: &str, _tip: &Oid) -> Result<()> {
-        self.changing(|repo| {
-            repo.branches.remove(name);
-            Ok(())
-        })
-    }
-
-    fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()> {
-        self.changing(|repo| {
-            let at = repo.branch(branch);
-            if at.as_ref() == Some(new) {
-                return Ok(());
-            }
-            if at.as_ref() != Some(old) {
-                let found = at.map(|oid| oid.to_string()).unwrap_or_default();
-                return Err(switchboard_process::Error::Moved { name: branch.to_owned(), found }.into());
-            }
-            repo.branches.insert(branch.to_owned(), new.clone());
-            Ok(())
-        })
-    }
-
-    fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
-        self.with(|repo| Ok(repo.is_ancestor(ancestor, commit)))
-    }
-
-    fn tree_of(&self, commit: &Oid) -> Result<Oid> {
-        self.with(|repo| Ok(repo.made(commit)?.tree.clone()))
-    }
-
-    fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
-        self.with(|repo| repo.merge(ours, theirs))
-    }
-
-    fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid> {
-        let parents = parents.iter().map(|oid| (*oid).clone()).collect();
-        self.with(|repo| Ok(repo.commit(tree.clone(), parents, message, author.at.0)))
-    }
-
-    fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
-        self.with(|repo| {
-            let (before, after) = (repo.files(old)?, repo.files(new)?);
-            let changed = after.iter().filter(|(path, content)| before.get(*path) != Some(*content));
-            Ok(changed.map(|(path, _)| Change { path: PathBuf::from(&**path), before: None, after: None }).collect())
-        })
-    }
-
-    fn diff_text(&self, _old: &Oid, _new: &Oid, _keep: usize) -> Result<String> {
-        Ok(String::new())
-    }
-
-    fn has_worktree(&self, path: &Path) -> Result<bool> {
-        self.with(|repo| Ok(repo.worktrees.contains_key(path)))
-    }
-
-    fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
-        self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.branch(&work.branch))))
-    }
-
-    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()> {
-        self.changing(|repo| {
-            if repo.worktrees.contains_key(path) {
-                return Ok(());
-            }
-            let at = repo.branches.entry(branch.to_owned()).or_insert_with(|| at.clone()).clone();
-            let files = (*repo.files(&at)?).clone();
-            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
-            Ok(())
-        })
-    }
-
-    fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
-        self.changing(|repo| {
-            let files = (*repo.files(commit)?).clone();
-            repo.branches.insert(branch.to_owned(), commit.clone());
-            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
-            Ok(())
-        })
-    }
-
-    fn worktree_remove(&self, path: &Path, _base: &Path) -> Result<()> {
-        self.changing(|repo| {
-            repo.worktrees.remove(path);
-            Ok(())
-        })
-    }
-
-    fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
-        self.changing(|repo| {
-            let work =
-                repo.worktrees.get(path).ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;
-            let files = work.files.clone();
-            let tree = repo.tree(files);
-            if tree == repo.made(commit.parent)?.tree {
-                return Ok(None);
-            }
-            let made = repo.commit(tree.clone(), vec![commit.parent.clone()], commit.message, commit.author.at.0);
-            repo.branches.insert(commit.branch.to_owned(), made.clone());
-            Ok(Some(Captured { commit: made, tree, left_out: Vec::new() }))
-        })
     }
 }

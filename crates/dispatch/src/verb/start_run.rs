@@ -29,7 +29,7 @@ use crate::{Dispatch, Error};
 const NAMED: usize = 10;
 
 /// Where a run starts from.
-struct Ground {
+struct StartPoint {
     target: String,
     base: Oid,
 }
@@ -51,51 +51,51 @@ impl Dispatch {
             return super::reply(answered);
         }
         let plan = plan::read(&request.plan, &request.source)?;
-        let ground = world.git(ground).await?;
+        let start_point = world.git(start_point).await?;
         let run = world.fresh_run()?;
-        let run_plan = run_plan(world, run, &request, plan, &ground)?;
+        let run_plan = run_plan(world, run, &request, plan, &start_point)?;
         let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
         let compiled = compile(&run_plan.plan, &prepared).map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         trusted(world, &run_plan.plan)?;
-        let doing = Doing { prepared, compiled, agents };
-        let reply = reply(world, &run_plan, &ground, &doing);
-        let writes = doing.writes();
+        let decided = Decided { prepared, compiled, agents };
+        let reply = reply(world, &run_plan, &start_point, &decided);
+        let writes = decided.writes();
         world.git(move |git| clean(git, &writes)).await?;
         if request.dry_run {
             return Ok(reply);
         }
         let _one_at_a_time = world.starting.lock().await;
-        self.open(&request, run_plan, &ground, &doing, Caller { by, call, reply }).await
+        self.open(&request, run_plan, &start_point, &decided, StartCall { by, call, reply }).await
     }
 
     async fn open(
         &self,
         request: &StartRunRequest,
         run_plan: RunPlan,
-        ground: &Ground,
-        doing: &Doing,
-        caller: Caller<'_>,
+        start_point: &StartPoint,
+        decided: &Decided,
+        caller: StartCall<'_>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = switchboard_pipeline::plan_hash::whole(&run_plan.plan);
         not_running(world, &hash)?;
         write_agents(world, &run_plan).await?;
-        let tasks = doing.prepared.eligible.len();
-        let configured = configured(&run_plan, request, ground, (&hash, tasks), caller.by)?;
+        let tasks = decided.prepared.eligible.len();
+        let configured = configured(&run_plan, request, start_point, (&hash, tasks), caller.by)?;
         let mut batch = Batch::new(Durability::Synced).event(configured);
-        for step in doing.opening(&run_plan.plan, &hash, ground)? {
+        for step in decided.opening(&run_plan.plan, &hash, start_point)? {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
-        for agent in &doing.agents {
+        for agent in &decided.agents {
             batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
         }
         let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the record says so: who is there must not be taken for somebody who has left.
-        world.assign(&run_plan.run, &doing.agents.iter().map(|agent| agent.name.folded()).collect());
+        world.assign(&run_plan.run, &decided.agents.iter().map(|agent| agent.name.folded()).collect());
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
             world.assign(&run_plan.run, &BTreeSet::new());
@@ -124,38 +124,39 @@ async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     written.await
 }
 
-/// What a run will do, settled before anything starts.
-struct Doing {
+/// What a run will do, decided before anything starts.
+struct Decided {
     prepared: Prepared,
     compiled: Compiled,
     agents: Vec<AgentChoice>,
 }
 
-// === impl Doing ===
+// === impl Decided ===
 
-impl Doing {
+impl Decided {
     /// Everything that the run's tasks declare to write.
     fn writes(&self) -> Vec<Pattern> {
         let declared = self.compiled.units.iter().flat_map(|unit| &unit.writes);
         declared.filter_map(|path| Pattern::parse(path).ok()).collect()
     }
 
-    fn opening(&self, plan: &Plan, hash: &str, ground: &Ground) -> Result<Vec<RunEvent>, Error> {
+    fn opening(&self, plan: &Plan, hash: &str, start_point: &StartPoint) -> Result<Vec<RunEvent>, Error> {
         let max_workers = self.prepared.max_workers;
-        let begin = Opening { plan_hash: hash, base: ground.base.as_str(), max_workers };
+        let begin = Opening { plan_hash: hash, base: start_point.base.as_str(), max_workers };
         opening(plan, &self.compiled, begin).map_err(shape("the run's beginning"))
     }
 }
 
-struct Caller<'a> {
+/// Who starts the run, under which key, and the reply without the run's id.
+struct StartCall<'a> {
     by: &'a str,
     call: Option<Idempotency>,
     reply: StartRunReply,
 }
 
-fn ground(git: &dyn Git) -> Result<Ground, Error> {
+fn start_point(git: &dyn Git) -> Result<StartPoint, Error> {
     match git.head()? {
-        Head::Branch { name, commit } => Ok(Ground { target: name, base: commit }),
+        Head::Branch { name, commit } => Ok(StartPoint { target: name, base: commit }),
         Head::Detached(commit) => {
             let what = format!("HEAD is detached at {}, so there is no branch to merge into", commit.short());
             Err(Failure::new("git.detached", what).hint("git switch -c NAME").into())
@@ -172,7 +173,7 @@ fn run_plan(
     run: RunId,
     request: &StartRunRequest,
     plan: Plan,
-    ground: &Ground,
+    start_point: &StartPoint,
 ) -> Result<RunPlan, Error> {
     let worktrees = match &request.worktrees {
         None => world.config.worktrees.clone(),
@@ -185,7 +186,7 @@ fn run_plan(
     };
     Ok(RunPlan {
         branch: format!("switchboard/{run}"),
-        base: ground.base.to_string(),
+        base: start_point.base.to_string(),
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
         merge: request.merge,
@@ -252,7 +253,7 @@ fn not_running(world: &World, hash: &str) -> Result<(), Error> {
 fn configured(
     run_plan: &RunPlan,
     request: &StartRunRequest,
-    ground: &Ground,
+    start_point: &StartPoint,
     (hash, tasks): (&str, usize),
     by: &str,
 ) -> Result<NewEvent, Error> {
@@ -261,8 +262,8 @@ fn configured(
         title: cut(&run_plan.plan.title, 100),
         plan_hash: hash.to_owned(),
         source: cut(&request.source, 150),
-        target: ground.target.clone(),
-        base: ground.base.to_string(),
+        target: start_point.target.clone(),
+        base: start_point.base.to_string(),
         branch: run_plan.branch.clone(),
         worktrees: plan::text(&run_plan.worktrees),
         default_agent: run_plan.default_agent.clone(),
@@ -272,14 +273,14 @@ fn configured(
     NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))
 }
 
-fn reply(world: &World, run_plan: &RunPlan, ground: &Ground, doing: &Doing) -> StartRunReply {
-    let Doing { prepared, compiled, agents } = doing;
+fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {
+    let Decided { prepared, compiled, agents } = decided;
     let skipped = prepared.skipped.iter().chain(&prepared.deferred);
     let skipped = skipped.map(|left| format!("{}: {}", left.id, left.detail));
     StartRunReply {
         run: None,
-        target: ground.target.clone(),
-        base: ground.base.to_string(),
+        target: start_point.target.clone(),
+        base: start_point.base.to_string(),
         branch: run_plan.branch.clone(),
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),

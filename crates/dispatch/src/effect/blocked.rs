@@ -1,0 +1,31 @@
+//! What becomes of a task whose effect fails.
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
+
+use crate::Error;
+use crate::handle::Outcome;
+
+/// Blocks a task with the reason; nothing happens to it when the daemon stops or the run has gone on.
+pub(super) fn blocked(task: TaskId, attempt: u32, error: Error) -> Outcome {
+    match error {
+        // The next daemon, or the next decision, sees what is to be done.
+        Error::Stopping => return Outcome::default(),
+        Error::Superseded(why) => {
+            tracing::info!(%task, %why, "the run has gone on without this");
+            return Outcome::default();
+        }
+        Error::Refused(_)
+        | Error::Store(_)
+        | Error::Process(_)
+        | Error::Io { .. }
+        | Error::Shape { .. }
+        | Error::Missing(_) => {}
+    }
+    let failure = Failure::from(error);
+    tracing::error!(%task, code = %failure.code, what = %failure.what, cause = ?failure.cause, "a task can't go on");
+    let causes = failure.cause.join(": ");
+    let reason = if causes.is_empty() { failure.to_string() } else { format!("{failure}: {causes}") };
+    Outcome::step(RunEvent::TaskBlocked { task, attempt, reason })
+}

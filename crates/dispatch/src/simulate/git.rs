@@ -1,0 +1,172 @@
+//! The git port: calls that change the repository in memory, and fail now and then.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid};
+use switchboard_protocol::error::Failure;
+
+use super::repo::{MAIN, Repo, Work};
+use super::stage::Stage;
+use crate::Error;
+use crate::port::Git;
+use crate::port::git::Commit;
+use crate::world::lock;
+
+type Result<T> = std::result::Result<T, Error>;
+
+/// Git on the repository of a simulation.
+pub(super) struct SimGit(pub(super) Arc<Stage>);
+
+// === impl SimGit ===
+
+impl SimGit {
+    fn with<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
+        if self.0.git_fails() {
+            return Err(Failure::new("git.failed", "git could not do it, this time").into());
+        }
+        call(&mut lock(&self.0.repo))
+    }
+
+    /// A call that changes something: git may fail before it, and also after it.
+    fn changing<T>(&self, call: impl FnOnce(&mut Repo) -> Result<T>) -> Result<T> {
+        let done = self.with(call)?;
+        self.with(|_| Ok(done))
+    }
+}
+
+impl Git for SimGit {
+    fn root(&self) -> &Path {
+        Path::new("/repo")
+    }
+
+    fn head(&self) -> Result<Head> {
+        self.with(|repo| Ok(Head::Branch { name: MAIN.to_owned(), commit: repo.branches[MAIN].clone() }))
+    }
+
+    fn dirty(&self) -> Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
+    fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {
+        self.with(|repo| Ok(repo.branch(revision)))
+    }
+
+    fn branch(&self, name: &str) -> Result<Option<Oid>> {
+        self.with(|repo| Ok(repo.branch(name)))
+    }
+
+    fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
+        self.changing(|repo| {
+            let found = repo.branch(name);
+            if found.as_ref() != old {
+                let found = found.map(|oid| oid.to_string()).unwrap_or_default();
+                return Err(switchboard_process::Error::Moved { name: name.to_owned(), found }.into());
+            }
+            repo.branches.insert(name.to_owned(), new.clone());
+            Ok(())
+        })
+    }
+
+    fn delete_branch(&self, name: &str, _tip: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            repo.branches.remove(name);
+            Ok(())
+        })
+    }
+
+    fn advance_checkout(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            let at = repo.branch(branch);
+            if at.as_ref() == Some(new) {
+                return Ok(());
+            }
+            if at.as_ref() != Some(old) {
+                let found = at.map(|oid| oid.to_string()).unwrap_or_default();
+                return Err(switchboard_process::Error::Moved { name: branch.to_owned(), found }.into());
+            }
+            repo.branches.insert(branch.to_owned(), new.clone());
+            Ok(())
+        })
+    }
+
+    fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
+        self.with(|repo| Ok(repo.is_ancestor(ancestor, commit)))
+    }
+
+    fn tree_of(&self, commit: &Oid) -> Result<Oid> {
+        self.with(|repo| Ok(repo.made(commit)?.tree.clone()))
+    }
+
+    fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
+        self.with(|repo| repo.merge(ours, theirs))
+    }
+
+    fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid> {
+        let parents = parents.iter().map(|oid| (*oid).clone()).collect();
+        self.with(|repo| Ok(repo.commit(tree.clone(), parents, message, author.at.0)))
+    }
+
+    fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
+        self.with(|repo| {
+            let (before, after) = (repo.files(old)?, repo.files(new)?);
+            let changed = after.iter().filter(|(path, content)| before.get(*path) != Some(*content));
+            Ok(changed.map(|(path, _)| Change { path: PathBuf::from(&**path), before: None, after: None }).collect())
+        })
+    }
+
+    fn diff_text(&self, _old: &Oid, _new: &Oid, _keep: usize) -> Result<String> {
+        Ok(String::new())
+    }
+
+    fn has_worktree(&self, path: &Path) -> Result<bool> {
+        self.with(|repo| Ok(repo.worktrees.contains_key(path)))
+    }
+
+    fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
+        self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.branch(&work.branch))))
+    }
+
+    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            if repo.worktrees.contains_key(path) {
+                return Ok(());
+            }
+            let at = repo.branches.entry(branch.to_owned()).or_insert_with(|| at.clone()).clone();
+            let files = (*repo.files(&at)?).clone();
+            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
+            Ok(())
+        })
+    }
+
+    fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            let files = (*repo.files(commit)?).clone();
+            repo.branches.insert(branch.to_owned(), commit.clone());
+            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
+            Ok(())
+        })
+    }
+
+    fn worktree_remove(&self, path: &Path, _base: &Path) -> Result<()> {
+        self.changing(|repo| {
+            repo.worktrees.remove(path);
+            Ok(())
+        })
+    }
+
+    fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
+        self.changing(|repo| {
+            let work =
+                repo.worktrees.get(path).ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;
+            let files = work.files.clone();
+            let tree = repo.tree(files);
+            if tree == repo.made(commit.parent)?.tree {
+                return Ok(None);
+            }
+            let made = repo.commit(tree.clone(), vec![commit.parent.clone()], commit.message, commit.author.at.0);
+            repo.branches.insert(commit.branch.to_owned(), made.clone());
+            Ok(Some(Captured { commit: made, tree, left_out: Vec::new() }))
+        })
+    }
+}

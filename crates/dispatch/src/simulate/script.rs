@@ -1,0 +1,139 @@
+//! How agents behave: well, or in one of the ways in which real ones go wrong.
+
+use switchboard_protocol::frame::{DriverSpec, PermissionOption, WorkerEvent, WorkerSpec};
+
+use super::shim::{Act, FOR_EVER, exited, sealed, turn_ended};
+use super::stage::Stage;
+
+/// How long an agent that asked something waits for the answer.
+const PATIENCE: i64 = 40 * 60_000;
+
+/// How an agent behaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Behaviour {
+    Good,
+    /// It says that it is done and has changed nothing.
+    Liar,
+    /// It changes more after it said that it is done.
+    Restless,
+    /// Its change has a defect that a gate finds.
+    Sloppy,
+    Refuses,
+    Fails,
+    /// It exits in the middle of its turn.
+    Quits,
+    Hangs,
+    /// It hangs and hears no signal.
+    Deaf,
+    /// It asks a person.
+    Asks,
+    /// Its shim is killed.
+    Vanishes,
+    /// Its shim never takes its lock.
+    NeverBegins,
+    /// Its program is missing.
+    Missing,
+    /// The driver can't start it.
+    Broken,
+}
+
+const BAD: [Behaviour; 13] = [
+    Behaviour::Liar,
+    Behaviour::Restless,
+    Behaviour::Sloppy,
+    Behaviour::Sloppy,
+    Behaviour::Refuses,
+    Behaviour::Fails,
+    Behaviour::Quits,
+    Behaviour::Hangs,
+    Behaviour::Deaf,
+    Behaviour::Asks,
+    Behaviour::Vanishes,
+    Behaviour::NeverBegins,
+    Behaviour::Broken,
+];
+
+pub(super) fn behaviour(stage: &Stage) -> Behaviour {
+    if !stage.chance(stage.spec.bad_workers) {
+        return Behaviour::Good;
+    }
+    if stage.chance(10) {
+        return Behaviour::Missing;
+    }
+    BAD[stage.below(BAD.len() as u64) as usize]
+}
+
+/// Writes the script of a worker: acts with the time that each takes.
+pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)> {
+    let say = |ms, event| (ms, Act::Say(event));
+    let started = WorkerEvent::AgentStarted { pid: 7, argv: vec!["agent".to_owned()] };
+    let faulted = |code: &str| WorkerEvent::Faulted { code: code.to_owned(), what: "can't".to_owned() };
+    let is_exec = matches!(spec.driver, DriverSpec::Exec { .. });
+    let ends = |stop: &str, code| {
+        let linger = if is_exec { 1 } else { 2000 };
+        let turn = if is_exec { "exit" } else { stop };
+        vec![say(20, turn_ended(1, turn)), say(linger, exited(Some(code), None)), say(5, sealed()), (5, Act::Exit)]
+    };
+    let mut acts = vec![(30, Act::Begin)];
+    match behaviour {
+        Behaviour::NeverBegins => return Vec::new(),
+        Behaviour::Missing | Behaviour::Broken => {
+            let code = if matches!(behaviour, Behaviour::Missing) { "agent.missing" } else { "agent.spawn" };
+            acts.extend([say(5, faulted(code)), say(5, sealed()), (5, Act::Exit)]);
+            return acts;
+        }
+        Behaviour::Good
+        | Behaviour::Liar
+        | Behaviour::Restless
+        | Behaviour::Sloppy
+        | Behaviour::Refuses
+        | Behaviour::Fails
+        | Behaviour::Quits
+        | Behaviour::Hangs
+        | Behaviour::Deaf
+        | Behaviour::Asks
+        | Behaviour::Vanishes => {}
+    }
+    acts.push(say(10, started));
+    acts.push(say(10, WorkerEvent::SessionOpened { session: "s".to_owned() }));
+    acts.push(say(10, WorkerEvent::TurnStarted { turn: 1, mail: Vec::new() }));
+    let cost = WorkerEvent::CostReported { micro_usd: Some(3), input_tokens: 5, output_tokens: 7 };
+    acts.push(say(100, cost));
+    let write = |is_bad| (200, Act::Write { is_bad });
+    match behaviour {
+        Behaviour::Good => acts.extend([vec![write(false)], ends("end_turn", 0)].concat()),
+        Behaviour::Liar => acts.extend(ends("end_turn", 0)),
+        Behaviour::Sloppy => acts.extend([vec![write(true)], ends("end_turn", 0)].concat()),
+        Behaviour::Restless => {
+            acts.push(write(false));
+            acts.push(say(10, turn_ended(1, "end_turn")));
+            acts.push((300, Act::Write { is_bad: true }));
+            acts.extend([say(1000, exited(Some(0), None)), say(5, sealed()), (5, Act::Exit)]);
+        }
+        Behaviour::Refuses => acts.extend(ends("refusal", 0)),
+        Behaviour::Fails => acts.extend([vec![write(false)], ends("error", 1)].concat()),
+        Behaviour::Quits => {
+            acts.extend([write(false), say(50, exited(Some(1), None)), say(5, sealed()), (5, Act::Exit)])
+        }
+        Behaviour::Hangs | Behaviour::Deaf => acts.push((FOR_EVER, Act::Exit)),
+        Behaviour::Asks => {
+            acts.push(say(10, asked()));
+            acts.push((PATIENCE, Act::Write { is_bad: false }));
+            acts.extend(ends("end_turn", 0));
+        }
+        Behaviour::Vanishes => acts.extend([write(false), (50, Act::Vanish)]),
+        Behaviour::NeverBegins | Behaviour::Missing | Behaviour::Broken => {}
+    }
+    acts
+}
+
+fn asked() -> WorkerEvent {
+    let option =
+        |id: &str, kind: &str| PermissionOption { id: id.to_owned(), name: id.to_owned(), kind: kind.to_owned() };
+    WorkerEvent::PermissionAsked {
+        ask: "a1".to_owned(),
+        title: "run it".to_owned(),
+        options: vec![option("yes", "allow_once"), option("no", "reject_once")],
+        detail: "it".to_owned(),
+    }
+}

@@ -1,0 +1,150 @@
+//! The port of shims: starts them, lets them act as simulated time passes, with or without a daemon, and kills them.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::{Frame, WorkerSpec};
+use switchboard_protocol::id::WorkerId;
+
+use super::connection;
+use super::script::{Behaviour, behaviour, script};
+use super::shim::{Act, BAD, SimShim};
+use super::stage::Stage;
+use crate::Error;
+use crate::event::frame_number;
+use crate::port::BoxFuture;
+use crate::port::shims::{Shim, Shims};
+use crate::world::lock;
+
+/// The shims of a simulation.
+pub(super) struct SimShims(pub(super) Arc<Stage>);
+
+// === impl Stage ===
+
+impl Stage {
+    /// Lets a shim do what is due, but for its exit where `keeps` says that it is connected; returns whether it is still there.
+    pub(super) fn advance(&self, folder: &Path, keeps_exit: bool) -> bool {
+        let now = self.clock.ms();
+        let mut shims = lock(&self.shims);
+        let Some(shim) = shims.get_mut(folder) else { return false };
+        while shim.due().is_some_and(|due| due <= now) && !(keeps_exit && shim.is_exiting()) {
+            let Some((at, act)) = shim.acts.pop_front() else { break };
+            match act {
+                Act::Begin => shim.state = Shim::Alive,
+                Act::Say(event) => shim.say(at, event),
+                Act::Write { is_bad } => {
+                    let content = if is_bad { BAD } else { "good" };
+                    let content = format!("{content} work of {} on {}", shim.spec.worker, shim.spec.task);
+                    let path = format!("t/{}", shim.spec.task);
+                    lock(&self.repo).write(Path::new(&shim.spec.cwd), &path, &content);
+                }
+                Act::Vanish => {
+                    shim.has_leftovers = true;
+                    self.end(shim);
+                }
+                Act::Exit => self.end(shim),
+            }
+        }
+        shim.state != Shim::Gone
+    }
+
+    /// A shim's process is gone.
+    pub(super) fn end(&self, shim: &mut SimShim) {
+        shim.acts.clear();
+        shim.state = Shim::Gone;
+        shim.is_agent_live = false;
+        self.gone.send_modify(|gone| *gone += 1);
+    }
+}
+
+// === impl SimShims ===
+
+impl SimShims {
+    fn state_of(&self, folder: &Path) -> Shim {
+        self.0.advance(folder, true);
+        lock(&self.0.shims).get(folder).map_or(Shim::NotBegun, |shim| shim.state)
+    }
+}
+
+impl Shims for SimShims {
+    fn has_program(&self, _program: &str) -> bool {
+        true
+    }
+
+    fn launch(&self, spec: &WorkerSpec) -> Result<(), Error> {
+        let stage = &self.0;
+        if stage.chance(stage.spec.bad_workers / 20) {
+            return Err(Failure::new("io.denied", "the shim could not be started").into());
+        }
+        let folder = PathBuf::from(&spec.folder);
+        let behaviour = behaviour(stage);
+        let mut at = stage.clock.ms();
+        let mut acts = VecDeque::new();
+        for (ms, act) in script(behaviour, spec) {
+            let spread = if ms < 1000 { stage.below(ms.unsigned_abs() * 2 + 1) } else { ms.unsigned_abs() };
+            at += i64::try_from(spread).unwrap_or(0);
+            acts.push_back((at, act));
+        }
+        let shim = SimShim {
+            spec: spec.clone(),
+            state: Shim::NotBegun,
+            journal: Vec::new(),
+            acked: 0,
+            epoch: 1,
+            begins: 0,
+            acts,
+            is_deaf: matches!(behaviour, Behaviour::Deaf),
+            is_agent_live: false,
+            has_leftovers: false,
+            turn: 0,
+        };
+        lock(&stage.report).workers += 1;
+        {
+            let mut shims = lock(&stage.shims);
+            let beside = shims.values().filter(|other| other.spec.cwd == spec.cwd);
+            let is_alone = beside.clone().all(|other| !other.has_leftovers && !other.is_agent_live);
+            let live = shims.values().filter(|other| other.is_agent_live).count();
+            lock(&stage.observer).launched(spec, is_alone, live);
+            shims.insert(folder.clone(), shim);
+        }
+        connection::keep(stage, folder);
+        Ok(())
+    }
+
+    fn state(&self, folder: &Path) -> Shim {
+        self.state_of(folder)
+    }
+
+    fn kill(&self, folder: &Path) -> bool {
+        let mut shims = lock(&self.0.shims);
+        let Some(shim) = shims.get_mut(folder).filter(|shim| shim.state == Shim::Alive) else { return false };
+        self.0.end(shim);
+        true
+    }
+
+    fn kill_leftovers(&self, worker: &WorkerId) -> usize {
+        let mut shims = lock(&self.0.shims);
+        shims.values_mut().filter(|shim| shim.spec.worker == *worker).for_each(|shim| shim.has_leftovers = false);
+        0
+    }
+
+    fn frames_after(&self, folder: &Path, seen: i64) -> Result<Vec<Frame>, Error> {
+        let shims = lock(&self.0.shims);
+        let journal = shims.get(folder).map(|shim| shim.journal.as_slice()).unwrap_or_default();
+        Ok(journal.iter().filter(|frame| frame_number(frame) > seen).cloned().collect())
+    }
+
+    fn ended(&self, folder: &Path) -> BoxFuture<'static, ()> {
+        let (stage, folder) = (Arc::clone(&self.0), folder.to_owned());
+        Box::pin(async move {
+            let mut gone = stage.gone.subscribe();
+            while lock(&stage.shims).get(&folder).is_some_and(|shim| shim.state == Shim::Alive) {
+                if gone.changed().await.is_err() {
+                    return;
+                }
+            }
+        })
+    }
+}
