@@ -98,9 +98,9 @@ export type ReserveAgentReply = { lease: Lease };
 export type ReserveFilesRequest = { globs: Array<string>; mode?: Mode; ttl_seconds?: (number | null); reason?: string };
 export type ReserveFilesReply = { lease: Lease };
 export type AnswerRequest = { id: string; option: string };
-export type SettleReply = { id: NeedId; outcome: string };
+export type ResolveReply = { id: NeedId; outcome: string };
 export type NeedId = string;
-export type SettleRequest = { id: string };
+export type ResolveRequest = { id: string };
 export type ListNeedsRequest = { include_settled?: boolean };
 export type ListNeedsReply = { needs: Array<Need> };
 export type Need = { id: NeedId; kind?: NeedKind; run?: (RunId | null); task?: string; worker?: (WorkerId | null); message?: (MessageId | null); call?: (HeldCall | null); title: string; detail?: string; options: Array<PermissionOption>; asked_at: Millis; expires_at: Millis; outcome?: (string | null) };
@@ -193,14 +193,14 @@ export type WorkerEvent = ({ kind: "agent_started"; pid: number; argv: Array<str
 
 export interface Verbs {
   ack_message: { request: AckMessageRequest; reply: AckMessageReply };
-  answer: { request: AnswerRequest; reply: SettleReply };
-  approve: { request: SettleRequest; reply: SettleReply };
+  answer: { request: AnswerRequest; reply: ResolveReply };
+  approve: { request: ResolveRequest; reply: ResolveReply };
   backup_store: { request: BackupStoreRequest; reply: BackupStoreReply };
   build_check: { request: BuildCheckRequest; reply: BuildCheckReply };
   cancel_message: { request: CancelMessageRequest; reply: QueueReply };
   check_gate_status: { request: CheckGateStatusRequest; reply: CheckGateStatusReply };
   check_inbox: { request: CheckInboxRequest; reply: CheckInboxReply };
-  deny: { request: SettleRequest; reply: SettleReply };
+  deny: { request: ResolveRequest; reply: ResolveReply };
   describe_tool: { request: DescribeToolRequest; reply: DescribeToolReply };
   evidence_check: { request: EvidenceCheckRequest; reply: EvidenceCheckReply };
   export_log: { request: ExportLogRequest; reply: ExportLogReply };
