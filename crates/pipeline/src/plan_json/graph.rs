@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use switchboard_protocol::error::near_matches;
 use switchboard_protocol::plan::{Plan, Task, TaskId};
 
-use super::PlanError;
+use super::error::PlanError;
 
 /// A task and where it stands.
 struct Node<'a> {

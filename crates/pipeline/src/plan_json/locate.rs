@@ -1,6 +1,6 @@
 //! From a JSON pointer, or a byte, to a line and column.
 
-use super::Position;
+use super::error::Position;
 
 /// The place of a byte.
 pub(super) fn place(text: &str, at: usize) -> Position {

@@ -5,7 +5,7 @@ use switchboard_protocol::error::near_matches;
 use switchboard_protocol::id;
 use switchboard_protocol::plan::{MAX_TASKS, TaskId};
 
-use super::PlanError;
+use super::error::PlanError;
 use crate::paths;
 
 /// What a field holds.

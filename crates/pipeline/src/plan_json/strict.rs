@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{PlanError, Position, locate};
+use super::error::{PlanError, Position};
+use super::locate;
 
 /// A value that was read strictly.
 struct Strict(Value);
