@@ -5,7 +5,6 @@ mod circles;
 mod command;
 mod layers;
 mod links;
-mod rng;
 mod schemas;
 mod torture;
 mod words;

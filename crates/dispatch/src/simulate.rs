@@ -12,7 +12,6 @@ mod observer;
 mod people;
 mod ports;
 mod repo;
-mod rng;
 mod script;
 mod shim;
 mod shims;

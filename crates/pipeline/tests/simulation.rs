@@ -3,8 +3,8 @@
 
 #[path = "simulation/checker.rs"]
 mod checker;
-#[path = "simulation/rng.rs"]
-mod rng;
+#[path = "simulation/draw.rs"]
+mod draw;
 #[path = "simulation/ways.rs"]
 mod ways;
 #[path = "simulation/world.rs"]

@@ -1,12 +1,13 @@
 //! Random ways and random histories of units that walk them: lost workers, moving heads, failing steps, people who retry and resume. None may get
 //! stuck, none may go on for ever, and nothing is merged that was not judged. A broken rule must be noticed.
 
-#[path = "simulation/rng.rs"]
-mod rng;
+#[path = "simulation/draw.rs"]
+mod draw;
 
 use std::sync::Arc;
 
-use rng::Rng;
+use draw::{chance, pick};
+use fastrand::Rng;
 use switchboard_pipeline::way::{Assignee, Graph, Judgement, Slot, Unit};
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::run::way::{
@@ -60,17 +61,17 @@ fn step(id: &str, does: Do, after: &[StepId], reads: &[Input]) -> Step {
 fn random_way(rng: &mut Rng) -> Way {
     let limits = Limits { attempts: 3, losses: 3, runs: 0 };
     let role = || RoleId::new("coder").expect("an id");
-    let has_tester = rng.chance(500);
+    let has_tester = chance(rng, 500);
     let zones = if has_tester { vec![Zone::Source] } else { vec![Zone::Source, Zone::Tests] };
     let work = step("work", Do::Work { role: role(), writes: zones }, &[], &[Input::Spec]);
     let mut steps = vec![Step { limits, ..work }];
-    for number in 0..rng.below(4) {
+    for number in 0..rng.usize(..4) {
         let name = format!("check{number}");
-        let reads = [rng.pick(&[Input::Tree, Input::Source]).clone()];
+        let reads = [pick(rng, &[Input::Tree, Input::Source]).clone()];
         let mut check =
             step(&name, Do::Check { gate: GateId::new(name.clone()).expect("an id") }, &[StepId::work()], &reads);
-        check.need = *rng.pick(&[Need::Required, Need::IfConfigured, Need::Advisory]);
-        if rng.chance(300) {
+        check.need = *pick(rng, &[Need::Required, Need::IfConfigured, Need::Advisory]);
+        if chance(rng, 300) {
             check.after.push(steps[steps.len() - 1].id.clone());
         }
         steps.push(check);
@@ -80,7 +81,7 @@ fn random_way(rng: &mut Rng) -> Way {
         let tester = step("tests", does, &[StepId::work()], &[Input::Source]);
         steps.push(Step { limits, back: Some(StepId::new("tests").expect("an id")), ..tester });
     }
-    if rng.chance(300) {
+    if chance(rng, 300) {
         let question = "go on?".to_owned();
         steps.push(step("ask", Do::Ask { question }, &[StepId::work()], &[Input::Output(StepId::work())]));
     }
@@ -107,7 +108,7 @@ struct World {
 
 impl World {
     fn new(seed: u64, broken: Broken) -> Self {
-        let mut rng = Rng::new(seed);
+        let mut rng = Rng::with_seed(seed);
         let way = Graph::new(random_way(&mut rng)).unwrap_or_else(|bad| panic!("seed {seed}: {bad}"));
         let judged = vec![None; way.steps().len()];
         let unit = Unit::new(Arc::new(way), Digest::ZERO, Digest::ZERO, "head");
@@ -121,13 +122,13 @@ impl World {
                 return self.check_merged();
             }
             if self.unit.held().is_some() {
-                if trouble == 0 || self.rng.chance(500) {
+                if trouble == 0 || chance(&mut self.rng, 500) {
                     return End::Held;
                 }
                 trouble -= 1;
                 self.unit.release(Some(0));
             }
-            if trouble > 0 && self.rng.chance(150) {
+            if trouble > 0 && chance(&mut self.rng, 150) {
                 trouble -= 1;
                 self.make_trouble();
                 continue;
@@ -146,12 +147,12 @@ impl World {
         if under_way.is_empty() && open.is_empty() {
             return self.unit.held().is_some() || self.unit.is_done();
         }
-        if under_way.is_empty() || (!open.is_empty() && self.rng.chance(500)) {
-            let at = *self.rng.pick(&open);
+        if under_way.is_empty() || (!open.is_empty() && chance(&mut self.rng, 500)) {
+            let at = *pick(&mut self.rng, &open);
             self.unit.intend(at, Assignee::Worker(WorkerId::from_bits(at as u64))).expect("it is open or under way");
             self.unit.start(at, Millis(0)).expect("it is open or under way");
         } else {
-            let at = *self.rng.pick(&under_way);
+            let at = *pick(&mut self.rng, &under_way);
             self.end(at);
         }
         true
@@ -169,13 +170,13 @@ impl World {
 
     fn end(&mut self, at: usize) {
         let step = self.unit.way().steps()[at].clone();
-        if self.rng.chance(60) {
+        if chance(&mut self.rng, 60) {
             self.unit.lose(at).expect("it is open or under way");
             return;
         }
-        let verdict = match self.rng.chance(150) {
-            true => *self.rng.pick(&[Verdict::Fail, Verdict::Error, Verdict::NoReply, Verdict::NotConfigured]),
-            false => *self.rng.pick(&[Verdict::Pass, Verdict::Warn, Verdict::Skipped]),
+        let verdict = match chance(&mut self.rng, 150) {
+            true => *pick(&mut self.rng, &[Verdict::Fail, Verdict::Error, Verdict::NoReply, Verdict::NotConfigured]),
+            false => *pick(&mut self.rng, &[Verdict::Pass, Verdict::Warn, Verdict::Skipped]),
         };
         if !step.does.writes().is_empty() && !verdict.refuses() {
             self.unit.end(at).expect("it is open or under way");
@@ -192,16 +193,16 @@ impl World {
     fn change(&mut self) -> Change {
         self.names += 1;
         let old = self.unit.change().map(|change| change.tree.clone());
-        let tree = old.filter(|_| self.rng.chance(300)).unwrap_or_else(|| format!("t{}", self.names));
+        let tree = old.filter(|_| chance(&mut self.rng, 300)).unwrap_or_else(|| format!("t{}", self.names));
         Change { commit: format!("c{}", self.names), tree, base: self.unit.head().to_owned(), files: 1 }
     }
 
     fn make_trouble(&mut self) {
         self.names += 1;
-        if self.rng.chance(700) {
+        if chance(&mut self.rng, 700) {
             let _held = self.unit.move_head(&format!("h{}", self.names));
         } else {
-            let at = self.rng.below(self.judged.len());
+            let at = self.rng.usize(..self.judged.len());
             let _over = self.unit.resume_at(at);
         }
     }

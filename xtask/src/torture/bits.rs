@@ -9,12 +9,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
+use fastrand::Rng;
 use serde_json::json;
 use switchboard_store::{Error, Filter, Query, Row, Scope, Store, Words};
 
 use super::board::{closed, parts, posted};
 use super::{scratch, work};
-use crate::rng::Rng;
 
 /// How much to try.
 #[derive(Debug, clap::Args)]
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let newer = pages(&files[1]);
     spots.retain(|spot| !newer.contains(&(spot.from / PAGE + 1)));
     ensure!(spots.len() > 10, "only {} events were found in the file", spots.len());
-    let mut rng = Rng::new(args.seed);
+    let mut rng = Rng::with_seed(args.seed);
     let mut tally = Tally::default();
     for _ in 0..args.flips {
         one(&files, &spots, &wanted, copy.path(), &mut rng, &mut tally)?;
@@ -193,17 +193,17 @@ fn one(
     tally: &mut Tally,
 ) -> anyhow::Result<()> {
     // Every fourth flip goes for an event's row, every sixteenth for the note, one in eight each for the two logs, the rest where they fall.
-    let (file, at) = match rng.below(16) {
-        0 => (2, rng.below(files[2].len())),
+    let (file, at) = match rng.usize(..16) {
+        0 => (2, rng.usize(..files[2].len())),
         1..5 => {
-            let spot = &spots[rng.below(spots.len())];
-            (0, spot.from + rng.below(spot.to - spot.from))
+            let spot = &spots[rng.usize(..spots.len())];
+            (0, spot.from + rng.usize(..spot.to - spot.from))
         }
-        5..7 => (1, rng.below(files[1].len())),
-        7..9 => (3, rng.below(files[3].iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1)),
-        _ => (0, rng.below(files[0].len())),
+        5..7 => (1, rng.usize(..files[1].len())),
+        7..9 => (3, rng.usize(..files[3].iter().rposition(|byte| *byte != 0).unwrap_or(0) + 1)),
+        _ => (0, rng.usize(..files[0].len())),
     };
-    let bit = rng.below(8);
+    let bit = rng.usize(..8);
     let mut flipped = files.to_vec();
     flipped[file][at] ^= 1 << bit;
     lay(&flipped, folder)?;

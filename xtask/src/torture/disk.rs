@@ -11,10 +11,10 @@
 use std::fs;
 use std::path::Path;
 
+use fastrand::Rng;
 use switchboard_protocol::id::Digest;
 
 use super::tape::{File, Op, after_boot};
-use crate::rng::Rng;
 
 /// What a disk writes as a whole.
 const SECTOR: usize = 512;
@@ -153,7 +153,7 @@ impl Disk {
             Cut::Nothing => last,
             Cut::Everything | Cut::Torn { .. } | Cut::Without(_) | Cut::Only(_) => last.map(|note| after_boot(&note)),
             Cut::Shuffled(seed) | Cut::Blocks(seed) => {
-                let chosen = Rng::new(seed).below(self.notes.len() + 1);
+                let chosen = Rng::with_seed(seed).usize(..self.notes.len() + 1);
                 self.notes.get(chosen).and_then(read).map(|note| after_boot(&note))
             }
         }
@@ -218,8 +218,8 @@ impl Held {
     /// Every run of `run` sectors holds what it held at a moment of its own.
     fn shuffled(&self, ops: &[Op], seed: u64, run: usize) -> Vec<u8> {
         let moment = |number: u64| {
-            let chosen =
-                Rng::new(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d))).below(self.since.len() + 1);
+            let chosen = Rng::with_seed(seed.wrapping_add(number.wrapping_mul(0x5851_f42d_4c95_7f2d)))
+                .usize(..self.since.len() + 1);
             chosen.checked_sub(1).and_then(|at| self.since.get(at)).map_or(0, |at| at + 1)
         };
         self.image(ops, &|sector| moment((sector / run) as u64), moment(u64::MAX), moment(u64::MAX - 1))

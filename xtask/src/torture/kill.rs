@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::Args as ClapArgs;
+use fastrand::Rng;
 use serde_json::json;
 
 use crate::bench::daemon::TestRepo;
-use crate::rng::Rng;
 use actors::{CallLog, Post};
 
 /// How to kill.
@@ -61,10 +61,10 @@ pub(crate) fn run(root: &std::path::Path, args: &Args) -> anyhow::Result<()> {
     let holders: Vec<_> = (0..HOLDERS).map(|number| spawn(actors::hold, number, &sending)).collect();
     let receivers: Vec<_> = (0..RECEIVERS).map(|number| spawn(actors::receive, number, &receiving)).collect();
 
-    let mut rng = Rng::new(args.seed);
+    let mut rng = Rng::with_seed(args.seed);
     let mut ready = Vec::new();
     for _ in 0..args.kills {
-        std::thread::sleep(Duration::from_millis(rng.below(LIFE_MS) as u64));
+        std::thread::sleep(Duration::from_millis(rng.usize(..LIFE_MS) as u64));
         if let Some(daemon) = daemon.take() {
             daemon.kill()?;
         }

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
+use fastrand::Rng;
 use serde_json::json;
 use switchboard_protocol::id::Digest;
 
@@ -19,7 +20,6 @@ use super::disk::{Cut, Disk, Image, sectors};
 use super::tape::{self, Op, Promised};
 use super::work::{self, History, Plan};
 use super::{scratch, vfs};
-use crate::rng::Rng;
 
 /// How much to try.
 #[derive(Debug, clap::Args)]
@@ -252,7 +252,7 @@ fn open_one(state: &State, folder: &Path, history: &History) -> anyhow::Result<(
 
 /// Which cuts to try after which operation, in the order of the tape: all of them, or a seeded share.
 fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize, Cut)> {
-    let mut rng = Rng::new(seed);
+    let mut rng = Rng::with_seed(seed);
     let mut disk = Disk::default();
     let mut all = Vec::new();
     for (at, op) in ops.iter().enumerate() {
@@ -267,17 +267,17 @@ fn candidates(ops: &[Op], obeys_sync: bool, seed: u64, share: u64) -> Vec<(usize
             all.extend([true, false].map(|has_front| (at, Cut::Torn { sector, has_front })));
         }
         for _ in 0..pending.len().min(4) {
-            all.push((at, Cut::Without(pending[rng.below(pending.len())])));
-            all.push((at, Cut::Only(pending[rng.below(pending.len())])));
+            all.push((at, Cut::Without(pending[rng.usize(..pending.len())])));
+            all.push((at, Cut::Only(pending[rng.usize(..pending.len())])));
         }
         all.extend(
-            [Cut::Shuffled(rng.next()), Cut::Shuffled(rng.next()), Cut::Blocks(rng.next())].map(|cut| (at, cut)),
+            [Cut::Shuffled(rng.u64(..)), Cut::Shuffled(rng.u64(..)), Cut::Blocks(rng.u64(..))].map(|cut| (at, cut)),
         );
     }
     // Some states of the disk are alike: more candidates than wanted states.
     let keep = usize::try_from(share.saturating_mul(5) / 4).unwrap_or(usize::MAX);
     while all.len() > keep {
-        all.swap_remove(rng.below(all.len()));
+        all.swap_remove(rng.usize(..all.len()));
     }
     all.sort_by_key(|(at, _)| *at);
     all

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args as ClapArgs, ValueEnum};
+use fastrand::Rng;
 use serde_json::{Value, json};
 use switchboard_protocol::error::Failure;
 
 use crate::bench::daemon::{Client, TestRepo};
-use crate::rng::Rng;
 use record::Record;
 
 /// What to try.
@@ -101,7 +101,14 @@ struct Sender {
 impl Sender {
     fn new(test_repo: &TestRepo, recipient: &'static str, seed: u64) -> anyhow::Result<Self> {
         let client = test_repo.connect("sender")?;
-        Ok(Self { client, recipient, rng: Rng::new(seed), sent: 0, acked: BTreeSet::new(), looked: Instant::now() })
+        Ok(Self {
+            client,
+            recipient,
+            rng: Rng::with_seed(seed),
+            sent: 0,
+            acked: BTreeSet::new(),
+            looked: Instant::now(),
+        })
     }
 
     /// Sends so many at random moments; calls `between` before each, and waits until all were seen or the patience is over.
@@ -111,7 +118,7 @@ impl Sender {
         mut between: impl FnMut(&mut Client) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         while self.sent < messages {
-            std::thread::sleep(Duration::from_millis(self.rng.below(2 * PAUSE_MS) as u64));
+            std::thread::sleep(Duration::from_millis(self.rng.usize(..2 * PAUSE_MS) as u64));
             between(&mut self.client)?;
             let id = format!("msg_seen_{}", self.sent + 1);
             let args = json!({ "id": id, "recipient": self.recipient, "payload": id, "action": "status_update" });

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
+use fastrand::Rng;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 use switchboard_store::{
@@ -11,7 +12,6 @@ use switchboard_store::{
 
 use super::board::{closed, parts, posted};
 use super::tape::{self, Ack, Op, Promised};
-use crate::rng::Rng;
 
 /// The cursor that some batches move.
 const CURSOR: &str = "feed";
@@ -73,7 +73,7 @@ struct Work<'a> {
 
 /// Opens the store of a folder, works on it, closes it half-way, and returns it as it is at the end.
 pub(super) fn run(folder: &Path, plan: Plan) -> (Done, Option<Store>) {
-    let (rng, done) = (Rng::new(plan.seed), Done::default());
+    let (rng, done) = (Rng::with_seed(plan.seed), Done::default());
     let mut work = Work { folder, rng, plan, done, dropped: 0, feed: 0, with_body: Vec::new() };
     for session in 0..SESSIONS {
         let store = match open(folder) {
@@ -98,7 +98,7 @@ pub(super) fn run(folder: &Path, plan: Plan) -> (Done, Option<Store>) {
 
 impl Work<'_> {
     fn step(&mut self, store: &Store) {
-        match self.rng.below(20) {
+        match self.rng.usize(..20) {
             0 => self.checkpoint(store, Checkpoint::Passive),
             1 => self.checkpoint(store, Checkpoint::Truncate),
             2 => self.search(store),
@@ -112,10 +112,10 @@ impl Work<'_> {
     fn batch(&mut self, durability: Durability) -> Batch {
         let in_force = if self.plan.is_careless { Durability::Written } else { durability };
         let mut batch = Batch::new(in_force);
-        for _ in 0..=self.rng.below(3) {
-            let size = [0, 40, 900, 5_000][self.rng.below(4)];
-            let weight = self.rng.next() >> 32;
-            let event = posted(["ann", "bob"][self.rng.below(2)], weight);
+        for _ in 0..=self.rng.usize(..3) {
+            let size = [0, 40, 900, 5_000][self.rng.usize(..4)];
+            let weight = self.rng.u64(..) >> 32;
+            let event = posted(["ann", "bob"][self.rng.usize(..2)], weight);
             batch = batch.event(if size == 0 { event } else { event.with_body(format!("word {}", ".".repeat(size))) });
         }
         batch
@@ -154,7 +154,7 @@ impl Work<'_> {
         if self.with_body.is_empty() {
             return;
         }
-        let lsn = self.with_body.swap_remove(self.rng.below(self.with_body.len()));
+        let lsn = self.with_body.swap_remove(self.rng.usize(..self.with_body.len()));
         let feed = store.head().lsn;
         let durability = if self.plan.is_careless { Durability::Written } else { Durability::Synced };
         let batch = Batch::new(durability).event(closed("ann", lsn)).drop_body(lsn).advance(CURSOR, feed);

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::sync::{Notify, watch};
 
 use super::clock::SimClock;
 use super::observer::Observer;
 use super::repo::Repo;
-use super::rng::Rng;
 use super::shim::SimShim;
 use super::spec::{Refusal, SimReport, SimSpec};
 use crate::Dispatch;
@@ -47,7 +47,7 @@ impl Stage {
             report: Mutex::default(),
             daemon: Mutex::default(),
             gone: watch::Sender::new(0),
-            rng: Mutex::new(Rng::new(seed)),
+            rng: Mutex::new(Rng::with_seed(seed)),
             crash: Notify::new(),
             refuse_until: Mutex::new(i64::MIN),
         }
@@ -56,15 +56,15 @@ impl Stage {
     // === dice ===
 
     pub(super) fn chance(&self, per_mille: u64) -> bool {
-        per_mille > 0 && lock(&self.rng).chance(per_mille)
+        per_mille > 0 && self.below(1000) < per_mille
     }
 
     pub(super) fn below(&self, end: u64) -> u64 {
-        lock(&self.rng).below(end)
+        lock(&self.rng).u64(..end)
     }
 
     pub(super) fn bits(&self) -> u64 {
-        lock(&self.rng).next()
+        lock(&self.rng).u64(..)
     }
 
     /// Waits a random time below `ms`.

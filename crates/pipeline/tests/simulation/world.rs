@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fastrand::Rng;
 use switchboard_pipeline::run::{Refused, RunState};
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -12,7 +13,7 @@ use switchboard_protocol::run::{
 use switchboard_protocol::time::Millis;
 
 use super::checker::{Checker, starting};
-use super::rng::Rng;
+use super::draw::{chance, pick};
 use super::ways;
 
 /// How the world treats the run.
@@ -61,7 +62,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(seed: u64, manners: WorkerBehaviour) -> Self {
         let mut world = Self {
-            rng: Rng::new(seed),
+            rng: Rng::with_seed(seed),
             manners,
             now: 0,
             state: RunState::new(),
@@ -107,14 +108,14 @@ impl World {
     fn opening(&mut self) -> Vec<RunEvent> {
         const PATHS: [&str; 9] =
             ["src/a.rs", "src/b.rs", "src", "src/*.rs", "lib/x.rs", "lib/**", "docs/a.md", "**/*.md", "d.txt"];
-        let tasks = 1 + self.rng.below(18);
-        let density = self.rng.below(400);
+        let tasks = 1 + self.rng.usize(..18);
+        let density = self.rng.usize(..400);
         let id = |n: usize| TaskId::new(format!("{}.{}", 1 + n / 7, 1 + n % 7)).expect("an id");
-        let max_workers = 1 + self.rng.below(5) as u32;
+        let max_workers = 1 + self.rng.usize(..5) as u32;
         let mut events = Vec::new();
         let mut known = BTreeSet::new();
-        let is_barrier = self.rng.chance(500);
-        let phases = if self.rng.chance(500) { tasks.div_ceil(7) as u64 } else { 0 };
+        let is_barrier = chance(&mut self.rng, 500);
+        let phases = if chance(&mut self.rng, 500) { tasks.div_ceil(7) as u64 } else { 0 };
         for phase in 1..=phases {
             let after = if phase > 1 && is_barrier { vec![UnitId::Phase(phase - 1)] } else { Vec::new() };
             ways::record(&ways::group(), &mut known, &mut events);
@@ -123,9 +124,9 @@ impl World {
             events.push(RunEvent::UnitAdded { unit, within, way, after, writes, timeout_ms: None });
         }
         for n in 0..tasks {
-            let after = (0..n).filter(|_| self.rng.chance(density)).map(id).map(UnitId::Task).collect();
-            let writes = (0..self.rng.below(3)).map(|_| (*self.rng.pick(&PATHS)).to_owned()).collect();
-            let way = ways::task(self.rng.below(4));
+            let after = (0..n).filter(|_| chance(&mut self.rng, density)).map(id).map(UnitId::Task).collect();
+            let writes = (0..self.rng.usize(..3)).map(|_| (*pick(&mut self.rng, &PATHS)).to_owned()).collect();
+            let way = ways::task(self.rng.usize(..4));
             ways::record(&way, &mut known, &mut events);
             let way = way.digest().expect("a way");
             let timeout_ms = self.goes_wrong(500).then_some(200);
@@ -141,7 +142,7 @@ impl World {
     /// Records an event that has happened, and what follows from it.
     fn tell(&mut self, event: RunEvent) -> Result<(), Refused> {
         let now = Millis(self.now);
-        let before = self.rng.chance(40).then(|| self.state.clone());
+        let before = chance(&mut self.rng, 40).then(|| self.state.clone());
         let consequences = match self.state.step(&event, now) {
             Ok(consequences) => consequences,
             Err(refused) => {
@@ -199,11 +200,11 @@ impl World {
 
     /// Lets one job go on.
     fn work(&mut self) {
-        self.now += self.rng.below(30) as i64;
+        self.now += self.rng.usize(..30) as i64;
         if self.jobs.is_empty() {
             return;
         }
-        let at = self.rng.below(self.jobs.len());
+        let at = self.rng.usize(..self.jobs.len());
         match self.jobs.swap_remove(at) {
             Job::Todo(effect) => self.begin(effect),
             Job::Spawn { task, worker } => self.spawn(task, worker),
@@ -217,7 +218,7 @@ impl World {
         let key = effect.key();
         match effect {
             Effect::StartWorker { task, step, attempt, from, resume, .. } => {
-                let worker = WorkerId::from_bits(self.rng.next());
+                let worker = WorkerId::from_bits(self.rng.u64(..));
                 self.begin_on(&task, from, resume);
                 let intended = RunEvent::WorkerIntended { task: task.clone(), step, attempt, worker: worker.clone() };
                 if self.tell(intended).is_ok() {
@@ -267,7 +268,7 @@ impl World {
         }
         let outcome = match self.goes_wrong(200) {
             false => TurnOutcome::Finished,
-            true => *self.rng.pick(&[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped]),
+            true => *pick(&mut self.rng, &[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped]),
         };
         self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "so it was".to_owned() });
     }
@@ -280,7 +281,7 @@ impl World {
         };
         let Some(at) = self.jobs.iter().position(theirs) else { return };
         match self.jobs.swap_remove(at) {
-            Job::Work { .. } if self.rng.chance(800) => {
+            Job::Work { .. } if chance(&mut self.rng, 800) => {
                 let outcome = match cause {
                     StopCause::Requested => TurnOutcome::Stopped,
                     StopCause::TimedOut => TurnOutcome::TimedOut,
@@ -312,11 +313,13 @@ impl World {
     }
 
     fn judge(&mut self, key: EffectKey, task: TaskId, attempt: u32, mut checks: Vec<CheckAsked>) {
-        let CheckAsked { gate, input, .. } = checks.swap_remove(self.rng.below(checks.len()));
+        let CheckAsked { gate, input, .. } = checks.swap_remove(self.rng.usize(..checks.len()));
         let verdict = match (self.goes_wrong(150), ways::need(&gate)) {
-            (true, _) => *self.rng.pick(&[Verdict::Fail, Verdict::Error, Verdict::NoReply]),
-            (false, Need::Required) => *self.rng.pick(&[Verdict::Pass, Verdict::Warn, Verdict::Skipped]),
-            (false, Need::IfConfigured | Need::Advisory) => *self.rng.pick(&[Verdict::Pass, Verdict::NotConfigured]),
+            (true, _) => *pick(&mut self.rng, &[Verdict::Fail, Verdict::Error, Verdict::NoReply]),
+            (false, Need::Required) => *pick(&mut self.rng, &[Verdict::Pass, Verdict::Warn, Verdict::Skipped]),
+            (false, Need::IfConfigured | Need::Advisory) => {
+                *pick(&mut self.rng, &[Verdict::Pass, Verdict::NotConfigured])
+            }
         };
         let (reasons, input) = (vec!["because".to_owned()], Some(input));
         let report = RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, reasons };
@@ -366,32 +369,32 @@ impl World {
         if self.manners == WorkerBehaviour::Kind {
             return;
         }
-        if self.rng.chance(8) {
+        if chance(&mut self.rng, 8) {
             let task = self.some_task();
             self.surely(RunEvent::TaskStopRequested { task });
         }
-        if self.rng.chance(1) {
+        if chance(&mut self.rng, 1) {
             self.surely(RunEvent::RunStopRequested);
         }
-        if self.rng.chance(20) && self.retries < 12 {
+        if chance(&mut self.rng, 20) && self.retries < 12 {
             let task = self.some_task();
             self.retries += usize::from(self.tell(RunEvent::TaskRetryRequested { task }).is_ok());
         }
-        if self.rng.chance(20) {
+        if chance(&mut self.rng, 20) {
             self.repeat_something();
         }
-        if self.rng.chance(5) {
+        if chance(&mut self.rng, 5) {
             // Somebody's hand moves the run's branch.
             self.head = self.name();
         }
-        if self.rng.chance(5) {
+        if chance(&mut self.rng, 5) {
             self.restart();
         }
     }
 
     /// After the end, a person may try again what did not work.
     fn try_again(&mut self) -> bool {
-        if self.manners == WorkerBehaviour::Kind || self.retries >= 12 || self.rng.chance(500) {
+        if self.manners == WorkerBehaviour::Kind || self.retries >= 12 || chance(&mut self.rng, 500) {
             return false;
         }
         let again = |state: &TaskState| matches!(state, TaskState::Blocked { .. } | TaskState::Stopped);
@@ -402,7 +405,7 @@ impl World {
     }
 
     fn repeat_something(&mut self) {
-        let (event, _) = self.rng.pick(&self.log).clone();
+        let (event, _) = pick(&mut self.rng, &self.log).clone();
         // An end that is told again after a retry is the end again, if there is nothing left to do.
         if !is_repeatable(&event) || matches!(event, RunEvent::RunFinished { .. }) {
             return;
@@ -444,12 +447,12 @@ impl World {
     }
 
     fn goes_wrong(&mut self, per_mille: usize) -> bool {
-        self.manners == WorkerBehaviour::Rough && self.rng.chance(per_mille)
+        self.manners == WorkerBehaviour::Rough && chance(&mut self.rng, per_mille)
     }
 
     fn some_task(&mut self) -> TaskId {
         let tasks: Vec<_> = self.state.tasks().map(|task| task.task).collect();
-        self.rng.pick(&tasks).clone()
+        pick(&mut self.rng, &tasks).clone()
     }
 
     fn name(&mut self) -> String {

@@ -13,13 +13,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 use self::answers::{Answer, Answers};
 use self::build::Tests;
 use self::sites::{SCOPE, Site};
 use crate::bench::stats::count;
-use crate::rng::Rng;
 
 /// Files that are only compiled for tests or simulations: nobody ships them.
 const LEFT_OUT: [&str; 4] = ["tests.rs", "/tests/", "simulate.rs", "simulate/"];
@@ -135,9 +135,9 @@ fn draw(tree: &Path, args: &Draw) -> anyhow::Result<Vec<Site>> {
         }
     }
     ensure!(!all.is_empty(), "nothing to mutate");
-    let mut rng = Rng::new(args.seed);
+    let mut rng = Rng::with_seed(args.seed);
     for last in (1..all.len()).rev() {
-        all.swap(last, rng.below(last + 1));
+        all.swap(last, rng.usize(..last + 1));
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
     let most = (count(args.mutants) * SPARE).ceil() as usize;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 use super::record::{Able, Record};
 use super::{Sender, ask, told};
 use crate::bench::daemon::{Client, TestRepo};
-use crate::rng::Rng;
 
 const AGENT: &str = "scout";
 
@@ -78,16 +78,20 @@ fn try_again(client: &mut Client, run: &str) -> anyhow::Result<()> {
 
 /// What the agent does in each life.
 fn sections(seed: u64) -> Value {
-    let mut rng = Rng::new(seed);
+    let mut rng = Rng::with_seed(seed);
     let mut sections = Vec::new();
     for attempt in (1..=ATTEMPTS).map(Some).chain([None]) {
         // Some go on to the end, most die sooner.
-        let last = 2 + u32::try_from(rng.below(12)).unwrap_or(0);
+        let last = 2 + u32::try_from(rng.usize(..12)).unwrap_or(0);
         for turn in 1..=TURNS.min(last) {
-            let seconds = format!("0.{:03}", 10 + rng.below(CALL_MS));
+            let seconds = format!("0.{:03}", 10 + rng.usize(..CALL_MS));
             let mut steps = vec![json!({ "do": "shell", "argv": ["sleep", seconds] })];
             if turn == last {
-                steps.push(if rng.below(2) == 0 { json!({ "do": "die" }) } else { json!({ "do": "exit", "code": 7 }) });
+                steps.push(if rng.usize(..2) == 0 {
+                    json!({ "do": "die" })
+                } else {
+                    json!({ "do": "exit", "code": 7 })
+                });
             }
             sections.push(json!({ "attempt": attempt, "turn": turn, "steps": steps }));
         }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
+use fastrand::Rng;
 use serde_json::json;
 
 use super::record::{Able, Record};
 use super::{Sender, ask};
 use crate::bench::daemon::TestRepo;
-use crate::rng::Rng;
 
 const AGENT: &str = "reader";
 
@@ -30,7 +30,7 @@ pub(super) fn run(test_repo: &TestRepo, messages: u64, seed: u64) -> anyhow::Res
     let goes = Arc::new(AtomicBool::new(true));
     let reader = {
         let goes = Arc::clone(&goes);
-        std::thread::spawn(move || read(&inbox, &goes, Rng::new(seed)))
+        std::thread::spawn(move || read(&inbox, &goes, Rng::with_seed(seed)))
     };
     let sent = sender.send_all(messages, |_| Ok(()));
     goes.store(false, Ordering::SeqCst);
@@ -44,19 +44,19 @@ fn read(inbox: &Path, goes: &AtomicBool, mut rng: Rng) -> anyhow::Result<Able> {
     let mut born = now()?;
     while goes.load(Ordering::SeqCst) {
         let began = now()?;
-        let idle = Duration::from_millis(rng.below(STATES[0]) as u64);
+        let idle = Duration::from_millis(rng.usize(..STATES[0]) as u64);
         let until = Instant::now() + idle;
         while Instant::now() < until {
             take(inbox)?;
             std::thread::sleep(LOOK);
         }
         able.spans.push((began, now()?));
-        if rng.below(8) == 0 {
+        if rng.usize(..8) == 0 {
             able.alive.push((born, now()?));
-            std::thread::sleep(Duration::from_millis(rng.below(STATES[2]) as u64));
+            std::thread::sleep(Duration::from_millis(rng.usize(..STATES[2]) as u64));
             born = now()?;
         } else {
-            std::thread::sleep(Duration::from_millis(rng.below(STATES[1]) as u64));
+            std::thread::sleep(Duration::from_millis(rng.usize(..STATES[1]) as u64));
         }
     }
     able.alive.push((born, now()?));

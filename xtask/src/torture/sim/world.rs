@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use anyhow::bail;
+use fastrand::Rng;
 use serde_json::{Value, json};
 use switchboard_bus::Limits;
 use switchboard_protocol::caller::Caller;
@@ -15,7 +16,6 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{ManualClock, Store};
 
 use super::check;
-use crate::rng::Rng;
 
 /// Calls that are under way at once.
 const AT_ONCE: usize = 4;
@@ -129,7 +129,7 @@ pub(super) fn play(seed: u64, steps: usize) -> anyhow::Result<History> {
         revived: Vec::new(),
         tally: Tally::default(),
         trace: Digest::ZERO,
-        rng: Rng::new(seed),
+        rng: Rng::with_seed(seed),
         next: 0,
     };
     for name in AGENTS {
@@ -156,9 +156,9 @@ pub(super) fn play(seed: u64, steps: usize) -> anyhow::Result<History> {
 
 impl World {
     fn step(&mut self, calls: &mut Vec<Call>) -> anyhow::Result<()> {
-        match self.rng.below(10) {
+        match self.rng.usize(..10) {
             0 => {
-                let span = [1, 500, 5_000, 30_000, 61_000][self.rng.below(5)];
+                let span = [1, 500, 5_000, 30_000, 61_000][self.rng.usize(..5)];
                 self.clock.advance(span);
                 self.now = self.now.plus(span);
                 Ok(())
@@ -175,7 +175,7 @@ impl World {
 
     /// Lets one of the calls go on, to its next wait or to its end.
     fn poll(&mut self, calls: &mut Vec<Call>) -> anyhow::Result<()> {
-        let place = self.rng.below(calls.len());
+        let place = self.rng.usize(..calls.len());
         self.tally.races += u64::from(calls.len() > 1);
         let polled = calls[place].future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         if let Poll::Ready(answer) = polled {
@@ -183,7 +183,7 @@ impl World {
             let said = format!("{:?} {answer:?}", call.op);
             self.trace = Digest::of_parts(&[&self.trace.0, said.as_bytes()]);
             check::answer(self, call.op, answer)?;
-            if self.rng.below(8) == 0 {
+            if self.rng.usize(..8) == 0 {
                 check::inboxes(self, &AGENTS)?;
             }
         }
@@ -191,14 +191,14 @@ impl World {
     }
 
     fn call(&mut self) -> anyhow::Result<Call> {
-        let who = AGENTS[self.rng.below(AGENTS.len())];
-        let held = (!self.held.is_empty()).then(|| self.held[self.rng.below(self.held.len())].clone());
-        match (self.rng.below(20), held) {
+        let who = AGENTS[self.rng.usize(..AGENTS.len())];
+        let held = (!self.held.is_empty()).then(|| self.held[self.rng.usize(..self.held.len())].clone());
+        match (self.rng.usize(..20), held) {
             (0..=5, _) => self.send(who),
             (6..=9, _) => self.receive(who),
             (10..=14, Some(held)) => {
                 // Sometimes with the token of another delivery, which must not work.
-                let token = if self.rng.below(8) == 0 { held.token.wrapping_sub(1) } else { held.token };
+                let token = if self.rng.usize(..8) == 0 { held.token.wrapping_sub(1) } else { held.token };
                 self.about(
                     held.who,
                     "ack_message",
@@ -207,7 +207,7 @@ impl World {
                 )
             }
             (15, Some(held)) => {
-                let delay = self.rng.below(3) * 1_000;
+                let delay = self.rng.usize(..3) * 1_000;
                 let args = json!({ "id": held.id, "lease_token": held.token, "delay_ms": delay });
                 self.about(held.who, "nak_message", Op::Nak { id: held.id, token: held.token, at: self.now }, args)
             }
@@ -223,7 +223,7 @@ impl World {
             (17, _) if !self.accepted.is_empty() => {
                 let id = self.any_message();
                 let args = json!({ "id": id });
-                if self.rng.below(2) == 0 {
+                if self.rng.usize(..2) == 0 {
                     self.about("person", "cancel_message", Op::Cancel { id }, args)
                 } else {
                     self.about("person", "revive_message", Op::Revive { id }, args)
@@ -235,14 +235,14 @@ impl World {
     }
 
     fn any_message(&mut self) -> String {
-        let place = self.rng.below(self.accepted.len());
+        let place = self.rng.usize(..self.accepted.len().max(1));
         self.accepted.keys().nth(place).cloned().unwrap_or_default()
     }
 
     fn send(&mut self, who: &'static str) -> anyhow::Result<Call> {
-        let recipient = AGENTS[self.rng.below(AGENTS.len())];
+        let recipient = AGENTS[self.rng.usize(..AGENTS.len())];
         // Sometimes a message is sent again under its id: by a caller who did not hear the answer.
-        let again = self.rng.below(6) == 0 && !self.tried.is_empty();
+        let again = self.rng.usize(..6) == 0 && !self.tried.is_empty();
         if !again {
             self.next += 1;
         }
@@ -270,8 +270,8 @@ impl World {
     }
 
     fn receive(&mut self, who: &'static str) -> anyhow::Result<Call> {
-        let lease_ms = [3_000, 30_000][self.rng.below(2)];
-        let args = json!({ "max": 1 + self.rng.below(3), "lease_ms": lease_ms });
+        let lease_ms = [3_000, 30_000][self.rng.usize(..2)];
+        let args = json!({ "max": 1 + self.rng.usize(..3), "lease_ms": lease_ms });
         self.about(who, "receive_messages", Op::Receive { who, at: self.now }, args)
     }
 
