@@ -17,18 +17,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// At most the last `bytes` bytes of a text, beginning at a whole character.
 fn ending(text: &str, bytes: usize) -> &str {
-    let mut from = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    &text[from..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }
 
 /// At most the first `bytes` bytes of a text, ending at a whole character.
 fn beginning(text: &str, bytes: usize) -> &str {
-    let mut to = text.len().min(bytes);
-    while !text.is_char_boundary(to) {
-        to -= 1;
-    }
-    &text[..to]
+    &text[..text.floor_char_boundary(bytes)]
 }

@@ -4,6 +4,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{Action, DeliveryState, LANES, Message, MessageEvent};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::bus::{CheckInboxReply, CheckInboxRequest, MailBox};
 use switchboard_store::{Batch, Durability, Query, Row, Store};
 
@@ -60,7 +61,7 @@ fn asked(owner: &AgentName, request: &CheckInboxRequest) -> Result<Query, Error>
     if let Some(word) = request.filter.as_deref().filter(|word| *word != "all") {
         let action: Result<Action, _> = serde_json::from_value(word.into());
         let Ok(action) = action else {
-            let what = format!("no action is called {:?}", word.chars().take(40).collect::<String>());
+            let what = format!("no action is called {:?}", cut(word, 40));
             let hint = "all, delegate_task, request_review, submit_result, status_update or execute";
             return refuse(Failure::new("request.bad-args", what).hint(hint));
         };

@@ -2,6 +2,7 @@
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::Lsn;
+use switchboard_protocol::text::cut;
 use switchboard_store::Store;
 
 use crate::Error;
@@ -43,7 +44,7 @@ pub fn place(store: &Store, cursor: &str) -> Result<Lsn, Error> {
     };
     let parsed = given.split_once('-').and_then(|(lsn, hash)| Some((lsn.parse::<Lsn>().ok()?, hash)));
     let Some((lsn, hash)) = parsed else {
-        let what = format!("{:?} is no cursor", given.chars().take(40).collect::<String>());
+        let what = format!("{:?} is no cursor", cut(given, 40));
         return refuse(Failure::new("request.bad-args", what).hint("use the cursor of the last answer, start or now"));
     };
     if lsn > head {

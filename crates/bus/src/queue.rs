@@ -6,6 +6,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{MessageEvent, QueueState};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Batch, Durability, Guard, Query, Row, Store};
 
@@ -82,7 +83,7 @@ impl Entry {
             Turn::Returned(not_before) => MessageEvent::MessageReturned {
                 id: self.id.clone(),
                 recipient: self.recipient.clone(),
-                why: why.chars().take(200).collect(),
+                why: cut(why, 200),
                 not_before,
                 expires_at: self.expires_at,
             },
@@ -98,7 +99,7 @@ impl Entry {
             id: self.id.clone(),
             recipient: self.recipient.clone(),
             state,
-            cause: cause.chars().take(200).collect(),
+            cause: cut(cause, 200),
             bytes: self.bytes,
         }
     }

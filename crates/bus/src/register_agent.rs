@@ -5,6 +5,7 @@ use switchboard_protocol::agent::{Agent, AgentEvent, AgentKind, Process, Registe
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{MAX_FACTS_BYTES, NewEvent};
 use switchboard_protocol::id::AgentName;
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::agent::{
     RegisterAgentReply, RegisterAgentRequest, RegisterChatAgentRequest, RegisterTerminalRequest,
 };
@@ -224,8 +225,8 @@ fn checked(said: &Registered, actor: &AgentName) -> Result<NewEvent, Error> {
 pub(crate) fn check_words<'a>(words: impl IntoIterator<Item = &'a String>) -> Result<(), Error> {
     let unfit = |word: &&String| word.len() > MAX_WORD_BYTES || word.chars().any(char::is_control);
     if let Some(word) = words.into_iter().find(unfit) {
-        let cut: String = word.chars().take(20).collect();
-        let what = format!("a word here has at most {MAX_WORD_BYTES} bytes and no control character: {cut:?}…");
+        let shown = cut(word, 20);
+        let what = format!("a word here has at most {MAX_WORD_BYTES} bytes and no control character: {shown:?}");
         return refuse(Failure::new("request.bad-args", what));
     }
     Ok(())

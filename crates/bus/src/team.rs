@@ -7,6 +7,7 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, fold};
 use switchboard_protocol::team::{MAX_MEMBERS, MAX_TEAMS, Team, TeamEvent, TeamName};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::team::{RemoveTeamReply, RemoveTeamRequest, SetTeamReply, SetTeamRequest};
 use switchboard_store::{Guard, Query, Row, Store};
@@ -104,7 +105,7 @@ pub fn members(store: &Store, name: &TeamName, role: Option<&str>) -> Result<Vec
     let Some(role) = role else { return Ok(here) };
     let fitting: Vec<_> = here.into_iter().filter(|agent| fold(&agent.role) == fold(role)).collect();
     if fitting.is_empty() {
-        let role: String = role.chars().take(40).collect();
+        let role = cut(role, 40);
         let failure = Failure::new("bus.empty-team", format!("nobody in the team {} has the role {role:?}", team.name));
         return refuse(failure.hint("get_team_roster lists who has which role"));
     }

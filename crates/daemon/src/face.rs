@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::{Access, Row, Verb, table};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -82,7 +83,7 @@ pub fn unknown_verb(verb: &str) -> Failure {
     macro_rules! names {
         ($($verb:path)*) => { [$(<$verb as Verb>::NAME),*] };
     }
-    let shown: String = verb.chars().take(80).collect();
+    let shown = cut(verb, 80);
     let near = switchboard_protocol::error::near_matches(&shown, switchboard_protocol::for_each_verb!(names));
     let failure = Failure::new("request.unknown-verb", format!("there is no verb {shown:?}"));
     if near.is_empty() {

@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::text::cut;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -119,14 +120,14 @@ async fn health(State(invoke): State<Arc<dyn Invoke>>) -> Json<Value> {
 }
 
 async fn no_route(uri: Uri) -> Response {
-    let path: String = uri.path().chars().take(80).collect();
+    let path = cut(uri.path(), 80);
     let failure = Failure::new("request.unknown-verb", format!("nothing is served at {path:?}"))
         .hint("GET /health, POST /v1/{verb}, POST /mcp, GET /sse and POST /messages are");
     problem::Problem(failure).into_response()
 }
 
 async fn no_method(method: Method, uri: Uri) -> Response {
-    let path: String = uri.path().chars().take(80).collect();
+    let path = cut(uri.path(), 80);
     let failure = Failure::new("request.bad-args", format!("{path:?} does not take {method}"));
     problem::Problem::with_status(failure, axum::http::StatusCode::METHOD_NOT_ALLOWED)
 }

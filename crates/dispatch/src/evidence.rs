@@ -12,6 +12,7 @@ use switchboard_protocol::finding::{
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskView, Verdict as GateVerdict};
+use switchboard_protocol::text::cut;
 
 use crate::error::shape;
 use crate::world::World;
@@ -248,7 +249,7 @@ fn placeholders(report: &CheckReport) -> Detail {
         path: finding.path.clone(),
         line: u64::from(finding.span.start_line),
         kind: placeholder_kind(&finding.rule).to_owned(),
-        excerpt: finding.excerpt.clone().unwrap_or_else(|| finding.message.chars().take(100).collect()),
+        excerpt: finding.excerpt.clone().unwrap_or_else(|| cut(&finding.message, 100)),
         rule_id: finding.rule.clone(),
     };
     Detail::Placeholder {
@@ -301,9 +302,5 @@ fn run(run: &CommandRun) -> BuildRun {
 }
 
 fn tail(text: &str) -> String {
-    let mut from = text.len().saturating_sub(TAIL);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    text[from..].to_owned()
+    text[text.ceil_char_boundary(text.len().saturating_sub(TAIL))..].to_owned()
 }

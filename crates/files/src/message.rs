@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, MessageId};
 use switchboard_protocol::message::{Action, MAX_PAYLOAD_BYTES};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
 
 use crate::names::canonical;
@@ -169,7 +170,7 @@ fn name(fields: &Fields, field: &str, folder: Option<&str>) -> Result<AgentName,
     if let (Some(said), Some(folder)) = (said, folder)
         && canonical(said) != canonical(folder)
     {
-        let shown: String = said.chars().take(64).collect();
+        let shown = cut(said, 64);
         let what = format!("the file lies in the folder of {folder:?} and says that its {field} is {shown:?}");
         return Err(Failure::new("file.wrong-folder", what));
     }

@@ -3,6 +3,7 @@
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, MessageId, NeedId, RunId, WorkerId};
 use switchboard_protocol::need::{HeldCall, Need, NeedKind};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Query, Row, Store};
 
@@ -40,7 +41,7 @@ pub fn find(store: &Store, id: &str) -> Result<Need, Error> {
     if let Some(row) = store.get(NEEDS, &[id.into()])? {
         return of_row(store, &row);
     }
-    let shown: String = id.chars().take(40).collect();
+    let shown = cut(id, 40);
     let rows = store.read(&Query::table(NEEDS).desc("seq").limit(MAX_SOUGHT))?;
     let fits = |known: &str| known.starts_with(id) || known.trim_start_matches("need_").starts_with(id);
     let mut found = rows.iter().filter(|row| !id.is_empty() && row.get_text("id").is_some_and(fits));

@@ -4,6 +4,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::NeedId;
 use switchboard_protocol::need::{Need, NeedEvent};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::need::ResolveReply;
 use switchboard_store::{Batch, Guard, Store};
 
@@ -82,7 +83,7 @@ pub fn choose(need: &Need, how: Decision) -> Result<(&'static str, Option<String
             Ok(("answered", Some(option)))
         }
         Decision::Answer(option) => {
-            let shown: String = option.chars().take(40).collect();
+            let shown = cut(&option, 40);
             Err(no_option(need, &format!("called {shown}")))
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::text::cut;
 
 /// Why a policy does not load.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +66,6 @@ impl Error {
             .rev()
             .find_map(|line| line.trim().strip_prefix("error: "))
             .unwrap_or("it does not follow the language");
-        Self::Syntax { place: place.to_owned(), why: why.chars().take(200).collect() }
+        Self::Syntax { place: place.to_owned(), why: cut(why, 200) }
     }
 }

@@ -88,7 +88,7 @@ impl FromStr for CheckName {
         Self::ALL
             .into_iter()
             .find(|name| name.as_str() == wanted)
-            .ok_or_else(|| UnknownCheck(text.chars().take(80).collect()))
+            .ok_or_else(|| UnknownCheck(crate::text::cut(text, 80)))
     }
 }
 

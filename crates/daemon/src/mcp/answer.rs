@@ -4,6 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
 use serde_json::Value;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::text::cut;
 
 use crate::face;
 
@@ -38,7 +39,7 @@ pub(super) fn unservable(method: &str) -> ErrorData {
         let failure = Failure::new("request.bad-args", "tools/call needs a `name` and an object `arguments`");
         return ErrorData::new(ErrorCode::INVALID_PARAMS, failure.what.clone(), Some(to_value(&failure)));
     }
-    let shown: String = method.chars().take(80).collect();
+    let shown = cut(method, 80);
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {shown:?}"), None)
 }
 

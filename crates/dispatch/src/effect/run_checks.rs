@@ -8,6 +8,7 @@ use switchboard_protocol::finding::{Base, CheckCommand, CheckName, CheckReport, 
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::When;
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
+use switchboard_protocol::text::cut;
 
 use super::context::Ctx;
 use crate::{Error, evidence};
@@ -148,7 +149,8 @@ fn reasons(report: &CheckReport) -> Vec<String> {
         .collect();
     for run in &report.runs {
         let end = |text: &str| {
-            crate::event::cut(text.trim_end().get(text.trim_end().len().saturating_sub(400)..).unwrap_or(""), 400)
+            let text = text.trim_end();
+            cut(&text[text.ceil_char_boundary(text.len().saturating_sub(400))..], 400)
         };
         reasons.push(format!("`{}` {}: {} {}", run.argv.join(" "), run.ending, end(&run.stdout), end(&run.stderr)));
     }

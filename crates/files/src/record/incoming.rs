@@ -4,6 +4,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::file::FileEvent;
 use switchboard_protocol::id::{MessageId, NeedId};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
 use switchboard_store::{Batch, Durability, Guard, Query, Store};
 
@@ -135,7 +136,7 @@ pub async fn refuse(store: &Store, from: &str, id: Option<&MessageId>, failure: 
         from: from.to_owned(),
         id: id.cloned(),
         code: failure.code.clone(),
-        what: failure.what.chars().take(MAX_WHAT).collect(),
+        what: cut(&failure.what, MAX_WHAT),
     };
     let subject = id.map_or_else(|| "message-file/unnamed".to_owned(), subject);
     store.commit(Batch::new(Durability::Written).event(NewEvent::of(&fact, subject, "daemon")?)).await?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::lease::{MAX_GLOBS, MAX_TTL_S, Mode, Resource};
+use switchboard_protocol::text::cut;
 
 use crate::paths::{Pattern, UnsafePath};
 
@@ -108,9 +109,9 @@ pub(super) fn shown(pattern: &Pattern) -> &str {
 
 /// Reads a glob that means the same files to every tool. The case of letters counts.
 pub(super) fn parse(glob: &str) -> Result<Pattern, BadGlob> {
-    let cut = || glob.chars().take(80).collect::<String>();
-    let pattern = Pattern::parse(glob).map_err(|why| BadGlob::Unsafe { glob: cut(), why })?;
-    let unclear = |why| Err(BadGlob::Unclear { glob: cut(), why });
+    let shown = || cut(glob, 80);
+    let pattern = Pattern::parse(glob).map_err(|why| BadGlob::Unsafe { glob: shown(), why })?;
+    let unclear = |why| Err(BadGlob::Unclear { glob: shown(), why });
     if glob.starts_with('!') {
         return unclear("`!` takes files away; say what is to be reserved");
     }

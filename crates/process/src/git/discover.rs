@@ -1,6 +1,7 @@
 //! Finds the repository that a folder belongs to.
 
 use std::path::{Path, PathBuf};
+use switchboard_protocol::text::cut;
 
 use super::call::{Call, said};
 use super::repo::{Git, Repo};
@@ -86,8 +87,5 @@ impl Repo {
 }
 
 fn unreadable(path: &Path) -> Error {
-    Error::BadName {
-        text: path.display().to_string().chars().take(100).collect(),
-        expected: "a folder whose path git can print",
-    }
+    Error::BadName { text: cut(&path.display().to_string(), 100), expected: "a folder whose path git can print" }
 }

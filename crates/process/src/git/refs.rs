@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
+use switchboard_protocol::text::cut;
 
 use super::call::Call;
 use super::repo::Repo;
@@ -174,7 +175,7 @@ pub(super) fn full_name(branch: &str) -> Result<String> {
         || branch.contains(bad_char)
         || branch.split('/').any(bad_part);
     if is_bad {
-        return Err(Error::BadName { text: branch.chars().take(100).collect(), expected: "a branch name" });
+        return Err(Error::BadName { text: cut(branch, 100), expected: "a branch name" });
     }
     Ok(format!("refs/heads/{branch}"))
 }

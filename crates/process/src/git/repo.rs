@@ -1,6 +1,7 @@
 //! The git program, and a repository that it found.
 
 use std::path::{Path, PathBuf};
+use switchboard_protocol::text::cut;
 
 use super::call::Call;
 use crate::env::Env;
@@ -88,10 +89,8 @@ fn version(text: &str) -> (u32, u32) {
 
 /// Paths go to git as text.
 pub(super) fn utf8(path: &Path) -> Result<&str> {
-    path.to_str().ok_or_else(|| Error::BadName {
-        text: path.display().to_string().chars().take(100).collect(),
-        expected: "a path in UTF-8",
-    })
+    path.to_str()
+        .ok_or_else(|| Error::BadName { text: cut(&path.display().to_string(), 100), expected: "a path in UTF-8" })
 }
 
 #[cfg(test)]

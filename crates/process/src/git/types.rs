@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
 
 use crate::{Error, Result};
@@ -74,7 +75,7 @@ impl Oid {
         if is_hex && matches!(text.len(), 40 | 64) {
             return Ok(Self(text.to_owned()));
         }
-        Err(Error::BadName { text: text.chars().take(100).collect(), expected: "an object id" })
+        Err(Error::BadName { text: cut(text, 100), expected: "an object id" })
     }
 
     /// The digits.

@@ -3,6 +3,7 @@
 use switchboard_protocol::error::{Exit, Failure, find as code_of};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, When};
+use switchboard_protocol::text::cut;
 
 use crate::gate::{self, DEFAULTS, Gate, Lack};
 use crate::settings::Settings;
@@ -192,7 +193,7 @@ fn unknown_gate(task: &TaskId, name: &str) -> WayRefusal {
             format!("there are: {}", names.join(", "))
         }
     };
-    let shown: String = name.chars().take(64).collect();
+    let shown = cut(name, 64);
     WayRefusal {
         code: WayRefusalCode::UnknownGate,
         task: Some(task.clone()),
