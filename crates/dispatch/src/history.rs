@@ -6,7 +6,7 @@ use switchboard_pipeline::run::{Reader, Refused, RunState};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::{AgentName, RunId};
-use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_store::{Query, Store};
@@ -14,7 +14,7 @@ use switchboard_store::{Query, Store};
 use crate::Error;
 use crate::error::shape;
 use crate::handle::LastWorker;
-use crate::plan::{self, RunPlan};
+use crate::plan::{self, RunPlan, TaskPositions};
 use crate::work::{RUNS, WORKERS};
 use crate::world::World;
 
@@ -108,7 +108,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;
     let text = plan_text(world, run, configured)?;
-    let plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
+    let plan: Plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
     let agents = world.ports.files.read(&plan::agents_file(&world.config, run))?;
     let agents: Vec<AgentChoice> = match agents {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
@@ -116,6 +116,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     };
     Ok(RunPlan {
         run: run.clone(),
+        positions: TaskPositions::of(&plan),
         plan,
         base: row.try_text("base")?.to_owned(),
         branch: row.try_text("branch")?.to_owned(),

@@ -7,7 +7,7 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
-use switchboard_protocol::plan::{MigrationStatus, Plan, Task, TaskId};
+use switchboard_protocol::plan::{MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
@@ -17,6 +17,8 @@ use crate::{Config, Error};
 pub(crate) struct RunPlan {
     pub(crate) run: RunId,
     pub(crate) plan: Plan,
+    /// Where each task stands in the plan.
+    pub(crate) positions: TaskPositions,
     pub(crate) base: String,
     pub(crate) branch: String,
     pub(crate) worktrees: PathBuf,
@@ -25,17 +27,36 @@ pub(crate) struct RunPlan {
     pub(crate) merge: bool,
 }
 
+/// The position of each task of a plan: its phase and its place there, both from 0.
+#[derive(Debug)]
+pub(crate) struct TaskPositions(BTreeMap<TaskId, (usize, usize)>);
+
+// === impl TaskPositions ===
+
+impl TaskPositions {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let tasks = plan.phases.iter().enumerate().flat_map(|(phase_at, phase)| {
+            phase.tasks.iter().enumerate().map(move |(task_at, task)| (task.id.clone(), (phase_at, task_at)))
+        });
+        Self(tasks.collect())
+    }
+
+    /// Returns a task of the plan that this was made of, with its phase.
+    fn find<'a>(&self, plan: &'a Plan, id: &TaskId) -> Option<(&'a Phase, &'a Task)> {
+        let (phase_at, task_at) = self.0.get(id)?;
+        let phase = plan.phases.get(*phase_at)?;
+        Some((phase, phase.tasks.get(*task_at)?))
+    }
+}
+
 // === impl RunPlan ===
 
 impl RunPlan {
     /// What holds for a task once its own word, its phase's and its plan's are put together.
     pub(crate) fn settings(&self, id: &TaskId) -> Result<(Task, Settings), Error> {
-        for phase in &self.plan.phases {
-            if let Some(task) = phase.tasks.iter().find(|task| task.id == *id) {
-                return Ok((task.clone(), switchboard_pipeline::settings::of(&self.plan, phase, task)));
-            }
-        }
-        Err(Error::Missing(format!("task {id}")))
+        let found = self.positions.find(&self.plan, id);
+        let (phase, task) = found.ok_or_else(|| Error::Missing(format!("task {id}")))?;
+        Ok((task.clone(), switchboard_pipeline::settings::of(&self.plan, phase, task)))
     }
 
     /// Who does a task, if anybody says so.

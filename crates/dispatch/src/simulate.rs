@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use switchboard_pipeline::run::RunState;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
 use switchboard_protocol::id::{AgentName, RunId};
@@ -113,7 +114,7 @@ fn describe(store: &Store) -> String {
     };
     let views = run_id(&row).and_then(|run| history::fold(store, &run));
     let state = |state| views.as_ref().map_or_else(|_| String::new(), state);
-    state(|folded: &switchboard_pipeline::run::RunState| {
+    state(|folded: &RunState| {
         let tasks = folded.tasks().filter(|view| !view.state.is_settled());
         let tasks: Vec<_> = tasks.map(|view| format!("{} {:?}", view.task, view.state)).collect();
         format!("{:?}; {}", folded.outcome(), tasks.join(", "))
@@ -179,21 +180,28 @@ fn digest(store: &Store) -> Result<u64, Error> {
     }
 }
 
+/// A run as its log tells it, folded as far as somebody has looked.
+#[derive(Default)]
+struct Folded {
+    state: RunState,
+    rev: u64,
+}
+
 /// Compares what the engine of a run says with what its log says.
-async fn compare(daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+async fn compare(daemon: &Dispatch, run: &RunId, folded: &mut Folded) -> Result<(), String> {
     let store = &daemon.world.store;
     let subject = history::subject(run);
     loop {
         let rev = store.rev(&subject).map_err(|error| error.to_string())?;
         let Some(engine) = daemon.engine(run) else { return Ok(()) };
         let Ok(live) = engine.view().await else { return Ok(()) };
-        let folded = history::fold(store, run).map_err(|error| error.to_string())?;
+        history::fold_onto(store, run, &mut folded.state, &mut folded.rev).map_err(|error| error.to_string())?;
         if store.rev(&subject).map_err(|error| error.to_string())? != rev {
             continue;
         }
-        let folded: Vec<_> = folded.tasks().collect();
-        if live != folded {
-            let differs = live.iter().zip(&folded).find(|(live, folded)| live != folded);
+        let told: Vec<_> = folded.state.tasks().collect();
+        if live != told {
+            let differs = live.iter().zip(&told).find(|(live, told)| live != told);
             return Err(format!("the engine and the log differ: {differs:?}"));
         }
         return Ok(());

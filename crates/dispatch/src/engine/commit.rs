@@ -220,6 +220,9 @@ impl Engine {
             return Ok((Vec::new(), self.on_roster.clone()));
         }
         let assigned = self.assignees.among(self.recorded.draft().unsettled());
+        if assigned.is_subset(&self.on_roster) {
+            return Ok((Vec::new(), assigned));
+        }
         let mut joined = BTreeMap::new();
         for assignee in self.assignees.all().filter(|assignee| assigned.contains(&assignee.folded)) {
             if !self.on_roster.contains(&assignee.folded) {

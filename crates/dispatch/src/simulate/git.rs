@@ -110,7 +110,7 @@ impl Git for SimGit {
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         self.with(|repo| {
             let (before, after) = (repo.files(old)?, repo.files(new)?);
-            let changed = after.iter().filter(|(path, content)| before.get(*path) != Some(*content));
+            let changed = super::repo::changed(&before, &after).into_iter();
             Ok(changed.map(|(path, _)| Change { path: PathBuf::from(&**path), before: None, after: None }).collect())
         })
     }

@@ -9,7 +9,7 @@ use switchboard_protocol::verb::run::{MergeRunRequest, ResumeRunRequest, RetryTa
 use switchboard_store::{Batch, Idempotency, Query};
 
 use super::stage::Stage;
-use super::{compare, request};
+use super::{Folded, compare, request};
 use crate::work::{RUNS, run_id};
 use crate::world::lock;
 use crate::{Dispatch, Error};
@@ -22,6 +22,7 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plan: &str) -> R
     boot(stage, daemon).await;
     let run = start(stage, daemon, plan).await?;
     let mut live = daemon.live_runs();
+    let mut folded = Folded::default();
     loop {
         let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
         let is_over = tokio::select! {
@@ -29,7 +30,7 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plan: &str) -> R
             over = live.wait_for(|live| *live == 0) => over.is_ok(),
             () = tokio::time::sleep(pause) => false,
         };
-        look(stage, daemon, &run).await?;
+        look(stage, daemon, &run, &mut folded).await?;
         if is_over && !go_on(stage, daemon, &run).await? {
             return Ok(());
         }
@@ -72,8 +73,8 @@ fn call(key: &str, n: u64, verb: &'static str) -> Idempotency {
 }
 
 /// What people see agrees with the log, and what has ended has no authority.
-async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
-    compare(daemon, run).await?;
+async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId, folded: &mut Folded) -> Result<(), String> {
+    compare(daemon, run, folded).await?;
     let tokens: Vec<_> =
         lock(&stage.observer).dead_tokens().map(|(worker, token)| (worker.clone(), token.clone())).collect();
     for (worker, token) in tokens.iter().rev().take(20) {

@@ -24,6 +24,8 @@ pub(super) struct Made {
     pub(super) tree: Oid,
     parents: Vec<Oid>,
     message: String,
+    /// Length of the longest way to a first commit: an ancestor's is always smaller.
+    generation: u64,
 }
 
 /// A work tree: its branch and what lies in it.
@@ -38,6 +40,21 @@ pub(super) struct Repo {
     trees: HashMap<Oid, Arc<Files>>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
+}
+
+/// The files of `after` that `before` lacks or has with other content. Most are shared by both: a pointer tells.
+pub(super) fn changed<'a>(before: &'a Files, after: &'a Files) -> Vec<(&'a Arc<str>, &'a Arc<str>)> {
+    let is_same = |a: &Arc<str>, b: &Arc<str>| Arc::ptr_eq(a, b) || a == b;
+    let mut before = before.iter().peekable();
+    let mut changed = Vec::new();
+    for (path, content) in after {
+        while before.next_if(|(earlier, _)| !is_same(earlier, path) && *earlier < path).is_some() {}
+        match before.next_if(|(known, _)| is_same(known, path)) {
+            Some((_, known)) if is_same(known, content) => {}
+            Some(_) | None => changed.push((path, content)),
+        }
+    }
+    changed
 }
 
 fn oid(hasher: &DefaultHasher) -> Oid {
@@ -73,12 +90,17 @@ impl Repo {
         let mut hasher = DefaultHasher::new();
         (tree.as_str(), &parents, message, at).hash(&mut hasher);
         let id = oid(&hasher);
-        self.commits.insert(id.clone(), Made { tree, parents, message: message.to_owned() });
+        let generation = parents.iter().map(|parent| self.generation(parent) + 1).max().unwrap_or(0);
+        self.commits.insert(id.clone(), Made { tree, parents, message: message.to_owned(), generation });
         id
     }
 
     pub(super) fn made(&self, commit: &Oid) -> Result<&Made> {
         self.commits.get(commit).ok_or_else(|| Error::Missing(format!("the commit {commit}")))
+    }
+
+    fn generation(&self, commit: &Oid) -> u64 {
+        self.commits.get(commit).map_or(0, |made| made.generation)
     }
 
     /// The files of a commit.
@@ -91,6 +113,7 @@ impl Repo {
     }
 
     pub(super) fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> bool {
+        let oldest = self.generation(ancestor);
         let mut open = vec![commit];
         let mut seen = std::collections::HashSet::new();
         while let Some(at) = open.pop() {
@@ -100,7 +123,7 @@ impl Repo {
             if seen.insert(at)
                 && let Some(made) = self.commits.get(at)
             {
-                open.extend(&made.parents);
+                open.extend(made.parents.iter().filter(|parent| self.generation(parent) >= oldest));
             }
         }
         false
@@ -141,7 +164,7 @@ impl Repo {
     /// Whether anything in a work tree that differs from a commit satisfies `is_bad`.
     pub(super) fn any_changed(&self, at: &Path, base: &Oid, is_bad: impl Fn(&str) -> bool) -> bool {
         let (Some(work), Ok(before)) = (self.worktrees.get(at), self.files(base)) else { return false };
-        work.files.iter().any(|(path, content)| before.get(path) != Some(content) && is_bad(content))
+        changed(&before, &work.files).iter().any(|(_, content)| is_bad(content))
     }
 
     // === merging ===
@@ -157,9 +180,9 @@ impl Repo {
 
     pub(super) fn merge(&mut self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
         let base = self.files(&self.merge_base(ours, theirs)?)?;
-        let (mut files, changed) = ((*self.files(ours)?).clone(), self.files(theirs)?);
+        let (mut files, theirs) = ((*self.files(ours)?).clone(), self.files(theirs)?);
         let mut conflicts = Vec::new();
-        for (path, content) in changed.iter().filter(|(path, content)| base.get(*path) != Some(*content)) {
+        for (path, content) in changed(&base, &theirs) {
             if files.get(path) == base.get(path) || files.get(path) == Some(content) {
                 files.insert(Arc::clone(path), Arc::clone(content));
             } else {

@@ -41,6 +41,8 @@ pub(super) struct SimShim {
     pub(super) acts: VecDeque<(i64, Act)>,
     pub(super) is_deaf: bool,
     pub(super) is_agent_live: bool,
+    /// Whether it has written its last frame.
+    pub(super) is_sealed: bool,
     pub(super) has_leftovers: bool,
     pub(super) turn: u32,
 }
@@ -63,14 +65,14 @@ impl SimShim {
             WorkerEvent::AgentStarted { .. } => self.is_agent_live = true,
             WorkerEvent::AgentExited { .. } => self.is_agent_live = false,
             WorkerEvent::TurnStarted { turn, .. } => self.turn = *turn,
+            WorkerEvent::Sealed { .. } => self.is_sealed = true,
             WorkerEvent::SessionOpened { .. }
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionAsked { .. }
             | WorkerEvent::PermissionSettled { .. }
             | WorkerEvent::CostReported { .. }
             | WorkerEvent::TurnEnded { .. }
-            | WorkerEvent::Faulted { .. }
-            | WorkerEvent::Sealed { .. } => {}
+            | WorkerEvent::Faulted { .. } => {}
         }
         let seq = (self.journal.len() - self.begins) as u64 + 1;
         let (worker, ts) = (self.spec.worker.clone(), Millis(now));
@@ -89,7 +91,9 @@ impl SimShim {
         if self.is_agent_live {
             self.acts.push_back((now + 5, Act::Say(exited(code, signal))));
         }
-        self.acts.push_back((now + 8, Act::Say(sealed())));
+        if !self.is_sealed {
+            self.acts.push_back((now + 8, Act::Say(sealed())));
+        }
         self.acts.push_back((now + 10, Act::Exit));
     }
 

@@ -97,6 +97,7 @@ impl Shims for SimShims {
             acts,
             is_deaf: matches!(behaviour, Behaviour::Deaf),
             is_agent_live: false,
+            is_sealed: false,
             has_leftovers: false,
             turn: 0,
         };

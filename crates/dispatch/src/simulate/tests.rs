@@ -95,7 +95,7 @@ fn mistakes_made_on_purpose_are_found() {
 
 #[test]
 fn many_tasks_are_done() {
-    let report = plays(1, SimSpec::big(60));
+    let report = plays(1, SimSpec::big(200));
 
-    assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 60));
+    assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 200));
 }

@@ -19,7 +19,7 @@ use switchboard_store::{Batch, Durability, Idempotency, Query};
 
 use crate::error::shape;
 use crate::event::cut;
-use crate::plan::{self, RunPlan};
+use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::work::RUNS;
 use crate::world::World;
@@ -190,6 +190,7 @@ fn run_plan(
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
         merge: request.merge,
+        positions: TaskPositions::of(&plan),
         run,
         plan,
         worktrees,

@@ -6,6 +6,7 @@ use switchboard_protocol::time::Millis;
 
 use super::RunState;
 use super::record::{OpenFor, Record};
+use crate::paths::PathIndex;
 
 impl RunState {
     /// Everything that is to be done now, in a fixed order: what ends (stops, captures, gates, one turn at the run's branch) before
@@ -46,15 +47,14 @@ impl RunState {
         }
         let free = (header.max_workers as usize).saturating_sub(self.queue.live_count());
         let mut chosen: Vec<usize> = Vec::new();
+        let mut taken = PathIndex::default();
         for at in self.queue.startable() {
             if chosen.len() == free || !self.may_start_alone(at, header.max_workers) {
                 break;
             }
-            let clashes = |other: &usize| {
-                let (a, b) = (&self.records[at].writes, &self.records[*other].writes);
-                a.iter().any(|a| b.iter().any(|b| a.overlaps(b)))
-            };
-            if !chosen.iter().any(clashes) {
+            let writes = &self.records[at].writes;
+            if taken.rivals(writes, at).is_empty() {
+                writes.iter().for_each(|pattern| taken.insert(pattern, at));
                 chosen.push(at);
             }
         }

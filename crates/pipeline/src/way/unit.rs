@@ -138,6 +138,8 @@ pub struct Unit {
     pub(super) spent: Vec<Spent>,
     /// The input of each step as things stand.
     pub(super) inputs: Vec<Digest>,
+    /// What each step had come to when the inputs were worked out.
+    pub(super) outputs: Vec<Digest>,
     pub(super) spec: Digest,
     pub(super) plan: Digest,
     pub(super) source: Digest,
@@ -158,6 +160,7 @@ impl Unit {
             salt: vec![0; steps],
             spent: vec![Spent::default(); steps],
             inputs: vec![Digest::ZERO; steps],
+            outputs: vec![Digest::ZERO; steps],
             spec,
             plan,
             source: Digest::ZERO,
@@ -288,6 +291,14 @@ impl Unit {
     pub(super) fn refresh(&mut self) {
         for at in 0..self.inputs.len() {
             self.inputs[at] = self.work_out(at);
+            self.outputs[at] = self.output(at);
+        }
+    }
+
+    /// Works the inputs out anew if a step has come to something else. Enough where nothing but slots has changed.
+    pub(super) fn refresh_outputs(&mut self) {
+        if (0..self.outputs.len()).any(|at| self.outputs[at] != self.output(at)) {
+            self.refresh();
         }
     }
 

@@ -138,7 +138,7 @@ impl Unit {
             self.spent[at].runs += 1;
         }
         self.slots[at] = Slot::Judged { input: judged, verdict, output };
-        self.refresh();
+        self.refresh_outputs();
         Ok(self.close_spent())
     }
 
