@@ -32,6 +32,11 @@ pub(crate) struct Stat {
     pub(crate) state: char,
     pub(crate) parent: u32,
     pub(crate) group: u32,
+    pub(crate) session: u32,
+    /// Number of the controlling terminal, 0 without one.
+    pub(crate) terminal: i64,
+    /// Foreground group of that terminal, -1 without one.
+    pub(crate) foreground: i64,
     pub(crate) start: u64,
 }
 
@@ -146,6 +151,9 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
         state: fields.first()?.chars().next()?,
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        terminal: fields.get(4)?.parse().ok()?,
+        foreground: fields.get(5)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
     })
 }
@@ -160,7 +168,10 @@ mod tests {
 
         let stat = parse_stat(line).unwrap();
 
-        assert_eq!(stat, Stat { state: 'S', parent: 1, group: 42, start: 98765 });
+        assert_eq!(
+            stat,
+            Stat { state: 'S', parent: 1, group: 42, session: 42, terminal: 0, foreground: -1, start: 98765 }
+        );
         assert_eq!(parse_stat(b"42 (short) S 1"), None);
     }
 

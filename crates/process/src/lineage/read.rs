@@ -1,0 +1,112 @@
+//! Reads a lineage from `/proc`. A pid that changes hands while it is read is noticed by its start time.
+
+use std::fs;
+
+use super::{Lineage, Part, Process};
+use crate::fingerprint::{self, Stat};
+
+/// Longest chain of ancestors that is followed.
+const MAX_DEPTH: usize = 64;
+
+/// How often the chain is read again when a process of it ended or got another parent meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// Variables that agent programs set for the commands that they run.
+const MARKS: [&str; 6] = ["SWITCHBOARD_WORKER", "CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CODEX_SANDBOX"];
+
+/// Longest environment that is read.
+const MAX_ENVIRONMENT: usize = 1 << 20;
+
+/// The lineage of a process; `None` when it is gone or `/proc` can't be read.
+#[must_use]
+pub fn of_pid(pid: u32) -> Option<Lineage> {
+    (0..ATTEMPTS).find_map(|_| {
+        let processes = chain(pid)?;
+        is_unchanged(&processes).then(|| Lineage { processes, is_marked: is_marked(pid) })
+    })
+}
+
+fn chain(pid: u32) -> Option<Vec<Process>> {
+    let mut chain = vec![process(pid)?];
+    while let Some(child) = chain.last()
+        && child.parent > 0
+        && chain.len() < MAX_DEPTH
+    {
+        match process(child.parent) {
+            // A parent is older than its child, else its pid has changed hands.
+            Some(parent) if parent.start <= child.start => chain.push(parent),
+            // Hidden, or gone: the second look tells.
+            Some(_) | None => break,
+        }
+    }
+    Some(chain)
+}
+
+/// Whether each process still runs below the same parent.
+fn is_unchanged(chain: &[Process]) -> bool {
+    chain.iter().all(|process| {
+        fingerprint::stat(process.pid).is_some_and(|now| now.start == process.start && now.parent == process.parent)
+    })
+}
+
+fn process(pid: u32) -> Option<Process> {
+    let Stat { parent, group, session, terminal, foreground, start, .. } = fingerprint::stat(pid)?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
+    let user = user(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)?;
+    let has_terminal = terminal != 0;
+    let is_foreground = has_terminal && i64::from(group) == foreground;
+    Some(Process { pid, parent, group, session, has_terminal, is_foreground, start, user, name, part: part(pid) })
+}
+
+fn user(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Recognises this binary, also where it was replaced by a newer one since, and what it was started as.
+fn part(pid: u32) -> Part {
+    let binary = fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let name = binary.as_deref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let is_ours = name.is_some_and(|name| name.trim_end_matches(" (deleted)") == "switchboard");
+    if !is_ours {
+        return Part::Other;
+    }
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    match (words.next(), words.next()) {
+        (Some(b"shim"), _) => Part::Shim,
+        (Some(b"up"), Some(b"--foreground-internal")) => Part::Daemon,
+        (Some(_) | None, _) => Part::Command,
+    }
+}
+
+fn is_marked(pid: u32) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut entries = environment[..environment.len().min(MAX_ENVIRONMENT)].split(|byte| *byte == 0);
+    entries.any(|entry| {
+        let name = entry.split(|byte| *byte == b'=').next().unwrap_or_default();
+        entry.len() > name.len() + 1 && MARKS.iter().any(|mark| mark.as_bytes() == name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_and_its_parent_are_read() {
+        let lineage = of_pid(std::process::id()).unwrap();
+
+        assert_eq!(lineage.processes[0].pid, std::process::id());
+        assert_eq!(lineage.processes[1].pid, std::os::unix::process::parent_id());
+        assert_eq!(lineage.processes[0].user, rustix::process::getuid().as_raw());
+        assert_eq!(lineage.processes[0].part, Part::Other);
+        assert_eq!(of_pid(u32::MAX), None);
+    }
+
+    #[test]
+    fn the_real_user_is_read_from_the_status() {
+        assert_eq!(user("Name:\tx\nUid:\t1000\t0\t0\t0\n"), Some(1000));
+        assert_eq!(user("Name:\tx\n"), None);
+    }
+}
