@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod stories {
     mod agents;
+    mod authority;
     mod bad_input;
     mod checks;
     mod commands;

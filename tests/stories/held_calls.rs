@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use switchboard_process::spawn::Spawn;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
-use super::sandbox::{BINARY, Sandbox, within};
+use super::sandbox::{BINARY, MCP_CLIENT, Sandbox, within};
 
 /// A client of `switchboard mcp`, a line at a time.
 struct Client {
@@ -17,8 +17,11 @@ struct Client {
 
 impl Client {
     async fn open(sandbox: &Sandbox) -> Self {
-        let mut child =
-            Spawn::new([BINARY, "mcp"]).cwd(sandbox.root()).env_only(sandbox.environment()).piped().unwrap();
+        let mut child = Spawn::new([MCP_CLIENT[0], MCP_CLIENT[1], BINARY, "mcp"])
+            .cwd(sandbox.root())
+            .env_only(sandbox.environment())
+            .piped()
+            .unwrap();
         let stdin = child.stdin.take().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut client = Self { child, stdin, lines };

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::sandbox::Sandbox;
 
-struct Server {
+pub(super) struct Server {
     port: u64,
     token: String,
 }
 
 impl Server {
-    fn of(sandbox: &Sandbox) -> Self {
+    pub(super) fn of(sandbox: &Sandbox) -> Self {
         sandbox.switchboard(&["status"]).ends_with(0);
         let info: Value = serde_json::from_str(&sandbox.read(".switchboard/server_info.json")).unwrap();
         Self { port: info["port"].as_u64().unwrap(), token: sandbox.read(".switchboard/auth_token").trim().to_owned() }
@@ -34,6 +34,18 @@ impl Server {
         let answer = String::from_utf8_lossy(&answer).into_owned();
         let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
         (status, answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
+    }
+
+    /// Calls a verb with the repository's token.
+    pub(super) fn call(&self, verb: &str, args: &Value) -> (u16, String) {
+        self.call_as(&self.token, verb, args)
+    }
+
+    /// Calls a verb with some token.
+    pub(super) fn call_as(&self, token: &str, verb: &str, args: &Value) -> (u16, String) {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
+        self.ask(&format!("POST /v1/{verb}"), &headers, &args.to_string())
     }
 
     fn status_verb(&self, headers: &[(&str, &str)]) -> (u16, String) {

@@ -53,7 +53,7 @@ fn a_session_goes_on_when_its_daemon_is_killed() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     let sandbox = Sandbox::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let spawn = switchboard_process::spawn::Spawn::new([super::sandbox::BINARY, "mcp"]);
+    let spawn = switchboard_process::spawn::Spawn::new(["timeout", "120", super::sandbox::BINARY, "mcp"]);
     let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment());
 
     runtime.block_on(async {

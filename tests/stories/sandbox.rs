@@ -13,6 +13,12 @@ use tempfile::TempDir;
 /// The binary under test.
 pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_switchboard");
 
+/// Commands that want a person; in a CI session `--yes` is one.
+const DECIDES: [&str; 8] = ["answer", "approve", "call", "deny", "merge", "session", "token", "up"];
+
+/// Plays the program that runs our MCP bridge. What that program starts is an agent, and the stories are not.
+pub(super) const MCP_CLIENT: [&str; 2] = ["timeout", "120"];
+
 /// What a command did.
 #[derive(Debug)]
 pub(super) struct Done {
@@ -71,6 +77,8 @@ impl Sandbox {
             .set("XDG_CONFIG_HOME", text("config"))
             .set("GIT_CONFIG_NOSYSTEM", "1")
             .set("SWITCHBOARD_LINGER_MS", "50")
+            // Nobody sits in front of a terminal here: the stories are a CI session.
+            .set("CI", "1")
             .set("USER", "person");
         Self { folder, env }
     }
@@ -137,7 +145,9 @@ impl Sandbox {
 
     /// Runs the binary with something on its standard input.
     pub(super) fn switchboard_with(&self, args: &[&str], input: &str) -> Done {
-        self.run([BINARY].into_iter().chain(args.iter().copied()), &self.root(), input)
+        let before: &[&str] = if args == ["mcp"] { &MCP_CLIENT } else { &[] };
+        let yes = args.first().is_some_and(|command| DECIDES.contains(command)).then_some("--yes");
+        self.run(before.iter().copied().chain([BINARY]).chain(args.iter().copied()).chain(yes), &self.root(), input)
     }
 
     /// Runs any command in a folder.

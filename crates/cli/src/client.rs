@@ -28,6 +28,10 @@ pub(crate) struct Credentials {
     pub(crate) token: Option<String>,
     /// The name to be recorded, unverified.
     pub(crate) name: Option<String>,
+    /// Whether the command runs in a CI session.
+    pub(crate) ci: bool,
+    /// Whether it was told `--yes`.
+    pub(crate) yes: bool,
 }
 
 /// Starts a daemon where the one that was found turns out to be dying; says where the new one listens.
@@ -58,7 +62,8 @@ impl Client {
     /// # Errors
     /// `daemon.not-running` when nobody listens, `daemon.unreachable` when the first line can't be sent.
     pub(crate) fn connect(socket: &Path, credentials: &Credentials) -> Result<Self, Failure> {
-        let hello = Hello::Calls { v: WIRE_VERSION, token: credentials.token.clone(), name: credentials.name.clone() };
+        let Credentials { token, name, ci, yes } = credentials.clone();
+        let hello = Hello::Calls { v: WIRE_VERSION, token, name, ci, yes };
         let stream = open(socket, &hello)?;
         let lines = LineReader::new(stream.try_clone().map_err(|error| broken(socket, &error))?);
         Ok(Self {

@@ -14,6 +14,9 @@ pub(crate) struct Shared {
     /// Work as if this were the current folder
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+    /// Do it without asking; in CI (where CI is set) this is a person's yes
+    #[arg(short = 'y', long, global = true)]
+    pub(crate) yes: bool,
 }
 
 /// What a command works with.
@@ -32,13 +35,14 @@ pub(crate) struct Context {
 impl Context {
     /// Puts flags and environment together.
     pub(crate) fn new(shared: &Shared, environment: Environment) -> Self {
-        let environment = match &shared.directory {
+        let mut environment = match &shared.directory {
             Some(folder) => {
                 let folder = environment.folder.join(folder);
                 environment.in_folder(&folder)
             }
             None => environment,
         };
+        environment.says_yes = shared.yes;
         let color = !environment.wants_no_color();
         let out = Output::stdout(color && environment.stdout_is_terminal);
         Self { environment, out, json: shared.json, color }

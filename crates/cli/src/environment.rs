@@ -21,6 +21,8 @@ pub(crate) struct Environment {
     pub(crate) stdout_is_terminal: bool,
     /// Whether standard error is a terminal.
     pub(crate) stderr_is_terminal: bool,
+    /// Whether the command was told `--yes`.
+    pub(crate) says_yes: bool,
     /// Where everything of the repository lies, once somebody has asked: git is started for it.
     pub(crate) place: OnceLock<RootPaths>,
 }
@@ -36,8 +38,14 @@ impl Environment {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
+            says_yes: false,
             place: OnceLock::new(),
         }
+    }
+
+    /// Whether this is a session of a CI service; they all set `CI`.
+    pub(crate) fn is_ci(&self) -> bool {
+        self.variable("CI").is_some_and(|value| !matches!(value, "0" | "false"))
     }
 
     /// An environment variable that is set and not empty.

@@ -13,6 +13,7 @@ mod context;
 mod edit;
 mod environment;
 mod output;
+mod presence;
 mod report;
 mod run_report;
 mod session;

@@ -151,7 +151,7 @@ impl Environment {
         // Without a token the daemon refuses and says where it stands; no need to fail here already.
         let token = own.or_else(|| switchboard_daemon::read_token(project).ok().flatten());
         let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));
-        Credentials { token, name: name.map(str::to_owned) }
+        Credentials { token, name: name.map(str::to_owned), ci: self.is_ci(), yes: self.says_yes }
     }
 
     fn none_runs(&self) -> Failure {

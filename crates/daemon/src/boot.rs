@@ -13,6 +13,7 @@ use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::authority::Authority;
 use crate::error::io;
 use crate::http::Http;
 use crate::socket::Socket;
@@ -117,6 +118,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         dispatch: dispatch.clone(),
         policy,
         place: place.clone(),
+        authority: Authority::new(),
         limits: switchboard_bus::Limits::default(),
         info: info.clone(),
         started_at,

@@ -7,9 +7,12 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::{Access, Row, Verb, table};
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::authority::Peer;
 
 /// Longest idempotency key in bytes.
 pub const MAX_KEY_BYTES: usize = 200;
@@ -37,6 +40,15 @@ pub struct Admitted(pub(crate) Call);
 /// Whether a call may run, some time later.
 pub type Admitting<'a> = Pin<Box<dyn Future<Output = Result<Admitted, Failure>> + Send + 'a>>;
 
+/// A process that the daemon is to remember.
+#[derive(Debug, Clone, Copy)]
+pub enum Learned<'a> {
+    /// The bridge of this agent.
+    Bridge(&'a AgentName),
+    /// The shim of a worker, with the token that proves it.
+    Shim(&'a WorkerId, &'a str),
+}
+
 /// What every face calls: the second hop, which finds the verb's row, asks the policy and runs the verb.
 pub trait Invoke: Send + Sync + 'static {
     /// Asks the policy, and waits for a person if it wants one. Whoever drops this takes the call back. A name that is in no row gets
@@ -52,6 +64,17 @@ pub trait Invoke: Send + Sync + 'static {
     fn invoke(&self, call: Call) -> Answering<'_> {
         Box::pin(async move { self.run(self.admit(call).await?).await })
     }
+
+    /// Finds out who calls over the Unix socket: what the process tree proves, and a token where one is sent.
+    ///
+    /// # Errors
+    /// As [`Invoke::identify`].
+    fn identify_peer(&self, _: &Peer, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {
+        self.identify(bearer, claimed_name)
+    }
+
+    /// Remembers the process behind a connection of the Unix socket that is a bridge or a shim.
+    fn learn(&self, _: &Peer, _: Learned<'_>) {}
 
     /// Finds out who calls from a bearer token and the name that the caller claims. The face fills in [`Caller::face`].
     ///
@@ -148,10 +171,8 @@ pub(crate) mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Mutex, PoisonError};
 
-    use serde_json::json;
-    use switchboard_protocol::id::AgentName;
-
     use super::*;
+    use serde_json::json;
 
     /// The token that [`Echo`] takes.
     pub(crate) const TOKEN: &str = "right-token";

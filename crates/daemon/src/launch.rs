@@ -5,6 +5,7 @@ use std::time::Duration;
 use switchboard_process::clock::Deadline;
 use switchboard_process::env::{Env, var};
 use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::lineage::{self, Part, Process};
 use switchboard_process::spawn::Spawn;
 use switchboard_protocol::error::Failure;
 
@@ -34,7 +35,7 @@ pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
     if let Some(info) = running(place)? {
         return Ok(info);
     }
-    if var("SWITCHBOARD_WORKER").is_some() {
+    if is_below_a_worker() {
         let what = "no daemon runs, and a worker may not start one";
         return Err(Failure::new("agent.unmanaged", what)
             .hint("start it outside of the worker: switchboard up")
@@ -68,6 +69,14 @@ pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
     }
     let what = format!("the daemon did not become ready within {} s", READY.as_secs());
     Err(Failure::new("daemon.unreachable", what).at(log.display().to_string()).hint("switchboard doctor").into())
+}
+
+/// Whether this process runs below a worker's shim or a daemon, whatever its environment says.
+#[must_use]
+pub fn is_below_a_worker() -> bool {
+    let is_started = |process: &Process| matches!(process.part, Part::Shim | Part::Daemon);
+    let lineage = lineage::of_pid(std::process::id());
+    var("SWITCHBOARD_WORKER").is_some() || lineage.is_some_and(|own| own.processes.iter().skip(1).any(is_started))
 }
 
 /// Waits for a daemon that another command has started.

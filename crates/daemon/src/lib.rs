@@ -4,6 +4,7 @@
 //! who calls; [`verbs`] finds the row, asks the policy and hands on to the part whose verb it is. [`launch`] starts a
 //! daemon for a command that needs one; [`RootPaths`] says where everything of a repository lies.
 
+mod authority;
 mod blocking;
 mod boot;
 mod error;
@@ -30,7 +31,7 @@ mod worker_mail;
 
 pub use boot::{Options, serve};
 pub use error::Error;
-pub use launch::{Launch, launch};
+pub use launch::{Launch, is_below_a_worker, launch};
 pub use owner::Owner;
 pub use place::RootPaths;
 pub use project::{FOLDER, ServerInfo};

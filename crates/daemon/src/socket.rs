@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_dispatch::Dispatch;
-use switchboard_protocol::caller::Caller;
+use switchboard_process::lineage::{self, Claims};
+use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -13,7 +14,9 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::face::{self, Invoke};
+use crate::authority::Peer;
+use crate::blocking::blocking;
+use crate::face::{self, Invoke, Learned};
 use crate::mcp;
 
 /// Connections at once: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
@@ -62,6 +65,10 @@ impl Socket {
     }
 
     async fn connection(&self, stream: UnixStream) {
+        let (stream, lineage) = match blocking(move || Ok((lineage::of_peer(&stream), stream))).await {
+            Ok((lineage, stream)) => (stream, lineage.unwrap_or_default()),
+            Err(failure) => return tracing::error!(%failure, "a caller could not be looked at"),
+        };
         let (read, mut write) = stream.into_split();
         let mut read = BufReader::new(read);
         let mut line = Vec::new();
@@ -71,17 +78,29 @@ impl Socket {
             Ok(Err(failure)) => return refuse(&mut write, failure).await,
         };
         match hello {
-            Ok(Hello::Calls { v, token, name }) => match self.admit(v, token.as_deref(), name.as_deref()) {
-                Ok(caller) => self.calls(caller, read, write).await,
-                Err(failure) => refuse(&mut write, failure).await,
-            },
-            Ok(Hello::Mcp { v, token, name, bridge }) => match self.admit(v, token.as_deref(), name.as_deref()) {
-                Ok(caller) => {
-                    mcp::serve_io(Arc::clone(&self.invoke), caller, read, write, bridge, self.stop.clone()).await
+            Ok(Hello::Calls { v, token, name, ci, yes }) => {
+                let peer = Peer { lineage, claims: Claims { is_ci: ci, says_yes: yes } };
+                match self.admit(v, &peer, (token.as_deref(), name.as_deref())) {
+                    Ok(caller) => self.calls(caller, read, write).await,
+                    Err(failure) => refuse(&mut write, failure).await,
                 }
-                Err(failure) => refuse(&mut write, failure).await,
-            },
+            }
+            Ok(Hello::Mcp { v, token, name, bridge }) => {
+                let peer = Peer { lineage, claims: Claims::default() };
+                match self.admit(v, &peer, (token.as_deref(), name.as_deref())) {
+                    Ok(caller) => {
+                        if !matches!(caller.kind, CallerKind::Worker { .. }) {
+                            self.invoke.learn(&peer, Learned::Bridge(&caller.name));
+                        }
+                        mcp::serve_io(Arc::clone(&self.invoke), caller, read, write, bridge, self.stop.clone()).await
+                    }
+                    Err(failure) => refuse(&mut write, failure).await,
+                }
+            }
             Ok(hello @ Hello::Shim { .. }) => {
+                if let Hello::Shim { worker, token, .. } = &hello {
+                    self.invoke.learn(&Peer { lineage, claims: Claims::default() }, Learned::Shim(worker, token));
+                }
                 let served = tokio::select! {
                     () = self.stop.cancelled() => Ok(()),
                     served = self.dispatch.attach(&hello, read, write) => served,
@@ -97,12 +116,12 @@ impl Socket {
         }
     }
 
-    fn admit(&self, v: u16, token: Option<&str>, name: Option<&str>) -> Result<Caller, Failure> {
+    fn admit(&self, v: u16, peer: &Peer, (token, name): (Option<&str>, Option<&str>)) -> Result<Caller, Failure> {
         if v > WIRE_VERSION || v + 1 < WIRE_VERSION {
             let what = format!("the caller speaks version {v} of the socket's protocol, this daemon {WIRE_VERSION}");
             return Err(Failure::new("daemon.other-version", what).hint("switchboard restart"));
         }
-        self.invoke.identify(token, name)
+        self.invoke.identify_peer(peer, token, name)
     }
 
     /// Serves calls side by side; each answer carries its call's number.

@@ -16,7 +16,7 @@ mod tools;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use switchboard_dispatch::Dispatch;
+use switchboard_dispatch::{Dispatch, WorkerIdentity};
 use switchboard_policy::{Decision, Input, Policy, Verdict, name_in};
 use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
 use switchboard_protocol::error::Failure;
@@ -27,7 +27,8 @@ use switchboard_protocol::verb::Row;
 use switchboard_store::Store;
 use tokio::sync::mpsc;
 
-use crate::face::{Admitted, Admitting, Answering, Call, Invoke};
+use crate::authority::{Authority, Peer, Proof, without_authority};
+use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned};
 use crate::{RootPaths, ServerInfo, token};
 pub(crate) use context::Context;
 use route::Found;
@@ -54,6 +55,7 @@ pub(crate) struct Verbs {
     pub(crate) dispatch: Dispatch,
     pub(crate) policy: Policy,
     pub(crate) place: RootPaths,
+    pub(crate) authority: Authority,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
@@ -79,7 +81,9 @@ impl Invoke for Verbs {
                 Verdict::Ask => {
                     hold::hold(&self.store, &call.caller, &row, (&call.args, call.key.as_deref()), &decision).await?;
                 }
-                Verdict::Deny => decision.refused(&call.verb).map_or(Ok(()), Err)?,
+                Verdict::Deny => {
+                    decision.refused(&call.verb).map_or(Ok(()), |refused| Err(known_by(refused, &call.caller)))?
+                }
             }
             Ok(Admitted(call))
         })
@@ -103,20 +107,41 @@ impl Invoke for Verbs {
         };
         let bearer = bearer.ok_or_else(refused)?;
         if let Some(worker) = self.dispatch.worker_of(bearer)? {
-            let kind = CallerKind::Worker {
-                run: worker.run,
-                worker: worker.worker,
-                task: worker.task,
-                isolation: Isolation::Full,
-            };
-            return Ok(Caller { kind, ..Caller::agent(worker.agent) });
+            return Ok(worker_caller(worker));
         }
         let own = token::read(&self.place.project)?.ok_or_else(refused)?;
         if !secret::is_same(own.as_bytes(), bearer.as_bytes()) {
             return Err(refused());
         }
-        let name = AgentName::new(claimed_name.unwrap_or("user"));
-        Ok(Caller::person(name.map_err(|error| Failure::new("request.bad-args", error.to_string()))?))
+        Ok(Caller::unverified(
+            claimed(claimed_name)?,
+            "the repository's token, which every program of the user can read",
+        ))
+    }
+
+    fn identify_peer(&self, peer: &Peer, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {
+        let by_token = bearer.map(|bearer| self.identify(Some(bearer), claimed_name)).transpose()?;
+        let name = claimed(claimed_name)?;
+        let proven = match self.authority.prove(peer, &name) {
+            Proof::Caller(caller) => caller,
+            Proof::Worker(worker) => match self.dispatch.worker(&worker)? {
+                Some(worker) => worker_caller(worker),
+                None => Caller::unverified(name, "a process of a worker that has ended"),
+            },
+        };
+        // The process tree proves more than the root's token, and a worker's token takes authority away from a person.
+        let is_worker = |caller: &Caller| matches!(caller.kind, CallerKind::Worker { .. });
+        Ok(by_token.filter(|caller| is_worker(caller) && !is_worker(&proven)).unwrap_or(proven))
+    }
+
+    fn learn(&self, peer: &Peer, learned: Learned<'_>) {
+        match learned {
+            Learned::Bridge(agent) => self.authority.learn_bridge(agent, peer),
+            Learned::Shim(worker, token) if self.dispatch.is_shim(worker, token) => {
+                self.authority.learn_shim(worker, peer);
+            }
+            Learned::Shim(..) => {}
+        }
     }
 
     fn health(&self) -> Value {
@@ -124,12 +149,20 @@ impl Invoke for Verbs {
     }
 }
 
-/// Whoever holds the root's token through MCP is an agent that the user connected, not the user.
-fn without_authority(caller: Caller) -> Caller {
-    match caller.kind {
-        CallerKind::Person if caller.face.is_mcp() => Caller { kind: CallerKind::Agent, is_verified: false, ..caller },
-        CallerKind::Person | CallerKind::Worker { .. } | CallerKind::Agent => caller,
-    }
+fn claimed(name: Option<&str>) -> Result<AgentName, Failure> {
+    AgentName::new(name.unwrap_or("user")).map_err(|error| Failure::new("request.bad-args", error.to_string()))
+}
+
+fn worker_caller(worker: WorkerIdentity) -> Caller {
+    let WorkerIdentity { run, worker, task, agent } = worker;
+    let kind = CallerKind::Worker { run, worker, task, isolation: Isolation::Full };
+    Caller { kind, known_by: "a process or the token of a worker", ..Caller::agent(agent) }
+}
+
+/// A refusal that also says what the daemon takes the caller for.
+fn known_by(mut refused: Failure, caller: &Caller) -> Failure {
+    refused.cause.push(format!("the caller: {}", caller.known_by));
+    refused
 }
 
 // === impl Verbs ===

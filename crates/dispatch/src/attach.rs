@@ -9,7 +9,7 @@ use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCom
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::secret;
 use switchboard_protocol::wire::Hello;
-use switchboard_store::Query;
+use switchboard_store::{Query, Row};
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
@@ -74,13 +74,34 @@ impl Dispatch {
         let digest = Digest::of(token.as_bytes()).hex();
         let query = Query::table(crate::work::WORKERS).eq("token", digest).eq("exited", 0_i64).limit(1);
         let Some(row) = self.world.store.read(&query)?.into_iter().next() else { return Ok(None) };
-        let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
-        Ok(Some(WorkerIdentity {
-            run: RunId::new(row.try_text("run")?).map_err(|_| bad("run"))?,
-            worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
-            task: row.try_text("task")?.to_owned(),
-            agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
-        }))
+        identity(&row).map(Some)
+    }
+}
+
+fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
+    let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
+    Ok(WorkerIdentity {
+        run: RunId::new(row.try_text("run")?).map_err(|_| bad("run"))?,
+        worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
+        task: row.try_text("task")?.to_owned(),
+        agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
+    })
+}
+
+impl Dispatch {
+    /// Whether a token is the one of a worker's shim.
+    #[must_use]
+    pub fn is_shim(&self, worker: &WorkerId, token: &str) -> bool {
+        admit(&self.world, worker, token).is_ok()
+    }
+
+    /// A worker by its id, while it lives.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn worker(&self, worker: &WorkerId) -> Result<Option<WorkerIdentity>, Error> {
+        let row = self.world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
+        row.filter(|row| row.get_int("exited") == Some(0)).map(|row| identity(&row)).transpose()
     }
 }
 

@@ -2,7 +2,8 @@
 # Rules are written against classes of verbs; `switchboard call --json` lists each verb with its class.
 #
 # In:   verb, class, effect (read | written | synced), now (milliseconds since 1970)
-#       caller {name, kind: person | worker | agent, is_verified, isolation: full | constrained, run, task}
+#       caller {name, kind: person | worker | agent, is_verified, is_present, isolation: full | constrained, run, task}
+#              is_present: a person is there, in front of a terminal, in a page session or a CI session that was told --yes
 #       about  {name, kind: terminal | chat | worker | person | null, is_caller}: whom the arguments name, else the caller
 #       args   the arguments; long texts and what may hold a secret stand there as {"length": bytes}
 # Out:  {"allow", "rule", "reason", "hint", "obligations"}; no answer is a refusal. With the obligation "require_approval" the call
@@ -30,7 +31,7 @@ classes := {
 	"check": "look at files of the work tree",
 	"build": "run commands that came with the repository",
 	"oversee": "see everything, other agents' mail included",
-	"approve": "answer a question that was put to a person",
+	"approve": "answer a question that was put to a person, or move a person's branch",
 	"work": "start, stop and merge work",
 	"record": "export, back up or sign the record",
 	"admin": "change the team, or end the daemon",
@@ -38,6 +39,16 @@ classes := {
 
 # What only a person does.
 for_people := {"approve", "work", "record", "admin"}
+
+# What a person must be there for: a program that runs in a person's name is not enough.
+needs_presence if class == "approve"
+
+needs_presence if input.args.merge == true
+
+is_person if {
+	input.caller.kind == "person"
+	input.caller.is_verified == true
+}
 
 is_worker if input.caller.kind == "worker"
 
@@ -56,9 +67,12 @@ default decision := {
 
 decision := refuse("unknown-class", "the policy knows no such class of verbs", "") if {
 	not classes[class]
+} else := refuse("in-person", "a person decides this, and none is there", present_hint) if {
+	is_person
+	needs_presence
+	input.caller.is_present != true
 } else := allow("people-may-all") if {
-	input.caller.kind == "person"
-	input.caller.is_verified == true
+	is_person
 } else := refuse("only-people-decide", "only a person decides this", person_hint) if {
 	class in for_people
 } else := refuse("only-people-oversee", "it shows other agents' mail", "check_inbox shows your own") if {
@@ -145,6 +159,8 @@ is_proven_self if {
 }
 
 # === Words ===
+
+present_hint := "run it in the foreground of a terminal; in CI set CI=1 and add --yes"
 
 person_hint := sprintf("ask a person to run `switchboard call %s`", [input.verb])
 

@@ -28,6 +28,8 @@ struct Who<'a> {
     kind: &'static str,
     /// Whether a token proves it.
     is_verified: bool,
+    /// Whether a person is there to decide.
+    is_present: bool,
     /// How it is held.
     isolation: Isolation,
     /// A worker's run; empty for others.
@@ -99,7 +101,8 @@ impl<'a> Who<'a> {
             CallerKind::Worker { run, task, isolation, .. } => ("worker", run.as_str(), task.as_str(), *isolation),
             CallerKind::Agent => ("agent", "", "", Isolation::Full),
         };
-        Self { name: caller.name.as_str(), kind, is_verified: caller.is_verified, isolation, run, task }
+        let Caller { is_verified, is_present, .. } = *caller;
+        Self { name: caller.name.as_str(), kind, is_verified, is_present, isolation, run, task }
     }
 }
 

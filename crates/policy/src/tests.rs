@@ -20,6 +20,11 @@ fn person() -> Caller {
     Caller::person(name("anna"))
 }
 
+/// A program that runs in a person's name while nobody is there.
+fn away() -> Caller {
+    Caller { is_present: false, ..person() }
+}
+
 fn worker_held(isolation: Isolation) -> Caller {
     let run = RunId::new("run_7f3a90c1d2e4b5a6").unwrap();
     let kind = CallerKind::Worker { run, worker: WorkerId::from_bits(1), task: "1.1".to_owned(), isolation };
@@ -71,9 +76,13 @@ fn bundle(base: &str, project: Option<&str>) -> Bundle {
 fn answers_for_every_verb_and_every_caller() {
     let mut matrix = String::new();
     for row in table() {
-        for (who, caller) in
-            [("person", person()), ("worker", worker()), ("constrained", constrained()), ("agent", agent())]
-        {
+        for (who, caller) in [
+            ("person", person()),
+            ("away", away()),
+            ("worker", worker()),
+            ("constrained", constrained()),
+            ("agent", agent()),
+        ] {
             let decision = ask(caller.clone(), &row.name, json!({}), None);
 
             assert!(!["default-deny", "unknown-class"].contains(&decision.rule.as_str()), "{} {who}", row.name);
@@ -132,6 +141,9 @@ fn decides_the_cases_that_depend_on_arguments() {
     let unproven = Caller { is_verified: false, ..person() };
     let unproven_worker = Caller { is_verified: false, ..worker() };
 
+    case("a person starts a run", away(), "start_run", json!({}), None);
+    case("a person starts a run with merge", away(), "start_run", json!({ "merge": true }), None);
+    case("a person who is there starts a run with merge", person(), "start_run", json!({ "merge": true }), None);
     case(
         "worker reads its own inbox by another spelling",
         worker(),

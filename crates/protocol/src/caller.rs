@@ -15,12 +15,16 @@ pub struct Caller {
     pub kind: CallerKind,
     /// The way it came in.
     pub face: Face,
+    /// Whether a person is there to decide: in front of a terminal, in a page session, or a CI session that was told `--yes`.
+    pub is_present: bool,
+    /// How the daemon knows, in words that follow "the caller:".
+    pub known_by: &'static str,
 }
 
 /// What a caller is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallerKind {
-    /// A person, or what holds the root's bearer token for one.
+    /// A person, or a program of a person's: below a login, a terminal or a CI session.
     Person,
     /// A worker that a run started, proven by its capability token.
     Worker {
@@ -72,13 +76,33 @@ impl Caller {
     /// An agent on the Unix socket whose name a token proves; callers of it say what else holds.
     #[must_use]
     pub const fn agent(name: AgentName) -> Self {
-        Self { name, is_verified: true, kind: CallerKind::Agent, face: Face::Socket }
+        Self {
+            name,
+            is_verified: true,
+            kind: CallerKind::Agent,
+            face: Face::Socket,
+            is_present: false,
+            known_by: "a token of its own",
+        }
     }
 
-    /// A person on the Unix socket.
+    /// An agent on the Unix socket that is only what it says it is.
+    #[must_use]
+    pub fn unverified(name: AgentName, known_by: &'static str) -> Self {
+        Self { is_verified: false, known_by, ..Self::agent(name) }
+    }
+
+    /// A person on the Unix socket, in front of a terminal.
     #[must_use]
     pub const fn person(name: AgentName) -> Self {
-        Self { name, is_verified: true, kind: CallerKind::Person, face: Face::Socket }
+        Self {
+            name,
+            is_verified: true,
+            kind: CallerKind::Person,
+            face: Face::Socket,
+            is_present: true,
+            known_by: "the foreground of a terminal",
+        }
     }
 
     /// Whether a person calls.

@@ -25,6 +25,12 @@ pub enum Hello {
         token: Option<String>,
         /// The name under which an unverified caller wants to be recorded.
         name: Option<String>,
+        /// The caller runs in a CI session.
+        #[serde(default)]
+        ci: bool,
+        /// The command was told `--yes`.
+        #[serde(default)]
+        yes: bool,
     },
     /// MCP over this connection, as over stdio, follows. Sent by `switchboard mcp`.
     Mcp {

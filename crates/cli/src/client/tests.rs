@@ -45,7 +45,7 @@ fn finds_its_answer_among_others() {
         let mine = json!({"id": call.id, "ok": {"agents": []}});
         Some(format!("{other}\n{mine}\n"))
     });
-    let credentials = Credentials { token: Some("secret".into()), name: Some("ada".into()) };
+    let credentials = Credentials { token: Some("secret".into()), name: Some("ada".into()), ci: false, yes: false };
 
     let reply =
         Client::connect(&socket, &credentials).unwrap().call::<GetTeamRoster>(&GetTeamRosterRequest {}).unwrap();

@@ -20,7 +20,6 @@ use crate::report::{Ending, Outcome};
 /// Run a plan with agents in work trees, or go on with a run
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: start_run, resume_run, get_run")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Args {
     /// The plan: a plan.json or a plan.md
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
@@ -46,9 +45,6 @@ pub(crate) struct Args {
     /// Folder for the work trees
     #[arg(long, value_name = "DIR")]
     worktrees: Option<PathBuf>,
-    /// Start without asking
-    #[arg(long, short)]
-    yes: bool,
 }
 
 /// Runs the example, a plan, or what is left of a run.
@@ -90,7 +86,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     if args.dry_run {
         return Ok(());
     }
-    if !args.yes && context.can_ask() && !ask::yes("Start?", true)? {
+    if !context.environment.says_yes && context.can_ask() && !ask::yes("Start?", true)? {
         return Err(Ending::Said(Exit::Person));
     }
     request.dry_run = false;

@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn rotate_key(context: &mut Context, revoke: bool) -> Outcome {
+    context.require_person("change the signing key")?;
     let key = switchboard_daemon::rotate_key(&context.place()?, revoke).map_err(Failure::from)?;
     if context.json {
         context.out.json(&serde_json::json!({ "key": key }));
@@ -57,6 +58,7 @@ fn rotate_key(context: &mut Context, revoke: bool) -> Outcome {
 }
 
 fn sign(context: &mut Context, file: &Path) -> Outcome {
+    context.require_person("sign a message")?;
     let text = read(file).map_err(|error| {
         Failure::new("io.denied", "the message can't be read").at(file.display().to_string()).because(&error)
     })?;
@@ -76,6 +78,7 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn rotate(context: &mut Context) -> Outcome {
+    context.require_person("change the token")?;
     let place = context.place()?;
     switchboard_daemon::rotate_token(&place.project).map_err(Failure::from)?;
     let file = place.project.join("auth_token");

@@ -22,9 +22,6 @@ pub(crate) struct Args {
     /// Take trust back: a digest of the list, or the beginning of one
     #[arg(long, value_name = "DIGEST", conflicts_with = "plan")]
     revoke: Option<String>,
-    /// Trust without asking
-    #[arg(long, short)]
-    yes: bool,
 }
 
 /// Lists, revokes, or shows and pins.
@@ -47,19 +44,21 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         }
         None => ("the agents of this repository".to_owned(), Available::read(context)?.of_project()),
     };
-    pin(&name, &commands, args.yes, &pins, context)
+    pin(&name, &commands, &pins, context)
 }
 
-fn pin(name: &str, commands: &Commands, yes: bool, pins: &Pins, context: &mut Context) -> Outcome {
+fn pin(name: &str, commands: &Commands, pins: &Pins, context: &mut Context) -> Outcome {
     let known = pins.has(&commands.digest);
     if !context.json {
         show(name, commands, context);
     }
     if !commands.list.is_empty() && !known {
-        let agreed = yes || context.can_ask() && ask::yes("Trust exactly these commands?", false)?;
+        let agreed =
+            context.environment.says_yes || context.can_ask() && ask::yes("Trust exactly these commands?", false)?;
         if !agreed {
             return Err(untrusted(name, commands).hint("add --yes once you have read them").into());
         }
+        context.require_person("trust commands")?;
         pins.pin(name, commands).map_err(Failure::from)?;
     }
     if context.json {
@@ -83,6 +82,7 @@ pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context
     if context.can_ask() {
         show(name, &commands, context);
         if ask::yes("Trust exactly these commands?", false)? {
+            context.require_person("trust commands")?;
             return Ok(pins.pin(name, &commands)?);
         }
     }

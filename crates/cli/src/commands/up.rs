@@ -34,7 +34,7 @@ const IDLE_MINUTES: u64 = 15;
 
 /// Serves, or starts a daemon that does.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    if context.environment.worker().is_some() {
+    if switchboard_daemon::is_below_a_worker() {
         let what = "a worker may not start a daemon";
         return Err(Failure::new("agent.unmanaged", what).hint("start it in a terminal of your own").into());
     }

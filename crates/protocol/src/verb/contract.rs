@@ -44,7 +44,7 @@ pub enum Class {
     Build,
     /// See everything, other agents' mail included.
     Oversee,
-    /// Answer a question that was put to a person.
+    /// Answer a question that was put to a person, or move a person's branch.
     Approve,
     /// Start, stop and merge work.
     Work,

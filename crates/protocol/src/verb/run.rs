@@ -325,6 +325,6 @@ pub struct MergeRunReply {
 
 verb! {
     /// Merge a run's branch into the branch it was started from; it completes or changes nothing.
-    MergeRun = "merge_run", Synced, Work, Found,
+    MergeRun = "merge_run", Synced, Approve, Found,
     MergeRunRequest => MergeRunReply
 }

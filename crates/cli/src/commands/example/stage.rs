@@ -86,7 +86,8 @@ impl<'a> Stage<'a> {
         let program = self.context.environment.program.display().to_string();
         let json = self.context.json.then_some("--json");
         let argv = [program.as_str()].into_iter().chain(args.iter().copied()).chain(json);
-        Spawn::new(argv).cwd(&self.scratch.repo).env_only(self.scratch.env.clone())
+        // Whoever started the example has said yes to all of it, with or without a terminal: it stays in the scratch folder.
+        Spawn::new(argv).cwd(&self.scratch.repo).env_only(self.scratch.env.clone().set("CI", "1"))
     }
 
     fn run(&mut self, args: &[&str], shown: bool) -> Result<(i32, String), Ending> {

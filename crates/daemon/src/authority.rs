@@ -1,0 +1,104 @@
+//! Who calls: what the process tree proves on the Unix socket, and the processes that the daemon knows for it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use switchboard_process::fingerprint::Fingerprint;
+use switchboard_process::lineage::{Claims, Known, Lineage, Root, Standing, identify};
+use switchboard_protocol::caller::{Caller, CallerKind};
+use switchboard_protocol::id::{AgentName, WorkerId};
+
+/// Processes of one kind that are remembered; the oldest go first. Shims are kept after their end, because what they leave behind is
+/// known by their session.
+const MAX_ROOTS: usize = 1024;
+
+/// What a connection of the Unix socket brings along.
+#[derive(Debug, Clone, Default)]
+pub struct Peer {
+    /// The calling process and its ancestors.
+    pub lineage: Lineage,
+    /// What the command says of its session.
+    pub claims: Claims,
+}
+
+/// The processes that the daemon knows.
+#[derive(Debug)]
+pub(crate) struct Authority {
+    known: Mutex<Known<WorkerId, AgentName>>,
+}
+
+/// What the process tree proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// A worker, which may be over.
+    Worker(WorkerId),
+    /// A caller that is complete.
+    Caller(Caller),
+}
+
+// === impl Authority ===
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let known = Known { daemon: std::process::id(), shims: Vec::new(), programs: Vec::new() };
+        Self { known: Mutex::new(known) }
+    }
+
+    /// Remembers the shim of a worker, which has proven itself by its token.
+    pub(crate) fn learn_shim(&self, worker: &WorkerId, peer: &Peer) {
+        let Some(process) = peer.lineage.processes.first() else { return };
+        let root = Root { pid: process.pid, start: process.start, who: worker.clone() };
+        push(&mut self.known().shims, root);
+    }
+
+    /// Remembers the program that runs a bridge: what it starts besides the bridge is the same agent.
+    pub(crate) fn learn_bridge(&self, agent: &AgentName, peer: &Peer) {
+        let Some(program) = peer.lineage.starter() else { return };
+        let root = Root { pid: program.pid, start: program.start, who: agent.clone() };
+        let mut known = self.known();
+        known.programs.retain(|program| lives(program.pid, program.start));
+        push(&mut known.programs, root);
+    }
+
+    /// What the process tree proves of a caller that goes by this name.
+    pub(crate) fn prove(&self, peer: &Peer, name: &AgentName) -> Proof {
+        let known = self.known();
+        match identify(&peer.lineage, &known, peer.claims) {
+            Standing::Worker(worker) => Proof::Worker(worker.clone()),
+            Standing::Agent(agent) => Proof::Caller(Caller::unverified(
+                agent.clone(),
+                "a program that an agent started: it is below the process that runs `switchboard mcp`",
+            )),
+            Standing::Person { is_present, why } => {
+                Proof::Caller(Caller { is_present, known_by: why, ..Caller::person(name.clone()) })
+            }
+            Standing::Nobody { why } => Proof::Caller(Caller::unverified(name.clone(), why)),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known<WorkerId, AgentName>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn lives(pid: u32, start: u64) -> bool {
+    Fingerprint::of(pid).is_some_and(|process| process.start == start)
+}
+
+fn push<T>(roots: &mut Vec<Root<T>>, root: Root<T>) {
+    roots.retain(|other| (other.pid, other.start) != (root.pid, root.start));
+    if roots.len() >= MAX_ROOTS {
+        roots.remove(0);
+    }
+    roots.push(root);
+}
+
+/// Whoever comes with the root's token through MCP is an agent that the user connected, not the user.
+pub(crate) fn without_authority(caller: Caller) -> Caller {
+    match caller.kind {
+        CallerKind::Person if caller.face.is_mcp() => {
+            let known_by = "an agent's connection: MCP carries no person";
+            Caller { kind: CallerKind::Agent, is_verified: false, is_present: false, known_by, ..caller }
+        }
+        CallerKind::Person | CallerKind::Worker { .. } | CallerKind::Agent => caller,
+    }
+}

@@ -1,0 +1,220 @@
+//! Who may decide: what a worker, an agent, a gate or nobody tries in a person's name, on real processes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{BINARY, Done, Sandbox, within};
+
+/// What is tried: only a person signs the head of the record.
+const TRY: &str = "call sign_head";
+
+/// How long a try in the background may take.
+const SOON: Duration = Duration::from_secs(30);
+
+/// One way of calling, as a shell line. `$SW` calls the binary in the repository with an empty environment, `$OUT` takes its output.
+const WAYS: [(&str, &str); 8] = [
+    ("plain", "$SW > $OUT 2>&1"),
+    ("ci", "env CI=1 $SW --yes > $OUT 2>&1"),
+    ("setsid", "setsid --wait $SW > $OUT 2>&1"),
+    ("nohup", "nohup $SW > $OUT 2>&1 & wait"),
+    ("double fork", "( ( $SW --yes > $OUT 2>&1 & ) & ) ; wait"),
+    ("setsid and double fork", "setsid sh -c \"( setsid $SW > $OUT 2>&1 & ) &\""),
+    ("a terminal of its own", "script --quiet --return --command \"$SW\" /dev/null > $OUT 2>&1"),
+    ("a tmux server of its own", "tmux -L $NAME -f /dev/null new-session -d \"$SW > $OUT 2>&1\""),
+];
+
+fn out(sandbox: &Sandbox, way: &str) -> PathBuf {
+    sandbox.folder().join(format!("out-{}", way.replace(' ', "-")))
+}
+
+/// A shell line that tries something in one way.
+fn line(sandbox: &Sandbox, (way, line): (&str, &str), what: &str) -> String {
+    let root = sandbox.root().display().to_string();
+    let command = format!("env -i PATH=$PATH CI=1 {BINARY} -C {root} --json --yes {what}");
+    let name = sandbox.folder().file_name().unwrap().to_string_lossy().into_owned();
+    let (out, name) = (out(sandbox, way).display().to_string(), format!("{name}-{}", way.len()));
+    line.replace("$SW", &command).replace("$OUT", &out).replace("$NAME", &name)
+}
+
+/// Waits for the answer of a try and insists that the policy refused it.
+#[track_caller]
+fn is_refused(sandbox: &Sandbox, way: &str) -> String {
+    let path = out(sandbox, way);
+    let read = || fs::read_to_string(&path).unwrap_or_default();
+    assert!(within(SOON, || read().trim_end().ends_with('}')), "{way}: {}", read());
+    assert!(read().contains("policy.denied"), "{way}: {}", read());
+    read()
+}
+
+fn has(program: &str) -> bool {
+    switchboard_process::spawn::which(program).is_some()
+}
+
+fn one_task(sandbox: &Sandbox, line: &str) -> String {
+    let command = json!(["sh", "-c", line]);
+    sandbox.trusted_plan(
+        &json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": command } }]),
+    )
+}
+
+#[test]
+fn a_worker_is_no_person_however_it_calls() {
+    let sandbox = Sandbox::new();
+    let ways: Vec<_> = WAYS.into_iter().filter(|(way, _)| !way.contains("tmux") || has("tmux")).collect();
+    let lines: Vec<_> = ways.iter().map(|way| line(&sandbox, *way, TRY)).collect();
+    // It stays until all have answered, so that its end kills none of them.
+    let plan = one_task(&sandbox, &format!("{}; sleep 3; touch done", lines.join("; ")));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    for (way, _) in ways {
+        is_refused(&sandbox, way);
+    }
+}
+
+#[test]
+fn a_worker_starts_and_merges_no_run() {
+    let sandbox = Sandbox::new();
+    let nested = sandbox.folder().join("nested.json");
+    let task = json!({ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "command": ["true"] } });
+    let plan = json!({ "schema_version": "1.0.0", "title": "N", "swarm": "s", "phases": [{ "id": 1, "name": "P", "tasks": [task] }] });
+    fs::write(&nested, plan.to_string()).unwrap();
+    let nested = nested.display().to_string();
+    sandbox.switchboard(&["trust", &nested, "--yes"]).ends_with(0);
+    let config = format!("XDG_CONFIG_HOME={}", sandbox.folder().join("config").display());
+    let with = format!("env {config} $SW > $OUT 2>&1");
+    // The environment that `$SW` empties gets the settings back, in which the plan is trusted.
+    let run = line(&sandbox, ("run", &with), &format!("run {nested}")).replace("env -i ", &format!("env -i {config} "));
+    let merge = line(&sandbox, ("merge", &with), "merge");
+    let trust = line(&sandbox, ("trust", &with), &format!("trust {nested}"))
+        .replace("env -i ", &format!("env -i HOME={} ", sandbox.folder().display()));
+    let plan = one_task(&sandbox, &format!("{run}; {merge}; {trust}; touch done"));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    for way in ["run", "merge", "trust"] {
+        is_refused(&sandbox, way);
+    }
+    assert_eq!(sandbox.call(&["get_status"])["runs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_a_killed_shim_leaves_behind_is_nobody() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.folder().join("first").display().to_string();
+    let way = ("the shim killed first", "setsid env -i PATH=$PATH sh -c 'sleep 1; $SW > $OUT 2>&1' &");
+    let orphan = line(&sandbox, way, TRY);
+    let plan = one_task(
+        &sandbox,
+        &format!("if test -e {first}; then touch done; exit; fi; touch {first}; {orphan} sleep 0.3; kill -9 $PPID"),
+    );
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    is_refused(&sandbox, way.0);
+}
+
+#[test]
+fn an_orphan_without_a_terminal_is_nobody() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let way = ("an orphan", "setsid sh -c '( setsid sh -c \"sleep 0.5; $SW > $OUT 2>&1\" & ) &'");
+    let line = line(&sandbox, way, TRY).replace(" CI=1 ", " ");
+
+    sandbox.run(["sh", "-c", &line], &sandbox.root(), "").ends_with(0);
+
+    let said = is_refused(&sandbox, way.0);
+    assert!(said.contains("no terminal, login or CI session"), "{said}");
+}
+
+#[test]
+fn a_user_service_is_nobody() {
+    let sandbox = Sandbox::new();
+    let probe = sandbox.run(["sh", "-c", "systemd-run --user --quiet --wait true"], &sandbox.root(), "");
+    if probe.code != 0 {
+        println!("skipped: systemd-run --user does not work here");
+        return;
+    }
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let way = ("a user service", "systemd-run --user --quiet --wait sh -c '$SW > $OUT 2>&1'");
+    let line = line(&sandbox, way, TRY).replace(" CI=1 ", " ");
+
+    sandbox.run(["sh", "-c", &line], &sandbox.root(), "");
+
+    is_refused(&sandbox, way.0);
+}
+
+/// Runs a shell line in front of a terminal, outside of any CI session.
+fn at_terminal(sandbox: &Sandbox, line: &str) -> Done {
+    let argv = ["env", "-u", "CI", "script", "--quiet", "--return", "--command", line, "/dev/null"];
+    sandbox.run(argv, &sandbox.root(), "")
+}
+
+#[test]
+fn the_foreground_of_a_terminal_is_a_person_and_its_background_is_not_there() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let typed = |line: &str| {
+        let line = format!("{BINARY} --json {line}");
+        at_terminal(&sandbox, &line)
+    };
+
+    typed("call sign_head").ends_with(0);
+    typed("merge nothing | cat").says("dispatch.unknown-run");
+    let line = format!("bash -ic '{BINARY} --json merge nothing & wait'");
+    let behind = at_terminal(&sandbox, &line);
+
+    behind.says("policy.denied").says("not in the foreground");
+}
+
+#[test]
+fn the_command_of_a_gate_is_no_person() {
+    let sandbox = Sandbox::new();
+    let gate = line(&sandbox, ("gate", "$SW > $OUT 2>&1; true"), TRY);
+    let own = json!({ "command": ["sh", "-c", "touch done"], "gates": [], "test": ["sh", "-c", gate] });
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": own }]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]);
+
+    is_refused(&sandbox, "gate");
+}
+
+#[test]
+fn an_agent_that_a_person_started_is_that_agent() {
+    let sandbox = Sandbox::new();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let folder = sandbox.folder().display().to_string();
+    let program = sandbox.folder().join("agent");
+    let way = ("agent", "script --quiet --return --command \"$SW\" /dev/null > $OUT 2>&1");
+    let attempt = line(&sandbox, way, TRY);
+    let text = format!(
+        "#!/bin/sh\nmkfifo {folder}/in\n{BINARY} mcp < {folder}/in > {folder}/mcp-out &\nexec 9> {folder}/in\n\
+         echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}}' >&9\n\
+         while ! test -s {folder}/mcp-out; do sleep 0.05; done\n{attempt}\n"
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+
+    sandbox.run([program.to_str().unwrap()], &sandbox.root(), "");
+
+    let said = is_refused(&sandbox, "agent");
+    assert!(said.contains("switchboard mcp"), "{said}");
+}
+
+#[test]
+fn the_repositorys_token_over_http_is_an_agent() {
+    let sandbox = Sandbox::new();
+    let server = super::http::Server::of(&sandbox);
+
+    let (status, body) = server.call("sign_head", &json!({}));
+    assert_eq!(status, 403, "{body}");
+    assert!(body.contains("policy.denied"), "{body}");
+    for verb in ["approve", "merge_run", "start_run", "export_log", "list_messages"] {
+        assert_eq!(server.call(verb, &json!({})).0, 403, "{verb}");
+    }
+    assert_eq!(server.call("get_status", &Value::Null).0, 200);
+}
