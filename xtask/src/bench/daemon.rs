@@ -89,6 +89,7 @@ impl TestRepo {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("SWITCHBOARD_WORKER")
+            .env("CI", "1")
             .envs(self.env.iter().cloned())
     }
 
