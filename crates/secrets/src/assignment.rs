@@ -2,16 +2,22 @@
 
 use std::ops::Range;
 
-use crate::candidate::Assigned;
+use crate::candidate::{Assigned, Strength};
 use crate::context::{Context, Found};
 use crate::file_kind::Form;
 use crate::judge::judge;
-use crate::name::{Promise, promise};
+use crate::key::is_short_hex;
+use crate::name::{Promise, names_hash, promise};
+use crate::value::{is_made_of, is_made_up};
 
 /// The longest name, to either side of its keyword.
 const NAME: usize = 60;
 /// The longest value.
 const VALUE: usize = 512;
+/// The shortest hash of a password: MD5 in hexadecimal digits.
+const HASH: usize = 32;
+/// How far from a hash its salt may stand.
+const SALT: usize = 200;
 /// Calls that only wrap a literal.
 const WRAPPERS: &[&[u8]] = &[
     b"String::from(",
@@ -42,13 +48,34 @@ pub(crate) fn key(place: &Context<'_>) -> Option<Found> {
 
 fn read(place: &Context<'_>, wanted: Promise) -> Option<Found> {
     let name = name_around(place.text, place.at..place.keyword_end);
-    if promise(&place.text[name.clone()]) != Some(wanted) {
+    let promised = promise(&place.text[name.clone()]);
+    let is_bare_key = wanted == Promise::Key && place.text[name.clone()].eq_ignore_ascii_case(b"key");
+    let is_hash = wanted == Promise::Password && promised.is_none() && names_hash(&place.text[name.clone()]);
+    if promised != Some(wanted) && !is_bare_key && !is_hash {
         return None;
     }
     let (range, is_compared) = value_after(place, &name)?;
-    let assigned =
-        Assigned { name: &place.text[name], value: &place.text[range.clone()], kind: place.kind, is_compared };
-    judge(wanted, &assigned, range)
+    if is_hash {
+        return salted_hash(place, range);
+    }
+    if is_bare_key && !is_short_hex(&place.text[range.clone()]) {
+        return None;
+    }
+    let is_quoted = matches!(place.text[range.start - 1], b'"' | b'\'' | b'`');
+    let (name, value) = (&place.text[name], &place.text[range.clone()]);
+    let found = judge(wanted, &Assigned { name, value, kind: place.kind, is_compared, is_quoted }, range)?;
+    // A key that is called nothing else may be that of a cache.
+    Some(if is_bare_key { Found { strength: found.strength.min(Strength::Fair), ..found } } else { found })
+}
+
+/// The hash of a password with its salt beside it: who has both can try words. Without a salt it may be any checksum.
+fn salted_hash(place: &Context<'_>, range: Range<usize>) -> Option<Found> {
+    let value = &place.text[range.clone()];
+    let is_hash = value.len() >= HASH && is_made_of(value, b"+/=") && value.iter().any(u8::is_ascii_digit);
+    let around = &place.text[range.start.saturating_sub(SALT)..place.text.len().min(range.end + SALT)];
+    let has_salt = around.windows(4).any(|word| word.eq_ignore_ascii_case(b"salt"));
+    let found = Found::new(range, Strength::Weak).noted("the hash of one, with its salt");
+    (is_hash && has_salt && !is_made_up(value)).then_some(found)
 }
 
 /// Extends a keyword to the name it is part of.

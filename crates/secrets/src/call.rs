@@ -47,8 +47,13 @@ pub(crate) fn argument(place: &Context<'_>) -> Option<Found> {
     let call = &place.text[place.at..place.keyword_end];
     let (_, wanted, promise) = CALLS.iter().find(|(name, _, _)| call.eq_ignore_ascii_case(name.as_bytes()))?;
     let range = literal(place, *wanted)?;
-    let assigned =
-        Assigned { name: b"password", value: &place.text[range.clone()], kind: place.kind, is_compared: false };
+    let assigned = Assigned {
+        name: b"password",
+        value: &place.text[range.clone()],
+        kind: place.kind,
+        is_compared: false,
+        is_quoted: false,
+    };
     judge(*promise, &assigned, range)
 }
 

@@ -20,4 +20,6 @@ pub(crate) struct Assigned<'a> {
     pub(crate) kind: FileKind,
     /// `==` instead of `=`.
     pub(crate) is_compared: bool,
+    /// A literal in quotes, where a name may stand without them.
+    pub(crate) is_quoted: bool,
 }

@@ -100,7 +100,7 @@ pub(crate) fn password(place: &Context<'_>) -> Option<Found> {
     flags.iter().find_map(|flag| {
         let range = flag.value(line)?;
         let value = &line[range.clone()];
-        let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
+        let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false, is_quoted: false };
         judge(Promise::Password, &assigned, place.keyword_end + range.start..place.keyword_end + range.end)
     })
 }

@@ -68,7 +68,7 @@ pub(crate) fn authorization(place: &Context<'_>) -> Option<Found> {
     let length = rest[start..].iter().take_while(|byte| is_part(byte)).count();
     let range = place.keyword_end + start..place.keyword_end + start + length;
     let value = &place.text[range.clone()];
-    let assigned = Assigned { name: b"authorization", value, kind: place.kind, is_compared: false };
+    let assigned = Assigned { name: b"authorization", value, kind: place.kind, is_compared: false, is_quoted: false };
     if length >= 20 { judge(Promise::Key, &assigned, range) } else { None }
 }
 

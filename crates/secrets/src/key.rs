@@ -26,6 +26,12 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     }
 }
 
+/// Sixteen hexadecimal digits, letters among them: 64 bits, the shortest key that is written so.
+pub(crate) fn is_short_hex(value: &[u8]) -> bool {
+    let digits = count(value, u8::is_ascii_digit);
+    value.len() == 16 && value.iter().all(u8::is_ascii_hexdigit) && (2..=14).contains(&digits)
+}
+
 /// A UUID where the name speaks of a token, or in a sample, is the id of something.
 fn is_id(assigned: &Assigned<'_>) -> bool {
     let parts: Vec<usize> = assigned.value.split(|byte| *byte == b'-').map(<[u8]>::len).collect();

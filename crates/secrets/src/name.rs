@@ -221,6 +221,13 @@ pub(crate) fn promise(name: &[u8]) -> Option<Promise> {
     (is_key && !is_public).then_some(Promise::Key)
 }
 
+/// Returns whether a name is that of the hash of a password.
+pub(crate) fn names_hash(name: &[u8]) -> bool {
+    let words = split(name);
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    has(&["password", "passwd", "pwd", "pass"]) && has(&["hash", "hashed", "digest"])
+}
+
 fn without_noise(words: &[String]) -> &[String] {
     let mut words = words;
     for _ in 0..2 {

@@ -96,6 +96,9 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
         let is_set = !stands_for_it(WORDS_FOR_IT) || is_variable_name(assigned.name);
         return (!is_name && is_set && value.len() >= 4).then_some(Strength::Fair);
     }
+    if kind.is_test && assigned.is_quoted && !assigned.is_compared && is_plain_word(value) {
+        return Some(Strength::Weak);
+    }
     if stands_for_it(WORDS_FOR_IT) || looks_like_code(value) || !is_chosen(value) {
         return None;
     }
@@ -109,6 +112,18 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
         && !is_made_up(value)
         && value.iter().any(u8::is_ascii_digit);
     Some(if is_in_use { Strength::Fair } else { Strength::Weak })
+}
+
+/// One word in small letters, as tests take for a password. The word `password` itself names a field more often.
+fn is_plain_word(value: &[u8]) -> bool {
+    let is_word = (4..=20).contains(&value.len()) && value.iter().all(u8::is_ascii_lowercase);
+    let is_field = [&b"password"[..], b"passwd", b"passwort", b"passphrase", b"token"].contains(&value);
+    is_word && !is_field && !is_made_up_of_one(value)
+}
+
+/// `xxxx`: nothing was chosen.
+fn is_made_up_of_one(value: &[u8]) -> bool {
+    value.iter().all(|byte| *byte == value[0])
 }
 
 /// `DB_PASSWORD`: the name of a variable of the environment.

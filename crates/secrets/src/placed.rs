@@ -118,6 +118,6 @@ fn window<'a>(place: &Context<'a>) -> &'a [u8] {
 
 fn credential(place: &Context<'_>, range: Range<usize>) -> Option<Found> {
     let value = &place.text[range.clone()];
-    let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false };
+    let assigned = Assigned { name: b"password", value, kind: place.kind, is_compared: false, is_quoted: false };
     judge(Promise::Password, &assigned, range)
 }

@@ -99,7 +99,8 @@ fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> O
         || host.windows(8).take(60).any(|part| part == b"example.")
         || !host[0].is_ascii_alphanumeric();
     if place.kind.is_for_show() || is_local || is_made_up(password) {
-        let assigned = Assigned { name: b"url", value: password, kind: place.kind, is_compared: false };
+        let assigned =
+            Assigned { name: b"url", value: password, kind: place.kind, is_compared: false, is_quoted: false };
         let judged = judge(Promise::Password, &assigned, 0..0).map(|found| found.strength);
         return Some(judged.unwrap_or(Strength::Weak));
     }

@@ -63,6 +63,28 @@ pub(crate) fn unbalanced(text: &[u8], quoting: Quoting) -> Option<Problem> {
     open.pop().map(|last| unclosed(text, last))
 }
 
+/// Lists the brackets outside of strings and comments, with their places; `None` if a string or comment never ends.
+pub(crate) fn brackets(text: &[u8], quoting: Quoting) -> Option<Vec<(u8, usize)>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        match token(text, at, quoting) {
+            Token::Other(end) => at = end.max(at + 1),
+            Token::Open(mark) | Token::Close(mark) => {
+                found.push((mark, at));
+                at += 1;
+            }
+            Token::Endless(_) => return None,
+        }
+    }
+    Some(found)
+}
+
+/// Returns whether a closing bracket is the partner of an opening one.
+pub(crate) const fn closes(opening: u8, closing: u8) -> bool {
+    matches!((opening, closing), (b'(', b')') | (b'[', b']') | (b'{', b'}'))
+}
+
 fn unclosed(text: &[u8], open: Open) -> Problem {
     Problem::at(text, open.at, Kind::Unclosed(char::from(open.mark).to_string()))
 }

@@ -4,6 +4,10 @@
 //! condition false, and every `#elif` true. A text is right when one of them is; a change broke it when a reading that was
 //! right no longer is.
 
+mod arms;
+
+pub(crate) use arms::uneven;
+
 use crate::problem::{Kind, Problem};
 
 /// Whose directives they are.

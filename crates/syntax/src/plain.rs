@@ -4,7 +4,7 @@
 use switchboard_grammars::Language;
 
 use crate::balance::{Quoting, unbalanced};
-use crate::directives::{Preprocessor, readings};
+use crate::directives::{Preprocessor, readings, uneven};
 use crate::grammar::problems_of;
 use crate::parsers::Parsers;
 use crate::problem::Problem;
@@ -68,7 +68,12 @@ fn by_brackets(source: &Source, preprocessor: Option<Preprocessor>, quoting: Quo
     let mut problems = |text: &[u8]| unbalanced(text, quoting).into_iter().collect();
     let now = read(&source.text, preprocessor, &mut problems);
     let before = before(source).map(|text| read(text, preprocessor, &mut problems));
-    broken(now, before).map_or(Plain::Unknown, Plain::Broken)
+    let mut found = broken(now, before);
+    if found.is_none() && preprocessor == Some(Preprocessor::C) && source.base == Base::Nothing {
+        // Some reading of a new file is right; that of another value of one condition may not be.
+        found = uneven(&source.text, quoting).map(|problem| vec![problem]);
+    }
+    found.map_or(Plain::Unknown, Plain::Broken)
 }
 
 /// The reserved words, brackets and quotes of a shell; what another shell writes otherwise is not read.

@@ -44,12 +44,27 @@ fn weak_passwords_of_tests_and_manuals_are_listed() {
             ("spec/login_spec.rb", "fill_in 'x', with: 1\npassword: 'P@ssw0rd'"),
             ("docs/setup.md", "export DB_PASSWORD=hunter2\n"),
             ("tests/a.js", "const password = 'letmein';"),
+            ("tests/a.py", "login(user='bob', password='wonderland')"),
+            ("spec/a_spec.rb", "let(:a) { { user: 'bob', password: 'secret' } }"),
         ],
     );
     none(&[
         ("tests/a.py", "password='password'\npassword = 'string'\npassword = 'your-password-1'\npassword=PASSWORD"),
         ("tests/a.rs", "t.pass(\"tests/ui/pass1/*.rs\");\nnames[aux_number_token1] = \"number_token1\";"),
         ("docs/a.md", "password: string\npassword=<password>\nThe password: see chapter 12."),
+    ]);
+}
+
+#[test]
+fn a_key_of_sixteen_digits_is_for_a_person_to_see_and_a_salted_hash_is_listed() {
+    each("medium", "secret-value", &[("a.cs", &fill("var a = new { Key = \"{H16}\" };", 503))]);
+    each("low", "secret-value", &[("tests/a.json", &fill("{\"key\": \"{H16}\"}", 504))]);
+    let hash = fill("{\"password_hash\": \"{H64}\", \"salt\": \"{H16}\"}", 505);
+    each("low", "password", &[("a.json", &hash), ("db/seed.py", &hash)]);
+    none(&[
+        ("a.json", &fill("{\"key\": \"{H40}\", \"cache_key\": \"{H16}\"}", 506)),
+        ("a.json", &fill("{\"password_hash\": \"{H64}\", \"size\": 1}", 507)),
+        ("a.js", "const a = { key: 'addressOfHomes12', Key: '1234567812345678' };"),
     ]);
 }
 

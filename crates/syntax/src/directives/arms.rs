@@ -1,0 +1,222 @@
+//! The arms of conditions by what they leave open: a new file in which one condition alone changes that is broken for one of its
+//! values, since nothing else in the file makes up for it.
+
+use std::ops::Range;
+
+use super::{Preprocessor, Scan, directive, goes_on, line_end};
+use crate::balance::{Quoting, brackets, closes};
+use crate::problem::{Kind, Problem};
+
+/// The most ways in which a text may end.
+const FORMS: usize = 8;
+/// How deep conditions may nest.
+const DEEPEST: usize = 50;
+
+/// A piece of a text.
+enum Part {
+    Text(Range<usize>),
+    Chain(Chain),
+}
+
+/// From `#if` to `#endif`.
+#[derive(Default)]
+struct Chain {
+    arms: Vec<Arm>,
+    has_else: bool,
+}
+
+#[derive(Default)]
+struct Arm {
+    parts: Vec<Part>,
+    /// Behind `#if 0`.
+    is_dead: bool,
+}
+
+/// The brackets that have no partner in a piece, with their places.
+type Form = Vec<(u8, usize)>;
+
+/// Finds what is open or surplus in the one chain of conditions whose arms differ in that; `None` if there is no such chain or
+/// more than one, which may belong together.
+pub(crate) fn uneven(text: &[u8], quoting: Quoting) -> Option<Problem> {
+    let mut reader = Reader { text, quoting, uneven: Vec::new() };
+    reader.sequence(&parts(text)?)?;
+    match &reader.uneven[..] {
+        [form] => problem(text, form),
+        _ => None,
+    }
+}
+
+/// Splits a text by its conditions; `None` if they do not pair or nest too deep.
+fn parts(text: &[u8]) -> Option<Vec<Part>> {
+    let mut whole = Vec::new();
+    let mut open: Vec<Chain> = Vec::new();
+    let mut scan = Scan::default();
+    let (mut from, mut at) = (0, 0);
+    while at < text.len() {
+        let start = at;
+        let word = directive(&text[start..line_end(text, start)]).filter(|_| !scan.is_inside());
+        at = line_end(text, at);
+        let Some((word, condition)) = word else {
+            scan.line(&text[start..at], Preprocessor::C);
+            continue;
+        };
+        while goes_on(&text[start..at]) && at < text.len() {
+            at = line_end(text, at);
+        }
+        scan.line(&text[start..at], Preprocessor::C);
+        let inner = open.last_mut().and_then(|chain| chain.arms.last_mut()).map_or(&mut whole, |arm| &mut arm.parts);
+        inner.push(Part::Text(from..start));
+        from = at;
+        let arm = || Arm { parts: Vec::new(), is_dead: matches!(condition, b"0" | b"false") };
+        match word {
+            b"if" | b"ifdef" | b"ifndef" => open.push(Chain { arms: vec![arm()], has_else: false }),
+            b"elif" | b"elifdef" | b"elifndef" | b"else" => {
+                let chain = open.last_mut()?;
+                chain.has_else |= word == b"else";
+                chain.arms.push(arm());
+            }
+            b"endif" => {
+                let chain = open.pop()?;
+                let outer = open.last_mut().and_then(|chain| chain.arms.last_mut());
+                outer.map_or(&mut whole, |arm| &mut arm.parts).push(Part::Chain(chain));
+            }
+            _ => {}
+        }
+        if open.len() > DEEPEST {
+            return None;
+        }
+    }
+    whole.push(Part::Text(from..text.len()));
+    open.is_empty().then_some(whole)
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    quoting: Quoting,
+    /// What an arm of each chain leaves whose arms differ.
+    uneven: Vec<Form>,
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    /// Lists the ways in which a sequence may end.
+    fn sequence(&mut self, parts: &[Part]) -> Option<Vec<Form>> {
+        let mut forms = vec![Form::new()];
+        for part in parts {
+            let next = match part {
+                Part::Text(range) => {
+                    let found = brackets(&self.text[range.clone()], self.quoting)?;
+                    vec![found.into_iter().map(|(mark, at)| (mark, range.start + at)).collect()]
+                }
+                Part::Chain(chain) => self.chain(chain)?,
+            };
+            let both = forms.iter().flat_map(|form| next.iter().map(|more| joined(form, more)));
+            forms = distinct(both.collect());
+            if forms.len() > FORMS {
+                return None;
+            }
+        }
+        Some(forms)
+    }
+
+    fn chain(&mut self, chain: &Chain) -> Option<Vec<Form>> {
+        let mut ends = Vec::new();
+        for arm in chain.arms.iter().filter(|arm| !arm.is_dead) {
+            ends.push(self.sequence(&arm.parts)?);
+        }
+        if !chain.has_else {
+            ends.push(vec![Form::new()]);
+        }
+        let Some((first, others)) = ends.split_first() else { return Some(vec![Form::new()]) };
+        let in_all = |form: &&Form| others.iter().all(|forms| forms.iter().any(|other| is_same(form, other)));
+        let common: Vec<Form> = first.iter().filter(in_all).cloned().collect();
+        if !common.is_empty() {
+            return Some(common);
+        }
+        let all = distinct(ends.into_iter().flatten().collect());
+        self.uneven.extend(all.iter().max_by_key(|form| form.len()).cloned());
+        Some(all)
+    }
+}
+
+fn is_same(one: &Form, other: &Form) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.0 == other.0)
+}
+
+fn distinct(forms: Vec<Form>) -> Vec<Form> {
+    let mut found: Vec<Form> = Vec::new();
+    for form in forms {
+        if !found.iter().any(|other| is_same(&form, other)) {
+            found.push(form);
+        }
+    }
+    found
+}
+
+/// Appends brackets to others and takes out what pairs.
+fn joined(form: &Form, more: &Form) -> Form {
+    let mut joined = form.clone();
+    for bracket in more {
+        if joined.last().is_some_and(|last| closes(last.0, bracket.0)) {
+            joined.pop();
+        } else {
+            joined.push(*bracket);
+        }
+    }
+    joined
+}
+
+/// Of brackets without partners, the one to show: what is open where another bracket closes, else what closes nothing, else
+/// the last open one.
+fn problem(text: &[u8], form: &Form) -> Option<Problem> {
+    let is_closing = |mark: u8| matches!(mark, b')' | b']' | b'}');
+    let first = form.iter().position(|(mark, _)| is_closing(*mark));
+    let (mark, at) = match first {
+        Some(0) => form[0],
+        Some(closing) => form[closing - 1],
+        None => *form.last()?,
+    };
+    let name = char::from(mark).to_string();
+    let kind = if is_closing(mark) { Kind::ClosesNothing(name) } else { Kind::Unclosed(name) };
+    Some(Problem::at(text, at, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Option<usize> {
+        uneven(text.as_bytes(), Quoting::C).map(|found| found.lines.start + 1)
+    }
+
+    #[test]
+    fn arms_that_make_up_for_each_other_are_even() {
+        for text in [
+            "#ifdef A\nint f(int a) {\n#else\nint f(void) {\n#endif\n}\n",
+            "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint a;\n#ifdef __cplusplus\n}\n#endif\n",
+            "#if 0\nit's (\n#endif\n",
+            "#if A\n#if 0\n(\n#else\n()\n#endif\n#elif B\n/* ( */ f(')');\n#endif\n",
+            "#if A\n#if B\nif (b) {\n#else\n{\n#endif\n}\n#endif\n",
+        ] {
+            assert_eq!(line(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_arm_that_leaves_something_open_is_broken() {
+        for (text, found) in [
+            ("#ifdef A\nint f(void) {\n  g(1;\n}\n#endif\n", 3),
+            ("#ifdef A\nf();\n}\n#else\ng();\n#endif\n", 3),
+            ("#if A\n#if B\nf(;\n#endif\n#endif\n", 3),
+            ("a();\n#if A\nif (b) {\n#endif\nc();\n", 3),
+        ] {
+            assert_eq!(line(text), Some(found), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_that_nest_too_deep_are_left_alone() {
+        assert_eq!(line(&"#if A\n(\n".repeat(20_000)), None);
+    }
+}
