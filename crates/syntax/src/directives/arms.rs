@@ -141,7 +141,22 @@ impl Reader<'_> {
 }
 
 fn is_same(one: &Form, other: &Form) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.0 == other.0)
+    marks(one) == marks(other)
+}
+
+/// Returns the brackets without their places. `} … {` closes a block and opens one: where a block is open, that changes nothing.
+fn marks(form: &Form) -> Vec<u8> {
+    let mut marks: Vec<u8> = form.iter().map(|(mark, _)| *mark).collect();
+    let mut at = marks.iter().take_while(|mark| is_closing(**mark)).count();
+    while at > 0 && marks.get(at).is_some_and(|opening| closes(*opening, marks[at - 1])) {
+        marks.drain(at - 1..=at);
+        at -= 1;
+    }
+    marks
+}
+
+const fn is_closing(mark: u8) -> bool {
+    matches!(mark, b')' | b']' | b'}')
 }
 
 fn distinct(forms: Vec<Form>) -> Vec<Form> {
@@ -170,7 +185,6 @@ fn joined(form: &Form, more: &Form) -> Form {
 /// Of brackets without partners, the one to show: what is open where another bracket closes, else what closes nothing, else
 /// the last open one.
 fn problem(text: &[u8], form: &Form) -> Option<Problem> {
-    let is_closing = |mark: u8| matches!(mark, b')' | b']' | b'}');
     let first = form.iter().position(|(mark, _)| is_closing(*mark));
     let (mark, at) = match first {
         Some(0) => form[0],
@@ -195,6 +209,7 @@ mod tests {
         for text in [
             "#ifdef A\nint f(int a) {\n#else\nint f(void) {\n#endif\n}\n",
             "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint a;\n#ifdef __cplusplus\n}\n#endif\n",
+            "if (a) {\n#ifdef B\n} else if (b) {\n c();\n#endif\n}\n",
             "#if 0\nit's (\n#endif\n",
             "#if A\n#if 0\n(\n#else\n()\n#endif\n#elif B\n/* ( */ f(')');\n#endif\n",
             "#if A\n#if B\nif (b) {\n#else\n{\n#endif\n}\n#endif\n",
