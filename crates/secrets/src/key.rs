@@ -4,7 +4,7 @@ use crate::candidate::{Assigned, Strength};
 use crate::file_kind::Form;
 use crate::password::{is_random_letters, looks_like_code};
 use crate::value::{count, is_made_of, is_made_up};
-use crate::words::{changes, classes, entropy, wordiness};
+use crate::words::{HEX_BITS, LONG_BITS, SHORT_BITS, changes, classes, entropy, wordiness};
 
 /// Returns how strong a key is; `None` if it is none.
 pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
@@ -17,7 +17,7 @@ pub(crate) fn strength(assigned: &Assigned<'_>) -> Option<Strength> {
     }
     let is_word = looks_like_code(value) || !is_made_of(value, b"-_.+/~:!@#%^*$&=");
     let digits = count(value, u8::is_ascii_digit);
-    let is_random = digits >= 2 && wordiness(value) < 0.5 && entropy(value) >= 2.7 && value.len() >= 8;
+    let is_random = digits >= 2 && wordiness(value) < 0.5 && entropy(value) >= HEX_BITS && value.len() >= 8;
     match (is_word || is_id(assigned), is_random) {
         (true, _) => None,
         (false, true) if kind.is_for_show() || assigned.is_compared => (value.len() >= 12).then_some(Strength::Weak),
@@ -49,10 +49,10 @@ fn is_live(assigned: &Assigned<'_>) -> bool {
     }
     let is_hex = core.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let (length, bits) = match (assigned.kind.is_for_show() || assigned.is_compared, is_hex) {
-        (true, true) => (20, 2.7),
-        (true, false) => (20, 3.5),
-        (false, true) => (16, 2.7),
-        (false, false) => (10, 3.0),
+        (true, true) => (20, HEX_BITS),
+        (true, false) => (20, LONG_BITS),
+        (false, true) => (16, HEX_BITS),
+        (false, false) => (10, SHORT_BITS),
     };
     let (digits, letters) = (count(&core, u8::is_ascii_digit), count(&core, u8::is_ascii_alphabetic));
     if core.len() < length || entropy(&core) < bits || is_id(assigned) {
@@ -61,7 +61,7 @@ fn is_live(assigned: &Assigned<'_>) -> bool {
     if digits == 0 {
         let is_short = core.len() >= 12 && !assigned.kind.is_for_show() && is_random_letters(&core);
         return (is_short && wordiness(&core) < 0.4)
-            || (letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= 3.5);
+            || (letters >= 20 && wordiness(&core) < 0.45 && entropy(&core) >= LONG_BITS);
     }
     let is_mixed = digits >= 3 && changes(&core) >= 5 && core.iter().all(u8::is_ascii_alphanumeric);
     (wordiness(&core) < 0.62 || is_mixed) && letters >= 2 && (is_hex || digits >= 2 || classes(&core) >= 3)

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use crate::candidate::{Assigned, Strength};
 use crate::file_kind::Form;
 use crate::value::{automaton, count, is_app_password, is_made_of, is_made_up, is_placeholder};
-use crate::words::{changes, classes, entropy, wordiness};
+use crate::words::{SHORT_BITS, changes, classes, entropy, wordiness};
 
 /// Words that mark a dummy password.
 const WEAK_WORDS: &[&str] = &[
@@ -181,7 +181,7 @@ fn has_symbol(value: &[u8]) -> bool {
 /// Letters that no word is made of: the shorter, the less of a word may be in them. Short capitals are an abbreviation.
 pub(crate) fn is_random_letters(value: &[u8]) -> bool {
     let (letters, words) = (count(value, u8::is_ascii_alphabetic), wordiness(value));
-    let is_long = letters >= 12 && words < 0.45 && entropy(value) >= 3.0;
+    let is_long = letters >= 12 && words < 0.45 && entropy(value) >= SHORT_BITS;
     is_long || (letters >= 8 && letters == value.len() && words < 0.4 && value.iter().any(u8::is_ascii_lowercase))
 }
 

@@ -6,6 +6,13 @@ const COMMON_PAIRS: &str = "th he in er an re on at en nd ti es or te of ed is i
     am bo ie op ul pl ir sp im oo ke ey ag ap ab lo ov ee fi ig av bl do mi ol tt if up da rt rm pu bu ay ci ty sc cr ck pp us gr ex tp cl wh wi \
     ef vi sh ts ls na ue ia ff ob ew rn nc rd uc va dr br ry ip qu mp ph gi ei au ep ev ms gn vo sk tl cu pi fa bi nf ki ga gh bj je";
 
+/// Entropy that 98 of 100 random strings of 16 hexadecimal digits reach.
+pub(crate) const HEX_BITS: f64 = 2.7;
+/// Entropy that 99 of 100 random strings of 20 letters and digits reach.
+pub(crate) const LONG_BITS: f64 = 3.5;
+/// Entropy that most random strings of ten letters and digits reach, whose highest is 3.3: one character may come twice.
+pub(crate) const SHORT_BITS: f64 = 3.0;
+
 /// Returns Shannon's entropy in bits a byte.
 pub(crate) fn entropy(value: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
@@ -16,7 +23,12 @@ pub(crate) fn entropy(value: &[u8]) -> f64 {
     counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all).map(|part| -part * part.log2()).sum()
 }
 
-/// Returns how much of a value's letter pairs are common in words, from 0 to 1. Where letters are few, one pair among digits
+/// Returns how much of a value's letter pairs are common in words, from 0 to 1.
+///
+/// What the limits that it is compared with separate, of random strings of 20 letters and digits and of the identifiers of at least
+/// eight characters in CPython 3.11's library: below 0.35 lie 74 % of the strings and 1 % of the identifiers, below 0.45 88 % and 2 %,
+/// below 0.6 97 % and 6 %. Of random strings of eight characters 70, 76 and 89 % lie there: the shorter, the less it says.
+/// Where letters are few, one pair among digits
 /// says little: it counts as if a third of the value were pairs.
 pub(crate) fn wordiness(value: &[u8]) -> f64 {
     let (mut pairs, mut common) = (0_u32, 0_u32);
@@ -66,7 +78,7 @@ pub(crate) fn changes(value: &[u8]) -> usize {
 /// Returns whether a value is long and random enough that its hash gives nothing away.
 #[must_use]
 pub fn is_random(value: &[u8]) -> bool {
-    value.len() >= 20 && entropy(value) >= 3.5
+    value.len() >= 20 && entropy(value) >= LONG_BITS
 }
 
 #[cfg(test)]
@@ -81,6 +93,32 @@ mod tests {
         for random in ["xkqzvbnwtjfh", "qWzXcVbKjHgF", "zpqmwxkvjbqd"] {
             assert!(wordiness(random.as_bytes()) < 0.4, "{random} {}", wordiness(random.as_bytes()));
         }
+    }
+
+    #[test]
+    fn the_limits_let_random_strings_pass() {
+        const HEX: &[u8] = b"0123456789abcdef";
+        const ALNUM: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        let mut state = 7_u64;
+        let mut share = |alphabet: &[u8], length: usize, fits: &dyn Fn(&[u8]) -> bool| {
+            let drawn = (0..4_000).filter(|_| {
+                let string: Vec<u8> = (0..length)
+                    .map(|_| {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        alphabet[(state >> 33) as usize % alphabet.len()]
+                    })
+                    .collect();
+                fits(&string)
+            });
+            drawn.count() as f64 / 4_000.0
+        };
+
+        assert!(share(HEX, 16, &|value| entropy(value) >= HEX_BITS) > 0.97);
+        assert!(share(ALNUM, 20, &|value| entropy(value) >= LONG_BITS) > 0.99);
+        assert!(share(ALNUM, 10, &|value| entropy(value) >= SHORT_BITS) > 0.7);
+        assert!(share(ALNUM, 20, &|value| wordiness(value) < 0.62) > 0.96);
+        assert!(share(ALNUM, 20, &|value| wordiness(value) < 0.45) > 0.85);
+        assert!(share(ALNUM, 20, &|value| wordiness(value) < 0.35) > 0.7);
     }
 
     #[test]
