@@ -13,6 +13,7 @@
 
 mod adding;
 mod attempt;
+mod consequences;
 mod decide;
 mod ended;
 mod expect;
@@ -31,8 +32,8 @@ use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::run::{RunOutcome, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
+pub use consequences::Consequences;
 pub use older::Reader;
-pub use step::Consequences;
 
 use crate::way::Graph;
 use ended::Ended;

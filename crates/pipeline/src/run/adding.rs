@@ -5,8 +5,8 @@ use std::sync::Arc;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::way::{Do, UnitId, Way};
 
+use super::consequences::Consequences;
 use super::record::Record;
-use super::step::Consequences;
 use super::{Header, Refused, RunState, WayText};
 use crate::paths::Pattern;
 use crate::way::{Graph, Unit};

@@ -6,8 +6,8 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
 
 use super::RunState;
+use super::consequences::Consequences;
 use super::record::{Ending, OpenFor};
-use super::step::Consequences;
 use crate::way::{Hold, Judgement, Moved};
 
 impl RunState {

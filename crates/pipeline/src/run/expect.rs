@@ -3,7 +3,7 @@
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 
-use super::step::Consequences;
+use super::consequences::Consequences;
 use super::{Refused, RefusedCode, RunState};
 use crate::way::Slot;
 

@@ -5,8 +5,8 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Need};
 use switchboard_protocol::run::{Change, GateReport, Refusal, RefusalCause, StartFrom, Verdict};
 
+use super::consequences::Consequences;
 use super::record::{Ending, OpenFor, Record, Reported};
-use super::step::Consequences;
 use super::{Refused, RefusedCode, RunState};
 use crate::way::{Assignee, Judgement, Moved, NotNow};
 

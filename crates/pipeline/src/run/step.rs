@@ -7,13 +7,11 @@ use switchboard_protocol::run::{Change, RunEvent, RunOutcome, TurnOutcome};
 use switchboard_protocol::time::Millis;
 
 use super::adding::{Added, Part};
+use super::consequences::Consequences;
 use super::judging::Report;
 use super::record::{Ending, OpenFor};
 use super::{Header, Refused, RunState};
 use crate::way::{Assignee, Hold, Slot};
-
-/// What else an event made true: `TaskBlocked` and `TaskDepFailed`, to be recorded in the same transaction.
-pub type Consequences = Vec<RunEvent>;
 
 impl RunState {
     /// Folds an event, as it was recorded ([`RunEvent::fitted`]), that happened `at` a time. Consequences are folded already;
