@@ -31,7 +31,7 @@ pub(super) enum Then {
     /// Somebody is answered.
     Answer(Answer),
     /// An effect is no longer under way.
-    Settle(EffectKey),
+    Forget(EffectKey),
 }
 
 /// Why something is not recorded.
@@ -84,9 +84,9 @@ impl Engine {
             self.last.insert(task, worker);
         }
         if outcome.steps.is_empty() {
-            self.settle(&key);
+            self.forget(&key);
         } else {
-            self.happened(Record::steps(outcome.steps), Then::Settle(key)).await;
+            self.happened(Record::steps(outcome.steps), Then::Forget(key)).await;
         }
     }
 
@@ -112,11 +112,11 @@ impl Engine {
             self.waiting.backoff.reset();
             match then {
                 Then::Answer(answer) => self.answer(answer, done),
-                Then::Settle(key) => {
+                Then::Forget(key) => {
                     if let Err(why) = done {
                         tracing::info!(run = %self.plan.run, %why, "an effect's outcome was not taken");
                     }
-                    self.settle(&key);
+                    self.forget(&key);
                 }
             }
         }
@@ -125,17 +125,17 @@ impl Engine {
 
     /// An effect's outcome that can't be recorded would be carried out again and again: the task waits for a person instead.
     fn block_instead(&mut self, record: &Record, then: &Then, failure: &Failure) {
-        let Then::Settle(key) = then else { return };
+        let Then::Forget(key) = then else { return };
         let first = record.steps.first();
         let is_block = matches!(first, Some(RunEvent::TaskBlocked { .. }));
         let view = first.and_then(RunEvent::task).and_then(|task| self.recorded.state().task(task));
         let Some(view) = view.filter(|_| !is_block) else { return };
         let reason = format!("what came of it can't be recorded: {failure}");
         let blocked = RunEvent::TaskBlocked { task: view.task, attempt: view.attempt, reason };
-        self.waiting.entries.push_front((Record::steps(vec![blocked]), Then::Settle(key.clone())));
+        self.waiting.entries.push_front((Record::steps(vec![blocked]), Then::Forget(key.clone())));
     }
 
-    fn settle(&mut self, key: &EffectKey) {
+    fn forget(&mut self, key: &EffectKey) {
         self.under_way.remove(key);
         if self.merge_under_way.as_ref() == Some(key) {
             self.merge_under_way = None;
