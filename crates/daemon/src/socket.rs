@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use switchboard_dispatch::Dispatch;
 use switchboard_process::lineage::{self, Claims};
+use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufRead, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, Semaphore};
@@ -71,10 +72,9 @@ impl Socket {
         };
         let (read, mut write) = stream.into_split();
         let mut read = BufReader::new(read);
-        let mut line = Vec::new();
-        let hello = match tokio::time::timeout(HELLO, next_line(&mut read, &mut line)).await {
-            Ok(Ok(true)) => serde_json::from_slice::<Hello>(&line),
-            Ok(Ok(false)) | Err(_) => return,
+        let hello = match tokio::time::timeout(HELLO, next_line(&mut read, &mut Lines::new(MAX_LINE_BYTES))).await {
+            Ok(Ok(Some(line))) => serde_json::from_slice::<Hello>(&line),
+            Ok(Ok(None)) | Err(_) => return,
             Ok(Err(failure)) => return refuse(&mut write, failure).await,
         };
         match hello {
@@ -131,18 +131,17 @@ impl Socket {
         // Calls that wait for a person end with their connection.
         let gone = CancellationToken::new();
         let _ends_waits = gone.clone().drop_guard();
-        let mut line = Vec::new();
+        let mut lines = Lines::new(MAX_LINE_BYTES);
         loop {
-            line.clear();
             let got = tokio::select! {
                 () = self.stop.cancelled() => return,
-                got = next_line(&mut read, &mut line) => got,
+                got = next_line(&mut read, &mut lines) => got,
             };
-            match got {
-                Ok(true) => {}
-                Ok(false) => return,
+            let line = match got {
+                Ok(Some(line)) => line,
+                Ok(None) => return,
                 Err(failure) => return refuse(&mut *write.lock().await, failure).await,
-            }
+            };
             let call = match serde_json::from_slice::<Call>(&line) {
                 Ok(call) => call,
                 Err(error) => {
@@ -199,16 +198,13 @@ async fn send(write: &mut OwnedWriteHalf, answer: &Answer) {
     }
 }
 
-/// Reads one line of bounded length; false at the end.
-async fn next_line(read: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> Result<bool, Failure> {
-    let mut limited = read.take(MAX_LINE_BYTES as u64);
-    let got = limited.read_until(b'\n', line).await;
-    match got {
-        Ok(0) => Ok(false),
-        Ok(_) if line.last() == Some(&b'\n') => Ok(true),
-        Ok(read) if read >= MAX_LINE_BYTES => {
+/// Reads one line; `None` at the end. A line over the limit is refused before its end.
+async fn next_line(read: &mut (impl AsyncBufRead + Unpin), lines: &mut Lines) -> Result<Option<Vec<u8>>, Failure> {
+    match lines.read_or_give_up(read).await {
+        Ok(Line::Whole(line)) => Ok(Some(line)),
+        Ok(Line::TooLong) => {
             Err(Failure::new("request.too-large", format!("a line has more than {MAX_LINE_BYTES} bytes")))
         }
-        Ok(_) | Err(_) => Ok(false),
+        Ok(Line::End(_)) | Err(_) => Ok(None),
     }
 }

@@ -97,7 +97,7 @@ pub enum Error {
         /// Its limit.
         limit: Duration,
     },
-    /// A git call was stopped because its output passed the limit, or said something that git does not say.
+    /// A git call was stopped because its output passed the limit, or its output could not be parsed.
     #[error("git {call} gave an answer that can't be used: {why}")]
     GitAnswer {
         /// The subcommand.

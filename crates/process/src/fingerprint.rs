@@ -1,4 +1,4 @@
-//! Tells a process from another one that later got the same pid, by its start time; a stranger is never signalled.
+//! Distinguishes a process from a later one with the same pid, by its start time; the later one is never signalled.
 
 use std::fs;
 use std::os::fd::OwnedFd;

@@ -21,7 +21,7 @@ pub enum Durability {
     Synced,
 }
 
-/// The writing end. One process at a time may hold it: whoever opens it guards that by a [`crate::lock::Lock`].
+/// The writing end. One process at a time may hold it: its caller takes a [`crate::lock::Lock`] first.
 #[derive(Debug)]
 pub struct Journal<T> {
     file: File,

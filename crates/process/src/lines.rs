@@ -132,6 +132,27 @@ impl Lines {
         }
     }
 
+    /// The same, but [`Line::TooLong`] comes as soon as a line is over the limit, before its end: for a connection that is closed then.
+    ///
+    /// # Errors
+    /// What the reader says.
+    pub async fn read_or_give_up(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Line> {
+        loop {
+            let chunk = from.fill_buf().await?;
+            if chunk.is_empty() {
+                return Ok(self.end());
+            }
+            let (used, line) = self.push(chunk);
+            from.consume(used);
+            if let Some(line) = line {
+                return Ok(line);
+            }
+            if self.is_skipping {
+                return Ok(Line::TooLong);
+            }
+        }
+    }
+
     fn take(&mut self) -> Line {
         if std::mem::take(&mut self.is_skipping) {
             self.skipped += 1;
@@ -176,6 +197,16 @@ mod tests {
         assert!(lines.is_too_long() && lines.open.capacity() == 0);
         assert_eq!(lines.end(), Line::TooLong);
         assert_eq!(lines.end(), Line::End(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn a_line_over_the_limit_is_given_up_before_its_end() {
+        let (mut write, read) = tokio::io::duplex(64);
+        tokio::io::AsyncWriteExt::write_all(&mut write, b"toolong").await.unwrap();
+
+        let read = Lines::new(4).read_or_give_up(&mut tokio::io::BufReader::new(read)).await.unwrap();
+
+        assert_eq!(read, Line::TooLong);
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What a dead process leaves behind: grandchildren that would run on, and zombies. We become their parent, find them, end them.
+//! Orphans of dead processes: we become their parent (subreaper), find them and end them.
 //!
 //! Every spawn of ours is noted here, so that a child that nobody noted is an orphan that the kernel handed to us.
 
@@ -69,7 +69,7 @@ pub fn reap() -> Swept {
     swept
 }
 
-/// How a detached child ended, whoever collected it; nothing while it runs, or when it was never ours.
+/// How a detached child ended; `None` while it runs, or if it was never ours.
 #[must_use]
 pub fn exit_of(pid: u32) -> Option<Exit> {
     let _ = reap();

@@ -10,8 +10,9 @@ use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
+use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
@@ -31,7 +32,7 @@ type Message = RxJsonRpcMessage<RoleServer>;
 /// A connection of lines of JSON-RPC, server side.
 pub(super) struct LineTransport<R> {
     read: BufReader<R>,
-    line: Vec<u8>,
+    lines: Lines,
     out: Option<mpsc::Sender<Vec<u8>>>,
     writer: JoinHandle<()>,
     /// A line of our own that waits for a place in `out`; kept here because `receive` may be dropped while it waits.
@@ -45,14 +46,6 @@ pub(super) struct LineTransport<R> {
 /// Slots of the requests that wait for their answer.
 #[derive(Clone, Default)]
 struct InFlight(Arc<Mutex<HashMap<RequestId, OwnedSemaphorePermit>>>);
-
-/// What one look at the stream yields.
-#[derive(Debug, PartialEq)]
-enum Read {
-    Line,
-    TooLong,
-    End,
-}
 
 // === impl InFlight ===
 
@@ -73,7 +66,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         let (out, lines) = mpsc::channel(OUT_QUEUE);
         Self {
             read: BufReader::new(read),
-            line: Vec::new(),
+            lines: Lines::new(MAX_LINE_BYTES),
             out: Some(out),
             writer: tokio::spawn(write_lines(write, lines)),
             reply: None,
@@ -84,30 +77,9 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         }
     }
 
-    /// Reads up to the next line end. Dropping it loses nothing: what was read stays in `line`.
-    async fn read_line(&mut self) -> io::Result<Read> {
-        loop {
-            let available = self.read.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(Read::End);
-            }
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let taken = end.unwrap_or(available.len());
-            if self.line.len() + taken > MAX_LINE_BYTES {
-                return Ok(Read::TooLong);
-            }
-            self.line.extend_from_slice(&available[..taken]);
-            self.read.consume(taken + usize::from(end.is_some()));
-            if end.is_some() {
-                return Ok(Read::Line);
-            }
-        }
-    }
-
-    /// Takes the line that was read: a message, or nothing when it is to be skipped or has been answered.
-    fn take_line(&mut self) -> Option<Message> {
-        let line = std::mem::take(&mut self.line);
-        match parse(&line) {
+    /// Takes a line that was read: a message; `None` if it is to be skipped or has been answered.
+    fn take(&mut self, line: &[u8]) -> Option<Message> {
+        match parse(line) {
             Parsed::Message(message) => Some(*message),
             Parsed::Skip => None,
             Parsed::Bad(id, error) => {
@@ -149,14 +121,14 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             if self.next_slot.is_none() {
                 self.next_slot = Arc::clone(&self.slots).acquire_owned().await.ok();
             }
-            match self.read_line().await? {
-                Read::End => return Ok(None),
-                Read::TooLong => {
+            match self.lines.read_or_give_up(&mut self.read).await? {
+                Line::End(_) => return Ok(None),
+                Line::TooLong => {
                     self.is_over = true;
                     self.reply = Some(error_line(&Value::Null, &answer::too_large(MAX_LINE_BYTES)));
                 }
-                Read::Line => {
-                    if let Some(message) = self.take_line() {
+                Line::Whole(line) => {
+                    if let Some(message) = self.take(&line) {
                         self.note(&message);
                         return Ok(Some(message));
                     }
@@ -235,7 +207,6 @@ enum Parsed {
 }
 
 fn parse(line: &[u8]) -> Parsed {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.iter().all(u8::is_ascii_whitespace) {
         return Parsed::Skip;
     }

@@ -154,7 +154,7 @@ impl Call {
     }
 }
 
-/// What git said about its failure: standard error, or how it ended when it said nothing.
+/// What git said about its failure: standard error, or how it ended if that is empty.
 pub(super) fn said(output: &Output, code: i32) -> String {
     let said = output.stderr.ending(2048);
     let said = said.trim();

@@ -1,4 +1,4 @@
-//! References: read, compared, moved only from where we believe them to be.
+//! References: read, compared, and moved only from an expected commit.
 //!
 //! A git that was killed leaves its lock beside the reference (`NAME.lock`), and no later git gets past it. Where the reference is ours
 //! alone, or where our own note says that we died at this very move, such a lock is taken away once nobody has touched it for [`ABANDONED`].

@@ -44,7 +44,7 @@ impl Capture {
         self.total - self.head.len() as u64 - self.tail.len() as u64
     }
 
-    /// The whole stream, or nothing when some of it was dropped.
+    /// The whole stream; `None` if some of it was dropped.
     #[must_use]
     pub fn whole(&self) -> Option<Vec<u8>> {
         (self.dropped() == 0).then(|| self.head.iter().chain(&self.tail).copied().collect())

@@ -1,4 +1,4 @@
-//! A child that leads its group. Its pid stays ours until it is reaped, so signals can't hit a stranger.
+//! A child that leads its group. Its pid is not reused before it is reaped, so signals can't hit another process.
 
 use std::time::Duration;
 

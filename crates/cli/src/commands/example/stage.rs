@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use switchboard_process::lines::{self, Lines};
 use switchboard_process::spawn::{Exit, Spawn};
 use switchboard_protocol::error::Failure;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, BufReader};
+use tokio::io::{AsyncRead, BufReader};
 use tokio::runtime::{Builder, Runtime};
 
 use super::scratch::Scratch;
@@ -22,6 +23,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// The longest that the daemon's end is waited for.
 const DOWN: Duration = Duration::from_secs(30);
+
+/// Longest line of a command that is shown.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// A stage; dropped, it ends the daemon of the scratch folder.
 pub(super) struct Stage<'a> {
@@ -132,23 +136,24 @@ impl Drop for Stage<'_> {
     }
 }
 
-type Stream = Option<Box<dyn AsyncBufRead + Unpin>>;
+/// The output of a command, until its end.
+type Stream = Option<(BufReader<Box<dyn AsyncRead + Unpin>>, Lines)>;
 
 fn lines<R: AsyncRead + Unpin + 'static>(stream: Option<R>) -> Stream {
-    stream.map(|stream| Box::new(BufReader::new(stream)) as _)
+    stream.map(|stream| (BufReader::new(Box::new(stream) as _), Lines::new(MAX_LINE_BYTES)))
 }
 
-/// The next line; nothing, then and for ever, once the stream has ended.
+/// Returns the next line; `None` once the stream has ended.
 async fn next(stream: &mut Stream) -> Option<String> {
-    let reader = stream.as_mut()?;
-    let mut line = Vec::new();
-    match reader.read_until(b'\n', &mut line).await {
-        Ok(count) if count > 0 => Some(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()),
-        Ok(_) | Err(_) => {
-            *stream = None;
-            None
-        }
-    }
+    let (reader, lines) = stream.as_mut()?;
+    let rest = match lines.read_async(reader).await {
+        Ok(lines::Line::Whole(line)) => return Some(String::from_utf8_lossy(&line).into_owned()),
+        Ok(lines::Line::TooLong) => return Some("(a line that is too long)".to_owned()),
+        Ok(lines::Line::End(rest)) => rest,
+        Err(_) => Vec::new(),
+    };
+    *stream = None;
+    (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned())
 }
 
 fn tell(line: &Line, shown: bool, said: &mut String, context: &mut Context) {

@@ -32,7 +32,7 @@ struct Note {
 impl IndexLock {
     /// Takes the lock. One that a dead process of ours left for the same move is taken over; any other is respected.
     ///
-    /// The note is written beside it first, so that whoever is killed here leaves no lock at all or one that says whose it is.
+    /// The note is written beside it first, so that a process that is killed here leaves no lock, or one with its owner.
     pub(super) fn take(git_dir: &Path, old: &Oid, new: &Oid) -> Result<Self> {
         let path = git_dir.join("index.lock");
         let note = Note { switchboard_advance: (old.clone(), new.clone()), holder: Fingerprint::own() };
