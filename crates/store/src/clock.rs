@@ -1,9 +1,10 @@
-//! The one place of the store that reads the time, and a clock for tests and simulation.
+//! Where the store takes the time from: the system, or a test or simulation.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use switchboard_process::clock::now;
 use switchboard_protocol::time::Millis;
 
 use crate::core::lock;
@@ -29,7 +30,7 @@ impl Clock {
     pub fn system() -> Self {
         let start = Instant::now();
         let steady = move || i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Self(Arc::new(move || Moment { wall: wall_clock(), steady: steady() }))
+        Self(Arc::new(move || Moment { wall: now(), steady: steady() }))
     }
 
     /// A clock that shows what a function says, for simulation.
@@ -87,10 +88,4 @@ impl Default for ManualClock {
     fn default() -> Self {
         Self::at(Millis(0))
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the clock's one home in the store")]
-fn wall_clock() -> Millis {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Millis(since.map_or(0, |span| i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
 }

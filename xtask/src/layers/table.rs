@@ -13,7 +13,7 @@ pub(super) struct Row {
 const ROWS: &[Row] = &[
     Row { name: "protocol", level: 0, may: &[] },
     Row { name: "process", level: 1, may: &["protocol"] },
-    Row { name: "store", level: 1, may: &["protocol"] },
+    Row { name: "store", level: 1, may: &["protocol", "process"] },
     Row { name: "policy", level: 1, may: &["protocol"] },
     Row { name: "ledger", level: 1, may: &["protocol"] },
     Row { name: "pipeline", level: 1, may: &["protocol"] },
@@ -23,7 +23,7 @@ const ROWS: &[Row] = &[
     Row { name: "checks", level: 2, may: &["protocol", "process", "grammars", "secrets", "syntax"] },
     Row { name: "agents", level: 2, may: &["protocol", "process"] },
     Row { name: "needs", level: 2, may: &["protocol", "store", "pipeline"] },
-    Row { name: "bus", level: 2, may: &["protocol", "store", "pipeline"] },
+    Row { name: "bus", level: 2, may: &["protocol", "process", "store", "pipeline"] },
     Row { name: "files", level: 2, may: &["protocol", "store", "bus"] },
     Row { name: "gateway", level: 2, may: &["protocol", "store", "policy", "ledger", "process"] },
     Row { name: "dispatch", level: 2, may: &["protocol", "store", "needs", "pipeline", "ledger", "process"] },
@@ -35,7 +35,7 @@ const ROWS: &[Row] = &[
             "gateway", "dispatch",
         ],
     },
-    // `process` beyond the design's table: the example makes a repository, and `doctor` asks programs for their versions.
+    // `process`: the example makes a repository, and `doctor` asks programs for their versions.
     Row { name: "cli", level: 4, may: &["protocol", "process", "checks", "agents", "ledger", "daemon"] },
     Row { name: "xtask", level: 4, may: &["protocol", "store", "pipeline", "bus", "dispatch"] },
 ];

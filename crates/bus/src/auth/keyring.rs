@@ -3,13 +3,12 @@
 
 use std::fmt;
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use switchboard_process::file::{self, Mode, Sync};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
 
 /// Shortest secret that counts as one, in bytes.
@@ -30,7 +29,7 @@ pub struct Key {
     secret: String,
     /// When it was made.
     pub made_at: Millis,
-    /// When another took its place: what was signed later is not believed.
+    /// When another took its place: later signatures are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired_at: Option<Millis>,
 }
@@ -87,7 +86,7 @@ impl Keys {
         Self { keys: vec![key] }
     }
 
-    /// Reads the file; no keys when there is none.
+    /// Reads the file; an empty ring if there is none.
     ///
     /// # Errors
     /// `io.denied` when it can't be read or others can; `config.syntax` when it does not parse.
@@ -106,7 +105,7 @@ impl Keys {
         }
         let bytes = fs::read(path).map_err(|error| denied(&error))?;
         let keys: Self = serde_json::from_slice(&bytes).map_err(|_| {
-            // The parser's words could hold a piece of a key.
+            // The parser's message could quote part of a key.
             let failure = Failure::new("config.syntax", "the file of signing keys does not parse");
             failure.at(path.display().to_string()).hint("remove it to begin with a new key")
         })?;
@@ -122,7 +121,7 @@ impl Keys {
         if keys.current().is_some() { Ok(keys) } else { keys.rotated(path, now) }
     }
 
-    /// Makes a fresh key the current one. The ones before are believed for what was signed before now.
+    /// Makes a fresh key the current one. Signatures that older keys made before now stay valid.
     ///
     /// # Errors
     /// When the file can't be written.
@@ -137,7 +136,7 @@ impl Keys {
         Ok(self)
     }
 
-    /// Takes away every key but the current one: what they signed is not believed any more.
+    /// Removes every key but the current one: their signatures are no longer valid.
     ///
     /// # Errors
     /// When the file can't be written.
@@ -160,17 +159,11 @@ impl Keys {
 
     fn save(&self, path: &Path) -> Result<(), Failure> {
         let text = serde_json::to_vec_pretty(self).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-        let name = Digest::of(&text).hex();
-        let beside = path.with_extension(&name[..16]);
         let write = || -> std::io::Result<()> {
             if let Some(folder) = path.parent() {
-                let mut builder = fs::DirBuilder::new();
-                std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700).create(folder)?;
+                fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
-            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&beside, path)
+            file::replace(path, &text, Mode::Private, Sync::Yes)
         };
         write().map_err(|error| {
             let failure = Failure::new("io.denied", "the signing keys can't be written");

@@ -10,12 +10,12 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension as _};
+use switchboard_process::fingerprint::boot_id;
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
 
 use super::redo::{self, RedoRecord};
 use super::sql;
-use crate::lock::boot_id;
 use crate::log::{DamageSite, Finding};
 use crate::record::Tip;
 use crate::{Durability, Error};

@@ -50,7 +50,7 @@ fn the_lock_outlives_the_owner_as_a_file_only() {
     assert!(lock.exists());
     let again = open(&path).unwrap();
     assert_eq!(again.head().lsn, 1);
-    assert!(fs::read_to_string(&lock).unwrap().starts_with(&format!("pid {}\nboot ", std::process::id())));
+    assert!(fs::read_to_string(&lock).unwrap().starts_with(&format!("{{\"pid\":{},", std::process::id())));
 }
 
 #[test]
