@@ -1,4 +1,4 @@
-//! `ack_message`, `nak_message`, `extend_message`: what a receiver says about a message. `cancel_message` and `revive_message`: what its sender and a person say.
+//! `ack_message`, `nak_message`, `extend_message`: what a receiver does with a delivery. `cancel_message` is for the sender, `revive_message` for a person.
 
 use switchboard_pipeline::delivery::{Ack, DEFAULT_LEASE_MS, Turn};
 use switchboard_protocol::error::Failure;

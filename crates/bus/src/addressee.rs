@@ -1,4 +1,4 @@
-//! Who is meant by a name, and whether a caller still is who it was.
+//! Resolves names to agents, and checks that a caller's registration is current.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
@@ -18,7 +18,7 @@ pub(crate) fn recipient(store: &Store, name: &AgentName) -> Result<AgentName, Er
     }
 }
 
-/// The refusal of mail to somebody who has left.
+/// The refusal of mail to an agent that has left.
 pub(crate) fn closed(name: &AgentName) -> Failure {
     let failure = Failure::new("bus.recipient-closed", format!("{name} has left and takes no mail"));
     failure.hint("get_team_roster lists who is there")
@@ -37,7 +37,7 @@ pub(crate) fn owner(store: &Store, name: &AgentName, epoch: Option<u64>) -> Resu
     fence(store, name, epoch)
 }
 
-/// A caller that says of which registration it is, is of the newest one.
+/// A caller that names its registration must name the newest one.
 pub(crate) fn fence(store: &Store, name: &AgentName, epoch: Option<u64>) -> Result<(), Error> {
     let Some(given) = epoch else { return Ok(()) };
     let row = store.get(AGENTS, &[name.folded().into()])?;

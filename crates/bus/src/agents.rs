@@ -30,7 +30,7 @@ static TABLES: [Table; 1] = [Table {
         text("capabilities"),
         int("scripted"),
         int("epoch"),
-        // Whether it is away for good, and the lsn of the last time that it left.
+        // Whether it has left, and the lsn of its last departure.
         int("gone"),
         int("left_lsn"),
         int("last_seen"),
@@ -84,14 +84,14 @@ fn change(event: &Event, fact: AgentEvent) -> Vec<Change> {
     }
 }
 
-/// The columns of what an agent said; the others stay as they are.
+/// The columns that an agent set when it registered; the others stay as they are.
 fn registered(said: &Registered) -> Vec<(&'static str, Cell)> {
     let json = |value: serde_json::Value| Cell::from(value.to_string());
     let mut set = vec![
         ("name", said.name.as_str().into()),
         ("kind", said.kind.as_str().into()),
         ("gone", false.into()),
-        // A process ends with its terminal: one that is not said again is not there any more.
+        // A process ends with its terminal, so a registration without one clears it.
         ("process", said.process.as_ref().map(|process| json(serde_json::json!(process))).into()),
     ];
     let words = [

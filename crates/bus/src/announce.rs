@@ -1,8 +1,8 @@
-//! The one place where mail is announced: what rings when a message was committed.
+//! The one place where mail is announced after a commit.
 //!
-//! The store wakes whoever waits for the rows that a commit changed ([`Store::subscribe`]). Here stands which rows announce an agent's
+//! The store wakes subscribers of the rows that a commit changed ([`Store::subscribe`]). This file defines which rows announce an agent's
 //! mail: for readers that wait ([`receive_messages`](crate::receive_messages), [`read_inbox_events`](crate::read_inbox_events)), and for those
-//! who put mail before an agent themselves, such as hooks and the dispatcher ([`announcements`]).
+//! that show mail to an agent, such as hooks and the dispatcher ([`announcements`]).
 
 use std::collections::BTreeSet;
 use std::time::Duration;

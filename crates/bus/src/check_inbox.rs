@@ -1,4 +1,4 @@
-//! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own look is evidence.
+//! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own call is evidence that it saw them.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -143,7 +143,7 @@ async fn saw(store: &Store, call: &Call, messages: &[Message]) -> Result<(), Err
     Ok(())
 }
 
-/// The events that record that a recipient had messages before its eyes.
+/// The events that record that a recipient has seen messages.
 pub(crate) fn injections(
     ids: &[MessageId],
     recipient: &AgentName,

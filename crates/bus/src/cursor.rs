@@ -1,4 +1,4 @@
-//! Cursors of the log. The hash in one tells a place of this record from the same place of another, and of a record that was put back to an earlier state.
+//! Cursors of the log. The hash in a cursor detects another record, and one that was restored to an earlier state.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::Lsn;
@@ -11,7 +11,7 @@ use crate::error::refuse;
 /// Digits of the hash in a cursor.
 const HASH_DIGITS: usize = 16;
 
-/// The cursor of a place in the log, `LSN-HASH`: the place, and the beginning of the hash that stands there.
+/// The cursor of a position in the log: `LSN-HASH`, with the beginning of that event's hash.
 ///
 /// # Errors
 /// When the store can't be read.

@@ -1,4 +1,4 @@
-//! Messages that came to nothing wait for a person, who puts them back or lets them go. What nobody has seen for too long, or is addressed to somebody who
+//! Undeliverable messages wait for a person, who puts them back or drops them. What nobody has seen for too long, or is addressed to somebody who
 //! has left, becomes one of them.
 
 use switchboard_pipeline::delivery::{DEAD_LETTER_MS, LEFT_MS, SEEN_LATE_MS, Turn, UNSEEN_MS, abandoned};
@@ -47,7 +47,7 @@ pub struct DeadLetters;
 pub struct DeadLetter {
     /// The question whether to put it back.
     pub need: NeedId,
-    /// The message, with why it came to nothing.
+    /// The message, with why it was not delivered.
     pub message: Message,
     /// When it did, or was settled.
     pub at: Millis,
@@ -137,7 +137,7 @@ pub fn find_dead_letters(store: &Store, need: &str) -> Result<Vec<DeadLetter>, E
     fitting.map(|row| of_letter(store, row)).collect()
 }
 
-/// Puts a dead letter back into its queue, or lets it go; says what became of it. Only a person does.
+/// Puts a dead letter back into its queue or drops it, as a person decided; returns the outcome.
 ///
 /// # Errors
 /// A refusal (not a person, settled before) or the store's failure.
@@ -174,7 +174,7 @@ async fn drop_letter(store: &Store, call: &Call, id: &MessageId) -> Result<(), E
     .await
 }
 
-/// Agents that have not seen mail for more than ten minutes, by name. People are not among them: they look when they like.
+/// Agents that have not seen mail for more than ten minutes, by name. People are not among them.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -192,12 +192,12 @@ pub fn unseen(store: &Store) -> Result<Vec<Unseen>, Error> {
     Ok(found)
 }
 
-/// What waits for an agent and was not before its eyes, through an index of just that.
+/// Messages that an agent has not seen, by their own index.
 fn unseen_by(agent: &Agent) -> Query {
     Query::table(MESSAGES).eq("unseen", agent.name.folded()).eq("injected", 0_i64)
 }
 
-/// Makes dead letters of what nobody will see, and lets those go for which nobody has asked in a week; says how many of both.
+/// Buries messages that no recipient will see, and drops dead letters after a week; returns how many of both.
 ///
 /// # Errors
 /// The store's failure.
@@ -231,7 +231,7 @@ fn dropped(entry: &Entry, actor: &str) -> Result<NewEvent, Error> {
     entry.event(&MessageEvent::MessageDropped { id: entry.id.clone() }, actor)
 }
 
-/// Commits what was decided on a message as it was; says whether nobody was faster.
+/// Commits a decision on a message; returns false if the message has changed meanwhile.
 async fn written(store: &Store, mut batch: Batch, entry: &Entry) -> Result<bool, Error> {
     batch.guards.extend(entry.unchanged());
     match store.commit(batch).await {

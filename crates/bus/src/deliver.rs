@@ -1,4 +1,4 @@
-//! For whoever puts mail before an agent: what waits, and the evidence that it was seen.
+//! Mail that waits for an agent, and the evidence that the agent has seen it.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::message::{item, of_row};
 /// Rows that are looked at for one delivery.
 const LOOK: u64 = 1_000;
 
-/// Messages that may be delivered now and are not known to have been before the recipient's eyes: control first, then the urgent ones, oldest first.
+/// Messages that may be delivered now and that the recipient is not known to have seen: control first, then the urgent ones, oldest first.
 ///
 /// # Errors
 /// When the store can't be read.
@@ -34,7 +34,7 @@ pub(crate) fn unseen_ids(store: &Store, recipient: &AgentName) -> Result<BTreeSe
     chosen.into_iter().map(|place| Ok(rows[place].try_text("id")?.to_owned())).collect()
 }
 
-/// The events that record that messages were put before a channel of their recipient (`prompt`, `inbox-file`), where nobody knows that it looks.
+/// The events that record that messages were offered in a channel of their recipient (`prompt`, `inbox-file`), which does not prove that it saw them.
 ///
 /// # Errors
 /// When the fact does not serialise.
@@ -63,7 +63,7 @@ pub fn message(store: &Store, id: &MessageId) -> Result<Option<Message>, Error> 
     store.get(MESSAGES, &[id.as_str().into()])?.map(|row| of_row(store, &row)).transpose()
 }
 
-/// The events that record that messages were before an agent's eyes, for whoever commits the evidence.
+/// Returns the events that record that an agent has seen messages; the caller commits them.
 ///
 /// # Errors
 /// When the fact does not serialise.

@@ -7,7 +7,7 @@ use crate::agents::AGENTS;
 use crate::register_agent::{departure, subject};
 use crate::{Error, roster};
 
-/// Takes the terminals off the roster whose process is no longer there; says how many. Their leases end with them.
+/// Takes the terminals off the roster whose process is no longer there; returns how many. Their leases end with them.
 ///
 /// # Errors
 /// When the store can't be read or written.
@@ -16,7 +16,7 @@ pub async fn dismiss_terminals(store: &Store, is_alive: impl Fn(&Process) -> boo
     dismiss(store, "terminal", "its terminal has ended", has_ended).await
 }
 
-/// Takes the workers off the roster that have nothing to do in any run; says how many. Whoever waits for an answer of theirs is told at once.
+/// Takes the workers off the roster that have nothing to do in any run; returns how many. Requests that wait for their answer fail at once.
 ///
 /// `is_at_work` must say yes before an agent's registration is committed, or the agent may be dismissed as it comes.
 ///

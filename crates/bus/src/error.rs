@@ -5,7 +5,7 @@ use switchboard_protocol::error::Failure;
 /// A refusal, or a failure of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The bus or a guard says no; nothing has changed.
+    /// The bus or a guard refused; nothing has changed.
     #[error("{0}")]
     Refused(Failure),
     /// The store could not answer.
@@ -24,7 +24,7 @@ pub enum Error {
     Fact(#[from] serde_json::Error),
 }
 
-/// What a guard of ours refuses is a refusal like any other.
+/// A guard's refusal counts as one of the bus.
 impl From<switchboard_store::Error> for Error {
     fn from(error: switchboard_store::Error) -> Self {
         if let switchboard_store::Error::Refused(failure) = error {

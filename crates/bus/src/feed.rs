@@ -1,5 +1,5 @@
-//! `read_inbox_events`: what happened to somebody's mail, without its text. It is the log itself, so it is append-only; a cursor names a place in the log and
-//! the hash that stands there, so that one of another record, or of a record that was put back to an earlier state, is found out.
+//! `read_inbox_events`: what happened to somebody's mail, without its text. It reads the log, so it is append-only; a cursor names a position in the log and
+//! the hash there, so that a cursor of another record, or of one that was restored to an earlier state, is refused.
 
 use std::time::Duration;
 

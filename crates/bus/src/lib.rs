@@ -2,7 +2,7 @@
 //!
 //! Each verb is a file: it looks at the projections, asks a pure rule of `pipeline`, makes events with the guards that the writer checks, and commits them
 //! once. [`Agents`], [`Teams`], [`Leases`] and [`Mail`] are the projections: the roster, who is in which team, who holds what; and where every
-//! message stands in its recipient's queue ([`switchboard_pipeline::delivery`]) and before its recipient's eyes (`accepted → offered → injected → acked → done`,
+//! message stands in its recipient's queue ([`switchboard_pipeline::delivery`]) and how far its delivery has come (`accepted → offered → injected → acked → done`,
 //! never back; only evidence moves it to `injected`). [`LeaseBook`] decides who may hold what.
 
 mod ack_message;
@@ -70,7 +70,7 @@ pub use teams::Teams;
 
 use switchboard_store::Projection;
 
-/// Every projection of the bus, for whoever opens the store.
+/// Returns every projection of the bus, to open a store with.
 #[must_use]
 pub fn projections() -> Vec<Box<dyn Projection>> {
     vec![Box::new(Agents), Box::new(DeadLetters), Box::new(Leases), Box::new(Mail), Box::new(Teams)]

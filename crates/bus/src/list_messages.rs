@@ -1,4 +1,4 @@
-//! `list_messages`: who wrote to whom, and how far it has come.
+//! `list_messages`: messages between agents, and how far each has come.
 
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::verb::bus::{ListMessagesReply, ListMessagesRequest};

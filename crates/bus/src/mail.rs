@@ -8,7 +8,7 @@ use switchboard_store::{Cell, Change, Column, Projection, Row, Store, Table, Ty}
 
 use crate::Error;
 
-/// What lies unacknowledged in an inbox, and what came and was acknowledged in all; keyed by the recipient's folded name.
+/// Counts of unacknowledged, received and acknowledged messages, keyed by the recipient's folded name.
 pub(crate) const INBOXES: &str = "inboxes";
 /// Messages, keyed by id.
 pub(crate) const MESSAGES: &str = "messages";
@@ -69,7 +69,7 @@ static TABLES: [Table; 4] = [
             int("expires_at"),
             // When the clock next does something with it.
             int("due"),
-            // The recipient, while it is to be delivered and nothing shows that it was before the recipient's eyes.
+            // The recipient, while the message is to be delivered and there is no evidence that it was seen.
             text("unseen"),
             text("cause"),
             int("offered"),
@@ -189,7 +189,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("not_before", Cell::Null),
                     ("expires_at", Cell::Null),
                     ("due", Cell::Null),
-                    // A reader that has had it before its eyes has `injected` as well, which is looked at, too.
+                    // A recipient that has seen it has `injected` as well, which is checked, too.
                     ("unseen", recipient.folded().into()),
                     ("cause", "".into()),
                 ],

@@ -91,7 +91,7 @@ pub(crate) fn item(row: &Row) -> Result<Item, Error> {
     })
 }
 
-/// How far it has come before its recipient's eyes.
+/// How far its delivery has come.
 pub(crate) fn delivery(row: &Row) -> DeliveryState {
     let states = [
         ("done", DeliveryState::Done),
@@ -103,7 +103,7 @@ pub(crate) fn delivery(row: &Row) -> DeliveryState {
     reached.map_or(DeliveryState::Accepted, |(_, state)| state)
 }
 
-/// Cuts the payload down to what a glance needs.
+/// Cuts the payload to a preview.
 pub(crate) fn preview(message: &mut Message) {
     let Some((end, _)) = message.payload.char_indices().nth(PREVIEW_CHARS) else { return };
     let whole = message.payload.chars().count();

@@ -32,7 +32,7 @@ const MAX_SPAN_MS: i64 = 30 * 24 * 3_600_000;
 /// Open messages of a queue among which a new task looks for those that it takes the place of.
 const LOOK: u64 = 1_000;
 
-/// What a message says, whoever is to read it.
+/// A message before it is addressed.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft<'a> {
     pub(crate) payload: &'a str,
@@ -59,7 +59,7 @@ pub(crate) struct Added {
 // === impl Draft ===
 
 impl Draft<'_> {
-    /// Refuses what no store would keep, before anything is read.
+    /// Refuses what is over a limit, before anything is read.
     pub(crate) fn check(&self, call: &Call) -> Result<(), Error> {
         if self.payload.len() > MAX_PAYLOAD_BYTES {
             let what = format!("the payload has {} bytes, at most {MAX_PAYLOAD_BYTES} are carried", self.payload.len());

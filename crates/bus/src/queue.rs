@@ -1,4 +1,4 @@
-//! What happens to one message of a queue: read it, ask the pure rule, write what it says under guards, and look again when somebody was faster.
+//! What happens to one message of a queue: read it, ask the pure rule, write the decision under guards, and retry after a race.
 
 use serde::{Serialize, de::DeserializeOwned};
 use switchboard_pipeline::delivery::{Item, Turn};
@@ -15,10 +15,10 @@ use crate::mail::MESSAGES;
 use crate::message::{bytes, id, item, millis, name};
 use crate::{Call, Error, repeated};
 
-/// How often a decision is made anew because somebody else was faster.
+/// How often a decision is retried after a race.
 const RACES: usize = 8;
 
-/// What a guard says that a race broke; it never reaches a caller.
+/// Code of a guard that a race broke; it never reaches a caller.
 const RACED: &str = "somebody else was faster";
 
 /// Messages that one sweep settles.
@@ -145,7 +145,7 @@ pub(crate) async fn change<T: Serialize + DeserializeOwned>(
     refuse(Failure::new("store.conflict", format!("the message {id} changes all the time")).hint("try again"))
 }
 
-/// Lets the clock do its work: lapsed deliveries return or are dead, and what is too old expires. At most 500 messages a call.
+/// Applies what time has decided: lapsed deliveries return or die, and messages beyond their time to live expire. At most 500 messages a call.
 ///
 /// # Errors
 /// The store's failure.

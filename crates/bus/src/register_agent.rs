@@ -20,7 +20,7 @@ const MAX_WORD_BYTES: usize = 64;
 const MAX_CAPABILITIES: usize = 8;
 /// Names of the system: no agent may have them. `user` is a person's.
 const RESERVED: [&str; 3] = ["session", "sidebar", "daemon"];
-/// The name of a person who has said no other.
+/// Name of a person who gave none.
 const PERSON: &str = "user";
 /// How often a registration that meets another one of the same name is decided again.
 const ATTEMPTS: u32 = 8;

@@ -1,4 +1,4 @@
-//! Names as people and agents say them, and whom they mean.
+//! Resolves the names that people and agents write.
 
 use switchboard_protocol::agent::{Agent, AgentKind};
 use switchboard_protocol::error::{Failure, near_matches};

@@ -9,12 +9,12 @@ use crate::mail::MESSAGES;
 /// An hour in milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
 
-/// The rules of retention for mail, one a kind of end. A message that has not come to an end is in none of them.
+/// The rules of retention for mail, one a kind of end. None covers a message that has not ended.
 pub const RETENTION: &[Retention] = &[
     // Acknowledged: a day (the protocol's default).
     Retention { cursor: "retention/acked", kinds: &["message_acked"], keep_for: 24 * HOUR, settles: texts },
     Retention { cursor: "retention/ended", kinds: &["message_ended"], keep_for: 24 * HOUR, settles: of_ended },
-    // A dead letter waits a week for somebody who looks after it.
+    // Dead: a week, the time that a dead letter waits for a person.
     Retention { cursor: "retention/dead", kinds: &["message_ended"], keep_for: 7 * 24 * HOUR, settles: of_dead },
 ];
 

@@ -100,7 +100,7 @@ fn kind(row: &Row) -> Result<AgentKind, Error> {
     }
 }
 
-/// The icon and the colour of an agent that never said any; the protocol's defaults, by a terminal's purpose.
+/// Returns the default icon and colour of an agent, by a terminal's purpose.
 fn style(kind: AgentKind, purpose: &str) -> (&'static str, &'static str) {
     let purpose = purpose.to_lowercase();
     match kind {

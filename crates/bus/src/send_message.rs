@@ -12,7 +12,7 @@ use crate::outgoing::Draft;
 use crate::queue::is_race;
 use crate::{Call, Error, addressee, repeated};
 
-/// How often a message is made anew because one that it was to take the place of was taken in between.
+/// How often a message is composed again after a race with the one that it replaces.
 const RACES: usize = 8;
 
 /// Most recipients of one broadcast.
@@ -33,7 +33,7 @@ pub async fn send_message(
 ) -> Result<SendMessageReply, Error> {
     let key = own_key(call, &request).or_else(|| call.idempotency.clone());
     match send_one(store, call, &request, fresh, key.clone()).await {
-        // Whatever stands in its way by now: a message that was sent is answered as it was.
+        // Even if it would be refused by now: a message that was sent gets its first answer.
         Err(Error::Refused(refused)) => {
             let first = repeated::or_refuse(store, key.as_ref(), refused).await?;
             let sent: SendMessageReply = serde_json::from_value(first.reply)?;

@@ -1,4 +1,4 @@
-//! `set_agent_status`: one word and a sentence.
+//! `set_agent_status`: a status and a sentence about it.
 
 use switchboard_protocol::agent::AgentEvent;
 use switchboard_protocol::error::Failure;

@@ -40,7 +40,7 @@ impl Assignees {
         self.runs.values().any(|names| names.contains(&id))
     }
 
-    /// Sets who has a task in a run, nobody when it has ended; returns whether that is a change.
+    /// Sets the assignees of a run, none when it has ended; returns whether that is a change.
     pub(crate) fn set(&mut self, run: &RunId, names: &BTreeSet<String>) -> bool {
         if names.is_empty() {
             return self.runs.remove(run).is_some();

@@ -3,7 +3,7 @@
 use switchboard_protocol::frame::Frame;
 pub(crate) use switchboard_protocol::text::cut;
 
-/// The number under which a frame counts once: epochs first.
+/// The number by which frames are deduplicated: epoch, then sequence.
 pub(crate) fn frame_number(frame: &Frame) -> i64 {
     frame_key(frame.epoch, frame.seq)
 }

@@ -2,7 +2,7 @@
 //!
 //! The rules are in `switchboard_pipeline::run`; this crate carries out what they decide. Each run has one [engine](engine): it folds the
 //! run's events, asks what is to be done, and starts one task per effect. An effect that touches the world records its
-//! intent first and its outcome after; what a crash leaves between the two is settled by looking at the world, never by
+//! intent first and its outcome after; what a crash leaves between the two is resolved by looking at the world, never by
 //! doing it again blindly.
 //!
 //! ```text

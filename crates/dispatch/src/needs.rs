@@ -1,4 +1,4 @@
-//! Questions of workers to a person. Who answers writes to the log; here the worker that waits is told.
+//! Questions of workers to a person. An answer is an event of the log; this passes it on to the waiting worker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::world::World;
 /// Answers that are read at once.
 const PAGE: usize = 100;
 
-/// How long to wait before a worker that could not be told is told again.
+/// Pause before an answer that could not be passed on is sent again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The options as the record keeps them: at most six, each word cut.
@@ -74,7 +74,7 @@ async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
     }
 }
 
-/// Closes what a worker asked and nobody answered: it has ended and waits no longer.
+/// Withdraws the open questions of a worker that has ended.
 pub(crate) async fn withdraw(world: &World, worker: &WorkerId) -> Result<(), Error> {
     for need in switchboard_needs::open_of(&world.store, worker)? {
         let settled = switchboard_needs::resolved(&need.id, "withdrawn", None, "daemon");

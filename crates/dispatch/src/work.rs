@@ -120,7 +120,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     match fact {
         RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
-        // Its token is worth nothing any more, whatever its process may still do.
+        // Its token is no longer valid, even if its process still runs.
         RunEvent::WorkerLost { worker, .. } | RunEvent::TurnEnded { worker, .. } => {
             vec![patch(WORKERS, worker.as_str(), vec![("exited", 1_i64.into())])]
         }

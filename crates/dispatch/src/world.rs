@@ -154,7 +154,7 @@ impl World {
         if permits.is_err() {
             tracing::warn!("the start of a worker takes too long to wait for");
         }
-        // The permits are released only behind this, so that nobody who waits gets one.
+        // The permits are released only after this, so that no waiting caller gets one.
         self.starts.close();
     }
 
@@ -186,7 +186,7 @@ impl World {
     ) -> Result<T, Error> {
         let (answer, answered) = oneshot::channel();
         let job = move || {
-            // Nobody waits any more where the asking task was dropped.
+            // The receiver is gone if the calling task was dropped.
             let _ = answer.send(work());
         };
         self.ports.threads.run(Box::new(job)).await;

@@ -1,4 +1,4 @@
-//! Where files go when they are done with: `archive/YYYY-MM/…` or `set-aside/…`, below the path that they had.
+//! Where handled files go: `archive/YYYY-MM/…` or `set-aside/…`, below the path that they had.
 
 use std::io;
 
@@ -46,7 +46,7 @@ pub(super) fn set_aside(root: &Folder, at: At<'_>, failure: &Failure, now: Milli
     Ok(())
 }
 
-/// Moves a file under its name, or with the time in it where that is taken; nothing when the file is gone.
+/// Moves a file under its name, or with the time in it where that is taken; `None` if the file is gone.
 fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Error> {
     let stem = at.name.strip_suffix(".json").unwrap_or(at.name);
     let later = (0..100).map(|more| format!("{stem}.{}.json", now.0 + more));

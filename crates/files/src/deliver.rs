@@ -1,4 +1,4 @@
-//! Writes mail for those who read files, and sees what they pick up.
+//! Writes mail for agents that read files, and records what they pick up.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const CATCH_UP: usize = 1000;
 /// How long a file must be gone to count as picked up: a folder that is being swept away loses its files first.
 const CONFIRM: Duration = Duration::from_millis(400);
 
-/// How long a folder that could not be written to is let be; other readers' mail goes on.
+/// Pause after a folder could not be written to; other readers' mail goes on.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// How far the durable cursor may lag when there is nothing to write.
@@ -74,7 +74,7 @@ impl Deliver {
         id.and_then(|id| self.files.get(&id)).is_some_and(|file| file.folder == folder)
     }
 
-    /// One pass; says whether to come back soon.
+    /// One pass; returns whether to come back soon.
     pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<bool, Error> {
         let inbox = root.make("inbox")?;
         self.settle_staged(service, &inbox)?;
@@ -282,7 +282,7 @@ impl Deliver {
                 });
                 folders.insert(&file.folder, found);
             }
-            // A folder that can't be looked into says nothing.
+            // A folder that can't be read is no evidence.
             let Ok(Found { folder, inode }) = &folders[file.folder.as_str()] else { continue };
             if folder.as_ref().is_some_and(|folder| folder.has(&file.name())) {
                 self.missing.remove(&file.id);
@@ -324,7 +324,7 @@ impl Deliver {
     }
 }
 
-/// Whether no other channel has put a message before its recipient's eyes.
+/// Whether there is no evidence of another channel that the recipient has seen a message.
 fn is_unseen(service: &Service, id: &MessageId) -> Result<bool, Error> {
     let message = switchboard_bus::message(&service.store, id)?;
     Ok(message.is_some_and(|message| message.state < DeliveryState::Injected))

@@ -1,5 +1,5 @@
 //! The only code that touches the protocol's folders. Everything goes through descriptors that were opened without
-//! following a link, so nobody who may write there can lead us elsewhere.
+//! following a link, so that nobody who may write there can redirect us to another file.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -60,7 +60,7 @@ impl Folder {
         Ok(Self { fd: rustix::fs::open(path, flags() | OFlags::DIRECTORY, Mode::empty())? })
     }
 
-    /// Opens a folder in this one; nothing when there is none by this name, or when it is a link or a file.
+    /// Opens a folder in this one; `None` if there is none by this name, or if it is a link or a file.
     ///
     /// # Errors
     /// What the system says.
@@ -180,7 +180,7 @@ impl Folder {
     /// What the system says.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let open = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // A rest of an earlier try may lie there; whatever it is, it goes.
+        // An interrupted attempt may have left a file of this name; it is removed.
         self.remove(name)?;
         let fd = rustix::fs::openat(&self.fd, name, open, Mode::RUSR | Mode::WUSR)?;
         let folder = rustix::fs::fstat(&self.fd)?;
@@ -191,8 +191,8 @@ impl Folder {
         file.sync_all()
     }
 
-    /// Writes a file whole or not at all, over one of the same name. A power cut may bring the old one back, which the
-    /// copies and receipts that are written so can bear.
+    /// Replaces a file atomically. A power cut may bring the old one back, which the
+    /// copies and receipts that are written here tolerate.
     ///
     /// # Errors
     /// What the system says.
@@ -219,7 +219,7 @@ impl Folder {
             match rustix::fs::renameat_with(&self.fd, name, &to.fd, &free, RenameFlags::NOREPLACE) {
                 Ok(()) => return Ok(free),
                 Err(rustix::io::Errno::EXIST) => {}
-                // Some file systems can't tell; then a look must do.
+                // Some file systems don't support the flag; then it is checked first.
                 Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) if !to.has(&free) => {
                     rustix::fs::renameat(&self.fd, name, &to.fd, &free)?;
                     return Ok(free);
@@ -242,7 +242,7 @@ impl Folder {
         }
     }
 
-    /// Removes a folder if it is empty; says whether it is gone.
+    /// Removes a folder if it is empty; returns whether it is gone.
     #[must_use]
     pub fn remove_empty(&self, name: &str) -> bool {
         rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR).is_ok()

@@ -119,7 +119,7 @@ fn archive_acknowledged(service: &Service, root: &Folder, deliver: &mut Deliver,
     deliver.forget(service, &done, Gone::Archived)
 }
 
-/// Receipts are ours; nobody is told twice.
+/// Removes old receipts.
 fn remove_receipts(root: &Folder, old: i64) -> Result<(), Error> {
     let Some(outbox) = root.sub("outbox")? else { return Ok(()) };
     for entry in outbox.entries()?.iter().filter(|entry| entry.is_folder) {

@@ -64,7 +64,7 @@ pub(super) fn message(
     Ok(archive(root, at, service.now())?)
 }
 
-/// Whether a file is one that we wrote, under another name: its reader puts it aside in its own way.
+/// Whether a file is one that we wrote and its reader has renamed.
 fn is_copy(service: &Service, file: &MessageFile) -> Result<bool, Error> {
     let store = &service.store;
     if !crate::was_written(store, &file.id)? || crate::known(store, file)? == Known::Sent {
@@ -81,7 +81,7 @@ fn is_ours(failure: &Failure) -> bool {
     ["store.", "internal.", "io.", "daemon."].iter().any(|area| failure.code.starts_with(area))
 }
 
-/// Brings a message in, or before a person; gives the receipt.
+/// Takes a message in, or holds it for a person; returns the receipt.
 fn admit(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Receipt, Failure> {
     let store = &service.store;
     let delivered = || Receipt::delivered(file.id.as_str(), file.recipient.as_str(), service.now());
@@ -131,7 +131,7 @@ fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Failure> {
 }
 
 fn hold(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
-    // A question about somebody who isn't there would be a person's time lost.
+    // No question to a person about a recipient that does not exist.
     if switchboard_bus::agent(&service.store, &known_as(service, &file.recipient)?)?.is_none() {
         return Err(Failure::new("bus.unknown-recipient", format!("no agent is called {}", file.recipient)));
     }
@@ -240,7 +240,7 @@ fn answer(service: &Service, result: &ResultFile, bytes: &[u8], agent: &str, fro
     }
 }
 
-/// Puts an agent that only files tell of on the roster.
+/// Puts an agent on the roster that is known by its folder only.
 pub(super) fn join(service: &Service, name: &AgentName) -> Result<(), Failure> {
     let roster = switchboard_bus::roster(&service.store)?;
     let wanted = crate::canonical(name.as_str());

@@ -28,10 +28,10 @@ const MAX_TAKEN: usize = 500;
 #[derive(Default)]
 pub(super) struct Look {
     waiting: HashMap<String, (crate::Look, Instant)>,
-    /// Files that could not even be set aside: they are let be until they change.
+    /// Files that could not even be set aside: they are skipped until they change.
     stuck: HashMap<String, crate::Look>,
     joined: BTreeSet<String>,
-    /// Folders that can't be opened, which is said once.
+    /// Folders that can't be opened, which is logged once.
     closed: BTreeSet<String>,
     taken: usize,
 }
@@ -39,7 +39,7 @@ pub(super) struct Look {
 // === impl Look ===
 
 impl Look {
-    /// Looks at everything once; says whether to come back soon.
+    /// Looks at everything once; returns whether to come back soon.
     pub(super) fn pass(&mut self, service: &Service, root: &Folder, deliver: &Deliver) -> Result<bool, Error> {
         self.taken = 0;
         let mut seen = BTreeSet::new();

@@ -29,7 +29,7 @@ pub enum Origin<'a> {
     Send(&'a str),
 }
 
-/// A message file that parses and lies where it may.
+/// A message file that parses and lies in a folder where it is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageFile {
     /// Its id; made from the content when the file has none.

@@ -112,7 +112,7 @@ impl Mirror {
     }
 }
 
-/// Cuts off half a row that a crash left; gives the position of the last whole one.
+/// Cuts off half a row that a crash left; returns the end of the last whole one.
 fn mend(file: &mut fs::File) -> Result<Option<Lsn>, Error> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;

@@ -1,4 +1,4 @@
-//! Which folder is whose: names that differ in case or spelling meet in one.
+//! Which folder belongs to which agent: names that differ in case or spelling share one.
 
 use switchboard_protocol::id::{AgentName, fold};
 

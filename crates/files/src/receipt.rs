@@ -21,7 +21,7 @@ pub enum Status {
     Executed,
     /// The work is done, by the agent's word.
     Completed,
-    /// The work has failed, by the agent's word.
+    /// The agent reported that the work failed.
     Failed,
     /// Somebody must say more first.
     NeedsClarification,

@@ -17,7 +17,7 @@ pub(super) const TAKEN: &str = "message_files_taken";
 pub(super) const HELD: &str = "message_files_held";
 /// Files that were written, keyed by message id.
 pub(super) const OUT: &str = "message_files_out";
-/// Nonces that were used, until nobody would believe them anyway.
+/// Nonces that were used, until their envelopes expire.
 pub(super) const NONCES: &str = "auth_nonces";
 
 /// The projector of message files.

@@ -14,13 +14,13 @@ use crate::service::Service;
 use crate::watch::GATHER;
 use crate::{Error, deliver, housekeeping, look, mirror, watch};
 
-/// How often the folders are looked at although nothing woke us: for mounts that tell nothing.
+/// How often the folders are looked at although nothing woke us: for mounts without change notifications.
 const POLL: Duration = Duration::from_secs(2);
 
 /// How often when something is half written or just vanished.
 const SOON: Duration = Duration::from_millis(250);
 
-/// How often trouble that lasts is said.
+/// How often a failure that lasts is logged.
 const SAY: Duration = Duration::from_secs(60);
 
 /// Serves the folders until `stop`, on a thread of its own; `runtime` is where its waits and the verbs' commits run.

@@ -49,11 +49,11 @@ impl Bell {
                 if !goes_on {
                     return;
                 }
-                // A burst of commits rings once: whoever is woken takes part of the time in which they are made.
+                // A burst of commits rings once: a pass for every commit would slow the commits down.
                 tokio::time::sleep(GATHER).await;
             }
         });
-        // Our own looking opens files, which is told too.
+        // Reads by this process are reported, too.
         let changes = |event: &notify::Event| {
             !event.kind.is_access() || matches!(event.kind, EventKind::Access(AccessKind::Close(AccessMode::Write)))
         };
@@ -97,12 +97,12 @@ impl Bell {
 
     /// Waits for a ring, or the time.
     pub(super) fn wait(&self, limit: Duration) {
-        // Both ends of the wait mean the same: look.
+        // A ring and a timeout mean the same: look at the folders.
         let _ = self.rung.recv_timeout(limit);
     }
 }
 
-/// A ring that finds one waiting changes nothing.
+/// A full channel means that a ring is pending already.
 fn press(bell: &SyncSender<()>) {
     let _ = bell.try_send(());
 }

@@ -32,7 +32,7 @@ pub struct SignedHead {
 /// What a check of the record may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The events follow from each other; nobody vouches for them.
+    /// The hash chain is intact; no signature covers it.
     HashChain,
     /// A signed head covers the events up to `lsn`, and the chain the rest.
     SignedHead {
@@ -58,7 +58,7 @@ impl fmt::Display for Verdict {
 /// Signs a head.
 ///
 /// # Errors
-/// [`Error::Malformed`] when the chain's id is absurdly long.
+/// [`Error::Malformed`] when the chain's id does not fit into a payload.
 pub fn sign_head(key: &Key, head: &SignedHead) -> Result<Envelope, Error> {
     sign(key, &Statement::new(HEAD_TYPE, head.clone()).about(format!("chain/{}", head.chain_id), head.merkle_root))
 }

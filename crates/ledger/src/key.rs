@@ -33,7 +33,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// A key that signs. It never shows itself.
+/// A private key. `Debug` does not print it.
 pub struct Key(SigningKey);
 
 impl fmt::Debug for Key {
@@ -160,7 +160,7 @@ fn create(folder: &Path, path: &Path) -> Result<Key, Error> {
     Ok(key)
 }
 
-/// Writes a file that is whole or not there at all; false when it is there already.
+/// Writes a file atomically; returns false if it exists already.
 fn place(folder: &Path, path: &Path, line: &str, mode: u32) -> Result<bool, Error> {
     let mut bits = [0; 8];
     getrandom::fill(&mut bits).map_err(|error| Error::Random(error.to_string()))?;

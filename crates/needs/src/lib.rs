@@ -1,4 +1,4 @@
-//! Questions to a person: one table, whoever asks.
+//! Questions to a person, in one table.
 //!
 //! Who needs a person records an event in a commit of its own: [`asked`] for a worker's permission and a held call; a dead letter and a held
 //! message file are questions by the events that their parts record anyway. [`Needs`] makes rows of them, [`resolve`] answers, and

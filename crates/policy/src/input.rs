@@ -43,7 +43,7 @@ struct Who<'a> {
 pub struct About {
     /// The name in the form under which spellings meet.
     pub name: String,
-    /// What the roster says it is; nothing when it is not registered.
+    /// Its kind on the roster; `None` if it is not registered.
     pub kind: Option<AgentKind>,
     /// Whether it is the caller.
     pub is_caller: bool,

@@ -101,7 +101,7 @@ pub struct Process {
 pub enum AgentEvent {
     /// An agent joined or registered again.
     AgentRegistered(Registered),
-    /// An agent said how it is.
+    /// An agent set its status.
     AgentStatusSet {
         /// Its name.
         name: AgentName,
@@ -119,7 +119,7 @@ pub enum AgentEvent {
     },
 }
 
-/// What an agent said of itself when it registered; what it left out stays as it was.
+/// What an agent registered with; what it left out stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Registered {
     /// Its name as written.

@@ -171,7 +171,7 @@ codes! {
     "worker.lost" Failed "the worker ended without a word";
 }
 
-/// Looks a code up by its name or by a seed's spelling.
+/// Looks a code up by its name or by an alias.
 #[must_use]
 pub fn find(code: &str) -> Option<&'static Code> {
     TABLE.iter().find(|row| row.code == code || row.aliases.contains(&code))

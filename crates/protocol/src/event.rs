@@ -173,7 +173,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Reads the typed fact, or nothing when the event is of another family.
+    /// Reads the typed fact; `None` if the event is of another family.
     #[must_use]
     pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
         let fields = [("kind", Field::Kind(&self.kind)), ("facts", Field::Facts(&self.facts))];

@@ -21,7 +21,7 @@ pub enum FileEvent {
         from: String,
         /// Who it says sends it.
         sender: AgentName,
-        /// The key whose signature was believed.
+        /// The key whose signature was valid.
         signed_by: Option<String>,
         /// The nonce that is used up, and until when it counts.
         nonce: Option<(String, Millis)>,
@@ -84,7 +84,7 @@ pub enum FileEvent {
         /// Why.
         how: Gone,
     },
-    /// Nonces that nobody would believe any more are forgotten.
+    /// Nonces of expired envelopes are forgotten.
     NoncesForgotten {
         /// Which.
         nonces: Vec<String>,

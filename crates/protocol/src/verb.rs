@@ -72,7 +72,7 @@ fn schema<T: JsonSchema>() -> serde_json::Value {
     value
 }
 
-/// Says the same in fewer bytes, for agents pay for every one: an optional field is left out rather than null, a word out of a list is an `enum`, and what only
+/// Shrinks a schema, because agents pay for every byte: an optional field is left out rather than null, a word out of a list is an `enum`, and what only
 /// tells the width of a number goes.
 fn compact(value: &mut serde_json::Value) {
     use serde_json::Value;

@@ -144,13 +144,13 @@ impl Row {
         self.0.binary_search_by(|(name, _)| (*name).cmp(column))
     }
 
-    /// The text of a column; nothing when it is null, a number, or missing.
+    /// The text of a column; `None` if it is null, a number, or missing.
     #[must_use]
     pub fn get_text(&self, column: &str) -> Option<&str> {
         self.get(column).as_text()
     }
 
-    /// The number of a column; nothing when it is null, text, or missing.
+    /// The number of a column; `None` if it is null, text, or missing.
     #[must_use]
     pub fn get_int(&self, column: &str) -> Option<i64> {
         self.get(column).as_int()

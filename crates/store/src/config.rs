@@ -8,7 +8,7 @@ use switchboard_protocol::id::Digest;
 
 use crate::{Clock, Finding, IoHook};
 
-/// Where a store lies and how much it may take.
+/// Path and resources of a store.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The database file. It, its `-wal` and `-shm`, its `.redo` and `.head`, and a `.lock` that is never deleted lie in a folder that is made
@@ -21,7 +21,7 @@ pub struct Config {
     pub queue: usize,
     /// Where the time comes from.
     pub clock: Clock,
-    /// Who hears what is done to the redo log's file; nobody but a torture does.
+    /// Called at every operation on the redo log's file; only disk simulations set it.
     pub io_hook: Option<Arc<dyn IoHook>>,
 }
 

@@ -69,7 +69,7 @@ impl Core {
     }
 
     /// Publishes a new end of the log and looks up who waits for what was committed; before the callers are answered. Holds the lock
-    /// of the backend that readers take, so that whoever subscribes too late to be found here reads the commit.
+    /// of the backend that readers take, so that a subscriber that comes too late to be found here reads the commit.
     pub(crate) fn publish<'a>(
         &self,
         tip: Tip,
@@ -101,7 +101,7 @@ impl Core {
         self.waiters.close();
     }
 
-    /// Ends the store when an error says that nobody knows what is on the disk; gives what its caller is told.
+    /// Ends the store after an error that leaves the state on disk unknown; returns the error for the caller.
     pub(crate) fn judge(&self, error: Error) -> Error {
         if let Error::Corrupt { place, what } = &error {
             self.die(Error::Fatal(format!("{place}: {what}")));

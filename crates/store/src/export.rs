@@ -149,7 +149,7 @@ fn unreadable(what: &str) -> Report {
     Report::new(chain, "", 0)
 }
 
-/// Reads lines of bounded length; an empty one is the end.
+/// Reads lines of bounded length and one line end only, so that a line has one form; an empty one is the end.
 struct Lines<R> {
     reader: BufReader<R>,
     buffer: Vec<u8>,

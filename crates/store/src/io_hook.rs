@@ -1,4 +1,4 @@
-//! A listener to the redo log's file, for those who play a disk that fails or loses power.
+//! A callback at every operation on the redo log's file, to simulate a disk that fails or loses power.
 
 use std::io;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub enum IoEvent<'a> {
     Sync,
 }
 
-/// Hears of everything that is done to the redo log's file. SQLite's own files have SQLite's file layer for that.
+/// Is called at every operation on the redo log's file. For SQLite's own files, SQLite's VFS does the same.
 pub trait IoHook: std::fmt::Debug + Send + Sync {
     /// Before it is done.
     ///

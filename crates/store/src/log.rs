@@ -12,7 +12,7 @@ use crate::record::{Body, Record};
 /// Sees the events in order; breaks when it has enough.
 pub(crate) type Visit<'a> = dyn FnMut(Record, Option<Body>) -> Result<ControlFlow<()>, Error> + 'a;
 
-/// Most findings of one check; whoever has more than that needs the backup, not the list.
+/// Most findings of one check: with more, restoring the backup is the answer, not the list.
 const MAX_FINDINGS: usize = 20;
 
 /// Where the record is damaged.

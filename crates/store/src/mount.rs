@@ -1,4 +1,4 @@
-//! Tells local disks from network file systems, where neither locks nor syncs can be relied on.
+//! Distinguishes local disks from network file systems, on which locks and syncs are unreliable.
 
 use std::path::Path;
 

@@ -168,7 +168,7 @@ impl Draft {
     }
 }
 
-/// The value that reading the text gives; nothing when no reader would. Only numbers with a point can differ from what was
+/// Returns the value that the text parses to; `None` if it does not parse. Only numbers with a point can differ from what was
 /// written, and only deep nesting is refused.
 fn read_back(value: Value, text: &str) -> Option<Value> {
     fn is_plain(value: &Value, depth: usize) -> bool {

@@ -53,7 +53,7 @@ pub struct Query {
     pub filter: Vec<Condition>,
     /// Columns to sort by; the key breaks ties, so that the order is always total.
     pub order: Vec<(&'static str, Direction)>,
-    /// Most rows to return; all when nothing is said.
+    /// Most rows to return; `None` returns all.
     pub limit: Option<u64>,
     /// Rows to skip first.
     pub offset: u64,

@@ -14,7 +14,7 @@ use crate::{Cell, Change, Error, Projection, Query, Row, Table, Ty};
 /// Tables of the store itself; a part can't declare these.
 const RESERVED: &[&str] = &["events", "bodies", "meta", "idempotency", "cursors", "projections", "search"];
 
-/// Longest list of [`Op::In`]; a longer one is a join in disguise.
+/// Longest list of [`Op::In`].
 const MAX_IN: usize = 1000;
 
 /// The parts' tables, projectors and upcasters.

@@ -2,7 +2,7 @@
 //! else. One connection writes to SQLite, a few read.
 //!
 //! ```text
-//! commit ──▶ front: decide ──▶ redo log, synced ──▶ answer        (whoever holds the front is the writer)
+//! commit ──▶ front: decide ──▶ redo log, synced ──▶ answer        (the thread that holds the front is the writer)
 //!                 ▲                 │ committed, not yet in SQLite: `pending`
 //!                 │ looks at        ▼
 //! reads ─────▶ pending, then    back: SQLite, many commits in one transaction, synced by checkpoints only
@@ -506,7 +506,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Indexes some more bodies; says how far the index has come.
+    /// Indexes some more bodies; returns the last event that is indexed.
     fn index(&self, afresh: bool) -> Result<Lsn, Error> {
         self.core.alive()?;
         let mut back = self.back()?;

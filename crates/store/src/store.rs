@@ -196,7 +196,7 @@ impl Store {
         records.into_iter().map(|record| record.into_event(&core.schema, None)).collect()
     }
 
-    /// One event with its body; nothing when there is no such event.
+    /// One event with its body; `None` if there is no such event.
     ///
     /// # Errors
     /// [`Error::Corrupt`] when its facts don't parse; [`Error::Busy`] as for [`read`](Self::read).
@@ -212,7 +212,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The text of an event; nothing when it never had one, when it was dropped, or when there is no such event.
+    /// The text of an event; `None` if it never had one, if it was dropped, or if there is no such event.
     ///
     /// # Errors
     /// Those of [`event`](Self::event).
@@ -249,7 +249,7 @@ impl Store {
         Head { lsn: tip.lsn, hash: tip.hash }
     }
 
-    /// Waits for commits that touch what is said here, and for no others. Subscribe, read, then wait: no commit in between is missed.
+    /// Waits for commits that touch these interests, and for no others. Subscribe, read, then wait: no commit in between is missed.
     /// Like [`watch`](Self::watch), it wakes after the commit's callers are answered. With very many subscriptions at once, the
     /// latest are woken by every commit.
     #[must_use]
@@ -272,8 +272,8 @@ impl Store {
         }
     }
 
-    /// Follows the end of the log, for who waits for every commit: all of its receivers wake after each one, never before its callers
-    /// are answered. Who waits for something narrower [`subscribe`](Self::subscribe)s.
+    /// Follows the end of the log: all receivers wake after every commit, never before its callers
+    /// are answered. For something narrower, [`subscribe`](Self::subscribe).
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<Lsn> {
         self.inner.core.watch()

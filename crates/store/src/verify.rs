@@ -96,6 +96,6 @@ pub struct Restored {
     pub head: Head,
     /// The epoch in which it was restored, after every one of the replaced store; the next owner begins another.
     pub epoch: u64,
-    /// Where the replaced store lies now; nothing when there was none.
+    /// Folder of the replaced store; `None` if there was none.
     pub replaced: Option<PathBuf>,
 }

@@ -59,7 +59,7 @@ fn sorted(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
     fields
 }
 
-/// Compact JSON with sorted fields; nothing where a number would not read the same everywhere.
+/// Compact JSON with sorted fields; `None` if it holds a number that parsers read differently.
 fn write(out: &mut String, value: &Value, depth: usize) -> Option<()> {
     let depth = depth.checked_sub(1)?;
     match value {

@@ -50,9 +50,9 @@ pub struct Envelope {
 pub struct Proof {
     /// The key that signed.
     pub key_id: String,
-    /// Half a digest of the nonce, which is not to be believed again.
+    /// Half a digest of the nonce, which must not be used again.
     pub nonce: String,
-    /// When nobody believes the message any more, so that the nonce may be forgotten.
+    /// When the envelope expires, after which the nonce may be forgotten.
     pub until: Millis,
     /// Whether every field is covered.
     pub is_whole: bool,
@@ -124,7 +124,7 @@ fn check_form(envelope: &Envelope) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks the time of signing; gives the time from which the message is not believed any more.
+/// Checks the time of signing; returns when the envelope expires.
 fn check_age(message: &Fields, key: &Key, now: Millis) -> Result<Millis, Failure> {
     let at = Millis::parse(text(message, "createdAt")).ok_or_else(|| stale("it does not say when it was signed"))?;
     if at.since(now) > SKEW_MS {

@@ -19,7 +19,7 @@ use crate::leases::{CLOCK, LEASES, PARTS};
 const SWEEP: usize = 512;
 /// Events that are read at a time when the book is behind.
 const PAGE: usize = 1_000;
-/// By how much the store's time may run away from the leases' clock before that counts as a jump, in milliseconds.
+/// Milliseconds by which the store's time may differ from the leases' clock before that counts as a jump.
 const JUMP_MS: i64 = 1_000;
 /// How often a decision that meets another one is made again.
 pub(super) const ATTEMPTS: u32 = 16;
@@ -70,7 +70,7 @@ impl LeaseBook {
     }
 
     /// Notes down where the leases' clock stands when the store's time has jumped: the next daemon, which knows the times of events
-    /// only, would take that for time that has passed. To be called every second or so. Says whether there was a jump.
+    /// only, would take that for time that has passed. To be called every second or so. Returns whether there was a jump.
     ///
     /// # Errors
     /// When the store can't be read or written.
@@ -92,7 +92,7 @@ impl LeaseBook {
         self.store.now().0.saturating_sub(i64::try_from(self.now()).unwrap_or(i64::MAX))
     }
 
-    /// Ends the leases whose time is up or whose holder has left; says how many.
+    /// Ends the leases whose time is up or whose holder has left; returns how many.
     ///
     /// # Errors
     /// When the store can't be read or written.

@@ -1,4 +1,4 @@
-//! How a refused lease is put into words.
+//! The messages of refused leases.
 
 use switchboard_pipeline::lease::{BadGlob, Conflict, MAX_HELD, MAX_OF_HOLDER, Refused, Unusable};
 use switchboard_protocol::error::Failure;

@@ -1,4 +1,4 @@
-//! `reserve_files`: all of a set, or nothing of it. `reserve_agent`: an agent to oneself, which is the lock that a dispatch to it meets.
+//! `reserve_files`: all of a set, or nothing of it. `reserve_agent`: an agent for oneself, so that others can't dispatch to it.
 
 use serde_json::json;
 use switchboard_pipeline::lease::{Ask, Verdict};

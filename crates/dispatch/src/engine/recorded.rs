@@ -1,6 +1,6 @@
 //! A run's state as the log has it, and a draft that is ahead of it by what is being committed.
 //!
-//! A commit can fail. So that the state never says what the log doesn't, events step the draft first, and the state only once they are
+//! A commit can fail. So that the state never runs ahead of the log, events step the draft first, and the state only once they are
 //! committed. Each step is paid twice; a copy is made only where a draft has to be thrown away.
 
 use switchboard_pipeline::run::{Refused, RunState};

@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use super::future::BoxFuture;
 use crate::Error;
 
-/// Address space of the child in bytes; a parser that runs away ends there.
+/// Address space of the child in bytes; a parser that allocates without end fails there.
 const MEMORY: u64 = 4 << 30;
 
 /// Longest answer in bytes.
@@ -30,7 +30,7 @@ pub(crate) trait Checks: Send + Sync {
     /// Has a change judged within a time limit.
     ///
     /// # Errors
-    /// When the checks could not do their part.
+    /// When the checks could not run.
     fn check<'a>(
         &'a self,
         request: &'a CheckRequest,
@@ -40,7 +40,7 @@ pub(crate) trait Checks: Send + Sync {
     /// Calls one of the checks' verbs within a time limit.
     ///
     /// # Errors
-    /// What the check refuses, or that it could not do its part.
+    /// What the check refuses, or that it could not run.
     fn call<'a>(
         &'a self,
         call: &'a CheckCall,
@@ -54,11 +54,11 @@ pub(crate) struct Children {
     binary: PathBuf,
     /// Judges changes.
     gates: Slot,
-    /// Answers whoever calls a check: no such call keeps a gate waiting.
+    /// Runs checks for callers, so that none of them delays a gate.
     verbs: Slot,
 }
 
-/// A place for a warm child.
+/// A child that is started once and kept.
 type Slot = Mutex<Option<Serving>>;
 
 struct Serving {
@@ -145,7 +145,7 @@ impl Children {
         Ok(answer)
     }
 
-    /// Asks a child of its own. It runs foreign commands, whose address space says nothing about the memory that they use:
+    /// Asks a child of its own. It runs foreign commands, which reserve far more address space than they use:
     /// their limits are those of the check.
     async fn ask_fresh<Q: Serialize, A: DeserializeOwned>(&self, question: &Q, limit: Duration) -> Result<A, Error> {
         let (answer, mut serving) = self.start(None)?.ask_within(question, limit).await?;

@@ -48,7 +48,7 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
     /// Removes a work tree that lies below `base`.
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()>;
-    /// Makes what lies in a work tree one commit on `parent`; `None` if it is `parent`'s tree.
+    /// Commits the content of a work tree on `parent`; `None` if it is `parent`'s tree.
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
 }
 

@@ -8,13 +8,13 @@ use crate::Error;
 
 /// The mail that a worker's turns carry.
 pub trait WorkerMail: Send + Sync + 'static {
-    /// Messages to an agent that are not known to have been before its eyes, oldest first, at most `limit`.
+    /// Messages that an agent is not known to have seen, oldest first, at most `limit`.
     ///
     /// # Errors
     /// When the store can't be read.
     fn waiting(&self, agent: &AgentName, limit: usize) -> Result<Vec<Message>, Error>;
 
-    /// The events that record that messages were before an agent's eyes.
+    /// The events that record that an agent has seen messages.
     ///
     /// # Errors
     /// When a fact does not serialise.

@@ -1,4 +1,4 @@
-//! Shims as processes: started, looked at, ended, and their journals read while they can't speak to us.
+//! Shims as processes: started, looked at, ended, and their journals read while they are not connected.
 
 use std::path::{Path, PathBuf};
 

@@ -23,7 +23,7 @@ pub(super) enum Behaviour {
     /// It exits in the middle of its turn.
     Quits,
     Hangs,
-    /// It hangs and hears no signal.
+    /// It hangs and ignores signals.
     Deaf,
     /// It asks a person.
     Asks,

@@ -56,7 +56,7 @@ pub enum Refusal {
 /// A mistake that the engine makes on purpose, to see that the simulation finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
-    /// What can't be recorded at once is said to be recorded, and forgotten.
+    /// What can't be recorded at once is reported as recorded, and forgotten.
     ForgetsReports,
     /// The state is taken over whether the commit succeeded or not.
     TakesOverUncommitted,

@@ -1,4 +1,4 @@
-//! What the simulated ports share: the dice, the clock, the repository, the shims, and the observer that knows what must hold.
+//! What the simulated ports share: the random numbers, the clock, the repository, the shims, and the observer that knows what must hold.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ impl Stage {
         }
     }
 
-    // === dice ===
+    // === random numbers ===
 
     pub(super) fn chance(&self, per_mille: u64) -> bool {
         per_mille > 0 && self.below(1000) < per_mille

@@ -42,7 +42,7 @@ fn a_seed_gives_the_same_history_again() {
     }
 }
 
-/// A small run: the same whatever is done to it, but for that.
+/// A small run without failures but for the one that a test adds.
 fn small() -> SimSpec {
     SimSpec { min_tasks: 2, max_tasks: 2, max_workers: Some(2), ..SimSpec::kind() }
 }

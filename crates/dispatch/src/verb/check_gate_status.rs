@@ -16,7 +16,7 @@ use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Says which gates a task has passed.
+    /// Returns which gates a task has passed.
     ///
     /// # Errors
     /// An unknown run or task, or a failure of the store.
@@ -31,7 +31,7 @@ impl Dispatch {
         Ok(status(&run, view, &times))
     }
 
-    /// When each gate of the present attempt spoke.
+    /// When each gate of the present attempt reported.
     fn times(&self, run: &RunId, view: &TaskView) -> Result<BTreeMap<String, String>, Error> {
         let filter = Filter::all().subject(format!("run/{run}"));
         let (mut after, mut times) = (0, BTreeMap::new());
@@ -90,7 +90,7 @@ fn status(run: &RunId, view: &TaskView, times: &BTreeMap<String, String>) -> Che
     }
 }
 
-/// What the log says about marks for open work: they are `placeholder_scan`'s to find.
+/// What the log says about TODO marks: `placeholder_scan` finds them.
 fn todo_scan(view: &TaskView) -> Option<Value> {
     let report = view.gates.iter().find(|report| report.gate == CheckName::PlaceholderScan.as_str())?;
     Some(json!({ "verdict": report.verdict, "reasons": report.reasons }))

@@ -1,4 +1,4 @@
-//! `evidence_check`: whether finished tasks have their evidence, and it says what the log says.
+//! `evidence_check`: whether finished tasks have their evidence, and whether it agrees with the log.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::plan::TaskId;

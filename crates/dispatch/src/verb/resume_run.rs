@@ -37,7 +37,7 @@ impl Dispatch {
             self.start_engine(&run)?;
         }
         let Some(call) = call else { return reply(answer) };
-        // Nothing happened that would be an event; only the answer is remembered.
+        // No event: only the answer is stored under the call's key.
         let committed = self.world.commit(Batch::synced().idempotent(call).reply(answer)).await?;
         reply(committed.reply)
     }

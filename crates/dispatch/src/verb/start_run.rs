@@ -35,7 +35,7 @@ struct StartPoint {
 }
 
 impl Dispatch {
-    /// Starts a plan, or says what would happen.
+    /// Starts a plan; a dry run returns what would happen.
     ///
     /// # Errors
     /// Whatever is wrong with the plan, the repository or the agents, before anything has started; or the store's failure.
@@ -46,7 +46,7 @@ impl Dispatch {
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
-        // A repetition is answered as the first time, though the plan runs by now.
+        // A repetition gets the first answer, although the plan runs by now.
         if let Some(answered) = world.answered(call.as_ref()).await? {
             return super::reply(answered);
         }
@@ -94,7 +94,7 @@ impl Dispatch {
         let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
-        // Before the record says so: who is there must not be taken for somebody who has left.
+        // Before the commit: an agent that the commit adds must not be taken for one that has left.
         world.assign(&run_plan.run, &decided.agents.iter().map(|agent| agent.name.folded()).collect());
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {

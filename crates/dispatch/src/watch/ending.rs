@@ -1,4 +1,4 @@
-//! What the end of an agent means. An exit code alone never means that the work is done; the tree will tell.
+//! What the end of an agent means. An exit code alone never means that the work is done: the captured tree and the gates decide.
 
 use switchboard_protocol::run::{StopCause, TurnOutcome};
 

@@ -1,4 +1,4 @@
-//! Takes one frame in: its record, the steps of the run that follow from it, then what is to be said to the shim. The
+//! Takes one frame in: its record, the steps of the run that follow from it, then what is sent to the shim. The
 //! record is ahead of the ack, always.
 
 use switchboard_protocol::event::NewEvent;
@@ -62,7 +62,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The steps of the run that follow from a report: alternatives, the most telling one first.
+    /// The steps of the run that follow from a report: alternatives, the most specific one first.
     fn steps(&mut self, event: &WorkerEvent) -> Vec<Vec<RunEvent>> {
         let (task, worker) = (self.task.clone(), self.worker.clone());
         match event {

@@ -1,4 +1,4 @@
-//! Messages that wait for a person's yes.
+//! Messages that wait for a person's approval.
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -79,7 +79,7 @@ pub fn held_message(store: &Store, id: &MessageId) -> Result<Option<Held>, Error
     store.get(HELD, &[id.as_str().into()])?.map(|row| of_row(store, &row)).transpose()
 }
 
-/// Settles a question; the message of an approved one is sent next.
+/// Resolves a question; the message of an approved one is sent next.
 ///
 /// # Errors
 /// `need.settled` when it was settled before, or the store's failure.

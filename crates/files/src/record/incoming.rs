@@ -19,7 +19,7 @@ const HOLD_MS: i64 = 480 * 60_000;
 /// Nonces that one event forgets; more would not fit into its facts.
 const NONCES_AN_EVENT: usize = 20;
 
-/// Longest text of a refusal in the record, in characters.
+/// Longest text of a refusal in the record, in bytes.
 const MAX_WHAT: usize = 200;
 
 /// A file that is about to be taken.
@@ -40,14 +40,14 @@ pub enum Known {
     New,
     /// It was taken, and its message is not sent yet.
     Taken {
-        /// Whether its envelope was believed then.
+        /// Whether its signature was valid then.
         is_signed: bool,
     },
     /// Its message was sent.
     Sent,
-    /// It waits for a person, or for being sent after a yes.
+    /// It waits for a person, or was approved and is not sent yet.
     Held,
-    /// A person or the clock said no.
+    /// A person refused it, or its time is over.
     Denied,
     /// Another file had the same id.
     Other,
@@ -143,7 +143,7 @@ pub async fn refuse(store: &Store, from: &str, id: Option<&MessageId>, failure: 
     Ok(())
 }
 
-/// Forgets nonces of which no envelope would be believed any more.
+/// Forgets nonces whose envelopes have expired.
 ///
 /// # Errors
 /// The store's failure.

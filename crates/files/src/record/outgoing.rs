@@ -204,7 +204,7 @@ pub async fn mark_written(store: &Store, files: &[Out], until: Lsn) -> Result<()
     Ok(())
 }
 
-/// Records that files are gone; those that were picked up were before their recipient's eyes.
+/// Records that files are gone; those that were picked up count as seen.
 ///
 /// # Errors
 /// The store's failure.
@@ -275,7 +275,7 @@ pub fn render(store: &Store, message: &Sent, key: Option<&Key>, nonce: &str) -> 
     put("senderVerified", json!(message.is_verified));
     let acts = matches!(message.action, Action::Execute | Action::DelegateTask);
     if let Some(key) = key.filter(|_| acts) {
-        // Metadata that can't be signed goes without a signature: it is not ours to change.
+        // Metadata that can't be signed is sent without a signature, rather than changed.
         if let Ok(envelope) = sign(&fields, key, nonce) {
             fields.insert("auth".to_owned(), serde_json::to_value(envelope)?);
         }
@@ -290,7 +290,7 @@ fn carried(store: &Store, id: &MessageId) -> Result<Fields, Error> {
     Ok(body.map_or_else(|| Ok(Fields::new()), |text| serde_json::from_str(&text))?)
 }
 
-/// What the sender of a message said beside its text, by whatever face it came.
+/// What a message holds beside its text, whatever face it came by.
 fn said(store: &Store, id: &MessageId) -> Result<Fields, Error> {
     let message = switchboard_bus::message(store, id)?;
     let (metadata, persona, team) =

@@ -190,7 +190,7 @@ pub enum Input {
     Output(StepId),
 }
 
-/// Whether a step applies to a unit; settled when the way is compiled.
+/// Whether a step applies to a unit; decided when the way is compiled.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum When {

@@ -1,4 +1,4 @@
-//! What is said of every verb: its name, what goes in and out, and what it does to the log.
+//! The contract of a verb: its name, request and reply, and what it does to the log.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

@@ -190,7 +190,7 @@ fn note_checked(connection: &Connection, core: &Core, tip: &Tip) -> Result<(), E
     Ok(())
 }
 
-/// Writes what the redo log has and SQLite lacks, in one transaction; gives the new end.
+/// Writes what the redo log has and SQLite lacks, in one transaction; returns the new end.
 pub(super) fn replay(
     connection: &Connection,
     schema: &Schema,

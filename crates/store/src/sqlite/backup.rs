@@ -198,7 +198,7 @@ fn copy_in(backup: &Path, fresh: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives the files of the old store a second name in a folder of their own; says whether there were any.
+/// Links the files of the old store into a folder of their own; returns whether there were any.
 fn put_aside(path: &Path, aside: &Path) -> Result<bool, Error> {
     if !path.exists() {
         return Ok(false);

@@ -65,7 +65,7 @@ fn behind(path: &Path, connection: &Connection, chain_id: &str, chain: &mut Chai
     Ok(())
 }
 
-/// The report on a file of which nothing more can be said.
+/// The report on a file that can't be checked any further.
 fn unreadable(error: Error) -> Result<Report, Error> {
     let Error::Corrupt { place, what } = error else { return Err(error) };
     let mut chain = Chain::after("", 0, Digest::ZERO);

@@ -1,4 +1,4 @@
-//! The database file: made, opened with the settings that everything here relies on, and checked.
+//! Creates, opens and checks the database file.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};

@@ -247,7 +247,7 @@ impl Pending {
         self.count += 1;
     }
 
-    /// The events after one that SQLite may lack, at most so many, with the last one that it has; nothing when some body is
+    /// The events after one that SQLite may lack, at most so many, with the last one that it has; `None` if some body is
     /// about to go.
     pub(super) fn events(&self, from: Lsn, most: usize, bodies: bool) -> Option<(Vec<Logged>, Lsn)> {
         if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
@@ -274,7 +274,7 @@ impl Pending {
         (drafts.filter(wanted).map(|draft| draft.entry().to_record()).collect(), self.settled)
     }
 
-    /// Gives what is to be written to SQLite; it stays visible meanwhile. Nothing when there is nothing.
+    /// Returns what is to be written to SQLite, which stays visible meanwhile; `None` if everything is written.
     pub(super) fn begin(&mut self) -> Option<Arc<Older>> {
         if self.queue.is_empty() || self.older.is_some() {
             return None;

@@ -89,7 +89,7 @@ fn replay(from: &Connection, into: &Connection, schema: &Schema, owners: &BTreeS
 /// Compares all tables with ones that are rebuilt from the log beside them; returns how many rows were compared.
 pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chain<'_>) -> Result<u64, Error> {
     let rebuilt = Connection::open("").map_err(db)?;
-    // What another version of the program has written is made anew by the next opening: nothing can be said of it.
+    // Tables of another version of the program are rebuilt by the next opening, so there is nothing to compare.
     let stale = stale(connection, schema)?;
     let tables: Vec<_> = schema.tables().filter(|table| !stale.contains(&schema.owner(table))).collect();
     let owners = tables.iter().map(|table| schema.owner(table)).collect();
@@ -113,7 +113,7 @@ pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chai
     Ok(rows)
 }
 
-/// Walks a table and its rebuilt twin in the order of their keys; says where they differ first.
+/// Walks a table and its rebuilt twin in the order of their keys; returns the first difference.
 fn compare_table(stored: &Connection, rebuilt: &Connection, table: &Table) -> Result<(u64, Option<String>), Error> {
     let key = table.key.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let statements = Statements::of(table);

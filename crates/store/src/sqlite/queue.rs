@@ -139,7 +139,7 @@ impl Inner {
         }
     }
 
-    /// Learns from a group whether whoever comes next may write for itself.
+    /// Learns from the time that a group took whether the next caller may write on its own thread.
     pub(super) fn learn(&self, group: usize, took: Duration) {
         lock(&self.queue).is_crowded = group > 1 || took > SLOW;
     }
@@ -224,7 +224,7 @@ impl Inner {
         }
     }
 
-    /// One thing that is better done when nothing else is; says whether there is nothing left to do.
+    /// Does one piece of work that was put off until the queue is empty; returns whether none is left.
     fn tidy_or_index(&self) -> bool {
         let lags = self.back().map(|back| back.lags(&self.core));
         if lags.is_ok_and(|lags| lags) {
@@ -249,7 +249,7 @@ impl Inner {
         self.rest.notify_one();
     }
 
-    /// Answers whoever waits that the store has ended.
+    /// Answers every waiting caller that the store has ended.
     pub(super) fn refuse_queued(&self) {
         let waiting = std::mem::take(&mut lock(&self.queue).waiting);
         waiting.into_iter().for_each(|(_, waiter)| waiter.answer(Err(self.core.reason())));

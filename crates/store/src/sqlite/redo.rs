@@ -71,7 +71,7 @@ impl Redo {
         let mut open = OpenOptions::new();
         open.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = open.open(&path).map_err(failed)?;
-        // Its name must be on the disk before anything in it is relied on.
+        // The file's name must be durable before its content counts as durable.
         File::open(super::file::folder_of(&path)).and_then(|folder| folder.sync_all()).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         let chain = FrameChain::begin(chain_id)?;

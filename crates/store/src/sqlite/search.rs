@@ -73,7 +73,7 @@ pub(super) fn step(session: &mut Session<'_>) -> Result<Lsn, Error> {
     Ok(upto)
 }
 
-/// How far the index has come; nothing when there is none.
+/// Returns the last event that is indexed; `None` if there is no index.
 pub(super) fn reached(session: &Session<'_>) -> Result<Option<Lsn>, Error> {
     if exists(session.connection)? { session.read_cursor(CURSOR).map(Some) } else { Ok(None) }
 }
@@ -124,7 +124,7 @@ fn question(terms: &[Term]) -> String {
     }
 }
 
-/// Puts the words of bodies after `from`, up to `last`, into the index of another connection; says where it stopped.
+/// Puts the words of bodies after `from`, up to `last`, into the index of another connection; returns where it stopped.
 fn fill(
     session: &Session<'_>,
     into: &Connection,

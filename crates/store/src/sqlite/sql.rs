@@ -109,7 +109,7 @@ pub(super) fn record(row: &SqlRow<'_>) -> rusqlite::Result<Record> {
     })
 }
 
-/// Reads a body selected as `salt, text` from a column on; nothing when there is none.
+/// Reads a body selected as `salt, text` from a column on; `None` if there is none.
 pub(super) fn body(row: &SqlRow<'_>, at: usize) -> rusqlite::Result<Option<Body>> {
     let salt: Option<[u8; SALT_BYTES]> = row.get(at)?;
     salt.map(|salt| Ok(Body { salt, text: row.get(at + 1)? })).transpose()

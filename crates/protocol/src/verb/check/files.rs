@@ -36,7 +36,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Paths and how many lines were added, where that was said.
+    /// Paths, each with how many lines were added if that is known.
     #[must_use]
     pub fn list(&self) -> Vec<(String, Option<u64>)> {
         match self {

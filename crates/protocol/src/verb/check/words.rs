@@ -30,7 +30,7 @@ impl Words {
         words.into_iter().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     }
 
-    /// Whether nothing is said.
+    /// Whether there is no word.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list().is_empty()
