@@ -53,7 +53,7 @@ pub struct Env(BTreeMap<String, String>);
 // === impl Env ===
 
 impl Env {
-    /// Nothing at all.
+    /// No variables.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()

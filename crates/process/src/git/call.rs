@@ -148,7 +148,7 @@ impl Call {
         String::from_utf8(self.bytes()?).map_err(|_| Error::GitAnswer { call, why: "it is not UTF-8".to_owned() })
     }
 
-    /// As [`Call::bytes`], for calls whose answer says nothing.
+    /// As [`Call::bytes`], for calls whose output is not needed.
     pub(super) fn done(self) -> Result<()> {
         self.bytes().map(drop)
     }

@@ -58,7 +58,7 @@ impl Repo {
         call.answer(&[0, 1]).map(|(code, _)| code == 0)
     }
 
-    /// Moves a branch from `old` (nothing: it must not exist) to `new`, if it is still there. Repeating it is fine.
+    /// Moves a branch from `old` (`None`: it must not exist) to `new`, if it is still there. Repeating it is fine.
     ///
     /// # Errors
     /// [`Error::Moved`] when it is somewhere else, [`Error::BadName`], [`Error::Git`].

@@ -90,7 +90,7 @@ impl Oid {
         &self.0[..10]
     }
 
-    /// The id that stands for nothing, as long as this one.
+    /// The null id, all zeros, as long as this one.
     pub(super) fn zero(&self) -> String {
         "0".repeat(self.0.len())
     }

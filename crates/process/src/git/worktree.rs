@@ -25,7 +25,7 @@ pub struct Worktree {
 pub struct Listed {
     /// Its top folder.
     pub path: PathBuf,
-    /// What it has checked out; nothing in a bare repository.
+    /// What it has checked out; `None` in a bare repository.
     pub commit: Option<Oid>,
     /// The branch, without `refs/heads/`; `None` when `HEAD` is detached.
     pub branch: Option<String>,
@@ -64,7 +64,7 @@ impl Repo {
         made.ok_or(Error::NotOurs { path: path.to_owned(), why: "git did not register it" })
     }
 
-    /// The work tree of this repository at `path`, or nothing. What lies in the work tree itself is not asked.
+    /// The work tree of this repository at `path`; `None` if there is none. The work tree's own files are not read for that.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -125,7 +125,7 @@ impl Repo {
         admin.map_or(Ok(()), |admin| self.forget(&admin))
     }
 
-    /// Forgets work trees inside `base` whose folder is gone. Those elsewhere are the user's business.
+    /// Forgets work trees inside `base` whose folder is gone. Those elsewhere are left alone.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -186,7 +186,7 @@ impl Worktree {
         self.call(["clean", flags, "-e", &format!("/{OWN_FOLDER}"), "--"])?.done()
     }
 
-    /// A call that takes nothing in the work tree's word for where the repository is.
+    /// A call that does not rely on the work tree's files for where the repository is.
     pub(super) fn call<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Result<Call> {
         let call = Call::new(&self.repo.git, args).cwd(&self.path);
         Ok(call
@@ -236,7 +236,7 @@ fn real(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Git itself locks a work tree while it makes it; one that a kill left so is nobody's.
+/// Git itself locks a work tree while it makes it; one that a killed git left has no owner.
 fn is_locked(admin: &Path) -> bool {
     fs::read_to_string(admin.join("locked")).is_ok_and(|reason| reason.trim() != "initializing")
 }

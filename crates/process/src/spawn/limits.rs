@@ -57,7 +57,7 @@ pub(super) fn before_exec(command: &mut Command, limits: Limits, own_session: bo
         }
         if ends_with_us {
             set_parent_process_death_signal(Some(Signal::KILL))?;
-            // Whoever died before that call sends no signal any more.
+            // A parent that died before that call sends no signal.
             if rustix::process::getppid() != Some(parent) {
                 return Err(rustix::io::Errno::CHILD.into());
             }

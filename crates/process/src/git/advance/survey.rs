@@ -1,4 +1,4 @@
-//! Looks at every file that a move of the branch would touch, and tells the user's work from files that may be written.
+//! Looks at every file that a move of the branch would touch, and distinguishes the user's work from files that may be written.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
