@@ -361,7 +361,7 @@ impl Inner {
         answer.unwrap_or_else(|| Err(self.core.reason()))
     }
 
-    /// The front. After a panic in there nobody knows what is written.
+    /// The front. After a panic in there it is unknown what was written.
     fn front(&self) -> Result<MutexGuard<'_, Front>, Error> {
         self.front.lock().map_err(|_| self.core.judge(Error::Fatal("the writer has panicked".to_owned())))
     }
@@ -447,7 +447,7 @@ impl Inner {
         }
     }
 
-    /// Moves everything into the database; then the redo log begins anew.
+    /// Moves everything into the database; then the redo log starts over.
     fn checkpoint(&self, mode: Checkpoint) -> Result<CheckpointStats, Error> {
         let mut front = self.front()?;
         self.drain(&mut front);
@@ -491,7 +491,7 @@ impl Inner {
         }
     }
 
-    /// Notes the head, moves everything into the database, and gives up what is cached.
+    /// Notes the head, moves everything into the database, and frees caches.
     fn tidy(&self, mode: Checkpoint) -> Result<(), Error> {
         let mut front = self.front()?;
         self.drain(&mut front);

@@ -420,7 +420,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SQLite's part ends itself; who waits on a store in memory learns here that nothing will come.
+        // SQLite's part ends itself; subscribers of a store in memory are woken here for the last time.
         self.core.waiters.close();
     }
 }

@@ -1,6 +1,6 @@
 //! Decides who calls. Pure: a lineage and the processes that are known go in.
 
-use super::{Lineage, Part, Process};
+use super::ancestors::{Lineage, Part, Process};
 
 /// A process that is known, and what runs below it.
 #[derive(Debug, Clone, PartialEq, Eq)]

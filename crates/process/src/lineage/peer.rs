@@ -2,7 +2,8 @@
 
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd};
 
-use super::{Lineage, of_pid};
+use super::ancestors::Lineage;
+use super::read::of_pid;
 
 /// The lineage of the process that connected a Unix socket; `None` when it is gone.
 ///

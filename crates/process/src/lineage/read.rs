@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Lineage, Part, Process};
+use super::ancestors::{Lineage, Part, Process};
 use crate::fingerprint::{self, Stat};
 
 /// Longest chain of ancestors that is followed.

@@ -108,7 +108,7 @@ impl Back {
         Ok(())
     }
 
-    /// Gives up what is cached: nothing happens, so nobody waits for it to be read again.
+    /// Frees caches: the store is idle, so nobody waits for what has to be read again.
     pub(super) fn shrink(&self) {
         shrink(&self.connection);
     }
@@ -139,7 +139,7 @@ impl Back {
         Ok(stats)
     }
 
-    /// One step of the index of words, in a transaction of its own; `afresh` makes the index anew. Says how far it has come.
+    /// One step of the index of words, in a transaction of its own; `afresh` rebuilds the index. Returns the last event that is indexed.
     pub(super) fn index(&mut self, core: &Core, afresh: bool) -> Result<Lsn, Error> {
         let done = self.step(core, afresh);
         match done {

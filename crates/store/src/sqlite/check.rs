@@ -73,7 +73,7 @@ fn unreadable(error: Error) -> Result<Report, Error> {
     Ok(Report::new(chain, "", 0))
 }
 
-/// Checks what a connection sees, in its transaction: the chain, and with `all` everything else. Gives the head and how
+/// Checks what a connection sees, in its transaction: the chain, and with `all` everything else. Returns the head and how
 /// many rows were compared with rebuilt ones.
 pub(super) fn all(
     connection: &Connection,

@@ -29,7 +29,7 @@ const BUSY: Duration = Duration::from_millis(50);
 /// Statements that a connection keeps prepared.
 const STATEMENTS: usize = 192;
 
-/// What the file says about itself.
+/// The metadata in the file.
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) chain_id: String,

@@ -53,7 +53,7 @@ impl Front {
         Self { base, redo, note, tip, revs: HashMap::new() }
     }
 
-    /// Gives up what is cached.
+    /// Frees caches.
     pub(super) fn shrink(&mut self) {
         super::back::shrink(&self.base);
         self.revs = HashMap::new();
@@ -188,7 +188,7 @@ impl Staged {
 // === impl BatchView ===
 
 impl BatchView<'_> {
-    /// Asks what is decided, then what is committed; nothing where neither has touched it.
+    /// Asks what is decided, then what is committed; `None` if neither has touched it.
     fn recent<T>(&self, ask: impl Fn(&Layer) -> Option<T>) -> Option<T> {
         ask(self.layer).or_else(|| lock(&self.inner.pending).find(ask))
     }

@@ -64,7 +64,7 @@ impl Note {
         Ok(note)
     }
 
-    /// Notes a new head, after the commit. A note that can't be written promises less, and nothing that is untrue.
+    /// Notes a new head, after the commit. An old note is still true: it only covers fewer events.
     pub(super) fn set(&mut self, tip: &Tip, durability: Durability) {
         let written = Mark::of(tip);
         if durability == Durability::Synced {

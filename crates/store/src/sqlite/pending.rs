@@ -36,7 +36,7 @@ pub(super) struct Layer {
 /// A row as batches leave it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Image {
-    /// Nothing where it was removed.
+    /// `None` if it was removed.
     pub(super) row: Option<Row>,
     /// The one change that made it of the row in SQLite: cheaper there than the whole row.
     pub(super) change: Option<Change>,

@@ -113,7 +113,7 @@ pub(super) fn compare(connection: &Connection, schema: &Schema, chain: &mut Chai
     Ok(rows)
 }
 
-/// Walks a table and its rebuilt twin in the order of their keys; returns the first difference.
+/// Walks a table and its rebuilt copy in the order of their keys; returns the first difference.
 fn compare_table(stored: &Connection, rebuilt: &Connection, table: &Table) -> Result<(u64, Option<String>), Error> {
     let key = table.key.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     let statements = Statements::of(table);

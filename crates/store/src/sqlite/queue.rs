@@ -1,4 +1,4 @@
-//! Those who commit while somebody else is the writer wait here; and the two threads of a store.
+//! The queue of commits that wait for the writer, and the two threads of a store.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::SyncSender;
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long nothing must have been committed before the settler tidies up.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Who waits for an answer; one that stopped waiting is not an error.
+/// Callers that wait for an answer; one that stopped waiting is not an error.
 pub(super) enum Waiter {
     /// A task.
     Task(oneshot::Sender<Answer>),
@@ -65,7 +65,7 @@ pub(super) struct Queue {
     most: usize,
     /// Whether the thread sleeps that writes them.
     is_asleep: bool,
-    /// Whether the last group had several, or took long: then who comes joins the next one instead of writing for itself.
+    /// Whether the last group had several, or took long: then the next caller joins a group instead of writing for itself.
     is_crowded: bool,
     is_closing: bool,
 }
@@ -77,7 +77,7 @@ impl Queue {
         Self { waiting: VecDeque::new(), bytes: 0, most, is_asleep: false, is_crowded: false, is_closing: false }
     }
 
-    /// Whether who commits may be the writer itself.
+    /// Whether a committing caller may write on its own thread.
     pub(super) fn is_free(&self) -> bool {
         self.waiting.is_empty() && !self.is_crowded
     }
@@ -217,7 +217,7 @@ impl Inner {
                 self.rest.wait_timeout_while(pending, GATHER, is_little).unwrap_or_else(PoisonError::into_inner);
             pending.is_asleep = false;
             drop(pending);
-            // Whatever is wrong is told to the next who commits or reads.
+            // The next commit or read returns the error.
             if self.write_through().and_then(|()| self.checkpoint_when_due()).is_err() {
                 std::thread::sleep(IDLE);
             }

@@ -35,7 +35,7 @@ const STEP: u64 = 512 << 10;
 /// Bytes that a group of commits may need before there is time to make room again.
 const MARGIN: u64 = 64 << 10;
 
-/// Bytes at which everything is moved into the database, so that the file can begin anew (8 MiB): an opening after a kill
+/// Bytes at which everything is moved into the database, so that the file can start over (8 MiB): an opening after a kill
 /// reads all of it.
 const LARGE: u64 = 8 << 20;
 
@@ -117,14 +117,14 @@ impl Redo {
         self.end >= LARGE
     }
 
-    /// Begins anew: everything in it is safe in the database.
+    /// Starts over: everything in it is safe in the database.
     pub(super) fn restart(&mut self) -> Result<(), Error> {
         self.chain.restart()?;
         self.end = 0;
         Ok(())
     }
 
-    /// Begins anew without a trace of what was in it.
+    /// Starts over, and erases what was in it.
     pub(super) fn cut(&mut self) -> Result<(), Error> {
         self.restart()?;
         if self.length > 0 {
@@ -134,7 +134,7 @@ impl Redo {
         Ok(())
     }
 
-    /// Gives up what is kept for the next frame.
+    /// Frees the buffer for the next frame.
     pub(super) fn shrink(&mut self) {
         self.buffer = Vec::new();
     }
@@ -180,7 +180,7 @@ fn needed(batches: usize, bytes: usize) -> u64 {
     (batches as u64).saturating_mul(PAGES).saturating_add(4 * bytes as u64)
 }
 
-/// A full disk refuses; on a broken one nobody knows what is there.
+/// A full disk refuses the write; after another error the content is unknown.
 fn translate(error: &std::io::Error) -> Error {
     if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
         return Error::DiskFull;

@@ -1,6 +1,6 @@
 //! The index of words: an FTS5 table beside the log with a cursor of its own, made when somebody first searches.
 //!
-//! It is derived from the bodies and holds no text of its own; whatever is wrong with it, it can be made anew.
+//! It is derived from the bodies and holds no text of its own; so it can always be rebuilt.
 
 use std::ops::ControlFlow;
 
@@ -59,7 +59,7 @@ pub(super) fn discard(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Indexes some more bodies, making the index if there is none; inside a transaction. Says how far it has come.
+/// Indexes some more bodies, making the index if there is none; inside a transaction. Returns the last event that is indexed.
 pub(super) fn step(session: &mut Session<'_>) -> Result<Lsn, Error> {
     if !exists(session.connection)? {
         session.connection.execute_batch(CREATE).map_err(db)?;
@@ -195,7 +195,7 @@ fn difference(stored: &Connection, rebuilt: &Connection) -> Result<Option<String
     }
 }
 
-/// Changes whenever the index must be made anew.
+/// Changes whenever the index must be rebuilt.
 fn shape(schema: &Schema) -> String {
     let kinds: Vec<_> = schema.searched().into_iter().collect();
     format!("{VERSION}:{}", Digest::of(kinds.join(" ").as_bytes()).hex())

@@ -37,7 +37,7 @@ pub(super) const OWN_TABLES: &str = "
     CREATE TABLE projections (name TEXT PRIMARY KEY, shape TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
-/// Translates what SQLite says.
+/// Translates errors of SQLite.
 pub(super) fn db(error: rusqlite::Error) -> Error {
     let place = || "the database file".to_owned();
     match error.sqlite_error_code() {

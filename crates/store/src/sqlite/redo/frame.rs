@@ -170,7 +170,7 @@ fn split(bytes: &[u8]) -> Option<(&[u8], &[u8], [u8; SUM])> {
     Some((head, payload, *rest.first_chunk()?))
 }
 
-/// Reads a payload; nothing where it ends too early.
+/// Reads a payload; `None` if it ends too early.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
