@@ -124,7 +124,7 @@ impl Redo {
         Ok(())
     }
 
-    /// Starts over, and erases what was in it.
+    /// Starts over with an empty file.
     pub(super) fn cut(&mut self) -> Result<(), Error> {
         self.restart()?;
         if self.length > 0 {
