@@ -25,6 +25,7 @@ mod stories {
     mod needs;
     mod real_agents;
     mod record;
+    mod roots;
     mod sandbox;
     mod sse;
     mod trust;

@@ -1,5 +1,6 @@
 //! The commands, a file each: what it takes, what it asks the daemon, how it shows the answer.
 
+pub(crate) mod adopt;
 pub(crate) mod agents;
 pub(crate) mod backup;
 pub(crate) mod call;

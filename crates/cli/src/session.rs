@@ -3,7 +3,6 @@
 //! A command that only asks must be done in milliseconds, so the daemon's own sign in the work tree is tried first;
 //! only where that does not lead to a daemon is git asked where everything lies.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -117,7 +116,7 @@ impl Environment {
         if switchboard_daemon::Owner::of(&place)?.is_none() {
             return Err(self.none_runs());
         }
-        open(&At { credentials: self.credentials(&place.project), socket: place.socket })
+        open(&At { credentials: self.credentials(), socket: place.socket })
     }
 
     /// A daemon that was killed a moment ago still holds its lock, and nobody listens any more: it is waited out.
@@ -125,31 +124,30 @@ impl Environment {
         let place = self.place()?;
         let deadline = Instant::now() + DYING;
         loop {
-            let socket = launch(&place, how)?.socket;
+            launch(&place, how)?;
+            let socket = place.socket.clone();
             if UnixStream::connect(&socket).is_ok() || Instant::now() >= deadline {
-                return Ok(At { socket, credentials: self.credentials(&place.project) });
+                return Ok(At { socket, credentials: self.credentials() });
             }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// The daemon that the environment or the sign in the work tree names.
+    /// The daemon that the environment or the sign in the work tree names. Anybody may have put that sign there, so it counts only
+    /// where the state folder that it leads to belongs to this very repository.
     fn named_by_sign(&self) -> Option<At> {
-        let project = work_tree(&self.folder).map(|root| root.join(FOLDER));
         if let Some(socket) = self.variable("SWITCHBOARD_SOCKET") {
-            let credentials = self.credentials(&project.unwrap_or_default());
-            return Some(At { socket: socket.into(), credentials });
+            return Some(At { socket: socket.into(), credentials: self.credentials() });
         }
-        let project = project?;
-        let info = ServerInfo::read(&project)?;
-        is_own(&info.socket).then(|| At { socket: info.socket, credentials: self.credentials(&project) })
+        let root = work_tree(&self.folder)?;
+        let info = ServerInfo::read(&root.join(FOLDER))?;
+        let is_ours = info.socket.parent().is_some_and(|state| switchboard_daemon::belongs(state, &root.join(".git")));
+        is_ours.then(|| At { socket: info.socket, credentials: self.credentials() })
     }
 
-    /// The credentials as the environment names it: a worker by its token, else whoever may read the root's token.
-    fn credentials(&self, project: &Path) -> Credentials {
-        let own = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
-        // Without a token the daemon refuses and says where it stands; no need to fail here already.
-        let token = own.or_else(|| switchboard_daemon::read_token(project).ok().flatten());
+    /// The credentials as the environment names them. Without a worker's token the process tree says who calls.
+    fn credentials(&self) -> Credentials {
+        let token = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
         let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));
         Credentials { token, name: name.map(str::to_owned), ci: self.is_ci(), yes: self.says_yes }
     }
@@ -159,10 +157,4 @@ impl Environment {
             .at(self.folder.display().to_string())
             .hint("start one: switchboard up --detach")
     }
-}
-
-/// Whether a socket is the user's own. The sign that names it lies in the work tree, where anybody may have put it; the
-/// token is only for a daemon of the same user.
-fn is_own(socket: &Path) -> bool {
-    socket.metadata().is_ok_and(|data| data.uid() == rustix::process::getuid().as_raw())
 }

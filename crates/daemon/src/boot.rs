@@ -97,7 +97,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
     let store = open_store(&place)?;
     let leases = Arc::new(LeaseBook::open(store.clone(), Uptime::system()).await.map_err(Failure::from)?);
     let policy = load_policy(&place)?;
-    token::ensure(&place.project)?;
+    token::ensure(&place)?;
     let stop = CancellationToken::new();
     let dispatch = Dispatch::new(
         store.clone(),
@@ -145,6 +145,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         let runtime = tokio::runtime::Handle::current();
         tokio::task::spawn_blocking(move || switchboard_files::serve(Arc::new(host), store, runtime, &stop))
     };
+    info.write(&place.state)?;
     info.write(&place.project)?;
     if let Err(error) = std::fs::remove_file(place.boot_failure()) {
         tracing::debug!(%error, "no earlier daemon left word of a failure");
@@ -156,6 +157,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         dispatch.stop_workers(STOP_WORKERS).await;
     }
     info.retract(&place.project);
+    info.retract(&place.state);
     // First, so that the record is closed soon after the sockets are.
     no_files.cancel();
     ends(files).await;

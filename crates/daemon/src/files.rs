@@ -1,7 +1,7 @@
 //! The daemon as the file protocol's host.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 use switchboard_bus::Limits;
@@ -19,31 +19,23 @@ use crate::{Error, place, project, token};
 /// What the file protocol sees of the daemon.
 pub(crate) struct Host {
     verbs: Arc<Verbs>,
-    /// The root's token as it was last seen.
-    token: Mutex<Option<String>>,
 }
 
 // === impl Host ===
 
 impl Host {
     pub(crate) fn new(verbs: Arc<Verbs>) -> Self {
-        Self { verbs, token: Mutex::default() }
+        Self { verbs }
     }
 
     /// Puts the token and our address back where somebody has swept them away with everything else: who has the token goes
     /// on, and who looks for us finds us.
     fn keep_token(&self) -> Result<(), Error> {
-        let project = &self.verbs.place.project;
-        let mut known = self.token.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = token::read(project)?;
-        if found.is_none()
-            && let Some(token) = known.as_deref()
-        {
-            token::put_back(project, token)?;
-            return self.verbs.info.write(project);
+        let place = &self.verbs.place;
+        if token::ensure(place)? {
+            return Ok(());
         }
-        *known = found;
-        Ok(())
+        self.verbs.info.write(&place.project)
     }
 }
 

@@ -103,5 +103,5 @@ fn left_word(place: &RootPaths) -> Option<Failure> {
 /// The daemon of a place if it is ready: it holds the lock and has put its sign out.
 fn running(place: &RootPaths) -> Result<Option<ServerInfo>, Error> {
     let Some(owner) = Owner::of(place)? else { return Ok(None) };
-    Ok(ServerInfo::read(&place.project).filter(|info| info.pid == owner.pid))
+    Ok(ServerInfo::read(&place.state).filter(|info| info.pid == owner.pid))
 }

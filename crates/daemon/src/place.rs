@@ -1,7 +1,8 @@
 //! Where everything of a repository lies.
 
+mod identity;
+
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -13,9 +14,7 @@ use switchboard_protocol::id::Digest;
 use crate::Error;
 use crate::error::io;
 use crate::project::FOLDER;
-
-/// File in the git common dir that names the state folder; all work trees of a repository share it.
-const ID_FILE: &str = "switchboard-root-id";
+pub use identity::{Adoption, belongs};
 
 /// Longest path of a Unix socket in bytes, the final zero not counted (`sun_path` has 108).
 const MAX_SOCKET: usize = 107;
@@ -44,10 +43,24 @@ impl RootPaths {
     ///
     /// # Errors
     /// `git.not-a-repository`, `git.bare`, `git.missing`, or a folder that can't be made.
+    /// `io.foreign-owner` under `sudo`; `config.moved-repository` where a person has to say whether it was moved.
     pub fn discover(folder: &Path) -> Result<Self, Error> {
+        Self::find(folder, None)
+    }
+
+    /// The same, where a person has said what became of a repository whose former place is gone.
+    ///
+    /// # Errors
+    /// As [`RootPaths::discover`].
+    pub fn adopt(folder: &Path, adoption: Adoption) -> Result<Self, Error> {
+        Self::find(folder, Some(adoption))
+    }
+
+    fn find(folder: &Path, said: Option<Adoption>) -> Result<Self, Error> {
+        refuse_sudo(folder)?;
         let repo = Git::find(Env::plain())?.discover(folder)?;
         let root = repo.root().to_owned();
-        let state = base("XDG_STATE_HOME", ".local/state")?.join(id(repo.common_dir())?);
+        let state = identity::state_of(repo.common_dir(), &base("XDG_STATE_HOME", ".local/state")?, said)?;
         private_folder(&state)?;
         let socket = socket(&state)?;
         let settings = base("XDG_CONFIG_HOME", ".config")?;
@@ -93,46 +106,17 @@ fn base(variable: &str, below_home: &str) -> Result<PathBuf, Error> {
     found.ok_or_else(|| Failure::new("config.bad-value", format!("neither {variable} nor HOME names a folder")).into())
 }
 
-/// The id of a repository: made once, kept in its git folder, so that moving the work tree keeps the state.
-fn id(common: &Path) -> Result<String, Error> {
-    let path = common.join(ID_FILE);
-    if let Some(id) = read_id(&path)? {
-        return Ok(id);
+/// Refuses a command under `sudo` in another user's repository: what it would leave there, that user could not change.
+fn refuse_sudo(folder: &Path) -> Result<(), Error> {
+    // Before git is asked, which refuses too, in words of its own.
+    let Some(root) = folder.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(()) };
+    let owner = root.metadata().map_err(io(root))?.uid();
+    let own = rustix::process::geteuid().as_raw();
+    if owner == own || (var("SUDO_UID").is_none() && var("DOAS_USER").is_none()) {
+        return Ok(());
     }
-    let random =
-        getrandom::u64().map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
-    let fresh = format!("{random:016x}");
-    let beside = common.join(format!("{ID_FILE}.{fresh}"));
-    let write = || -> std::io::Result<()> {
-        let mut file = fs::File::create(&beside)?;
-        writeln!(file, "{fresh}")?;
-        file.sync_data()?;
-        // A hard link fails where another process was faster; then its id is the one.
-        match fs::hard_link(&beside, &path) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-            Ok(()) | Err(_) => fs::remove_file(&beside),
-        }
-    };
-    write().map_err(io(&path))?;
-    Ok(read_id(&path)?.unwrap_or(fresh))
-}
-
-fn read_id(path: &Path) -> Result<Option<String>, Error> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io(path)(error)),
-    };
-    let id = text.trim();
-    let is_id = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_id {
-        return Ok(Some(id.to_owned()));
-    }
-    let what = "the file that names this repository's state folder holds something else";
-    Err(Failure::new("config.bad-value", what)
-        .at(path.display().to_string())
-        .hint("delete it to begin with an empty state")
-        .into())
+    let what = format!("this repository belongs to user {owner}, and the command runs as user {own}");
+    Err(Failure::new("io.foreign-owner", what).at(root.display().to_string()).hint("run it without sudo").into())
 }
 
 /// The socket in the state folder, or, where that path is too long for one, in a folder of the user's own below `/tmp`.

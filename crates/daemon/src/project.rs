@@ -1,10 +1,13 @@
 //! `.switchboard/` in the work tree: where agents and commands find the daemon. Ignored by its own ignore file.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use switchboard_process::file::{self, Mode, Sync};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::time::Millis;
 
 use crate::error::io;
@@ -93,17 +96,39 @@ fn path(project: &Path) -> PathBuf {
     project.join("server_info.json")
 }
 
+/// Refuses a folder that a repository brought as a link, or that is somebody else's; closes one that others may write to.
+fn check(project: &Path) -> Result<(), Error> {
+    let found = fs::symlink_metadata(project).map_err(io(project))?;
+    let refused = |what: &str| -> Error {
+        let failure = Failure::new("io.unsafe-folder", what).at(project.display().to_string());
+        failure.hint("remove it; it is made anew").into()
+    };
+    if !found.is_dir() {
+        return Err(refused(".switchboard is a link or a file: what is written there would land elsewhere"));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused(".switchboard belongs to another user"));
+    }
+    if found.mode() & 0o022 != 0 {
+        fs::set_permissions(project, fs::Permissions::from_mode(0o700)).map_err(io(project))?;
+    }
+    Ok(())
+}
+
 /// Makes the folder with the file that keeps git from seeing it.
 ///
 /// # Errors
 /// When it can't be made.
 pub(crate) fn prepare(project: &Path) -> Result<(), Error> {
     crate::place::private_folder(project)?;
+    check(project)?;
     let ignore = project.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n").map_err(io(&ignore))?;
+    match fs::OpenOptions::new().write(true).create_new(true).open(&ignore) {
+        Ok(mut file) => file.write_all(b"*\n").map_err(io(&ignore)),
+        // Also a link, wherever it leads: nothing is written through it.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(io(&ignore)(error)),
     }
-    Ok(())
 }
 
 /// Replaces a file that only the user can read.

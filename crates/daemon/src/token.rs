@@ -1,6 +1,7 @@
 //! The root's bearer token: a 0600 file, stable until it is rotated. Workers have tokens of their own.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use switchboard_bus::auth::Keys;
@@ -9,16 +10,23 @@ use switchboard_protocol::error::Failure;
 use crate::error::io;
 use crate::{Error, RootPaths, project};
 
-fn path(project: &Path) -> PathBuf {
-    project.join("auth_token")
+/// The token's own file, in the user's state folder. The one in the work tree is a copy for clients: whatever a repository brings there is
+/// replaced, never believed.
+fn path(place: &RootPaths) -> PathBuf {
+    place.state.join("auth_token")
+}
+
+/// The copy that clients read.
+fn copy(place: &RootPaths) -> PathBuf {
+    place.project.join("auth_token")
 }
 
 /// Reads the token, if there is one.
 ///
 /// # Errors
 /// When the file is there and can't be read.
-pub fn read(project: &Path) -> Result<Option<String>, Error> {
-    let path = path(project);
+pub(crate) fn read(place: &RootPaths) -> Result<Option<String>, Error> {
+    let path = path(place);
     match fs::read_to_string(&path) {
         Ok(text) if !text.trim().is_empty() => Ok(Some(text.trim().to_owned())),
         Ok(_) => Ok(None),
@@ -27,29 +35,35 @@ pub fn read(project: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// Reads the token, making one where there is none.
-pub(crate) fn ensure(project: &Path) -> Result<String, Error> {
-    match read(project)? {
-        Some(token) => Ok(token),
-        None => rotate(project),
+/// Makes sure that there is a token and that its copy lies in the work tree, as a plain file of ours. Returns whether the copy was there.
+pub(crate) fn ensure(place: &RootPaths) -> Result<bool, Error> {
+    let Some(token) = read(place)? else { return rotate(place).map(|_| false) };
+    let copy = copy(place);
+    let is_plain = fs::symlink_metadata(&copy)
+        .is_ok_and(|data| data.is_file() && data.nlink() == 1 && data.uid() == rustix::process::geteuid().as_raw());
+    if is_plain && fs::read_to_string(&copy).is_ok_and(|text| text.trim() == token) {
+        return Ok(true);
     }
+    write(&copy, &token)?;
+    Ok(false)
 }
 
 /// Makes a fresh token; the old one is worth nothing from the daemon's next look on.
 ///
 /// # Errors
-/// When the file can't be written.
-pub fn rotate(project: &Path) -> Result<String, Error> {
+/// When a file can't be written.
+pub fn rotate(place: &RootPaths) -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
     let token = switchboard_protocol::id::Digest(bytes).hex();
-    put_back(project, &token)?;
+    write(&path(place), &token)?;
+    project::prepare(&place.project)?;
+    write(&copy(place), &token)?;
     Ok(token)
 }
 
-/// Writes a token down.
-pub(crate) fn put_back(project: &Path, token: &str) -> Result<(), Error> {
-    project::write_private(&path(project), format!("{token}\n").as_bytes())
+fn write(path: &Path, token: &str) -> Result<(), Error> {
+    project::write_private(path, format!("{token}\n").as_bytes())
 }
 
 /// The file of the keys that sign message files.

@@ -109,7 +109,7 @@ impl Invoke for Verbs {
         if let Some(worker) = self.dispatch.worker_of(bearer)? {
             return Ok(worker_caller(worker));
         }
-        let own = token::read(&self.place.project)?.ok_or_else(refused)?;
+        let own = token::read(&self.place)?.ok_or_else(refused)?;
         if !secret::is_same(own.as_bytes(), bearer.as_bytes()) {
             return Err(refused());
         }

@@ -104,6 +104,7 @@ codes! {
     "check.too-many-files" Usage "there are more files than a check takes";
     "check.unreadable" Failed "a file could not be read";
     "config.bad-value" Usage "a setting has a value that can't be used";
+    "config.moved-repository" Person "the repository may have been moved or copied";
     "config.syntax" Usage "a settings file does not parse";
     "config.untrusted" Person "commands that came with this repository are off until you trust them";
     "daemon.not-running" Failed "no daemon runs for this repository";
@@ -137,6 +138,8 @@ codes! {
     "internal.bug" Failed "something happened that should not be possible";
     "io.denied" Failed "a file could not be read or written";
     "io.disk-full" Failed "the disk is full";
+    "io.foreign-owner" Usage "the repository belongs to another user";
+    "io.unsafe-folder" Failed ".switchboard is not a folder of ours";
     "lease.conflict" Failed "somebody else holds it";
     "lease.limit" Failed "there are as many leases as there may be";
     "lease.lost" Failed "the lease is over or was given to somebody else";

@@ -80,7 +80,7 @@ fn read(file: &Path) -> std::io::Result<Vec<u8>> {
 fn rotate(context: &mut Context) -> Outcome {
     context.require_person("change the token")?;
     let place = context.place()?;
-    switchboard_daemon::rotate_token(&place.project).map_err(Failure::from)?;
+    switchboard_daemon::rotate_token(&place).map_err(Failure::from)?;
     let file = place.project.join("auth_token");
     if context.json {
         context.out.json(&serde_json::json!({ "file": file }));

@@ -1,5 +1,6 @@
 //! The daemon and its record.
 
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -160,7 +161,7 @@ fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Fa
     let fail = |error: std::io::Error| {
         Failure::new("io.denied", "the export can't be written").at(request.path.clone()).because(&error)
     };
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path).map_err(fail)?;
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(fail)?;
     let mut out = std::io::BufWriter::new(file);
     let head = store.head();
     store.export(&mut out).map_err(|error| error.failure())?;

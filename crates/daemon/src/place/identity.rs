@@ -1,0 +1,206 @@
+//! Which state folder belongs to a repository. The id lies in the git folder, so that it survives a move of the work tree; the state
+//! folder notes which git folder it belongs to, so that a copy with the same id is told from the original.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use switchboard_process::file::{self, Mode, Sync};
+use switchboard_protocol::error::Failure;
+
+use crate::Error;
+use crate::error::io;
+
+/// File in the git common dir that names the state folder; all work trees of a repository share it.
+const ID_FILE: &str = "switchboard-root-id";
+
+/// File in the state folder that names the git common dir it belongs to.
+const HOME_FILE: &str = "root.json";
+
+/// A git common dir, as the state folder notes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Home {
+    /// Where it lies, without links.
+    path: PathBuf,
+    /// The device it lies on.
+    device: u64,
+    /// Its number there.
+    inode: u64,
+}
+
+/// What a repository is to the state folder that its id names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kin {
+    /// The one that it belongs to.
+    Same,
+    /// The same folder under another name.
+    Renamed,
+    /// A copy of one that is still there.
+    Copy,
+    /// It may be the one that was there, or a copy that outlived it.
+    Unclear,
+}
+
+/// What a person says about a repository whose former place is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adoption {
+    /// It was moved here; its state comes along.
+    Moved,
+    /// It is a copy, and begins with an empty state.
+    Fresh,
+}
+
+/// The id of the repository with this git common dir, and the state folder below `base`. Makes an id where there is none, and a new one
+/// for a copy.
+///
+/// # Errors
+/// `config.moved-repository` where a person has to say whether it was moved; a file that can't be read or written.
+pub(super) fn state_of(common: &Path, base: &Path, said: Option<Adoption>) -> Result<PathBuf, Error> {
+    let id = id(common)?;
+    let state = base.join(&id);
+    let here = Home::of(common)?;
+    let kin = match Home::read(&state) {
+        Some(home) => judge(&home, &here, read_id(&home.path.join(ID_FILE)).ok().flatten().as_ref() == Some(&id)),
+        None => Kin::Renamed,
+    };
+    match (kin, said) {
+        (Kin::Same, _) => Ok(state),
+        (Kin::Renamed, _) | (Kin::Unclear, Some(Adoption::Moved)) => {
+            here.write(&state)?;
+            Ok(state)
+        }
+        (Kin::Copy, _) | (Kin::Unclear, Some(Adoption::Fresh)) => {
+            let state = base.join(replace_id(common)?);
+            here.write(&state)?;
+            Ok(state)
+        }
+        (Kin::Unclear, None) => Err(unclear(&state, &here)),
+    }
+}
+
+/// Whether a state folder belongs to the work tree with this `.git` folder, as far as can be told without git.
+#[must_use]
+pub fn belongs(state: &Path, git_folder: &Path) -> bool {
+    let is_own = |data: fs::Metadata| data.uid() == rustix::process::getuid().as_raw();
+    let is_ours = fs::symlink_metadata(state.join(HOME_FILE)).is_ok_and(is_own);
+    is_ours && Home::of(git_folder).is_ok_and(|here| Home::read(state).is_some_and(|home| home == here))
+}
+
+fn judge(noted: &Home, here: &Home, is_noted_alive: bool) -> Kin {
+    let is_same_folder = (noted.device, noted.inode) == (here.device, here.inode);
+    match (noted.path == here.path, is_same_folder, is_noted_alive) {
+        (true, true, _) => Kin::Same,
+        // Restored from a backup, or on a device that got another number.
+        (true, false, _) | (false, true, false) => Kin::Renamed,
+        // The same folder under two names: a bind mount.
+        (false, true, true) => Kin::Same,
+        (false, false, true) => Kin::Copy,
+        (false, false, false) => Kin::Unclear,
+    }
+}
+
+fn unclear(state: &Path, here: &Home) -> Error {
+    let was = Home::read(state).map_or_else(String::new, |home| home.path.display().to_string());
+    Failure::new("config.moved-repository", format!("this repository's record was made for {was}, which is gone"))
+        .at(here.path.display().to_string())
+        .hint("it was moved: switchboard adopt · it is a copy: switchboard adopt --fresh")
+        .into()
+}
+
+// === impl Home ===
+
+impl Home {
+    fn of(common: &Path) -> Result<Self, Error> {
+        let path = common.canonicalize().map_err(io(common))?;
+        let data = path.metadata().map_err(io(common))?;
+        Ok(Self { path, device: data.dev(), inode: data.ino() })
+    }
+
+    /// What a state folder notes; `None` where it notes nothing that can be read, as one of an older version.
+    fn read(state: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(state.join(HOME_FILE)).ok()?).ok()
+    }
+
+    fn write(&self, state: &Path) -> Result<(), Error> {
+        super::private_folder(state)?;
+        let path = state.join(HOME_FILE);
+        let text = serde_json::to_vec(self).map_err(|error| io(&path)(error.into()))?;
+        file::replace(&path, &text, Mode::Private, Sync::Yes).map_err(io(&path))
+    }
+}
+
+/// The id of a repository: made once, kept in its git folder.
+fn id(common: &Path) -> Result<String, Error> {
+    let path = common.join(ID_FILE);
+    if let Some(id) = read_id(&path)? {
+        return Ok(id);
+    }
+    let fresh = fresh_id()?;
+    let beside = common.join(format!("{ID_FILE}.{fresh}"));
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::File::create(&beside)?;
+        writeln!(file, "{fresh}")?;
+        file.sync_data()?;
+        // A hard link fails where another process was faster; then its id is the one.
+        match fs::hard_link(&beside, &path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => fs::remove_file(&beside),
+        }
+    };
+    write().map_err(io(&path))?;
+    Ok(read_id(&path)?.unwrap_or(fresh))
+}
+
+/// Gives a copy an id of its own.
+fn replace_id(common: &Path) -> Result<String, Error> {
+    let (path, fresh) = (common.join(ID_FILE), fresh_id()?);
+    file::replace(&path, format!("{fresh}\n").as_bytes(), Mode::Kept, Sync::Yes).map_err(io(&path))?;
+    Ok(fresh)
+}
+
+fn fresh_id() -> Result<String, Error> {
+    let random =
+        getrandom::u64().map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
+    Ok(format!("{random:016x}"))
+}
+
+fn read_id(path: &Path) -> Result<Option<String>, Error> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(path)(error)),
+    };
+    let id = text.trim();
+    let is_id = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id {
+        return Ok(Some(id.to_owned()));
+    }
+    let what = "the file that names this repository's state folder holds something else";
+    Err(Failure::new("config.bad-value", what)
+        .at(path.display().to_string())
+        .hint("delete it to begin with an empty state")
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home(path: &str, inode: u64) -> Home {
+        Home { path: path.into(), device: 1, inode }
+    }
+
+    #[test]
+    fn a_copy_is_told_from_a_move() {
+        let noted = home("/a/.git", 7);
+
+        assert_eq!(judge(&noted, &home("/a/.git", 7), true), Kin::Same);
+        assert_eq!(judge(&noted, &home("/a/.git", 8), true), Kin::Renamed);
+        assert_eq!(judge(&noted, &home("/b/.git", 7), false), Kin::Renamed);
+        assert_eq!(judge(&noted, &home("/b/.git", 7), true), Kin::Same);
+        assert_eq!(judge(&noted, &home("/b/.git", 8), true), Kin::Copy);
+        assert_eq!(judge(&noted, &home("/b/.git", 8), false), Kin::Unclear);
+    }
+}
