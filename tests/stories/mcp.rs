@@ -49,6 +49,37 @@ fn an_agent_registers_and_two_of_them_write_to_each_other() {
 }
 
 #[test]
+fn a_name_in_use_is_its_programs_until_a_person_takes_it_away() {
+    let sandbox = Sandbox::new();
+    let input = [initialize(), initialized(), call(1, "register_agent", &json!({ "name": "ada", "role": "coder" }))];
+    let lines: String = input.iter().map(|line| format!("{line}\n")).collect();
+    let file = sandbox.folder().join("in").display().to_string();
+    std::fs::write(&file, &lines).unwrap();
+    let hold = format!("(cat {file}; sleep 30) | {} mcp > {file}.out; true", super::sandbox::BINARY);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let guard = runtime.enter();
+    let holder = switchboard_process::spawn::Spawn::new(["timeout", "60", "sh", "-c", &hold]);
+    let mut holder = holder.cwd(sandbox.root()).env_only(sandbox.environment()).piped().unwrap();
+    let answered = super::sandbox::within(std::time::Duration::from_secs(30), || {
+        std::fs::read_to_string(format!("{file}.out")).is_ok_and(|out| out.contains("\"id\":1"))
+    });
+    assert!(answered);
+    let hijack = || {
+        let register = call(1, "register_agent", &json!({ "name": "Ada", "role": "hijack" }));
+        let lines = [initialize(), initialized(), register].map(|line| line.to_string());
+        session(&sandbox, &lines)
+    };
+
+    assert!(hijack().out.contains("bus.name-taken"));
+    sandbox.call(&["register_agent", "name=ada"]);
+    let done = hijack();
+
+    assert_ne!(answer(&done, 1)["result"]["isError"], true, "{}", done.out);
+    drop(guard);
+    runtime.block_on(holder.terminate(std::time::Duration::from_secs(2)));
+}
+
+#[test]
 fn a_session_goes_on_when_its_daemon_is_killed() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     let sandbox = Sandbox::new();

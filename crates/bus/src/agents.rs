@@ -25,6 +25,7 @@ static TABLES: [Table; 1] = [Table {
         text("icon"),
         text("color"),
         text("process"),
+        text("holder"),
         text("status"),
         text("status_message"),
         text("capabilities"),
@@ -50,7 +51,7 @@ impl Projection for Agents {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn prefixes(&self) -> &'static [&'static str] {
@@ -93,6 +94,7 @@ fn registered(said: &Registered) -> Vec<(&'static str, Cell)> {
         ("gone", false.into()),
         // A process ends with its terminal, so a registration without one clears it.
         ("process", said.process.as_ref().map(|process| json(serde_json::json!(process))).into()),
+        ("holder", said.holder.as_ref().map(|process| json(serde_json::json!(process))).into()),
     ];
     let words = [
         ("role", &said.role),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::message::{INBOX_BYTES, INBOX_LIMIT};
@@ -20,6 +21,8 @@ pub struct Call {
     pub root: Option<PathBuf>,
     /// How much an inbox holds.
     pub limits: Limits,
+    /// Whether a process still runs.
+    pub is_alive: fn(&Process) -> bool,
 }
 
 /// How much one inbox holds that is not acknowledged.
@@ -34,7 +37,7 @@ pub struct Limits {
 // === impl Call ===
 
 impl Call {
-    /// An agent whose name is proven, with no key, no folder and the usual limits; a caller says what else holds.
+    /// An agent whose name is proven, with no key, no folder and the usual limits, to whom no process is alive; a caller says what else holds.
     #[must_use]
     pub fn of(name: AgentName) -> Self {
         Self {
@@ -43,6 +46,7 @@ impl Call {
             durability: Durability::Synced,
             root: None,
             limits: Limits::default(),
+            is_alive: |_| false,
         }
     }
 

@@ -151,6 +151,8 @@ async fn register(
         let before = roster::entry(store, &said.name)?;
         fill(&mut said, before.as_ref())?;
         check_kind(call, &said, before.as_ref())?;
+        check_holder(call, &said, before.as_ref())?;
+        said.holder = call.caller.program.clone().filter(|_| !call.caller.is_person());
         said.keeps_status = before.as_ref().is_some_and(|entry| !entry.agent.has_left);
         let epoch = before.map_or(0, |entry| entry.agent.epoch) + 1;
         let event = checked(&said, &call.caller.name)?;
@@ -201,6 +203,23 @@ fn check_kind(call: &Call, said: &Registered, before: Option<&roster::Entry>) ->
             refuse(Failure::new("bus.name-taken", what).hint("take another name"))
         }
         None => Ok(()),
+    }
+}
+
+/// A name in use belongs to the program that registered it. A person may take it away, and then it is free.
+fn check_holder(call: &Call, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
+    let holder = before.filter(|entry| !entry.agent.has_left).and_then(|entry| entry.holder.as_ref());
+    let is_own = |holder: &Process| call.caller.is_person() || call.caller.program.as_ref() == Some(holder);
+    match holder.filter(|holder| !is_own(holder) && (call.is_alive)(holder)) {
+        None => Ok(()),
+        Some(holder) => {
+            let what = format!("{} is the name of an agent of process {}, which runs", said.name, holder.pid);
+            let hint = format!(
+                "take another name; a person frees it: switchboard call register_agent name={:?}",
+                said.name.as_str()
+            );
+            refuse(Failure::new("bus.name-taken", what).hint(hint))
+        }
     }
 }
 

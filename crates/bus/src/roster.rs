@@ -13,6 +13,8 @@ use crate::mail::INBOXES;
 pub(crate) struct Entry {
     pub(crate) agent: Agent,
     pub(crate) process: Option<Process>,
+    /// The program whose connection registered it.
+    pub(crate) holder: Option<Process>,
 }
 
 /// All agents by name.
@@ -66,7 +68,8 @@ fn written(row: &Row) -> Result<AgentName, Error> {
 pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Entry, Error> {
     let word = |column| row.get_text(column).unwrap_or_default().to_owned();
     let kind = kind(row)?;
-    let process: Option<Process> = row.get_text("process").and_then(|text| serde_json::from_str(text).ok());
+    let a_process = |column| row.get_text(column).and_then(|text| serde_json::from_str::<Process>(text).ok());
+    let (process, holder) = (a_process("process"), a_process("holder"));
     let (icon, color) = style(kind, row.get_text("purpose").unwrap_or_default());
     let agent = Agent {
         name: written(row)?,
@@ -87,7 +90,7 @@ pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Entry, Error> {
         unread: unread(store, row.try_text("id")?)?,
         last_seen: Millis(row.get_int("last_seen").unwrap_or(0)),
     };
-    Ok(Entry { agent, process })
+    Ok(Entry { agent, process, holder })
 }
 
 fn kind(row: &Row) -> Result<AgentKind, Error> {

@@ -2,8 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use switchboard_process::fingerprint::Fingerprint;
-use switchboard_process::lineage::{Claims, Known, Lineage, Root, Standing, identify};
+use switchboard_process::fingerprint::{Fingerprint, boot_id};
+use switchboard_process::lineage::{self, Claims, Known, Lineage, Root, Standing, identify};
+use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::id::{AgentName, WorkerId};
 
@@ -23,7 +24,14 @@ pub struct Peer {
 /// The processes that the daemon knows.
 #[derive(Debug)]
 pub(crate) struct Authority {
-    known: Mutex<Known<WorkerId, AgentName>>,
+    known: Mutex<Known<WorkerId, Program>>,
+}
+
+/// An agent's program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    agent: AgentName,
+    process: Process,
 }
 
 /// What the process tree proves.
@@ -53,7 +61,8 @@ impl Authority {
     /// Remembers the program that runs a bridge: what it starts besides the bridge is the same agent.
     pub(crate) fn learn_bridge(&self, agent: &AgentName, peer: &Peer) {
         let Some(program) = peer.lineage.starter() else { return };
-        let root = Root { pid: program.pid, start: program.start, who: agent.clone() };
+        let who = Program { agent: agent.clone(), process: process(program) };
+        let root = Root { pid: program.pid, start: program.start, who };
         let mut known = self.known();
         known.programs.retain(|program| lives(program.pid, program.start));
         push(&mut known.programs, root);
@@ -62,22 +71,30 @@ impl Authority {
     /// What the process tree proves of a caller that goes by this name.
     pub(crate) fn prove(&self, peer: &Peer, name: &AgentName) -> Proof {
         let known = self.known();
+        let program = peer.lineage.starter().map(process);
         match identify(&peer.lineage, &known, peer.claims) {
             Standing::Worker(worker) => Proof::Worker(worker.clone()),
-            Standing::Agent(agent) => Proof::Caller(Caller::unverified(
-                agent.clone(),
-                "a program that an agent started: it is below the process that runs `switchboard mcp`",
-            )),
+            Standing::Agent(Program { agent, process }) => Proof::Caller(Caller {
+                program: Some(process.clone()),
+                ..Caller::unverified(
+                    agent.clone(),
+                    "a program that an agent started: it is below the process that runs `switchboard mcp`",
+                )
+            }),
             Standing::Person { is_present, why } => {
-                Proof::Caller(Caller { is_present, known_by: why, ..Caller::person(name.clone()) })
+                Proof::Caller(Caller { is_present, known_by: why, program, ..Caller::person(name.clone()) })
             }
-            Standing::Nobody { why } => Proof::Caller(Caller::unverified(name.clone(), why)),
+            Standing::Nobody { why } => Proof::Caller(Caller { program, ..Caller::unverified(name.clone(), why) }),
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known<WorkerId, AgentName>> {
+    fn known(&self) -> MutexGuard<'_, Known<WorkerId, Program>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn process(process: &lineage::Process) -> Process {
+    Process { pid: process.pid, start: process.start, boot: boot_id() }
 }
 
 fn lives(pid: u32, start: u64) -> bool {

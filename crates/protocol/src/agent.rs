@@ -153,6 +153,9 @@ pub struct Registered {
     /// Its terminal's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
+    /// The program whose connection registered it: while that runs, the name is its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<Process>,
     /// It was there before and keeps its status; else it is `active` from now on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_status: bool,
@@ -174,6 +177,7 @@ impl Registered {
             icon: None,
             color: None,
             process: None,
+            holder: None,
             keeps_status: false,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::agent::Process;
 use crate::id::{AgentName, RunId, WorkerId};
 
 /// Who calls, and how we know.
@@ -19,6 +20,8 @@ pub struct Caller {
     pub is_present: bool,
     /// How the daemon knows, in words that follow "the caller:".
     pub known_by: &'static str,
+    /// The program that the connection belongs to, where the process tree shows one: a name that it registers is its own.
+    pub program: Option<Process>,
 }
 
 /// What a caller is.
@@ -83,6 +86,7 @@ impl Caller {
             face: Face::Socket,
             is_present: false,
             known_by: "a token of its own",
+            program: None,
         }
     }
 
@@ -102,6 +106,7 @@ impl Caller {
             face: Face::Socket,
             is_present: true,
             known_by: "the foreground of a terminal",
+            program: None,
         }
     }
 

@@ -26,10 +26,10 @@ pub enum Hello {
         /// The name under which an unverified caller wants to be recorded.
         name: Option<String>,
         /// The caller runs in a CI session.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         ci: bool,
         /// The command was told `--yes`.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         yes: bool,
     },
     /// MCP over this connection, as over stdio, follows. Sent by `switchboard mcp`.

@@ -64,6 +64,7 @@ impl Context {
             durability: self.durability,
             root: Some(verbs.place.root.clone()),
             limits: verbs.limits,
+            is_alive: crate::roll::is_alive,
         }
     }
 
