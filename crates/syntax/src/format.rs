@@ -1,8 +1,11 @@
 //! Data and markup: formats that a parser of their own or a small reader checks, not a grammar.
 
+use std::borrow::Cow;
+
 use switchboard_grammars::Language;
 
 use crate::balance::{Quoting, unbalanced};
+use crate::front_matter;
 use crate::parsers::Parsers;
 use crate::problem::Problem;
 use crate::source::Source;
@@ -114,6 +117,9 @@ impl Format {
 
     /// Reads a text. Where that fails and the text has gaps for a template engine, it is read again with the gaps filled.
     pub(crate) fn read(self, path: &str, text: &[u8], parsers: &mut Parsers) -> Reading {
+        // In YAML the marks are its own.
+        let whole = if self == Self::Yaml { Cow::Borrowed(text) } else { front_matter::without(text) };
+        let text = &*whole;
         let problems = self.problems(path, text, parsers);
         if problems.is_empty() || !template::has_gaps(text) {
             return Reading { problems, is_template: false };

@@ -9,6 +9,7 @@ mod caution;
 mod directives;
 mod forgiven;
 mod format;
+mod front_matter;
 mod go;
 mod grammar;
 mod java;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use switchboard_grammars::Language;
 
+use crate::front_matter;
+
 /// The longest comment that is stepped over.
 const COMMENT: usize = 50_000;
 /// The longest list of types that is looked through.
@@ -11,7 +13,8 @@ const TYPES: usize = 2_000;
 
 /// Returns a text as its grammar can read it.
 pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
-    let mut tidy = Tidy { text: Cow::Borrowed(text) };
+    let has_front_matter = matches!(language, Language::Css | Language::JavaScript);
+    let mut tidy = Tidy { text: if has_front_matter { front_matter::without(text) } else { Cow::Borrowed(text) } };
     match language {
         Language::Css => {
             tidy.spaced_important();

@@ -414,6 +414,9 @@ fn templates_and_documents_of_many_parts_do_not_block() {
         ("roles/a.yml", "a: \"{{ b }}\"\nc: {{ d }}-x\n"),
         ("k8s.yaml", "a: 1\n---\nb: 2\n"),
         ("log.jsonl", "{\"a\":1}\n{\"a\":2}\n"),
+        ("assets/main.js", "---\n---\nvar a = 1;\n"),
+        ("feed.xml", "---\nlayout: none\n---\n<?xml version=\"1.0\"?>\n<a/>\n"),
+        ("search.json", "---\nlayout: none\n---\n[]\n"),
         ("index.html", "<ul>{% for a in b %}<li>{{ a }}{% endfor %}</ul>"),
         (".eslintrc.json", "{ /* a */ \"b\": 1, }"),
     ] {
