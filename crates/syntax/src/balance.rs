@@ -8,6 +8,8 @@ use crate::problem::{Kind, Problem};
 pub(crate) enum Quoting {
     /// C and C++, after the preprocessor's lines were taken out.
     C,
+    /// The same, of C#, with its verbatim and raw strings.
+    CSharp,
     Css,
     Scss,
     Json5,
@@ -100,7 +102,7 @@ const fn partner(closing: u8) -> u8 {
 fn token(text: &[u8], at: usize, quoting: Quoting) -> Token {
     let rest = &text[at..];
     let comment = match quoting {
-        Quoting::C | Quoting::Scss | Quoting::Json5 => comment(rest, Some("//"), "/*", "*/"),
+        Quoting::C | Quoting::CSharp | Quoting::Scss | Quoting::Json5 => comment(rest, Some("//"), "/*", "*/"),
         Quoting::Css => comment(rest, None, "/*", "*/"),
         Quoting::PowerShell if begins_word(text, at) => comment(rest, Some("#"), "<#", "#>"),
         Quoting::PowerShell => comment(rest, None, "<#", "#>"),
@@ -121,6 +123,10 @@ fn token(text: &[u8], at: usize, quoting: Quoting) -> Token {
             Token::Other(at + 1)
         }
         (b'"' | b'\'', Quoting::C) => {
+            string(rest, b'\\', false).map_or(Token::Endless("a string"), |end| Token::Other(at + end))
+        }
+        (b'"', Quoting::CSharp) => csharp_string(text, at).map_or(Token::Endless("a string"), Token::Other),
+        (b'\'', Quoting::CSharp) => {
             string(rest, b'\\', false).map_or(Token::Endless("a string"), |end| Token::Other(at + end))
         }
         (b'"' | b'\'', Quoting::Css | Quoting::Scss) => {
@@ -207,6 +213,28 @@ fn powershell_string(rest: &[u8]) -> Option<usize> {
     None
 }
 
+/// Returns where a string of C# ends: raw (`"""`), verbatim (`@"`, in which a quote is doubled), or on one line.
+fn csharp_string(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let quotes = rest.iter().take_while(|byte| **byte == b'"').count();
+    let is_verbatim = text[..at].ends_with(b"@") || text[..at].ends_with(b"@$");
+    if quotes >= 3 && !is_verbatim {
+        return memchr::memmem::find(&rest[quotes..], &rest[..quotes]).map(|end| at + end + 2 * quotes);
+    }
+    if !is_verbatim {
+        return string(rest, b'\\', false).map(|end| at + end);
+    }
+    let mut end = 1;
+    while let Some(byte) = rest.get(end) {
+        match (byte, rest.get(end + 1)) {
+            (b'"', Some(b'"')) => end += 2,
+            (b'"', _) => return Some(at + end + 1),
+            (_, _) => end += 1,
+        }
+    }
+    None
+}
+
 /// `@"` to the end of its line, up to a line that begins with `"@`.
 fn here_string(rest: &[u8], at: usize) -> Token {
     let close = [b'\n', rest[1], b'@'];
@@ -258,6 +286,7 @@ mod tests {
                 Quoting::C,
                 "int a[] = {'(', '\\'', 1'000}; // )\nchar *b = \"{\\\"\"; /* ( */ auto c = R\"x()\"})x\"; L'}';",
             ),
+            (Quoting::CSharp, "var a = @\"\\(\" + $@\"\"\"(\" + \"\"\"(\"\"\" + '(' + $\"{b}(\";"),
             (Quoting::Css, "a { b: url(data:x;{) ; content: \"}\"; c: \\} } /* { */"),
             (Quoting::Scss, "// it's {\n.a { &:hover { b: #{$c}; } }"),
             (

@@ -71,7 +71,7 @@ fn by_brackets(source: &Source, preprocessor: Option<Preprocessor>, quoting: Quo
     let mut found = broken(now, before);
     if found.is_none() && preprocessor == Some(Preprocessor::C) && source.base == Base::Nothing {
         // Some reading of a new file is right; that of another value of one condition may not be.
-        found = uneven(&source.text, quoting).map(|problem| vec![problem]);
+        found = uneven(&source.text, quoting, Preprocessor::C).map(|problem| vec![problem]);
     }
     found.map_or(Plain::Unknown, Plain::Broken)
 }
@@ -111,6 +111,10 @@ fn by_grammar(source: &Source, language: Language, parsers: &mut Parsers) -> Pla
     let is_right = now.iter().any(Vec::is_empty);
     match broken(now, before) {
         Some(found) => Plain::Broken(found),
+        None if source.base == Base::Nothing && is_right => {
+            let arm = uneven(&source.text, Quoting::CSharp, Preprocessor::CSharp);
+            arm.map_or(Plain::Right, |problem| Plain::Broken(vec![problem]))
+        }
         None if is_right && was_right => Plain::Right,
         None => Plain::Unknown,
     }

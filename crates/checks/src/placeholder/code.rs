@@ -167,7 +167,10 @@ fn of_call(node: Node<'_>, above: &[Node<'_>], text: &[u8], names: &[&str]) -> O
     if *name == "TODO" {
         return Some(throw(node, Weight::Blocks));
     }
-    says_unfinished(&call[name.len()..]).then(|| throw(node, by_reach(above)))
+    // A message that is put together tells of a value that is not handled.
+    let is_of_value = call.windows(3).any(|part| part == b"\" +" || part == b"+ \"");
+    let weight = if is_of_value { Weight::Note } else { by_reach(above) };
+    says_unfinished(&call[name.len()..]).then(|| throw(node, weight))
 }
 
 /// `return errors.New("not implemented")` as the whole function, where no other file has it for another platform.
@@ -187,10 +190,13 @@ fn of_go_error(node: Node<'_>, above: &[Node<'_>], text: &[u8], path: &str) -> O
 
 /// `raise NotImplementedError`, which in Ruby is also how a base class says what its subclasses owe.
 fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholder> {
-    if let Some(found) = of_call(node, above, text, &["raise"]) {
-        return Some(found);
-    }
     let raised = bytes(node, text);
+    if let Some(found) = of_call(node, above, text, &["raise"]) {
+        // What its subclasses owe, with the name of the method in the message.
+        let is_owed = memchr::memmem::find(raised, b"NotImplementedError").is_some()
+            && above.iter().rev().find(|outer| is_ruby_type(outer)).is_some_and(|class| is_ruby_base(*class, text));
+        return Some(if is_owed { found.at_most(Weight::Note) } else { found });
+    }
     if node.kind() != "call" || raised.len() > 300 || !raised.starts_with(b"raise") {
         return None;
     }
@@ -199,10 +205,14 @@ fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     let rest = error.strip_prefix(b"NotImplementedError")?;
     // A message names what subclasses owe: one that says it is unfinished was found above.
     let is_bare = matches!(rest, b"" | b")" | b".new" | b".new)");
-    let class = above.iter().rev().find(|outer| matches!(outer.kind(), "class" | "module"));
+    let class = above.iter().rev().find(|outer| is_ruby_type(outer));
     let is_base = class.is_some_and(|class| is_ruby_base(*class, text));
     let weight = if class.is_none() { Weight::Blocks } else { Weight::BlocksInChange };
     (is_bare && !is_base).then(|| throw(node, weight.max(by_reach(above))))
+}
+
+fn is_ruby_type(node: &Node<'_>) -> bool {
+    matches!(node.kind(), "class" | "module")
 }
 
 /// Returns whether a class is meant to be subclassed: its name or a comment says so, or most of its methods raise.

@@ -14,7 +14,7 @@ const ELISIONS: &str = r"(?x)
     ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:\(\s*)?(?:the\s)?(?:rest|remaining|remainder|existing|other|previous|same|unchanged|more)\b
         [^.\n]{0,30}\b(?:codes?|files?|methods?|functions?|classe?s?|implementations?|logic|fields?|imports?|tests?|content|body|handlers?|routes?|props|props|unchanged|same|as\sbefore|omitted|above|here)\b
   | ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:unchanged|same\sas\s(?:before|above)|omitted)\b
-  | ^\W*(?:the\s)?(?:rest|remainder)\b(?:\sof\s(?:the|this|your)?\s?(?:\w+\s?){1,3}?)?\s?(?:is\s|are\s|remains?\s|stays?\s|goes\s|of\s)?(?:the\s)?(?:unchanged|same|as\sbefore|as\sis|omitted|here|elided)\b[^\n]{0,20}$
+  | ^\W*(?:the\s)?(?:rest|remainder)\b(?:\sof\s(?:the\s|this\s|your\s)?(?:\w+\s){1,3}?)?\s?(?:is\s|are\s|remains?\s|stays?\s|goes\s|of\s)?(?:the\s)?(?:(?:unchanged|as\sbefore|as\sis|omitted|here|elided)\b[^\n]{0,20}|same(?:\sas\s(?:before|above|earlier))?\W*)$
   | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?\s?[a-z\s]{0,12}|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
   | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
@@ -32,13 +32,14 @@ const PRETENCES: &str = r"(?x)
   | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
   | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?(?:for\snow|until)\b
   | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?\b
-  | \b(?:temporary|simplified)\s(?:stub|placeholder|implementation\sfor\snow)\b
+  | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:for|until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|only\s|always\s)(?:returns?|assumes?|pretends?|fakes?|logs?|prints?)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|true|false|none|null|nil|success|sample)\b
-  | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)?\b
+  | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)\b
   | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub)\b[\W]*$
   | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
-  | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
+  | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
+  | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario),?\s(?:you|we|i|it|this|that|one|there|these|should|would|could)\b
   | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:you|we|this|it)(?:'d|\swould|\sshould)\b
 ";
 
@@ -73,7 +74,7 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec
     let mut start = comment.start;
     for line in text[comment.clone()].split_inclusive(|byte| *byte == b'\n') {
         let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
-            let hit = phrase.find(line.trim_ascii_end())?;
+            let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown_code(line))?;
             Some((hit.range(), (*weight).max(lightest(*is_elision))))
         });
         found.extend(hit.map(|(range, weight)| Placeholder {
@@ -85,6 +86,16 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec
         start += line.len();
     }
     found
+}
+
+/// Returns whether a line of a comment shows code with a comment in it, as the manual of a function does.
+fn is_shown_code(line: &[u8]) -> bool {
+    let is_mark = |byte: &u8| matches!(byte, b'#' | b'/' | b'*' | b'!' | b'-');
+    let line = line.trim_ascii_start();
+    let rest = &line[line.iter().take_while(|byte| is_mark(byte)).count()..];
+    let indent = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let inner = &rest[indent..];
+    rest.len() < line.len() && indent >= 2 && (inner.starts_with(b"#") || inner.starts_with(b"//"))
 }
 
 /// Returns whether code follows a comment on its last line.

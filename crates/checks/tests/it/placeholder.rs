@@ -330,6 +330,34 @@ fn errors_that_say_not_implemented_block_in_every_language() {
 }
 
 #[test]
+fn sentences_and_shown_code_do_not_block() {
+    for (path, text) in [
+        ("a.c", "/*\n * rest of the headers anywhere (pure mode changes,\n */\n"),
+        ("a.c", "/* The rest are the same as the parent */\n"),
+        ("a.c", "/* use f() in a real application. */\n"),
+        ("a.rb", "#   class A\n#     # Your code here\n#   end\nA = 1\n"),
+        ("a.go", "package a\n\n// to replace any code with a temporary placeholder.\nvar a = 1\n"),
+        ("a.sh", "# Simulate that the server initially reports $2\n"),
+        ("a.go", "package a\n\nfunc f(n N) { panic(\"escaping \" + n.String() + \" is unimplemented\") }\n"),
+        (
+            "a.rb",
+            "module A\n  def b\n    raise NotImplementedError, 'b is not implemented'\n  end\n  def c\n    raise NotImplementedError, 'c is not implemented'\n  end\nend\n",
+        ),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    for text in [
+        "# rest of the file unchanged\n",
+        "# the rest stays the same as before\n",
+        "# The rest is the same\n",
+        "# in a real application this would ask\n",
+        "# simulate an API call\n",
+    ] {
+        assert_eq!(blocking("a.py", text), ["placeholder/comment-text"], "{text}");
+    }
+}
+
+#[test]
 fn doubles_limits_and_contracts_do_not_block() {
     for (path, text) in [
         ("src/FakeClock.cs", "class FakeClock { int Now() => throw new NotImplementedException(); }"),

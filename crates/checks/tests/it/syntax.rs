@@ -432,6 +432,10 @@ fn a_preprocessor_is_read_arm_by_arm() {
     assert_eq!((blocked("a.cs", heads), blocked("b.cs", call)), (vec![], vec![]));
     assert!(!blocked("a.cs", &heads.replace("(int a)", "(int a").replace("F()", "F(")).is_empty());
 
+    let whole = "#if NET\nclass A\n{\n    string B = @\"\\(\";\n    void F() { G(1); }\n}\n#endif\n";
+    assert_eq!(blocked("c.cs", whole), []);
+    assert_eq!(blocked("c.cs", &whole.replace("G(1);", "G(1;")), [(5, 17)]);
+
     let c = "#ifdef A\nint f(int a) {\n#else\nint f(void) {\n#endif\n  MACRO_WITHOUT_SEMICOLON(a)\n  return (1);\n}\n";
     assert_eq!(blocked("a.c", c), []);
     assert_eq!(blocked("a.c", &c.replace("(1);", "(1;")), [(7, 10)]);

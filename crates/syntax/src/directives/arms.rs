@@ -37,9 +37,9 @@ type Form = Vec<(u8, usize)>;
 
 /// Finds what is open or surplus in the one chain of conditions whose arms differ in that; `None` if there is no such chain or
 /// more than one, which may belong together.
-pub(crate) fn uneven(text: &[u8], quoting: Quoting) -> Option<Problem> {
+pub(crate) fn uneven(text: &[u8], quoting: Quoting, preprocessor: Preprocessor) -> Option<Problem> {
     let mut reader = Reader { text, quoting, uneven: Vec::new() };
-    reader.sequence(&parts(text)?)?;
+    reader.sequence(&parts(text, preprocessor)?)?;
     match &reader.uneven[..] {
         [form] => problem(text, form),
         _ => None,
@@ -47,7 +47,7 @@ pub(crate) fn uneven(text: &[u8], quoting: Quoting) -> Option<Problem> {
 }
 
 /// Splits a text by its conditions; `None` if they do not pair or nest too deep.
-fn parts(text: &[u8]) -> Option<Vec<Part>> {
+fn parts(text: &[u8], preprocessor: Preprocessor) -> Option<Vec<Part>> {
     let mut whole = Vec::new();
     let mut open: Vec<Chain> = Vec::new();
     let mut scan = Scan::default();
@@ -57,13 +57,13 @@ fn parts(text: &[u8]) -> Option<Vec<Part>> {
         let word = directive(&text[start..line_end(text, start)]).filter(|_| !scan.is_inside());
         at = line_end(text, at);
         let Some((word, condition)) = word else {
-            scan.line(&text[start..at], Preprocessor::C);
+            scan.line(&text[start..at], preprocessor);
             continue;
         };
-        while goes_on(&text[start..at]) && at < text.len() {
+        while preprocessor == Preprocessor::C && goes_on(&text[start..at]) && at < text.len() {
             at = line_end(text, at);
         }
-        scan.line(&text[start..at], Preprocessor::C);
+        scan.line(&text[start..at], preprocessor);
         let inner = open.last_mut().and_then(|chain| chain.arms.last_mut()).map_or(&mut whole, |arm| &mut arm.parts);
         inner.push(Part::Text(from..start));
         from = at;
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn line(text: &str) -> Option<usize> {
-        uneven(text.as_bytes(), Quoting::C).map(|found| found.lines.start + 1)
+        uneven(text.as_bytes(), Quoting::C, Preprocessor::C).map(|found| found.lines.start + 1)
     }
 
     #[test]
