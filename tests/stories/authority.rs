@@ -218,3 +218,22 @@ fn the_repositorys_token_over_http_is_an_agent() {
     }
     assert_eq!(server.call("get_status", &Value::Null).0, 200);
 }
+
+#[test]
+fn a_code_that_a_person_made_opens_one_session_over_http() {
+    let sandbox = Sandbox::new();
+    let server = super::http::Server::of(&sandbox);
+    let code = sandbox.switchboard(&["session", "--json"]).ends_with(0).json()["code"].clone();
+    let open = |code: &Value| server.ask("POST /session", &[], &json!({ "code": code }).to_string());
+
+    let (status, body) = open(&code);
+    assert_eq!(status, 200, "{body}");
+    let session: Value = serde_json::from_str(&body).unwrap();
+    let token = session["token"].as_str().unwrap();
+
+    assert_eq!(server.call_as(token, "sign_head", &json!({})).0, 200);
+    assert_eq!(server.call_as(token, "list_messages", &json!({})).0, 200);
+    let (status, body) = open(&code);
+    assert!(status == 403 && body.contains("auth.bad-code"), "{status} {body}");
+    assert_eq!(server.call("create_session_code", &json!({})).0, 403);
+}

@@ -20,7 +20,7 @@ impl Server {
     }
 
     /// Sends a request; gives the status and the body.
-    fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+    pub(super) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", u16::try_from(self.port).unwrap())).unwrap();
         let host = format!("127.0.0.1:{}", self.port);
         let own = [("Host", host.as_str()), ("Connection", "close")];

@@ -144,6 +144,8 @@ export type StopRunRequest = { what: string };
 export type SearchMessagesRequest = { text: string; agent?: (AgentName | null); before?: (number | null); limit?: (number | null) };
 export type SearchMessagesReply = { hits: Array<MessageHit>; next?: (number | null); is_whole: boolean };
 export type MessageHit = { id: MessageId; seq: number; action: Action; sender: AgentName; sender_verified: boolean; recipient: AgentName; state: DeliveryState; created_at: Millis; excerpt: string };
+export type CreateSessionCodeRequest = Record<string, unknown>;
+export type CreateSessionCodeReply = { code: string; url: string; expires_at: Millis };
 export type ExportLogRequest = { path: string };
 export type ExportLogReply = { path: string; events: number; head: Digest };
 export type GetStatusRequest = Record<string, unknown>;
@@ -200,6 +202,7 @@ export interface Verbs {
   cancel_message: { request: CancelMessageRequest; reply: QueueReply };
   check_gate_status: { request: CheckGateStatusRequest; reply: CheckGateStatusReply };
   check_inbox: { request: CheckInboxRequest; reply: CheckInboxReply };
+  create_session_code: { request: CreateSessionCodeRequest; reply: CreateSessionCodeReply };
   deny: { request: ResolveRequest; reply: ResolveReply };
   describe_tool: { request: DescribeToolRequest; reply: DescribeToolReply };
   evidence_check: { request: EvidenceCheckRequest; reply: EvidenceCheckReply };

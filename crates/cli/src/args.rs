@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     adopt, agents, backup, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs,
-    restart, restore, run, script_agent, shim, show, status, stop, token, trust, up, verify,
+    restart, restore, run, script_agent, session, shim, show, status, stop, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Explain(explain::Args),
     Call(call::Args),
     Token(token::Args),
+    Session(session::Args),
     Adopt(adopt::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -99,6 +100,7 @@ impl Command {
             Command::Explain(args) => explain::run(&args, context),
             Command::Call(args) => call::run(args, context),
             Command::Token(args) => token::run(&args, context),
+            Command::Session(args) => session::run(&args, context),
             Command::Adopt(args) => adopt::run(&args, context),
             Command::Completions(args) => completions::run(&args, Args::command(), context),
             Command::Shim(args) => shim::run(&args),

@@ -20,6 +20,7 @@ pub(crate) mod restart;
 pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod script_agent;
+pub(crate) mod session;
 pub(crate) mod shim;
 pub(crate) mod show;
 pub(crate) mod status;

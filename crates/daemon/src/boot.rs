@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authority::Authority;
 use crate::error::io;
 use crate::http::Http;
+use crate::sessions::Sessions;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
@@ -119,6 +120,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         policy,
         place: place.clone(),
         authority: Authority::new(),
+        sessions: Sessions::default(),
         limits: switchboard_bus::Limits::default(),
         info: info.clone(),
         started_at,

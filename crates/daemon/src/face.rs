@@ -73,6 +73,14 @@ pub trait Invoke: Send + Sync + 'static {
         self.identify(bearer, claimed_name)
     }
 
+    /// Exchanges a one-time code for the token of a person's session.
+    ///
+    /// # Errors
+    /// `auth.bad-code`, `auth.too-many-tries`.
+    fn open_session(&self, _: &str) -> Result<Value, Failure> {
+        Err(Failure::new("auth.bad-code", "no codes are made here"))
+    }
+
     /// Remembers the process behind a connection of the Unix socket that is a bridge or a shim.
     fn learn(&self, _: &Peer, _: Learned<'_>) {}
 

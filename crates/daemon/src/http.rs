@@ -1,5 +1,5 @@
 //! Loopback HTTP: `GET /health`, `POST /v1/{verb}`, MCP at `/mcp` and, for older clients, at `/sse`. Every route checks Host and Origin, all but
-//! `/health` a bearer token.
+//! `/health` and `/session` a bearer token.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -29,6 +29,7 @@ mod connection;
 mod guard;
 mod limits;
 mod problem;
+mod session;
 pub mod sse;
 mod verb;
 
@@ -86,6 +87,7 @@ fn router(
     let mcp = mcp_service(Arc::clone(&invoke), limits, ended);
     Router::new()
         .route("/health", get(health))
+        .route("/session", post(session::open))
         .route("/v1/{verb}", post(verb::call))
         .route("/sse", get(sse::open))
         .route("/messages", post(sse::take))
@@ -122,7 +124,7 @@ async fn health(State(invoke): State<Arc<dyn Invoke>>) -> Json<Value> {
 async fn no_route(uri: Uri) -> Response {
     let path = cut(uri.path(), 80);
     let failure = Failure::new("request.unknown-verb", format!("nothing is served at {path:?}"))
-        .hint("GET /health, POST /v1/{verb}, POST /mcp, GET /sse and POST /messages are");
+        .hint("GET /health, POST /session, POST /v1/{verb}, POST /mcp, GET /sse and POST /messages are");
     problem::Problem(failure).into_response()
 }
 

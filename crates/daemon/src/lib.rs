@@ -23,6 +23,7 @@ mod quiet;
 mod record;
 mod retention;
 mod roll;
+mod sessions;
 mod socket;
 mod token;
 pub mod trust;

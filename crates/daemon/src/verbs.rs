@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 
 use crate::authority::{Authority, Peer, Proof, without_authority};
 use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned};
+use crate::sessions::Sessions;
 use crate::{RootPaths, ServerInfo, token};
 pub(crate) use context::Context;
 use route::Found;
@@ -56,6 +57,7 @@ pub(crate) struct Verbs {
     pub(crate) policy: Policy,
     pub(crate) place: RootPaths,
     pub(crate) authority: Authority,
+    pub(crate) sessions: Sessions,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
@@ -109,6 +111,9 @@ impl Invoke for Verbs {
         if let Some(worker) = self.dispatch.worker_of(bearer)? {
             return Ok(worker_caller(worker));
         }
+        if let Some(name) = self.sessions.find(bearer, self.store.now()) {
+            return Ok(Caller { known_by: "a session of a page", ..Caller::person(name) });
+        }
         let own = token::read(&self.place)?.ok_or_else(refused)?;
         if !secret::is_same(own.as_bytes(), bearer.as_bytes()) {
             return Err(refused());
@@ -117,6 +122,11 @@ impl Invoke for Verbs {
             claimed(claimed_name)?,
             "the repository's token, which every program of the user can read",
         ))
+    }
+
+    fn open_session(&self, code: &str) -> Result<Value, Failure> {
+        let (token, expires_at) = self.sessions.exchange(code, self.store.now())?;
+        Ok(serde_json::json!({ "token": token, "expires_at": expires_at }))
     }
 
     fn identify_peer(&self, peer: &Peer, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {

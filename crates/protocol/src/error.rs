@@ -61,12 +61,14 @@ codes! {
     "agent.timeout" Failed "the agent was silent or at work for too long";
     "agent.unknown" Agent "no agent of this name is configured";
     "agent.unmanaged" Usage "a worker may not start a daemon or a run";
+    "auth.bad-code" Usage "the one-time code is wrong, was used or is too old";
     "auth.bad-signature" Usage "a message is signed, and the signature is not believed";
     "auth.bad-token" Usage "the token is missing or wrong";
     "auth.foreign-host" Usage "the request names another host";
     "auth.foreign-origin" Usage "the request comes from another origin";
     "auth.replayed" Usage "a signature was used before";
     "auth.stale" Usage "a signature is too old or from the future";
+    "auth.too-many-tries" Usage "too many wrong one-time codes";
     "bus.already-acked" Usage "the message was acknowledged before";
     "bus.already-replied" Usage "the request was answered before";
     "bus.ambiguous-recipient" Usage "several agents could be meant";

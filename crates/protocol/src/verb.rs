@@ -183,6 +183,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::StartRun
             $crate::verb::run::StopRun
             $crate::verb::search::SearchMessages
+            $crate::verb::system::CreateSessionCode
             $crate::verb::system::ExportLog
             $crate::verb::system::GetStatus
             $crate::verb::system::ReadEvents

@@ -31,6 +31,18 @@ impl Handle<system::GetStatus> for Verbs {
     }
 }
 
+impl Handle<system::CreateSessionCode> for Verbs {
+    async fn handle(
+        &self,
+        call: &Context,
+        _: system::CreateSessionCodeRequest,
+    ) -> Result<system::CreateSessionCodeReply, Failure> {
+        let (code, expires_at) = self.sessions.issue(&call.caller.name, self.store.now())?;
+        let url = format!("http://{}:{}/session", self.info.host, self.info.port);
+        Ok(system::CreateSessionCodeReply { code, url, expires_at })
+    }
+}
+
 impl Handle<system::ReadEvents> for Verbs {
     async fn handle(&self, _: &Context, request: ReadEventsRequest) -> Result<ReadEventsReply, Failure> {
         self.read_events(request).await

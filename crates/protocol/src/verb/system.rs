@@ -201,3 +201,25 @@ verb! {
     Shutdown = "shutdown", Read, Admin, Never,
     ShutdownRequest => ShutdownReply
 }
+
+/// Nothing to say.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSessionCodeRequest {}
+
+/// A code that opens one session over HTTP.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CreateSessionCodeReply {
+    /// The code.
+    pub code: String,
+    /// Where it is exchanged: `POST` an object with it as `code`.
+    pub url: String,
+    /// When it is worth nothing any more.
+    pub expires_at: Millis,
+}
+
+verb! {
+    /// Make a one-time code with which a page opens a session of the person who calls.
+    CreateSessionCode = "create_session_code", Read, Approve, Never,
+    CreateSessionCodeRequest => CreateSessionCodeReply
+}

@@ -1,0 +1,23 @@
+//! `switchboard session`
+
+use switchboard_protocol::verb::system::{CreateSessionCode, CreateSessionCodeRequest};
+
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Print a one-time code that opens a session of yours over HTTP
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: create_session_code")]
+pub(crate) struct Args {}
+
+/// Asks for a code and says what to do with it.
+pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call::<CreateSessionCode>(&CreateSessionCodeRequest {})?;
+    if context.json {
+        context.out.json(&reply);
+        return Ok(());
+    }
+    context.out.line(format!("{}   (once, until {})", reply.code, reply.expires_at));
+    context.out.line(format!("POST {{\"code\": \"{}\"}} to {}", reply.code, reply.url));
+    Ok(())
+}
