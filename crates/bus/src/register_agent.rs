@@ -152,7 +152,7 @@ async fn register(
         fill(&mut said, before.as_ref())?;
         check_kind(call, &said, before.as_ref())?;
         check_holder(call, &said, before.as_ref())?;
-        said.holder = call.caller.program.clone().filter(|_| !call.caller.is_person());
+        said.holder = call.caller.program.clone().filter(|_| !call.caller.is_person()).map(Box::new);
         said.keeps_status = before.as_ref().is_some_and(|entry| !entry.agent.has_left);
         let epoch = before.map_or(0, |entry| entry.agent.epoch) + 1;
         let event = checked(&said, &call.caller.name)?;

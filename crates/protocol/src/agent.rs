@@ -155,7 +155,7 @@ pub struct Registered {
     pub process: Option<Process>,
     /// The program whose connection registered it: while that runs, the name is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub holder: Option<Process>,
+    pub holder: Option<Box<Process>>,
     /// It was there before and keeps its status; else it is `active` from now on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_status: bool,
