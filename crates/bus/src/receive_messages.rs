@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use switchboard_pipeline::delivery::{DEFAULT_LEASE_MS, MAX_LEASE_MS, choose};
+use switchboard_protocol::id::MessageId;
 use switchboard_protocol::message::{Message, MessageEvent, QueueState};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::queue::{ReceiveMessagesReply, ReceiveMessagesRequest};
-use switchboard_store::{Batch, Durability, Query, Row, Store};
+use switchboard_store::{Batch, Committed, Durability, Query, Row, Store};
 
 use crate::announce::received_by;
 use crate::mail::MESSAGES;
 use crate::message::{item, of_row};
-use crate::queue::{Entry, is_race, sweep};
-use crate::{Call, Error, addressee};
+use crate::queue::{Entry, is_race, raced, sweep};
+use crate::{Call, Error, addressee, repeated};
 
 /// Most messages in one answer.
 const MAX: u32 = 100;
@@ -24,7 +27,17 @@ const PAGES: u64 = 50;
 /// Longest wait in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
-/// Takes the caller's oldest deliverable messages and holds them, waiting for a first one if asked to.
+/// What was held by a call, as its key remembers it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Taken {
+    ids: Vec<MessageId>,
+    /// The token of the first message; those of the others follow.
+    first: u64,
+    until: Millis,
+}
+
+/// Takes the caller's oldest deliverable messages and holds them, waiting for a first one if asked to. A call that is repeated under its key is
+/// answered with the messages that it took the first time, as far as they are still held by that call.
 ///
 /// # Errors
 /// `bus.unknown-recipient` when the caller is not registered, `bus.stale-epoch`, or the store's failure.
@@ -42,7 +55,13 @@ pub async fn receive_messages(
         let head = store.head().lsn;
         let swept = sweep(store).await?;
         let messages = take(store, call, max, span.clamp(1, MAX_LEASE_MS)).await?;
-        if !messages.is_empty() || tokio::time::Instant::now() >= deadline {
+        if !messages.is_empty() {
+            return Ok(ReceiveMessagesReply { messages });
+        }
+        if let Some(taken) = taken_before(store, call).await? {
+            return Ok(ReceiveMessagesReply { messages: still_held(store, &taken)? });
+        }
+        if tokio::time::Instant::now() >= deadline {
             return Ok(ReceiveMessagesReply { messages });
         }
         let until = wake(store, call, deadline, swept.next)?;
@@ -80,15 +99,20 @@ async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<M
         }
         let until = Millis(now.0.saturating_add(span));
         // Synced, because a token that a power cut takes back could be given out twice.
-        let mut batch = Batch::new(Durability::Synced);
+        let mut batch = Batch { idempotency: call.idempotency.clone(), ..Batch::new(Durability::Synced) };
+        let mut ids = Vec::new();
         for row in &rows {
             let entry = Entry::of(row)?;
+            ids.push(entry.id.clone());
             let (id, recipient) = (entry.id.clone(), entry.recipient.clone());
             let fact = MessageEvent::MessageLeased { id, recipient, attempt: entry.item.attempt + 1, until };
             batch.guards.extend(entry.unchanged());
             batch = batch.event(entry.event(&fact, call.caller.name.as_str())?);
         }
+        // The number of the first event, which is the token, is known only when it is written.
+        batch.reply = reply(&Taken { ids, first: 0, until })?;
         let first = match store.commit(batch).await {
+            Ok(committed) if committed.repeated => return still_held(store, &taken(&committed)?),
             Ok(committed) => committed.first,
             Err(error) if is_race(&error) => continue,
             Err(error) => return Err(error.into()),
@@ -97,9 +121,45 @@ async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<M
     }
 }
 
+/// What this call took when it was made before under the same key.
+async fn taken_before(store: &Store, call: &Call) -> Result<Option<Taken>, Error> {
+    match repeated::or_refuse(store, call.idempotency.as_ref(), raced()).await {
+        Ok(committed) => taken(&committed).map(Some),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn taken(committed: &Committed) -> Result<Taken, Error> {
+    let bad = |error: serde_json::Error| Error::BadRow { what: "a remembered reply", text: error.to_string() };
+    let taken: Taken = serde_json::from_value(committed.reply.clone()).map_err(bad)?;
+    Ok(Taken { first: committed.first, ..taken })
+}
+
+fn reply(taken: &Taken) -> Result<Value, Error> {
+    serde_json::to_value(taken).map_err(|error| Error::BadRow { what: "a reply", text: error.to_string() })
+}
+
+/// The messages that are still held under the tokens that a call was given.
+fn still_held(store: &Store, taken: &Taken) -> Result<Vec<Message>, Error> {
+    let mut messages = Vec::new();
+    for (id, token) in taken.ids.iter().zip(taken.first..) {
+        let row = crate::message::row(store, id)?;
+        if item(&row)?.lease.is_some_and(|lease| lease.token == token) {
+            messages.push(held(store, &row, token, taken.until)?);
+        }
+    }
+    Ok(messages)
+}
+
 fn delivered(store: &Store, row: &Row, token: u64, until: Millis) -> Result<Message, Error> {
-    let mut message = of_row(store, row)?;
+    let mut message = held(store, row, token, until)?;
     message.attempt += 1;
+    Ok(message)
+}
+
+fn held(store: &Store, row: &Row, token: u64, until: Millis) -> Result<Message, Error> {
+    let mut message = of_row(store, row)?;
     message.queue = QueueState::Leased;
     message.state = message.state.max(switchboard_protocol::message::DeliveryState::Injected);
     message.lease_token = Some(token);

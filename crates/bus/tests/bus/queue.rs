@@ -7,6 +7,7 @@ use switchboard_bus::{
 };
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::message::{DeliveryState, Message, QueueState};
+use switchboard_store::Idempotency;
 
 use crate::fixtures::{START, World, args, caller, code, person};
 
@@ -32,6 +33,31 @@ async fn a_delivery_is_held_until_it_is_acknowledged_with_its_token() {
     assert_eq!(world.ack("ben", &taken[0]).await, Ok(()));
     assert_eq!(world.ack("ben", &taken[0]).await, Ok(()), "a second time is answered like the first");
     assert_eq!(world.show(&taken[0].id).queue, QueueState::Acked);
+}
+
+fn keyed(who: &str, key: &str) -> Call {
+    let args = switchboard_protocol::id::Digest::of(b"the same arguments");
+    let call = Idempotency { key: key.to_owned(), caller: who.to_owned(), verb: "receive_messages", args };
+    Call { idempotency: Some(call), ..caller(who) }
+}
+
+#[tokio::test]
+async fn who_asks_again_under_the_same_key_gets_the_same_messages_and_no_others() {
+    let world = World::with(&["ada", "ben"]).await;
+    world.send("ada", to_ben("one")).await;
+    let again =
+        || async { receive_messages(&world.store, &keyed("ben", "k1"), args(json!({}))).await.unwrap().messages };
+    let first = again().await;
+    world.send("ada", to_ben("two")).await;
+
+    let second = again().await;
+
+    assert_eq!(texts(&second), ["one"]);
+    assert_eq!((second[0].lease_token, second[0].attempt), (first[0].lease_token, first[0].attempt));
+    assert_eq!(world.ack("ben", &second[0]).await, Ok(()));
+    assert!(again().await.is_empty(), "what was acknowledged is not held any more");
+    assert_eq!(texts(&world.receive("ben", json!({})).await), ["two"]);
+    assert!(again().await.is_empty(), "also with nothing left to deliver");
 }
 
 #[tokio::test]
