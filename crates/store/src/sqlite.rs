@@ -8,8 +8,8 @@
 //! reads ─────▶ pending, then    back: SQLite, many commits in one transaction, synced by checkpoints only
 //! ```
 //!
-//! A single caller is the writer itself, on its own thread; callers that meet wait in a queue, and a thread writes them group by
-//! group. Another thread brings SQLite up to date. Who asks for rows of a table that has changed brings it up to date first.
+//! A single caller is the writer itself, on its own thread, unless it is a task whose commit has to be synced: tasks never block a thread of
+//! their runtime on the disk. Callers that meet wait in a queue, and a thread writes them group by group. Another thread brings SQLite up to date. Who asks for rows of a table that has changed brings it up to date first.
 //!
 //! Locks are taken in this order: front, back, queue or pending.
 //!
@@ -56,6 +56,7 @@ use self::readers::Readers;
 use self::redo::Redo;
 use self::scan::Scanner;
 use self::tx::Session;
+use crate::batch::Durability;
 use crate::core::{Core, lock};
 use crate::lock::Lock;
 use crate::log::{Chain, Finding, Visit};
@@ -141,9 +142,12 @@ impl Sqlite {
         Ok((sqlite, core))
     }
 
-    /// Commits a batch.
+    /// Commits a batch. One that need not be synced is written here if nobody else writes; a sync would hold up everything else that this
+    /// thread of the runtime has to do, so it is left to the writer.
     pub(crate) async fn commit(&self, core: &Core, batch: Prepared) -> Answer {
-        if let Some(front) = self.inner.try_front() {
+        if batch.durability == Durability::Written
+            && let Some(front) = self.inner.try_front()
+        {
             return self.inner.commit_now(front, batch);
         }
         let (sender, receiver) = oneshot::channel();
