@@ -45,6 +45,7 @@ enum Driver {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
     agents: BTreeMap<String, Described>,
@@ -113,7 +114,7 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
-    let fields = ["driver", "command", "env", "scripted", "spends"];
+    let fields = ["agents", "driver", "command", "env", "scripted", "spends"];
     let unknown = error.message().split('`').nth(1).unwrap_or_default();
     match near_matches(unknown, fields).first() {
         Some(near) if !fields.contains(&unknown) => failure.hint(format!("did you mean `{near}`?")),
@@ -152,10 +153,19 @@ mod tests {
     }
 
     #[test]
-    fn no_file_means_no_agents_and_other_sections_are_left_alone() {
+    fn no_file_means_no_agents() {
         let folder = tempfile::tempdir().unwrap();
 
         assert!(Agents::read(folder.path()).unwrap().list.is_empty());
-        assert!(read("[elsewhere]\nx = 1\n").unwrap().list.is_empty());
+    }
+
+    #[test]
+    fn a_misspelt_section_is_named_with_its_line_and_a_near_one() {
+        let failure = read("\n[agent.a]\ndriver = \"acp\"\ncommand = [\"a\"]\n").unwrap_err();
+
+        assert_eq!(failure.code, "config.syntax");
+        assert!(failure.place.ends_with("config.toml:2"), "{}", failure.place);
+        assert!(failure.hint.contains("`agents`"), "{}", failure.hint);
+        assert!(read("[elsewhere]\nx = 1\n").unwrap_err().what.contains("elsewhere"));
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use switchboard_pipeline::plan_json::Stranger;
 use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
@@ -11,6 +12,7 @@ use switchboard_protocol::plan::{MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
+use switchboard_protocol::text::cut;
 
 /// A run's fixed part.
 #[derive(Debug)]
@@ -96,12 +98,13 @@ impl RunPlan {
     }
 }
 
-/// Reads the text of a plan.json or a plan.md.
+/// Reads the text of a plan.json or a plan.md. A `source` that ends in `.json` is a plan.json whatever stands in it.
 ///
 /// # Errors
 /// What is wrong with it, and where in `source`.
 pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
-    if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+    let is_json = Path::new(source).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    if is_json || text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
         return switchboard_pipeline::plan_json::parse(text).map_err(|error| error.failure(source));
     }
     let parsed = switchboard_pipeline::plan_md::parse(text).map_err(|error| error.failure(source))?;
@@ -114,6 +117,21 @@ pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
     }
     Ok(parsed.plan)
 }
+
+/// What a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.
+pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
+    let strangers = switchboard_pipeline::plan_json::strangers(plan);
+    let left = strangers.len().saturating_sub(NAMED);
+    let one = |stranger: &Stranger| {
+        let near = stranger.near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        format!("{:?} in the plan is no field that a run knows, and is ignored{near}", cut(&stranger.pointer, 120))
+    };
+    let more = (left > 0).then(|| format!("{left} more fields of the plan are ignored"));
+    strangers.iter().take(NAMED).map(one).chain(more).collect()
+}
+
+/// Ignored fields that are named one by one.
+const NAMED: usize = 20;
 
 /// All commands that a plan brings: what `switchboard trust` shows and pins.
 #[must_use]

@@ -244,7 +244,7 @@ fn plan(stage: &Stage) -> String {
                 settings.insert("command".to_owned(), json!(["make", "it"]));
             }
             let files = match stage.chance(300) {
-                true => vec![format!("src/{}", stage.below(3))],
+                true => vec![format!("src/{}", stage.below(3)), format!("t/{}", id(n))],
                 false => vec![format!("t/{}", id(n))],
             };
             json!({

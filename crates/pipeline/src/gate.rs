@@ -26,9 +26,14 @@ pub enum GateKind {
     Command(CommandKind),
     /// Several checks at once, `pre_check_batch`.
     Batch,
+    /// Whether the change stays within the files that the task declares.
+    Scope,
     /// A gate that this version knows by name only.
     NotBuilt,
 }
+
+/// Name of the gate that holds a change to the files that its task declares. Every task that declares some is held to it.
+pub const SCOPE: &str = "scope";
 
 /// All gates.
 pub const REGISTRY: &[Gate] = &[
@@ -40,6 +45,7 @@ pub const REGISTRY: &[Gate] = &[
     gate("build_check", &["build"], GateKind::Command(CommandKind::Build)),
     gate("test_runner", &["test", "tests"], GateKind::Command(CommandKind::Test)),
     gate("pre_check_batch", &["batch"], GateKind::Batch),
+    gate(SCOPE, &["scope_check", "files_touched"], GateKind::Scope),
     gate("sast_scan", &["sast"], GateKind::NotBuilt),
     gate("quality_budget", &["quality"], GateKind::NotBuilt),
 ];
@@ -66,6 +72,7 @@ impl Gate {
         match self.kind {
             GateKind::Check(_) | GateKind::Batch => None,
             GateKind::Command(kind) => settings.command_of(kind).is_none().then_some(Lack::Command(kind)),
+            GateKind::Scope => (!settings.declares_files()).then_some(Lack::Files),
             GateKind::NotBuilt => Some(Lack::NotBuilt),
         }
     }
@@ -76,6 +83,8 @@ impl Gate {
 pub enum Lack {
     /// The plan names no command of this kind.
     Command(CommandKind),
+    /// The task declares no files.
+    Files,
     /// This version doesn't have it.
     NotBuilt,
 }
@@ -86,6 +95,7 @@ impl Lack {
     pub fn reason(self) -> String {
         match self {
             Self::Command(kind) => format!("the plan names no {} command", setting(kind)),
+            Self::Files => "the task declares neither a scope nor files_touched".to_owned(),
             Self::NotBuilt => "this version does not have it yet".to_owned(),
         }
     }
@@ -97,6 +107,7 @@ impl Lack {
             Self::Command(kind) => {
                 format!("set x-switchboard.{0}, for example \"{0}\": [\"make\", \"{0}\"]", setting(kind))
             }
+            Self::Files => "name them, for example \"x-switchboard\": { \"scope\": [\"src/**\"] }".to_owned(),
             Self::NotBuilt => "take it out of the plan's gates".to_owned(),
         }
     }

@@ -7,19 +7,26 @@ mod schema;
 mod strict;
 
 pub use error::{PlanError, Position};
+pub use schema::Stranger;
 use serde_json::Value;
 use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 
 /// Reads a `plan.json` and checks everything that a run relies on.
 ///
 /// # Errors
-/// The first thing that is wrong, in this order: the text (`plan.syntax`), the shape of fields (`plan.schema`, `plan.unsafe-id`,
-/// `plan.unsafe-path`), then `plan.empty`, `plan.duplicate-task`, `plan.unknown-dependency` and `plan.cycle`.
+/// The first thing that is wrong, in this order: the text (`plan.syntax`), the shape of fields (`plan.schema`, `plan.unknown-field`,
+/// `plan.unsafe-id`, `plan.unsafe-path`), then `plan.empty`, `plan.duplicate-task`, `plan.unknown-dependency` and `plan.cycle`.
 pub fn parse(text: &str) -> Result<Plan, PlanError> {
     check_text(text)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = strict::parse(text)?;
     read(value, |pointer| locate::locate(text, pointer))
+}
+
+/// The fields of a plan that are not known here and that a run therefore ignores, in their order.
+#[must_use]
+pub fn strangers(plan: &Plan) -> Vec<Stranger> {
+    schema::strangers(&serde_json::to_value(plan).expect("a plan has only texts, numbers and lists"))
 }
 
 /// Writes a plan as `plan.json`: two spaces, a line break at the end.

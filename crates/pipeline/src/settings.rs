@@ -4,6 +4,8 @@ use switchboard_protocol::finding::CommandKind;
 use switchboard_protocol::plan::{CommandLine, Phase, PhaseSettings, Plan, PlanSettings, Task, TaskSettings};
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
 
+use crate::paths::Pattern;
+
 /// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
 
@@ -26,6 +28,8 @@ pub struct Settings {
     pub gates: Vec<String>,
     /// Globs that it may write; nothing said means anywhere.
     pub scope: Option<Vec<String>>,
+    /// Files, folders and globs that it declares to write; empty where nothing is said.
+    pub files_touched: Vec<String>,
     /// Longest time of one attempt in milliseconds.
     pub timeout_ms: Option<i64>,
     /// Who is named as author of its commit.
@@ -33,6 +37,32 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether the task says which files it may change.
+    #[must_use]
+    pub fn declares_files(&self) -> bool {
+        self.scope.is_some() || !self.files_touched.is_empty()
+    }
+
+    /// The files of a change that the task may not write, each with the declaration that leaves it out: a file has to lie in the scope and in
+    /// `files_touched`, where each is declared.
+    #[must_use]
+    pub fn outside<'a>(&self, files: impl IntoIterator<Item = &'a str>) -> Vec<Outside<'a>> {
+        let parse =
+            |declared: &[String]| declared.iter().filter_map(|text| Pattern::parse(text).ok()).collect::<Vec<_>>();
+        let scope = self.scope.as_deref().map(parse);
+        let touched = (!self.files_touched.is_empty()).then(|| parse(&self.files_touched));
+        let covers = |declared: &Option<Vec<Pattern>>, file: &str| {
+            declared.as_ref().is_none_or(|declared| declared.iter().any(|pattern| pattern.covers(file)))
+        };
+        let outside = |file: &'a str| {
+            if !covers(&scope, file) {
+                return Some(Outside { file, of: "x-switchboard.scope" });
+            }
+            (!covers(&touched, file)).then_some(Outside { file, of: "files_touched" })
+        };
+        files.into_iter().filter_map(outside).collect()
+    }
+
     /// The command of a kind, if the plan brings one.
     #[must_use]
     pub const fn command_of(&self, kind: CommandKind) -> Option<&CommandLine> {
@@ -44,6 +74,15 @@ impl Settings {
     }
 }
 
+/// A file of a change that its task may not write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outside<'a> {
+    /// The file, from the repository's root.
+    pub file: &'a str,
+    /// The declaration that does not cover it.
+    pub of: &'static str,
+}
+
 /// Puts together what holds for a task.
 #[must_use]
 pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
@@ -51,19 +90,20 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         (PlanSettings::default(), PhaseSettings::default(), TaskSettings::default());
     let plan = plan.switchboard.as_ref().unwrap_or(&plan_default);
     let phase = phase.switchboard.as_ref().unwrap_or(&phase_default);
-    let task = task.switchboard.as_ref().unwrap_or(&task_default);
-    let minutes = task.timeout_minutes.or(plan.timeout_minutes);
+    let own = task.switchboard.as_ref().unwrap_or(&task_default);
+    let minutes = own.timeout_minutes.or(plan.timeout_minutes);
     Settings {
-        agent: first([&task.agent, &phase.agent, &plan.agent]),
-        command: task.command.clone(),
-        slice: task.slice.clone(),
-        test: first([&task.test, &phase.test, &plan.test]),
+        agent: first([&own.agent, &phase.agent, &plan.agent]),
+        command: own.command.clone(),
+        slice: own.slice.clone(),
+        test: first([&own.test, &phase.test, &plan.test]),
         build: plan.build.clone(),
         lint: plan.lint.clone(),
-        gates: [&plan.gates, &phase.gates, &task.gates].into_iter().flatten().flatten().cloned().collect(),
-        scope: task.scope.clone(),
+        gates: [&plan.gates, &phase.gates, &own.gates].into_iter().flatten().flatten().cloned().collect(),
+        scope: own.scope.clone(),
+        files_touched: task.files_touched.clone(),
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
-        author: task.author.clone(),
+        author: own.author.clone(),
     }
 }
 
@@ -91,6 +131,25 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_file_has_to_lie_in_every_declaration_that_there_is() {
+        let declared = |scope: Option<&[&str]>, touched: &[&str]| Settings {
+            scope: scope.map(|scope| scope.iter().map(ToString::to_string).collect()),
+            files_touched: touched.iter().map(ToString::to_string).collect(),
+            ..Settings::default()
+        };
+        let outside = |settings: &Settings| -> Vec<(String, &str)> {
+            let files = ["src/a.rs", "src/b.rs", ".github/workflows/ci.yml"];
+            settings.outside(files).iter().map(|one| (one.file.to_owned(), one.of)).collect()
+        };
+
+        assert_eq!(outside(&declared(None, &[])), []);
+        let ci = || (".github/workflows/ci.yml".to_owned(), "x-switchboard.scope");
+        assert_eq!(outside(&declared(Some(&["src/**"]), &[])), [ci()]);
+        assert_eq!(outside(&declared(Some(&["src"]), &["src/a.rs"])), [("src/b.rs".to_owned(), "files_touched"), ci()]);
+        assert_eq!(outside(&declared(Some(&[]), &[])).len(), 3, "an empty scope lets nothing be written");
+    }
 
     #[test]
     fn a_tasks_own_setting_goes_before_its_phases_and_its_plans_and_gates_add_up() {

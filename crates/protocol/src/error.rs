@@ -156,6 +156,7 @@ codes! {
     "plan.schema" Usage "a field of the plan has the wrong shape";
     "plan.syntax" Usage "the plan does not parse";
     "plan.unknown-dependency" Usage "a task depends on one that does not exist";
+    "plan.unknown-field" Usage "a plan has a field that does not exist";
     "plan.unknown-gate" Usage "a plan names a gate that does not exist";
     "plan.unsafe-id" Usage "an id can't be used as a name";
     "plan.unsafe-path" Usage "a path leaves the repository";

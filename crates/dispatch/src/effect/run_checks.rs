@@ -14,6 +14,7 @@ use super::context::Ctx;
 use crate::{Error, evidence};
 
 mod batch;
+mod scope;
 
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
@@ -43,12 +44,17 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         true => Some(batch::run(ctx, &request, limit).await?),
         false => None,
     };
+    let scope = match asked.contains(&gate::SCOPE) {
+        true => Some(scope::judge(ctx, change, &request.base).await?),
+        false => None,
+    };
     ctx.world.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
     let lint = by_name.get(CheckName::Lint.as_str()).copied();
     let say = |check: &CheckAsked| match (&check.when, &batch) {
         (When::Never { reason }, _) => (Verdict::Skipped, vec![reason.clone()]),
         (When::NotConfigured { reason }, _) => (Verdict::NotConfigured, vec![reason.clone()]),
+        (When::Always, _) if check.gate == gate::SCOPE => scope.clone().unwrap_or_else(scope::unjudged),
         (When::Always, Some(batch)) if is_batch(&check.gate) => batch::judge(batch, lint),
         (When::Always, Some(_) | None) => judge(&request, &check.gate, &by_name),
     };
@@ -103,7 +109,7 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
                     time_limit_s: Some(ctx.world.config.gate_limit.as_secs() / 2),
                 });
             }
-            Some(GateKind::Batch | GateKind::NotBuilt) | None => {}
+            Some(GateKind::Batch | GateKind::Scope | GateKind::NotBuilt) | None => {}
         }
     }
     Ok(request)
@@ -117,7 +123,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     let check = match gate::find(name).map(|gate| gate.kind) {
         Some(GateKind::Check(check)) => check,
         Some(GateKind::Command(kind)) => kind.check(),
-        Some(GateKind::Batch | GateKind::NotBuilt) => {
+        Some(GateKind::Batch | GateKind::Scope | GateKind::NotBuilt) => {
             return (Verdict::NotConfigured, vec!["this version does not have it yet".to_owned()]);
         }
         // Only in runs that were recorded before ways: today such a plan is refused.

@@ -286,7 +286,7 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
         agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
-        notes: skipped.chain(compiled.notes.iter().cloned()).collect(),
+        notes: skipped.chain(compiled.notes.iter().cloned()).chain(plan::ignored(&run_plan.plan)).collect(),
         max_workers: prepared.max_workers,
         cursor: world.store.head().lsn,
     }

@@ -38,6 +38,11 @@ pub(super) fn locate(text: &str, pointer: &str) -> Option<Position> {
     Some(place(text, cursor.at))
 }
 
+/// A field's name as a part of a pointer.
+pub(super) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
 struct Cursor<'a> {
     text: &'a [u8],
     at: usize,

@@ -6,6 +6,7 @@ use switchboard_protocol::id;
 use switchboard_protocol::plan::{MAX_TASKS, TaskId};
 
 use super::error::PlanError;
+use super::locate;
 use crate::paths;
 
 /// What a field holds.
@@ -29,8 +30,11 @@ enum Kind {
     TaskIds,
     /// Paths and globs inside the repository.
     Paths,
+    /// An object of the shared format: other tools put fields of their own beside those that are known here.
     Object(&'static [Field]),
     Objects(&'static [Field]),
+    /// An `x-switchboard` object: only this program reads it, so a field that is not known is a mistake.
+    Settings(&'static [Field]),
 }
 
 struct Field {
@@ -47,10 +51,15 @@ const fn optional(name: &'static str, kind: Kind) -> Field {
     Field { name, needed: false, kind }
 }
 
+/// Letters that a name of ours may be off to count as misspelt: a letter wrong and one missing, or the `x-` forgotten.
+const SLIPS: usize = 2;
 /// The largest whole number that JavaScript tells from its neighbours.
 const LARGEST: u64 = (1 << 53) - 1;
 /// A week.
 const MAX_MINUTES: u64 = 7 * 24 * 60;
+
+/// The object in which a plan speaks to Switchboard.
+const SETTINGS: &str = "x-switchboard";
 
 const PLAN: &[Field] = &[
     needed("schema_version", Kind::Version),
@@ -62,7 +71,7 @@ const PLAN: &[Field] = &[
     optional("specHash", Kind::Text),
     optional("execution_profile", Kind::Object(PROFILE)),
     needed("phases", Kind::Objects(PHASE)),
-    optional("x-switchboard", Kind::Object(PLAN_SETTINGS)),
+    optional(SETTINGS, Kind::Settings(PLAN_SETTINGS)),
 ];
 
 const PROFILE: &[Field] = &[
@@ -80,7 +89,7 @@ const PHASE: &[Field] = &[
     optional("tasks", Kind::Objects(TASK)),
     optional("type", Kind::OneOf(&["code", "non-code"])),
     optional("required_agents", Kind::Texts),
-    optional("x-switchboard", Kind::Object(PHASE_SETTINGS)),
+    optional(SETTINGS, Kind::Settings(PHASE_SETTINGS)),
 ];
 
 const TASK: &[Field] = &[
@@ -94,7 +103,7 @@ const TASK: &[Field] = &[
     optional("files_touched", Kind::Paths),
     optional("evidence_path", Kind::Text),
     optional("blocked_reason", Kind::Text),
-    optional("x-switchboard", Kind::Object(TASK_SETTINGS)),
+    optional(SETTINGS, Kind::Settings(TASK_SETTINGS)),
 ];
 
 const PLAN_SETTINGS: &[Field] = &[
@@ -153,7 +162,66 @@ fn check_object(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<()
             None => {}
         }
     }
-    Ok(())
+    // A misspelt name of ours would hide everything in it.
+    let is_misspelt = |key: &&String| key.as_str() != SETTINGS && strsim::osa_distance(key, SETTINGS) <= SLIPS;
+    let misspelt = object.keys().find(is_misspelt).filter(|_| fields.iter().any(|field| field.name == SETTINGS));
+    misspelt.map_or(Ok(()), |key| Err(unknown(pointer, key, fields)))
+}
+
+/// As [`check_object`], for an object in which every field has to be known.
+fn check_settings(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<(), PlanError> {
+    check_object(pointer, value, fields)?;
+    let is_unknown = |key: &&String| fields.iter().all(|field| field.name != key.as_str());
+    let stranger = value.as_object().and_then(|object| object.keys().find(is_unknown));
+    stranger.map_or(Ok(()), |key| Err(unknown(pointer, key, fields)))
+}
+
+fn unknown(pointer: &str, key: &str, fields: &[Field]) -> PlanError {
+    let names = || fields.iter().map(|field| field.name);
+    let known = format!("one of the fields {}", names().collect::<Vec<_>>().join(", "));
+    let error =
+        PlanError::new("plan.unknown-field", format!("{pointer}/{}", locate::escaped(key)), known, format!("{key:?}"));
+    match near_matches(key, names()).first() {
+        Some(near) => error.hint(format!("did you mean {near:?}?")),
+        None => error,
+    }
+}
+
+/// The fields of the shared format that are not known here, each with its pointer and the known field that is spelt like it. They mean nothing
+/// to a run.
+pub(super) fn strangers(value: &Value) -> Vec<Stranger> {
+    let mut found = Vec::new();
+    collect("", value, PLAN, &mut found);
+    found
+}
+
+/// A field that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stranger {
+    /// JSON pointer to it.
+    pub pointer: String,
+    /// A known field of the same object that is spelt nearly like it.
+    pub near: Option<&'static str>,
+}
+
+fn collect(pointer: &str, value: &Value, fields: &[Field], found: &mut Vec<Stranger>) {
+    let Some(object) = value.as_object() else { return };
+    for (key, value) in object {
+        let pointer = format!("{pointer}/{}", locate::escaped(key));
+        match fields.iter().find(|field| field.name == key).map(|field| &field.kind) {
+            None => {
+                let near = near_matches(key, fields.iter().map(|field| field.name)).first().copied();
+                found.push(Stranger { pointer, near });
+            }
+            Some(Kind::Object(fields)) => collect(&pointer, value, fields, found),
+            Some(Kind::Objects(fields)) => {
+                for (at, item) in value.as_array().into_iter().flatten().enumerate() {
+                    collect(&format!("{pointer}/{at}"), item, fields, found);
+                }
+            }
+            Some(_) => {}
+        }
+    }
 }
 
 fn missing(pointer: &str, object: &Map<String, Value>, field: &Field, fields: &[Field]) -> PlanError {
@@ -168,6 +236,7 @@ fn missing(pointer: &str, object: &Map<String, Value>, field: &Field, fields: &[
 fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), PlanError> {
     match kind {
         Kind::Object(fields) => check_object(pointer, value, fields),
+        Kind::Settings(fields) => check_settings(pointer, value, fields),
         Kind::Objects(fields) => items(pointer, value)?.try_for_each(|(at, item)| check_object(&at, item, fields)),
         Kind::Texts => items(pointer, value)?.try_for_each(|(at, item)| text(&at, item).map(|_| ())),
         Kind::Gates => items(pointer, value)?.try_for_each(|(at, item)| gate(&at, item)),

@@ -40,9 +40,25 @@ fn refusals_say_what_stands_where_and_what_should() {
         with("\"description\":\"Ten\"", "\"description\":\"\""),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"command\":[]},"),
         with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"timeout_minutes\":1.5},"),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"comand\":[\"make\"]},"),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"tests\":\"make\"},"),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"elsewhere\":1},"),
+        with("\"depends\":[],", "\"depends\":[],\"x-switchbord\":{},"),
+        with("\"title\":\"Demo\",", "\"title\":\"Demo\",\"switchboard\":{\"gates\":[]},"),
     ];
 
     insta::assert_snapshot!(bad.map(|text| refusal(&text)).join("\n"));
+}
+
+#[test]
+fn fields_of_others_are_read_and_named() {
+    let plan = with("\"depends\":[],", "\"depends\":[],\"dependz\":[],\"x-swarm\":{\"a/b\":1},");
+
+    let strangers = strangers(&parse(&plan).unwrap());
+
+    let shown: Vec<_> = strangers.iter().map(|stranger| (stranger.pointer.as_str(), stranger.near)).collect();
+    assert_eq!(shown, [("/phases/0/tasks/0/dependz", Some("depends")), ("/phases/0/tasks/0/x-swarm", None)]);
+    assert_eq!(super::strangers(&parse(DEMO).unwrap()), []);
 }
 
 #[test]

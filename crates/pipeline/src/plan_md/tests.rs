@@ -172,8 +172,8 @@ fn extra() -> impl Strategy<Value = Extra> {
 
 fn settings() -> impl Strategy<Value = Value> {
     let command = prop_oneof![Just(json!("cargo test -- --x")), Just(json!(["a", "b --> c"]))];
-    (prop::option::of(command), prop::option::of(0_u32..3), extra()).prop_map(|(command, gates, extra)| {
-        let mut fields = extra;
+    (prop::option::of(command), prop::option::of(0_u32..3)).prop_map(|(command, gates)| {
+        let mut fields = Extra::new();
         if let Some(command) = command {
             fields.insert("test".to_owned(), command);
         }

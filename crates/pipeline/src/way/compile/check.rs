@@ -134,6 +134,9 @@ pub(super) fn noted(note: &str, tasks: &[TaskId], total: usize) -> String {
 pub(super) fn gates(task: &TaskId, settings: &Settings) -> (Vec<Wanted>, Vec<WayRefusal>) {
     let mut wanted: Vec<Wanted> =
         DEFAULTS.iter().filter_map(|(id, need)| Some(Wanted::new(gate::find(id)?, *need))).collect();
+    if settings.declares_files() {
+        wanted.extend(gate::find(gate::SCOPE).map(|gate| Wanted::new(gate, Need::Required)));
+    }
     if settings.lint.is_some() {
         wanted.extend(gate::find("lint").map(|gate| Wanted::new(gate, Need::Required)));
     }
