@@ -150,3 +150,67 @@ fn tasks_that_are_completed_need_no_agent() {
 
     sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
 }
+
+#[test]
+fn a_task_that_leaves_its_scope_is_refused_with_the_paths_and_does_not_merge() {
+    let sandbox = Sandbox::new();
+    let line = "mkdir -p .github/workflows && echo 'on: push' > .github/workflows/ci.yml && echo a > a.txt";
+    let mut touched = task("1.2", "echo b > b.txt && echo c > c.txt", &json!({}));
+    touched["files_touched"] = json!(["b.txt"]);
+    let tasks = [task("1.1", line, &json!({ "scope": ["a.txt"] })), touched];
+    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
+
+    let branch = sandbox.git(&["branch", "--list", "--format=%(refname:short)", "switchboard/*"]);
+    let run = branch.trim().trim_start_matches("switchboard/").to_owned();
+    let refused = sandbox.switchboard(&["show", &format!("{run}/1.1")]).ends_with(0);
+    assert!(
+        refused.out.contains(".github/workflows/ci.yml is not in the task's x-switchboard.scope"),
+        "{}",
+        refused.out
+    );
+    let refused = sandbox.switchboard(&["show", &format!("{run}/1.2")]).ends_with(0);
+    assert!(refused.out.contains("c.txt is not in the task's files_touched"), "{}", refused.out);
+    let files = sandbox.git(&["ls-tree", "-r", "--name-only", &format!("switchboard/{run}")]);
+    assert!(!files.contains("ci.yml") && !files.contains("c.txt"), "{files}");
+}
+
+#[test]
+fn a_misspelt_field_refuses_the_plan_and_one_of_another_tool_is_named() {
+    let sandbox = Sandbox::new();
+    let bad = plan_with(&sandbox, &json!({ "comand": ["true"] }));
+    sandbox
+        .switchboard(&["run", &bad, "--dry-run"])
+        .ends_with(2)
+        .says("plan.unknown-field")
+        .says("did you mean \"command\"?");
+
+    let mut other = task("1.1", "touch a", &json!({}));
+    other["dependz"] = json!([]);
+    let good = plan(&sandbox, &Value::Null, &json!([phase(1, &[other])]));
+    sandbox.switchboard(&["run", &good, "--dry-run"]).ends_with(0).says("dependz").says("did you mean \"depends\"?");
+}
+
+fn plan_with(sandbox: &Sandbox, settings: &Value) -> String {
+    let task = json!({ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings });
+    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story",
+        "phases": [phase(1, &[task])] });
+    sandbox.plan_text(&plan.to_string())
+}
+
+#[test]
+fn a_run_with_missing_tasks_is_merged_only_when_told_so_and_once() {
+    let sandbox = Sandbox::new();
+    let tasks = [task("1.1", "echo a > a.txt", &json!({})), task("1.2", "exit 3", &json!({}))];
+    let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
+    let before = sandbox.git(&["rev-parse", "HEAD"]);
+
+    let refused = sandbox.switchboard(&["merge"]).ends_with(4).says("1 of 2 tasks").says("task 1.2 is missing");
+
+    assert!(refused.err.contains("--partial"), "{}", refused.err);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
+    sandbox.switchboard(&["merge", "--partial"]).ends_with(0).says("a.txt");
+    sandbox.switchboard(&["merge", "--partial"]).ends_with(0).says("nothing to do");
+}

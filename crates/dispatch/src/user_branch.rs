@@ -58,7 +58,8 @@ async fn conclude(
     planned: Move,
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
-    let before = if planned.from == planned.to { merged_before(world, run)? } else { None };
+    let had_it = planned.from == planned.to;
+    let before = if had_it { merged_before(world, run)? } else { None };
     let is_new = before.is_none();
     let done = before.unwrap_or(planned);
     let of = done.clone();
@@ -69,6 +70,7 @@ async fn conclude(
         from: done.from.to_string(),
         to: done.to.to_string(),
         files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
+        already: had_it,
     };
     let mut batch = Batch::synced().reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
     if is_new {

@@ -119,6 +119,7 @@ codes! {
     "dispatch.no-change" Failed "the worker changed nothing";
     "dispatch.not-finished" Usage "the run is not finished";
     "dispatch.older-run" Failed "the run was recorded by an older version and can't be read any more";
+    "dispatch.partial" Person "not all tasks of the run are done";
     "dispatch.unknown-run" Usage "there is no such run";
     "dispatch.unknown-task" Usage "the run has no such task";
     "dispatch.worktree" Failed "a work tree could not be made";

@@ -17,17 +17,24 @@ const LIMIT: Duration = Duration::from_secs(300);
 pub(crate) struct Args {
     /// The run, or the beginning of its id; the newest when left out
     run: Option<String>,
+    /// Merge what is done of a run of which not all tasks are
+    #[arg(long)]
+    partial: bool,
 }
 
 /// Merges.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
-    let request = MergeRunRequest { run: args.run };
+    let request = MergeRunRequest { run: args.run, partial: args.partial };
     let reply = context.daemon()?.call_within::<MergeRun>(&request, LIMIT)?;
     if context.json {
         context.out.json(&reply);
         return Ok(());
     }
     let short = |commit: &str| commit.chars().take(12).collect::<String>();
+    if reply.already {
+        context.out.line(format!("nothing to do: {} has the work of {} already", reply.target, reply.run));
+        return Ok(());
+    }
     let files = counted(reply.files.len() as u64, "file");
     context.out.line(format!("{} moved from {} to {}", reply.target, short(&reply.from), short(&reply.to)));
     context.out.line(format!("{files} changed:"));

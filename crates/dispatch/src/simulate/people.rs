@@ -150,7 +150,7 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), 
         }
         5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),
         6 => {
-            let request = MergeRunRequest { run: Some(run.to_string()) };
+            let request = MergeRunRequest { run: Some(run.to_string()), partial: stage.chance(700) };
             repeated(stage, |call| daemon.merge_run(&request, Some(call)), "merge_run").await?;
         }
         _ => answer(stage, daemon).await?,

@@ -1,20 +1,27 @@
 //! `merge_run`: the run's branch goes into the user's.
 
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::{TaskState, TaskView};
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MergeRunReply, MergeRunRequest};
 
 use switchboard_store::Idempotency;
 
 use super::{find_run, reply};
 use crate::work::run_id;
-use crate::{Dispatch, Error, user_branch};
+use crate::world::World;
+use crate::{Dispatch, Error, history, user_branch};
+
+/// Missing tasks that a refusal names.
+const NAMED: usize = 20;
 
 impl Dispatch {
     /// Merges a run's branch into the branch that it was started from. A call that is repeated under its key gets the first
     /// answer.
     ///
     /// # Errors
-    /// A refusal (unknown, not finished, dirty files in the way, a conflict), or a failure; nothing has changed then.
+    /// A refusal (unknown, not finished, tasks missing, dirty files in the way, a conflict), or a failure; nothing has changed then.
     pub async fn merge_run(
         &self,
         request: &MergeRunRequest,
@@ -31,6 +38,46 @@ impl Dispatch {
                 .hint(format!("switchboard run --resume {run}"))
                 .into());
         }
+        if !request.partial {
+            complete(&self.world, &run)?;
+        }
         user_branch::merge(&self.world, &run, call).await
     }
+}
+
+/// Refuses a run of which not all tasks are merged, with those that are missing.
+fn complete(world: &World, run: &RunId) -> Result<(), Error> {
+    let views: Vec<_> = history::fold(&world.store, run)?.tasks().collect();
+    let is_missing = |view: &&TaskView| !matches!(view.state, TaskState::Merged { .. });
+    let missing: Vec<_> = views.iter().filter(is_missing).map(|view| why_missing(view)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (all, done) = (views.len(), views.len() - missing.len());
+    let what = format!("{done} of {all} tasks of {run} are done");
+    let mut failure = Failure::new("dispatch.partial", what)
+        .hint(format!("switchboard retry {run}, or, for what is done: switchboard merge {run} --partial"));
+    let left = missing.len().saturating_sub(NAMED);
+    failure.cause = missing.into_iter().take(NAMED).collect();
+    failure.cause.extend((left > 0).then(|| format!("{left} more tasks")));
+    Err(failure.into())
+}
+
+fn why_missing(view: &TaskView) -> String {
+    let why = match &view.state {
+        TaskState::Blocked { reason } => format!("blocked: {}", cut(reason, 200)),
+        TaskState::DepFailed { root } => format!("not tried, because {root} is not done"),
+        TaskState::Stopped => "stopped".to_owned(),
+        TaskState::Pending
+        | TaskState::Ready
+        | TaskState::Starting { .. }
+        | TaskState::Working { .. }
+        | TaskState::Capturing { .. }
+        | TaskState::Captured { .. }
+        | TaskState::Gating { .. }
+        | TaskState::Passed { .. }
+        | TaskState::Merging { .. }
+        | TaskState::Merged { .. } => "not done".to_owned(),
+    };
+    format!("task {} is missing: {why}", view.task)
 }

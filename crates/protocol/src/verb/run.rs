@@ -306,6 +306,9 @@ pub struct MergeRunRequest {
     /// Its id or the beginning of it; the newest run when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// Also where not all of its tasks are done; without it such a run is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 /// The user's branch has the run's work.
@@ -321,6 +324,9 @@ pub struct MergeRunReply {
     pub to: String,
     /// Files that changed.
     pub files: Vec<String>,
+    /// Whether the branch had the run's work before this call, which then did nothing.
+    #[serde(default)]
+    pub already: bool,
 }
 
 verb! {

@@ -168,7 +168,7 @@ impl Watch<'_> {
         let mut report = self.get()?;
         let mut refused = None;
         if merge && report.summary.state == "succeeded" {
-            let request = MergeRunRequest { run: Some(self.run.to_string()) };
+            let request = MergeRunRequest { run: Some(self.run.to_string()), partial: false };
             refused = self.client.call_within::<MergeRun>(&request, MERGE_LIMIT).err();
             report = self.get()?;
         }
