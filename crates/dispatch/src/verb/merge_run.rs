@@ -49,7 +49,7 @@ impl Dispatch {
 fn complete(world: &World, run: &RunId) -> Result<(), Error> {
     let views: Vec<_> = history::fold(&world.store, run)?.tasks().collect();
     let is_missing = |view: &&TaskView| !matches!(view.state, TaskState::Merged { .. });
-    let missing: Vec<_> = views.iter().filter(is_missing).map(|view| why_missing(view)).collect();
+    let missing: Vec<_> = views.iter().filter(is_missing).map(why_missing).collect();
     if missing.is_empty() {
         return Ok(());
     }
