@@ -45,6 +45,23 @@ pub fn replace(path: &Path, content: &[u8], mode: Mode, sync: Sync) -> io::Resul
     }
 }
 
+/// Makes a file that only its owner may read, unless there is one: of several processes that make it at once, one wins. Returns whether it was
+/// made.
+///
+/// # Errors
+/// What the system says.
+pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
+    let draft = draft_of(path);
+    let linked = write(&draft, path, content, Mode::Private, Sync::Yes).and_then(|()| fs::hard_link(&draft, path));
+    // The link is what counts.
+    let _ = fs::remove_file(&draft);
+    match linked {
+        Ok(()) => path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// A name that no other draft has, in this process or another.
 fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
@@ -93,6 +110,31 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(mode_of(&path), 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn of_many_who_make_a_file_at_once_one_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+
+        let made = std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..8)
+                .map(|number| {
+                    (
+                        number,
+                        scope.spawn({
+                            let path = &path;
+                            move || create(path, &[number]).unwrap()
+                        }),
+                    )
+                })
+                .collect();
+            makers.into_iter().filter_map(|(number, made)| made.join().unwrap().then_some(number)).collect::<Vec<u8>>()
+        });
+
+        assert_eq!(fs::read(&path).unwrap(), made);
+        assert_eq!((made.len(), mode_of(&path)), (1, 0o600));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft stays");
     }
 
     #[test]

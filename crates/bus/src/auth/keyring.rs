@@ -112,13 +112,24 @@ impl Keys {
         Ok(Self { keys: keys.keys.into_iter().filter(|key| key.secret.len() >= MIN_SECRET_BYTES).collect() })
     }
 
-    /// Reads the file, making a key where there is none.
+    /// Reads the file, making a key where there is none. Programs that do so at once get the same key.
     ///
     /// # Errors
     /// Those of [`load`](Self::load), or that it can't be written.
     pub fn ensure(path: &Path, now: Millis) -> Result<Self, Failure> {
         let keys = Self::load(path)?;
-        if keys.current().is_some() { Ok(keys) } else { keys.rotated(path, now) }
+        if keys.current().is_some() {
+            return Ok(keys);
+        }
+        if !keys.keys.is_empty() {
+            return keys.rotated(path, now);
+        }
+        let made = Self::of(Key::fresh(now)?);
+        if made.write(path, |text| file::create(path, text))? {
+            return Ok(made);
+        }
+        let others = Self::load(path)?;
+        if others.current().is_some() { Ok(others) } else { others.rotated(path, now) }
     }
 
     /// Makes a fresh key the current one. Signatures that older keys made before now stay valid.
@@ -158,12 +169,16 @@ impl Keys {
     }
 
     fn save(&self, path: &Path) -> Result<(), Failure> {
+        self.write(path, |text| file::replace(path, text, Mode::Private, Sync::Yes))
+    }
+
+    fn write<T>(&self, path: &Path, put: impl Fn(&[u8]) -> std::io::Result<T>) -> Result<T, Failure> {
         let text = serde_json::to_vec_pretty(self).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-        let write = || -> std::io::Result<()> {
+        let write = || -> std::io::Result<T> {
             if let Some(folder) = path.parent() {
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
             }
-            file::replace(path, &text, Mode::Private, Sync::Yes)
+            put(&text)
         };
         write().map_err(|error| {
             let failure = Failure::new("io.denied", "the signing keys can't be written");

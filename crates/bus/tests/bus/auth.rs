@@ -132,6 +132,20 @@ fn what_is_too_old_or_from_the_future_is_stale() {
 }
 
 #[test]
+fn programs_that_make_the_first_key_at_once_get_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..20 {
+        let file = folder.path().join(format!("{round}.json"));
+        let made = std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..4).map(|_| scope.spawn(|| Keys::ensure(&file, Millis(0)).unwrap())).collect();
+            makers.into_iter().map(|maker| maker.join().unwrap()).collect::<Vec<_>>()
+        });
+
+        assert!(made.iter().all(|keys| *keys == made[0]), "round {round}");
+    }
+}
+
+#[test]
 fn a_rotated_key_is_believed_for_what_was_signed_before() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys/dispatch.json");
