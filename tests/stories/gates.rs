@@ -211,6 +211,16 @@ fn a_run_with_missing_tasks_is_merged_only_when_told_so_and_once() {
 
     assert!(refused.err.contains("--partial"), "{}", refused.err);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
-    sandbox.switchboard(&["merge", "--partial"]).ends_with(0).says("a.txt");
+    sandbox.git(&["config", "commit.gpgSign", "true"]);
+    sandbox.write(".git/hooks/post-merge", "#!/bin/sh\ntouch hook-ran\n");
+    let hook = sandbox.root().join(".git/hooks/post-merge");
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    sandbox
+        .switchboard(&["merge", "--partial"])
+        .ends_with(0)
+        .says("a.txt")
+        .says("the hook was not run: post-merge")
+        .says("the commits are not signed");
+    assert!(!sandbox.root().join("hook-ran").exists());
     sandbox.switchboard(&["merge", "--partial"]).ends_with(0).says("nothing to do");
 }

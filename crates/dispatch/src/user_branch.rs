@@ -63,7 +63,8 @@ async fn conclude(
     let is_new = before.is_none();
     let done = before.unwrap_or(planned);
     let of = done.clone();
-    let files = world.git(move |git| git.changed_files(&of.from, &of.to)).await?;
+    let looked = world.git(move |git| Ok((git.changed_files(&of.from, &of.to)?, git.left_out()?)));
+    let (files, left_out) = looked.await?;
     let reply = MergeRunReply {
         run: run.clone(),
         target: done.target.clone(),
@@ -71,6 +72,7 @@ async fn conclude(
         to: done.to.to_string(),
         files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
         already: had_it,
+        notes: if had_it { Vec::new() } else { left_out },
     };
     let mut batch = Batch::synced().reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
     if is_new {

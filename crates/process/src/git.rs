@@ -9,6 +9,7 @@ mod call;
 mod capture;
 mod diff;
 mod discover;
+mod left_out;
 mod merge;
 mod refs;
 mod repo;

@@ -35,6 +35,9 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
         context.out.line(format!("nothing to do: {} has the work of {} already", reply.target, reply.run));
         return Ok(());
     }
+    for note in &reply.notes {
+        context.out.line(format!("note: {}", one_line(note, 300)));
+    }
     let files = counted(reply.files.len() as u64, "file");
     context.out.line(format!("{} moved from {} to {}", reply.target, short(&reply.from), short(&reply.to)));
     context.out.line(format!("{files} changed:"));

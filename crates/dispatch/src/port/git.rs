@@ -36,6 +36,8 @@ pub(crate) trait Git: Send + Sync {
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid>;
     /// Paths that differ between two commits.
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
+    /// What the user's git would do at a merge and ours does not, a sentence each.
+    fn left_out(&self) -> Result<Vec<String>>;
     /// The difference of two commits as text, at most `keep` bytes of each end.
     fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String>;
     /// Whether there is a work tree of ours at `path`.
@@ -116,6 +118,10 @@ impl Git for Repo {
 
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         Ok(Self::changed_files(self, old, new)?)
+    }
+
+    fn left_out(&self) -> Result<Vec<String>> {
+        Ok(Self::left_out(self)?)
     }
 
     fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String> {

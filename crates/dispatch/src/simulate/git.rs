@@ -107,6 +107,10 @@ impl Git for SimGit {
         self.with(|repo| Ok(repo.commit(tree.clone(), parents, message, author.at.0)))
     }
 
+    fn left_out(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         self.with(|repo| {
             let (before, after) = (repo.files(old)?, repo.files(new)?);

@@ -327,6 +327,9 @@ pub struct MergeRunReply {
     /// Whether the branch had the run's work before this call, which then did nothing.
     #[serde(default)]
     pub already: bool,
+    /// What the user's git would have done at a merge and this one did not, a sentence each: hooks, signatures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 verb! {

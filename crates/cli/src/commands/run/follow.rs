@@ -169,7 +169,10 @@ impl Watch<'_> {
         let mut refused = None;
         if merge && report.summary.state == "succeeded" {
             let request = MergeRunRequest { run: Some(self.run.to_string()), partial: false };
-            refused = self.client.call_within::<MergeRun>(&request, MERGE_LIMIT).err();
+            match self.client.call_within::<MergeRun>(&request, MERGE_LIMIT) {
+                Ok(merged) => merged.notes.iter().for_each(|note| self.say(&format!("note: {note}"), context)),
+                Err(failure) => refused = Some(failure),
+            }
             report = self.get()?;
         }
         let verified = self.client.call::<VerifyLog>(&VerifyLogRequest {})?;
