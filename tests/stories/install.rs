@@ -11,12 +11,9 @@ fn the_rest_of_the_settings_stays_byte_for_byte_and_a_copy_is_kept() {
     sandbox.switchboard(&["mcp", "install", "gemini"]).ends_with(0).says(".gemini/settings.json");
 
     let after = sandbox.read(".gemini/settings.json");
-    assert!(
-        after.starts_with(
-            "{\n  // mine\n  \"theme\" : \"dark\",\n  \"mcpServers\": { \"other\": { \"command\": \"o\" }"
-        ),
-        "{after}"
-    );
+    // The object that gets an entry may be broken into lines; its other entries stay as they were.
+    assert!(after.starts_with("{\n  // mine\n  \"theme\" : \"dark\",\n  \"mcpServers\": {"), "{after}");
+    assert!(after.contains("\"other\": { \"command\": \"o\" }"), "{after}");
     assert!(after.contains("\"switchboard\""), "{after}");
     assert_eq!(sandbox.read(".gemini/settings.json.backup"), before);
 

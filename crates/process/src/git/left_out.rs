@@ -62,6 +62,6 @@ impl Repo {
         let (_, answer) = call.answer(&[0, 1])?;
         let text = String::from_utf8_lossy(&answer);
         let values = text.lines().filter_map(|line| line.split_once('\t'));
-        Ok(values.filter(|(scope, _)| *scope != OURS).last().map(|(_, value)| value.to_owned()))
+        Ok(values.rev().find(|(scope, _)| *scope != OURS).map(|(_, value)| value.to_owned()))
     }
 }
