@@ -119,7 +119,7 @@ mod tests {
     fn a_dependency_that_the_table_does_not_allow_is_named() {
         let faults = faults("switchboard-bus", &[("switchboard-dispatch", None)]);
 
-        assert_eq!(faults, ["bus (level 2): may not depend on dispatch; it may on protocol, store, pipeline"]);
+        assert_eq!(faults, ["bus (level 2): may not depend on dispatch; it may on protocol, process, store, pipeline"]);
     }
 
     #[test]
