@@ -1,6 +1,6 @@
 //! A work tree, a shim in it, and an agent under the shim.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use switchboard_pipeline::settings::Settings;
@@ -101,7 +101,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
     let start_point = ctx.world.git(move |git| match &last {
-        Some(last) if start.resume && git.has_worktree(&path)? => {
+        Some(last) if start.resume && was_made(git, &path, last)? => {
             Ok(StartPoint { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None })
         }
         Some(_) | None => {
@@ -117,6 +117,13 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         settings,
         start_point: start_point.await?,
     })
+}
+
+/// Whether the tree at `path` was made for the last worker. A daemon that dies between recording a worker and making its tree leaves the tree of the
+/// attempt before: on the new base its content would take back what others have merged meanwhile.
+fn was_made(git: &dyn Git, path: &Path, last: &LastWorker) -> Result<bool, Error> {
+    let Some(tip) = git.worktree_tip(path)? else { return Ok(false) };
+    git.is_ancestor(&Oid::parse(&last.start)?, &tip)
 }
 
 /// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.

@@ -40,8 +40,6 @@ pub(crate) trait Git: Send + Sync {
     fn left_out(&self) -> Result<Vec<String>>;
     /// The difference of two commits as text, at most `keep` bytes of each end.
     fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String>;
-    /// Whether there is a work tree of ours at `path`.
-    fn has_worktree(&self, path: &Path) -> Result<bool>;
     /// Tip of the work tree at `path`; `None` if there is none.
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>>;
     /// Makes a work tree with `branch` checked out, which is made at `at` if it doesn't exist.
@@ -126,10 +124,6 @@ impl Git for Repo {
 
     fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String> {
         Ok(Self::diff_text(self, old, new, keep)?.text)
-    }
-
-    fn has_worktree(&self, path: &Path) -> Result<bool> {
-        Ok(self.worktree(path)?.is_some())
     }
 
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {

@@ -123,10 +123,6 @@ impl Git for SimGit {
         Ok(String::new())
     }
 
-    fn has_worktree(&self, path: &Path) -> Result<bool> {
-        self.with(|repo| Ok(repo.worktrees.contains_key(path)))
-    }
-
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
         self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.branch(&work.branch))))
     }

@@ -99,3 +99,9 @@ fn many_tasks_are_done() {
 
     assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 200));
 }
+
+/// The daemon dies between the record of a second attempt's worker and its tree, and the next worker goes on.
+#[test]
+fn a_tree_of_an_earlier_attempt_is_not_taken_for_that_of_a_worker_that_never_began() {
+    plays(570, SimSpec::rough());
+}
