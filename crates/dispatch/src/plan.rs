@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use switchboard_pipeline::plan_json::Stranger;
+use switchboard_pipeline::plan_json::UnknownField;
 use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
@@ -120,14 +120,14 @@ pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
 
 /// What a run ignores in a plan, a sentence each: fields of other tools, or misspelt ones.
 pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
-    let strangers = switchboard_pipeline::plan_json::strangers(plan);
-    let left = strangers.len().saturating_sub(NAMED);
-    let one = |stranger: &Stranger| {
-        let near = stranger.near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
-        format!("{:?} in the plan is no field that a run knows, and is ignored{near}", cut(&stranger.pointer, 120))
+    let unknown = switchboard_pipeline::plan_json::unknown_fields(plan);
+    let left = unknown.len().saturating_sub(NAMED);
+    let one = |field: &UnknownField| {
+        let near = field.near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        format!("{:?} in the plan is no field that a run knows, and is ignored{near}", cut(&field.pointer, 120))
     };
     let more = (left > 0).then(|| format!("{left} more fields of the plan are ignored"));
-    strangers.iter().take(NAMED).map(one).chain(more).collect()
+    unknown.iter().take(NAMED).map(one).chain(more).collect()
 }
 
 /// Ignored fields that are named one by one.

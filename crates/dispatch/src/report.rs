@@ -61,7 +61,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
     })
 }
 
-fn state_word(state: &TaskState) -> &'static str {
+pub(crate) fn state_word(state: &TaskState) -> &'static str {
     match state {
         TaskState::Pending => "pending",
         TaskState::Ready => "ready",
@@ -77,10 +77,10 @@ fn state_word(state: &TaskState) -> &'static str {
     }
 }
 
-fn ending(state: &TaskState) -> Option<String> {
+pub(crate) fn ending(state: &TaskState) -> Option<String> {
     match state {
         TaskState::Blocked { reason } => Some(format!("blocked: {reason}")),
-        TaskState::DepFailed { root } => Some(format!("task {root}, which it needs, did not make it")),
+        TaskState::DepFailed { root } => Some(format!("task {root}, which it needs, is not done")),
         TaskState::Pending
         | TaskState::Ready
         | TaskState::Starting { .. }

@@ -7,7 +7,7 @@ mod schema;
 mod strict;
 
 pub use error::{PlanError, Position};
-pub use schema::Stranger;
+pub use schema::UnknownField;
 use serde_json::Value;
 use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 
@@ -25,8 +25,8 @@ pub fn parse(text: &str) -> Result<Plan, PlanError> {
 
 /// The fields of a plan that are not known here and that a run therefore ignores, in their order.
 #[must_use]
-pub fn strangers(plan: &Plan) -> Vec<Stranger> {
-    schema::strangers(&serde_json::to_value(plan).expect("a plan has only texts, numbers and lists"))
+pub fn unknown_fields(plan: &Plan) -> Vec<UnknownField> {
+    schema::unknown_fields(&serde_json::to_value(plan).expect("a plan has only texts, numbers and lists"))
 }
 
 /// Writes a plan as `plan.json`: two spaces, a line break at the end.

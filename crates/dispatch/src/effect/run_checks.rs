@@ -40,23 +40,23 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         true => Vec::new(),
         false => ctx.world.ports.checks.check(&request, limit).await?,
     };
-    let batch = match asked.iter().any(|gate| is_batch(gate)) {
+    let batch = match asked.iter().any(|gate| is_of(gate, GateKind::Batch)) {
         true => Some(batch::run(ctx, &request, limit).await?),
         false => None,
     };
-    let scope = match asked.contains(&gate::SCOPE) {
+    let scope = match asked.iter().any(|gate| is_of(gate, GateKind::Scope)) {
         true => Some(scope::judge(ctx, change, &request.base).await?),
         false => None,
     };
     ctx.world.crash("gates-judged");
     let by_name: BTreeMap<_, _> = reports.iter().map(|report| (report.check.as_str(), report)).collect();
     let lint = by_name.get(CheckName::Lint.as_str()).copied();
-    let say = |check: &CheckAsked| match (&check.when, &batch) {
-        (When::Never { reason }, _) => (Verdict::Skipped, vec![reason.clone()]),
-        (When::NotConfigured { reason }, _) => (Verdict::NotConfigured, vec![reason.clone()]),
-        (When::Always, _) if check.gate == gate::SCOPE => scope.clone().unwrap_or_else(scope::unjudged),
-        (When::Always, Some(batch)) if is_batch(&check.gate) => batch::judge(batch, lint),
-        (When::Always, Some(_) | None) => judge(&request, &check.gate, &by_name),
+    let say = |check: &CheckAsked| match (&check.when, &batch, &scope) {
+        (When::Never { reason }, _, _) => (Verdict::Skipped, vec![reason.clone()]),
+        (When::NotConfigured { reason }, _, _) => (Verdict::NotConfigured, vec![reason.clone()]),
+        (When::Always, Some(batch), _) if is_of(&check.gate, GateKind::Batch) => batch::judge(batch, lint),
+        (When::Always, _, Some(scope)) if is_of(&check.gate, GateKind::Scope) => scope.clone(),
+        (When::Always, _, _) => judge(&request, &check.gate, &by_name),
     };
     let judged: Vec<(&CheckAsked, Said)> = checks.iter().map(|check| (check, say(check))).collect();
     let verdicts: Vec<_> = judged.iter().map(|(check, (verdict, _))| (check.gate.clone(), *verdict)).collect();
@@ -95,7 +95,7 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
         ..CheckRequest::default()
     };
     let lint = CheckName::Lint.as_str();
-    let in_batch = (gates.iter().any(|gate| is_batch(gate)) && !gates.contains(&lint)).then_some(lint);
+    let in_batch = (gates.iter().any(|gate| is_of(gate, GateKind::Batch)) && !gates.contains(&lint)).then_some(lint);
     for gate in gates.iter().copied().chain(in_batch) {
         match gate::find(gate).map(|gate| gate.kind) {
             Some(GateKind::Check(name)) => request.only.push(name),
@@ -115,8 +115,8 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
     Ok(request)
 }
 
-fn is_batch(name: &str) -> bool {
-    gate::find(name).is_some_and(|gate| gate.kind == GateKind::Batch)
+fn is_of(name: &str, kind: GateKind) -> bool {
+    gate::find(name).is_some_and(|gate| gate.kind == kind)
 }
 
 fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckReport>) -> Said {

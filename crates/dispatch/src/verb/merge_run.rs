@@ -11,7 +11,7 @@ use switchboard_store::Idempotency;
 use super::{find_run, reply};
 use crate::work::run_id;
 use crate::world::World;
-use crate::{Dispatch, Error, history, user_branch};
+use crate::{Dispatch, Error, history, report, user_branch};
 
 /// Missing tasks that a refusal names.
 const NAMED: usize = 20;
@@ -64,20 +64,6 @@ fn complete(world: &World, run: &RunId) -> Result<(), Error> {
 }
 
 fn why_missing(view: &TaskView) -> String {
-    let why = match &view.state {
-        TaskState::Blocked { reason } => format!("blocked: {}", cut(reason, 200)),
-        TaskState::DepFailed { root } => format!("not tried, because {root} is not done"),
-        TaskState::Stopped => "stopped".to_owned(),
-        TaskState::Pending
-        | TaskState::Ready
-        | TaskState::Starting { .. }
-        | TaskState::Working { .. }
-        | TaskState::Capturing { .. }
-        | TaskState::Captured { .. }
-        | TaskState::Gating { .. }
-        | TaskState::Passed { .. }
-        | TaskState::Merging { .. }
-        | TaskState::Merged { .. } => "not done".to_owned(),
-    };
-    format!("task {} is missing: {why}", view.task)
+    let why = report::ending(&view.state).unwrap_or_else(|| report::state_word(&view.state).to_owned());
+    format!("task {} is missing: {}", view.task, cut(&why, 200))
 }

@@ -51,8 +51,8 @@ const fn optional(name: &'static str, kind: Kind) -> Field {
     Field { name, needed: false, kind }
 }
 
-/// Letters that a name of ours may be off to count as misspelt: a letter wrong and one missing, or the `x-` forgotten.
-const SLIPS: usize = 2;
+/// Edits between a key and [`SETTINGS`] up to which it counts as a misspelling: one wrong and one missing letter, or a missing `x-`.
+const MAX_TYPOS: usize = 2;
 /// The largest whole number that JavaScript tells from its neighbours.
 const LARGEST: u64 = (1 << 53) - 1;
 /// A week.
@@ -163,7 +163,7 @@ fn check_object(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<()
         }
     }
     // A misspelt name of ours would hide everything in it.
-    let is_misspelt = |key: &&String| key.as_str() != SETTINGS && strsim::osa_distance(key, SETTINGS) <= SLIPS;
+    let is_misspelt = |key: &&String| key.as_str() != SETTINGS && strsim::osa_distance(key, SETTINGS) <= MAX_TYPOS;
     let misspelt = object.keys().find(is_misspelt).filter(|_| fields.iter().any(|field| field.name == SETTINGS));
     misspelt.map_or(Ok(()), |key| Err(unknown(pointer, key, fields)))
 }
@@ -172,8 +172,8 @@ fn check_object(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<()
 fn check_settings(pointer: &str, value: &mut Value, fields: &[Field]) -> Result<(), PlanError> {
     check_object(pointer, value, fields)?;
     let is_unknown = |key: &&String| fields.iter().all(|field| field.name != key.as_str());
-    let stranger = value.as_object().and_then(|object| object.keys().find(is_unknown));
-    stranger.map_or(Ok(()), |key| Err(unknown(pointer, key, fields)))
+    let first = value.as_object().and_then(|object| object.keys().find(is_unknown));
+    first.map_or(Ok(()), |key| Err(unknown(pointer, key, fields)))
 }
 
 fn unknown(pointer: &str, key: &str, fields: &[Field]) -> PlanError {
@@ -189,7 +189,7 @@ fn unknown(pointer: &str, key: &str, fields: &[Field]) -> PlanError {
 
 /// The fields of the shared format that are not known here, each with its pointer and the known field that is spelt like it. They mean nothing
 /// to a run.
-pub(super) fn strangers(value: &Value) -> Vec<Stranger> {
+pub(super) fn unknown_fields(value: &Value) -> Vec<UnknownField> {
     let mut found = Vec::new();
     collect("", value, PLAN, &mut found);
     found
@@ -197,21 +197,21 @@ pub(super) fn strangers(value: &Value) -> Vec<Stranger> {
 
 /// A field that is not known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stranger {
+pub struct UnknownField {
     /// JSON pointer to it.
     pub pointer: String,
     /// A known field of the same object that is spelt nearly like it.
     pub near: Option<&'static str>,
 }
 
-fn collect(pointer: &str, value: &Value, fields: &[Field], found: &mut Vec<Stranger>) {
+fn collect(pointer: &str, value: &Value, fields: &[Field], found: &mut Vec<UnknownField>) {
     let Some(object) = value.as_object() else { return };
     for (key, value) in object {
         let pointer = format!("{pointer}/{}", locate::escaped(key));
         match fields.iter().find(|field| field.name == key).map(|field| &field.kind) {
             None => {
                 let near = near_matches(key, fields.iter().map(|field| field.name)).first().copied();
-                found.push(Stranger { pointer, near });
+                found.push(UnknownField { pointer, near });
             }
             Some(Kind::Object(fields)) => collect(&pointer, value, fields, found),
             Some(Kind::Objects(fields)) => {

@@ -54,11 +54,11 @@ fn refusals_say_what_stands_where_and_what_should() {
 fn fields_of_others_are_read_and_named() {
     let plan = with("\"depends\":[],", "\"depends\":[],\"dependz\":[],\"x-swarm\":{\"a/b\":1},");
 
-    let strangers = strangers(&parse(&plan).unwrap());
+    let unknown = unknown_fields(&parse(&plan).unwrap());
 
-    let shown: Vec<_> = strangers.iter().map(|stranger| (stranger.pointer.as_str(), stranger.near)).collect();
+    let shown: Vec<_> = unknown.iter().map(|field| (field.pointer.as_str(), field.near)).collect();
     assert_eq!(shown, [("/phases/0/tasks/0/dependz", Some("depends")), ("/phases/0/tasks/0/x-swarm", None)]);
-    assert_eq!(super::strangers(&parse(DEMO).unwrap()), []);
+    assert_eq!(unknown_fields(&parse(DEMO).unwrap()), []);
 }
 
 #[test]

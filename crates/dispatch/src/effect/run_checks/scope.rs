@@ -15,7 +15,9 @@ const PATH_BYTES: usize = 200;
 /// Compares the files in which the change differs from its base with what the task declares.
 pub(super) async fn judge(ctx: &Ctx, change: Judged<'_>, base: &Base) -> Result<Said, Error> {
     let (_, settings) = ctx.plan.settings(change.task)?;
-    let Base::Rev(base) = base else { return Ok(unjudged()) };
+    let Base::Rev(base) = base else {
+        return Ok((Verdict::Error, vec!["the change has no base to compare it with".to_owned()]));
+    };
     let (base, commit) = (Oid::parse(base)?, Oid::parse(change.commit)?);
     let changes = ctx.world.git(move |git| git.changed_files(&base, &commit)).await?;
     let files: Vec<_> = changes.iter().map(|change| crate::plan::text(&change.path)).collect();
@@ -28,9 +30,4 @@ pub(super) async fn judge(ctx: &Ctx, change: Judged<'_>, base: &Base) -> Result<
     let reasons = outside.iter().take(REASONS);
     let reasons = reasons.map(|one| format!("{} is not in the task's {}", cut(one.file, PATH_BYTES), one.of));
     Ok((Verdict::Fail, reasons.chain(more).collect()))
-}
-
-/// What the gate says when it could not look.
-pub(super) fn unjudged() -> Said {
-    (Verdict::Error, vec!["the change could not be compared with what the task declares".to_owned()])
 }
