@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use switchboard_pipeline::delivery::{DEFAULT_LEASE_MS, MAX_LEASE_MS, choose};
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::message::{Message, MessageEvent, QueueState};
@@ -27,12 +26,10 @@ const PAGES: u64 = 50;
 /// Longest wait in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
-/// What was held by a call, as its key remembers it.
+/// What a call took, as its key remembers it. The tokens are the numbers of the events, from the commit's first.
 #[derive(Debug, Serialize, Deserialize)]
 struct Taken {
     ids: Vec<MessageId>,
-    /// The token of the first message; those of the others follow.
-    first: u64,
     until: Millis,
 }
 
@@ -58,8 +55,8 @@ pub async fn receive_messages(
         if !messages.is_empty() {
             return Ok(ReceiveMessagesReply { messages });
         }
-        if let Some(taken) = taken_before(store, call).await? {
-            return Ok(ReceiveMessagesReply { messages: still_held(store, &taken)? });
+        if let Some(before) = taken_before(store, call).await? {
+            return Ok(ReceiveMessagesReply { messages: still_held(store, &before)? });
         }
         if tokio::time::Instant::now() >= deadline {
             return Ok(ReceiveMessagesReply { messages });
@@ -109,10 +106,9 @@ async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<M
             batch.guards.extend(entry.unchanged());
             batch = batch.event(entry.event(&fact, call.caller.name.as_str())?);
         }
-        // The number of the first event, which is the token, is known only when it is written.
-        batch.reply = reply(&Taken { ids, first: 0, until })?;
+        batch.reply = serde_json::to_value(Taken { ids, until })?;
         let first = match store.commit(batch).await {
-            Ok(committed) if committed.repeated => return still_held(store, &taken(&committed)?),
+            Ok(committed) if committed.repeated => return still_held(store, &committed),
             Ok(committed) => committed.first,
             Err(error) if is_race(&error) => continue,
             Err(error) => return Err(error.into()),
@@ -121,29 +117,20 @@ async fn take(store: &Store, call: &Call, max: usize, span: i64) -> Result<Vec<M
     }
 }
 
-/// What this call took when it was made before under the same key.
-async fn taken_before(store: &Store, call: &Call) -> Result<Option<Taken>, Error> {
+/// The commit of this call when it was made before under the same key.
+async fn taken_before(store: &Store, call: &Call) -> Result<Option<Committed>, Error> {
     match repeated::or_refuse(store, call.idempotency.as_ref(), raced()).await {
-        Ok(committed) => taken(&committed).map(Some),
+        Ok(committed) => Ok(Some(committed)),
         Err(Error::Refused(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn taken(committed: &Committed) -> Result<Taken, Error> {
-    let bad = |error: serde_json::Error| Error::BadRow { what: "a remembered reply", text: error.to_string() };
-    let taken: Taken = serde_json::from_value(committed.reply.clone()).map_err(bad)?;
-    Ok(Taken { first: committed.first, ..taken })
-}
-
-fn reply(taken: &Taken) -> Result<Value, Error> {
-    serde_json::to_value(taken).map_err(|error| Error::BadRow { what: "a reply", text: error.to_string() })
-}
-
-/// The messages that are still held under the tokens that a call was given.
-fn still_held(store: &Store, taken: &Taken) -> Result<Vec<Message>, Error> {
+/// The messages of an earlier commit that are still held under its tokens.
+fn still_held(store: &Store, committed: &Committed) -> Result<Vec<Message>, Error> {
+    let taken: Taken = serde_json::from_value(committed.reply.clone())?;
     let mut messages = Vec::new();
-    for (id, token) in taken.ids.iter().zip(taken.first..) {
+    for (id, token) in taken.ids.iter().zip(committed.first..) {
         let row = crate::message::row(store, id)?;
         if item(&row)?.lease.is_some_and(|lease| lease.token == token) {
             messages.push(held(store, &row, token, taken.until)?);

@@ -119,17 +119,7 @@ impl Lines {
     /// # Errors
     /// What the reader says.
     pub async fn read_async(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Line> {
-        loop {
-            let chunk = from.fill_buf().await?;
-            if chunk.is_empty() {
-                return Ok(self.end());
-            }
-            let (used, line) = self.push(chunk);
-            from.consume(used);
-            if let Some(line) = line {
-                return Ok(line);
-            }
-        }
+        self.next(from, false).await
     }
 
     /// The same, but [`Line::TooLong`] comes as soon as a line is over the limit, before its end: for a connection that is closed then.
@@ -137,6 +127,10 @@ impl Lines {
     /// # Errors
     /// What the reader says.
     pub async fn read_or_give_up(&mut self, from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Line> {
+        self.next(from, true).await
+    }
+
+    async fn next(&mut self, from: &mut (impl AsyncBufRead + Unpin), gives_up: bool) -> io::Result<Line> {
         loop {
             let chunk = from.fill_buf().await?;
             if chunk.is_empty() {
@@ -147,7 +141,7 @@ impl Lines {
             if let Some(line) = line {
                 return Ok(line);
             }
-            if self.is_skipping {
+            if gives_up && self.is_skipping {
                 return Ok(Line::TooLong);
             }
         }
