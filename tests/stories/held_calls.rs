@@ -77,15 +77,26 @@ fn inbox_of_ben(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.call(&["check_inbox", "agent=ben"])["messages"].as_array().unwrap().clone()
 }
 
-#[test]
-fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
+/// A daemon with an agent named ben.
+fn with_ben() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.call(&["register_agent", "name=ben"]);
+    sandbox
+}
+
+/// A client whose delegation to ben is call 2, and the question about it.
+async fn delegating(sandbox: &Sandbox) -> (Client, Value) {
+    let mut client = Client::open(sandbox).await;
+    client.ask(2, "send_message", &delegation()).await;
+    (client, question(sandbox))
+}
+
+#[test]
+fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
+    let sandbox = with_ben();
 
     runtime().block_on(async {
-        let mut client = Client::open(&sandbox).await;
-        client.ask(2, "send_message", &delegation()).await;
-        let need = question(&sandbox);
+        let (mut client, need) = delegating(&sandbox).await;
         assert_eq!((&need["kind"], &need["call"]["verb"]), (&json!("call"), &json!("send_message")), "{need}");
         assert!(need["detail"].as_str().unwrap().contains("paint the shed"), "{need}");
         assert!(inbox_of_ben(&sandbox).is_empty());
@@ -109,13 +120,10 @@ fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
 
 #[test]
 fn a_delegation_that_a_person_denies_is_refused_and_not_sent() {
-    let sandbox = Sandbox::new();
-    sandbox.call(&["register_agent", "name=ben"]);
+    let sandbox = with_ben();
 
     runtime().block_on(async {
-        let mut client = Client::open(&sandbox).await;
-        client.ask(2, "send_message", &delegation()).await;
-        let need = question(&sandbox);
+        let (mut client, need) = delegating(&sandbox).await;
         sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
 
         let answer = client.line().await;
@@ -128,13 +136,10 @@ fn a_delegation_that_a_person_denies_is_refused_and_not_sent() {
 
 #[test]
 fn a_call_whose_caller_is_gone_does_not_run() {
-    let sandbox = Sandbox::new();
-    sandbox.call(&["register_agent", "name=ben"]);
+    let sandbox = with_ben();
 
     runtime().block_on(async {
-        let mut client = Client::open(&sandbox).await;
-        client.ask(2, "send_message", &delegation()).await;
-        let need = question(&sandbox);
+        let (mut client, need) = delegating(&sandbox).await;
         let cancelled = json!({ "requestId": 2, "reason": "no longer wanted" });
         client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled })).await;
 
@@ -193,8 +198,7 @@ fn events(sandbox: &Sandbox, kind: &str) -> usize {
 
 #[test]
 fn verbs_repeated_under_their_key_answer_as_the_first_time() {
-    let sandbox = Sandbox::new();
-    sandbox.call(&["register_agent", "name=ben"]);
+    let sandbox = with_ben();
 
     for (words, kind) in [
         (&["sign_head"][..], "head_signed"),

@@ -11,6 +11,8 @@ use serde_json::Value;
 use crate::selection::walk;
 
 pub(crate) mod build;
+#[cfg(test)]
+mod fixture;
 pub(crate) mod lint;
 mod package;
 pub(crate) mod related;

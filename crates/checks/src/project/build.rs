@@ -218,17 +218,7 @@ fn php(project: &Project) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let project = Project::new(folder.path());
-        (folder, project)
-    }
+    use crate::project::fixture::project;
 
     /// The tools of a project, whether or not they are installed here.
     fn tools(project: &Project) -> Vec<&'static str> {

@@ -303,17 +303,7 @@ fn pester(project: &Project, _: &Asked<'_>) -> Search {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let project = Project::new(folder.path());
-        (folder, project)
-    }
+    use crate::project::fixture::project;
 
     /// The tool, whether or not it is installed here.
     fn name(search: &Search) -> &'static str {

@@ -1,0 +1,15 @@
+//! A project on disk, for tests.
+
+use super::Project;
+
+/// A project with these files in a folder of its own.
+pub(crate) fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let project = Project::new(folder.path());
+    (folder, project)
+}
