@@ -109,7 +109,7 @@ fn push<T>(roots: &mut Vec<Root<T>>, root: Root<T>) {
     roots.push(root);
 }
 
-/// Whoever comes with the root's token through MCP is an agent that the user connected, not the user.
+/// Takes a person's authority from a caller over MCP: the root's token proves an agent there that the user connected, not the user.
 pub(crate) fn without_authority(caller: Caller) -> Caller {
     match caller.kind {
         CallerKind::Person if caller.face.is_mcp() => {

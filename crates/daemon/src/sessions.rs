@@ -1,6 +1,6 @@
 //! Sessions of a person over HTTP: a code that a proven command line printed is exchanged, once, for a token of the session.
 //!
-//! Nothing of it is written down: the daemon's end is every session's end.
+//! Codes and sessions are kept in memory only; they end with the daemon.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

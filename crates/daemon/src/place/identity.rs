@@ -153,7 +153,7 @@ fn id(common: &Path) -> Result<String, Error> {
     Ok(read_id(&path)?.unwrap_or(fresh))
 }
 
-/// Gives a copy an id of its own.
+/// Replaces the id that a copy brought with a fresh one, and returns that.
 fn replace_id(common: &Path) -> Result<String, Error> {
     let (path, fresh) = (common.join(ID_FILE), fresh_id()?);
     file::replace(&path, format!("{fresh}\n").as_bytes(), Mode::Kept, Sync::Yes).map_err(io(&path))?;

@@ -35,7 +35,7 @@ pub enum Verdict {
     Skipped,
     /// Nobody said how to run it: it neither passes nor refuses, and is shown.
     NotConfigured,
-    /// Whoever was asked did not answer in time.
+    /// No answer came in time.
     NoReply,
 }
 

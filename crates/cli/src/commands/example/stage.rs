@@ -90,7 +90,7 @@ impl<'a> Stage<'a> {
         let program = self.context.environment.program.display().to_string();
         let json = self.context.json.then_some("--json");
         let argv = [program.as_str()].into_iter().chain(args.iter().copied()).chain(json);
-        // Whoever started the example has said yes to all of it, with or without a terminal: it stays in the scratch folder.
+        // Starting the example is consent to all of its steps: they change nothing outside the scratch folder.
         Spawn::new(argv).cwd(&self.scratch.repo).env_only(self.scratch.env.clone().set("CI", "1"))
     }
 
