@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use switchboard_bus::LeaseBook;
 use switchboard_dispatch::Assignees;
+use switchboard_process::clock;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_protocol::agent::Process;
 use switchboard_store::Store;
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// How often it is looked at: as often as the protocol's terminals give a sign of life.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether the time of day has jumped.
+/// How often it is looked whether the time of day has jumped, where the system does not tell.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Looks at the start, when the assignees change and from time to time, until the daemon ends.
@@ -25,17 +26,19 @@ pub(crate) async fn keep(
     stop: CancellationToken,
 ) {
     let mut look = tokio::time::interval(LOOK);
-    let mut tick = tokio::time::interval(TICK);
-    for interval in [&mut look, &mut tick] {
-        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    }
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let changes = clock::Changes::watch();
     loop {
         tokio::select! {
             biased;
             // Runs that end with the daemon keep their workers.
             () = stop.cancelled() => return,
-            _ = look.tick() => call(&store, &leases).await,
-            _ = tick.tick() => {
+            _ = look.tick() => {
+                call(&store, &leases).await;
+                // A clock that is slewed for long drifts away without being set.
+                follow_time(&leases).await;
+            }
+            () = time_may_have_jumped(changes.as_ref()) => {
                 follow_time(&leases).await;
                 continue;
             }
@@ -46,6 +49,13 @@ pub(crate) async fn keep(
             Ok(workers) => tracing::info!(workers, "done"),
             Err(error) => tracing::warn!(%error, "workers that are done could not be taken off the roll"),
         }
+    }
+}
+
+async fn time_may_have_jumped(changes: Option<&clock::Changes>) {
+    match changes {
+        Some(changes) => changes.next().await,
+        None => tokio::time::sleep(TICK).await,
     }
 }
 

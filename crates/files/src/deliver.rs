@@ -88,6 +88,11 @@ impl Deliver {
         Ok(!self.missing.is_empty() || is_hungry)
     }
 
+    /// Whether a reader's folder could not be written to, so that it is tried again by the clock.
+    pub(super) fn is_in_trouble(&self) -> bool {
+        !self.hungry.is_empty()
+    }
+
     fn is_troubled(&self, name: &str) -> bool {
         self.troubled.get(name).is_some_and(|since| since.elapsed() < PAUSE)
     }

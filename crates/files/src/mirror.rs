@@ -65,10 +65,14 @@ pub(super) struct Mirror {
 // === impl Mirror ===
 
 impl Mirror {
-    pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<(), Error> {
+    /// One pass; returns whether the copies are behind, because they were written a moment ago.
+    pub(super) fn pass(&mut self, service: &Service, root: &Folder) -> Result<bool, Error> {
         let head = service.store.head().lsn;
-        if self.last.is_some_and(|last| last.elapsed() < EVERY || head == self.head) {
-            return Ok(());
+        if self.last.is_some() && head == self.head {
+            return Ok(false);
+        }
+        if self.last.is_some_and(|last| last.elapsed() < EVERY) {
+            return Ok(true);
         }
         self.last = Some(Instant::now());
         self.head = head;
@@ -81,7 +85,8 @@ impl Mirror {
             self.state = state;
         }
         drop(root.make("sessions")?);
-        self.log(service, head)
+        self.log(service, head)?;
+        Ok(false)
     }
 
     /// Appends what happened since. The log's last row says how far it is, so a crash neither loses nor doubles a row.

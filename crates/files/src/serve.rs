@@ -14,8 +14,11 @@ use crate::service::Service;
 use crate::watch::GATHER;
 use crate::{Error, deliver, housekeeping, look, mirror, watch};
 
-/// How often the folders are looked at although nothing woke us: for mounts without change notifications.
+/// How often the folders are looked at although nothing woke us, on mounts without change notifications.
 const POLL: Duration = Duration::from_secs(2);
+
+/// How often where every change is announced: what is due by the clock, and a notification that was lost after all.
+const RARELY: Duration = Duration::from_secs(30);
 
 /// How often when something is half written or just vanished.
 const SOON: Duration = Duration::from_millis(250);
@@ -31,21 +34,24 @@ pub fn serve(host: Arc<dyn Host>, store: Store, runtime: Handle, stop: &Cancella
     let (mut mirror, mut housekeeping) = (mirror::Mirror::default(), housekeeping::Housekeeping::new());
     let mut said = None;
     while !stop.is_cancelled() {
-        let mut pass = || -> Result<bool, Error> {
+        let mut pass = || -> Result<Duration, Error> {
             let root = service.root()?;
-            bell.attend(service.project());
+            let is_announced = bell.attend(service.project());
             deliver.load(&service)?;
             let more = look.pass(&service, &root, &deliver)?;
             look.held(&service, &root)?;
             let soon = deliver.pass(&service, &root)?;
-            mirror.pass(&service, &root)?;
+            let is_behind = mirror.pass(&service, &root)?;
             housekeeping.pass(&service, &root, &mut deliver)?;
-            Ok(more || soon)
+            Ok(match () {
+                () if more || soon => SOON,
+                () if is_announced && !is_behind && !deliver.is_in_trouble() => RARELY,
+                () => POLL,
+            })
         };
         let began = Instant::now();
         let wait = match pass() {
-            Ok(true) => SOON,
-            Ok(false) => POLL,
+            Ok(wait) => wait,
             Err(trouble) => {
                 if said.is_none_or(|said: Instant| said.elapsed() > SAY) {
                     said = Some(Instant::now());

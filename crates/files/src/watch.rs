@@ -27,10 +27,25 @@ pub(super) struct Bell {
 struct Watching {
     watcher: Option<RecommendedWatcher>,
     is_watched: [bool; 2],
+    /// Whether every change in them is announced.
+    is_announced: [bool; 2],
 }
 
 /// The folders that are watched, with all that is in them.
 const WATCHED: [&str; 2] = ["inbox", "outbox"];
+
+/// File systems that only this machine's kernel writes, so that no change escapes its notifications: magic numbers of `linux/magic.h`, and those
+/// of ZFS and bcachefs from their own headers.
+const ANNOUNCED: &[u64] = &[
+    0xef53,      // ext2 to ext4
+    0x9123_683e, // Btrfs
+    0x5846_5342, // XFS
+    0x0102_1994, // tmpfs
+    0x794c_7630, // overlayfs
+    0xf2f5_2010, // F2FS
+    0x2fc1_2fc1, // ZFS
+    0xca45_1a4e, // bcachefs
+];
 
 // === impl Bell ===
 
@@ -73,26 +88,31 @@ impl Bell {
         let watcher = notify::recommended_watcher(heard)
             .inspect_err(|error| tracing::warn!(%error, "folders can't be watched; they are polled"))
             .ok();
-        Self { rung, watching: Mutex::new(Watching { watcher, is_watched: [false; 2] }), is_stale }
+        Self { rung, watching: Mutex::new(Watching { watcher, is_watched: [false; 2], is_announced: [false; 2] }), is_stale }
     }
 
-    /// Watches the folders that are there now.
-    pub(super) fn attend(&self, project: &Path) {
+    /// Watches the folders that are there now. Returns whether every change in them will ring.
+    pub(super) fn attend(&self, project: &Path) -> bool {
         let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
         let watching = &mut *watching;
         if self.is_stale.swap(false, Ordering::AcqRel) {
             watching.is_watched = [false; 2];
         }
-        let Some(watcher) = &mut watching.watcher else { return };
-        for (name, is_watched) in WATCHED.into_iter().zip(&mut watching.is_watched) {
+        let Some(watcher) = &mut watching.watcher else { return false };
+        let folders = watching.is_watched.iter_mut().zip(&mut watching.is_announced);
+        for (name, (is_watched, is_announced)) in WATCHED.into_iter().zip(folders) {
             if *is_watched {
                 continue;
             }
             *is_watched = true;
-            if let Err(error) = watcher.watch(&project.join(name), RecursiveMode::Recursive) {
+            let folder = project.join(name);
+            let watched = watcher.watch(&folder, RecursiveMode::Recursive);
+            *is_announced = watched.is_ok() && announces(&folder);
+            if let Err(error) = watched {
                 tracing::warn!(%error, name, "a folder can't be watched; it is polled");
             }
         }
+        watching.is_announced == [true; 2]
     }
 
     /// Waits for a ring, or the time.
@@ -100,6 +120,21 @@ impl Bell {
         // A ring and a timeout mean the same: look at the folders.
         let _ = self.rung.recv_timeout(limit);
     }
+}
+
+/// Whether the file system of a folder announces whatever changes there; a network mount or a folder shared with a host does not.
+#[cfg(target_os = "linux")]
+fn announces(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|stat| {
+        let magic = u64::try_from(stat.f_type).unwrap_or(0) & 0xffff_ffff;
+        ANNOUNCED.contains(&magic)
+    })
+}
+
+/// Only Linux says it in a form that is known here.
+#[cfg(not(target_os = "linux"))]
+fn announces(_: &Path) -> bool {
+    false
 }
 
 /// A full channel means that a ring is pending already.

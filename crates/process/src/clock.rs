@@ -36,6 +36,58 @@ impl Deadline {
     }
 }
 
+/// Tells when somebody sets the time of day, by a timer of the kernel that such a change cancels (`TFD_TIMER_CANCEL_ON_SET`).
+#[derive(Debug)]
+pub struct Changes(#[cfg(target_os = "linux")] tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>);
+
+// === impl Changes ===
+
+impl Changes {
+    /// Begins to watch; `None` where the system can't tell, so that the caller has to look.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn watch() -> Option<Self> {
+        use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = rustix::time::timerfd_create(TimerfdClockId::Realtime, flags).ok()?;
+        // It is never to go off by itself.
+        let never = Timespec { tv_sec: i64::MAX >> 8, tv_nsec: 0 };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: never };
+        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+        rustix::time::timerfd_settime(&timer, flags, &once).ok()?;
+        crate::fingerprint::watch(timer).map(Self)
+    }
+
+    /// Only Linux has such a timer.
+    #[cfg(not(target_os = "linux"))]
+    #[must_use]
+    pub fn watch() -> Option<Self> {
+        None
+    }
+
+    /// Returns when the time of day has been set.
+    #[cfg(target_os = "linux")]
+    pub async fn next(&self) {
+        loop {
+            let Ok(mut ready) = self.0.readable().await else { return std::future::pending().await };
+            let mut count = [0; 8];
+            match rustix::io::read(self.0.get_ref(), &mut count) {
+                Err(rustix::io::Errno::AGAIN) => ready.clear_ready(),
+                Err(rustix::io::Errno::INTR) => {}
+                // `ECANCELED` says that it was set.
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Never returns.
+    #[cfg(not(target_os = "linux"))]
+    pub async fn next(&self) {
+        std::future::pending().await
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +97,14 @@ mod tests {
         assert!(Deadline::after(Duration::ZERO).has_passed());
         assert!(!Deadline::after(Duration::MAX).has_passed());
         assert!(Deadline::after(Duration::from_secs(60)).left() <= Duration::from_secs(60));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_time_of_day_that_nobody_sets_does_not_change() {
+        let changes = Changes::watch().unwrap();
+
+        assert!(tokio::time::timeout(Duration::from_millis(50), changes.next()).await.is_err());
     }
 
     #[test]

@@ -115,9 +115,9 @@ impl Fingerprint {
     }
 }
 
-/// Registers a pidfd with the runtime: it becomes readable when its process has ended.
+/// Registers a descriptor with the runtime, such as a pidfd, which becomes readable when its process has ended.
 #[expect(unsafe_code, reason = "tokio can't see that nobody else closes the descriptor")]
-fn watch(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
+pub(crate) fn watch(handle: OwnedFd) -> Option<AsyncFd<OwnedFd>> {
     // SAFETY: the descriptor is owned by the `AsyncFd` alone and stays open until that is dropped.
     unsafe { AsyncFd::register_with_interest(handle, Interest::READABLE) }.ok()
 }

@@ -70,7 +70,7 @@ impl LeaseBook {
     }
 
     /// Notes down where the leases' clock stands when the store's time has jumped: the next daemon, which knows the times of events
-    /// only, would take that for time that has passed. To be called every second or so. Returns whether there was a jump.
+    /// only, would take that for time that has passed. To be called at once after a change. Returns whether there was a jump.
     ///
     /// # Errors
     /// When the store can't be read or written.
