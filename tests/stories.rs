@@ -20,6 +20,7 @@ mod stories {
     mod install;
     mod leases;
     mod leaving;
+    mod logins;
     mod mail;
     mod mcp;
     mod needs;

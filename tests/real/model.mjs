@@ -19,6 +19,7 @@ import { appendFileSync } from "node:fs";
 const DIALECTS = [
   { ends: /\/chat\/completions$/, read: readChat, write: writeChat },
   { ends: /\/messages$/, read: readMessages, write: writeMessages },
+  { ends: /\/responses$/, read: readResponses, write: writeResponses },
   { ends: /:(generateContent|streamGenerateContent)$/, read: readGemini, write: writeGemini },
 ];
 const WRITERS = {
@@ -26,7 +27,15 @@ const WRITERS = {
   write_file: (path, text) => ({ file_path: path, content: text }),
   write: (path, text) => ({ filePath: path, content: text }),
 };
-const SHELLS = ["Bash", "bash", "run_shell_command"];
+const SHELLS = {
+  Bash: (command, description) => ({ command, description }),
+  bash: (command, description) => ({ command, description }),
+  run_shell_command: (command, description) => ({ command, description, is_background: false }),
+  exec_command: (cmd) => ({ cmd }),
+  shell_command: (command) => ({ command }),
+};
+/** Between the namespace of a tool and its name, where a dialect has namespaces. */
+const SPLIT = "\u0000";
 const MAX_BODY = 32 << 20;
 
 const flags = {};
@@ -62,12 +71,13 @@ function next(asked, mode) {
 }
 
 function write({ tools, calls, body }, mode) {
-  const names = mode === "bash" ? SHELLS : Object.keys(WRITERS);
-  const name = names.find((name) => tools.includes(name));
-  if (!name || calls.some((call) => names.includes(call))) return undefined;
-  const command = `printf %s '${content}' > ${file}`;
-  const args = mode === "bash" ? { command, description: `write ${file}`, is_background: false } : WRITERS[name](`${workTree(body)}/${file}`, content);
-  return { call: name, args };
+  const writer = Object.keys(WRITERS).find((name) => tools.includes(name));
+  const shell = Object.keys(SHELLS).find((name) => tools.includes(name));
+  // An agent without a tool that writes does it by its shell.
+  const name = (mode !== "bash" && writer) || shell;
+  if (!name || calls.includes(name)) return undefined;
+  if (name === writer) return { call: name, args: WRITERS[name](`${workTree(body)}/${file}`, content) };
+  return { call: name, args: SHELLS[name](`printf %s '${content}' > ${file}`, `write ${file}`) };
 }
 
 /** The work tree that the agent tells its model about: a run and a task below the root. */
@@ -106,6 +116,17 @@ function readMessages(request, body) {
     return { calls: parts.filter((part) => part.type === "tool_use").map((part) => part.name) };
   });
   return { ...asked((request.tools ?? []).map((tool) => tool.name), turns, body), isStream: request.stream === true };
+}
+
+/** Tools of MCP servers come in a namespace each, and are called with it. */
+function readResponses(request, body) {
+  const turns = (request.input ?? []).map(({ type = "message", role, content, name, namespace }) => {
+    if (type === "message" && role === "user") return { prompt: flat(content) };
+    return { calls: /_call$/.test(type) ? [namespace ? namespace + SPLIT + name : name] : [] };
+  });
+  const tools = (request.tools ?? []).flatMap((tool) =>
+    tool.type === "namespace" ? (tool.tools ?? []).map(({ name }) => `${tool.name}${SPLIT}${name}`) : [tool.name]);
+  return { ...asked(tools, turns, body), isStream: request.stream === true };
 }
 
 function readGemini(request, body, path) {
@@ -148,6 +169,22 @@ function writeMessages({ say, call, args }, isStream, id) {
     { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 20 } },
     { type: "message_stop" },
   ].map((data) => ({ event: data.type, data }));
+}
+
+function writeResponses({ say, call, args }, isStream, id) {
+  const [namespace, name] = call?.includes(SPLIT) ? call.split(SPLIT) : [undefined, call];
+  const item = call
+    ? { type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, name, ...(namespace && { namespace }), arguments: JSON.stringify(args), status: "completed" }
+    : { type: "message", id: `item_${id}`, role: "assistant", status: "completed", content: [{ type: "output_text", text: say, annotations: [] }] };
+  const usage = { input_tokens: 1000, input_tokens_details: { cached_tokens: 400 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 5 }, total_tokens: 1020 };
+  const response = { id: `resp_${id}`, object: "response", status: "completed", model: "fake-1", output: [item], usage };
+  if (!isStream) return response;
+  return [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [], usage: null } },
+    { type: "response.output_item.added", output_index: 0, item: { ...item, status: "in_progress" } },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response },
+  ].map((data, sequence_number) => ({ event: data.type, data: { ...data, sequence_number } }));
 }
 
 function writeGemini({ say, call, args }, isStream) {

@@ -18,6 +18,8 @@ pub struct Known {
     pub spends: bool,
     /// How to install it.
     pub install: &'static str,
+    /// The command with which a person logs in.
+    pub login: &'static str,
     /// Variables that it may inherit besides the plain ones: its keys and its settings.
     pub env: &'static [&'static str],
 }
@@ -31,6 +33,7 @@ pub const ALL: &[Known] = &[
         argv: &["claude-agent-acp"],
         spends: true,
         install: "npm install -g @agentclientprotocol/claude-agent-acp",
+        login: "claude /login",
         env: &[
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_AUTH_TOKEN",
@@ -55,6 +58,7 @@ pub const ALL: &[Known] = &[
         argv: &["codex-acp"],
         spends: true,
         install: "npm install -g @zed-industries/codex-acp",
+        login: "codex login",
         env: &["CODEX_API_KEY", "CODEX_HOME", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
     },
     Known {
@@ -63,6 +67,7 @@ pub const ALL: &[Known] = &[
         argv: &["gemini", "--acp", "--allowed-tools", "mcp_switchboard_*"],
         spends: true,
         install: "npm install -g @google/gemini-cli",
+        login: "gemini",
         env: &[
             "GEMINI_API_KEY",
             "GEMINI_MODEL",
@@ -82,6 +87,7 @@ pub const ALL: &[Known] = &[
         argv: &["opencode", "acp"],
         spends: true,
         install: "npm install -g opencode-ai",
+        login: "opencode auth login",
         env: &[
             "ANTHROPIC_API_KEY",
             "GEMINI_API_KEY",
@@ -103,6 +109,7 @@ pub const ALL: &[Known] = &[
         argv: &["qwen", "--acp", "--allowed-tools", "mcp__switchboard"],
         spends: true,
         install: "npm install -g @qwen-code/qwen-code",
+        login: "qwen",
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
     },
 ];
@@ -129,6 +136,17 @@ pub fn find(name: &str) -> Option<&'static Known> {
     ALL.iter().find(|known| known.name.eq_ignore_ascii_case(name))
 }
 
+/// The agent that a command starts: its program by whatever path, by itself or as an argument of a runner such as `npx`.
+#[must_use]
+pub fn of_command(argv: &[String]) -> Option<&'static Known> {
+    let is_program = |arg: &String, known: &Known| {
+        let name = arg.rsplit('/').next().unwrap_or_default();
+        let name = name.split('@').next().unwrap_or_default();
+        known.argv.first().is_some_and(|program| *program == name)
+    };
+    ALL.iter().find(|known| argv.iter().any(|arg| is_program(arg, known)))
+}
+
 /// The agents whose names are nearest to a misspelt one, at most three, best first.
 #[must_use]
 pub fn near(name: &str) -> Vec<&'static str> {
@@ -151,6 +169,18 @@ mod tests {
         assert_eq!(find("Claude").map(|known| known.argv[0]), Some("claude-agent-acp"));
         assert_eq!(find("nobody"), None);
         assert_eq!(near("cluade").first(), Some(&"claude"));
+    }
+
+    #[test]
+    fn a_command_is_known_by_its_program_wherever_that_lies() {
+        let known = |line: &str| {
+            let argv: Vec<_> = line.split(' ').map(str::to_owned).collect();
+            of_command(&argv).map(|known| known.name)
+        };
+
+        assert_eq!(known("/opt/bin/qwen --acp"), Some("qwen"));
+        assert_eq!(known("npx -y @agentclientprotocol/claude-agent-acp@0.49.0"), Some("claude"));
+        assert_eq!(known("my-agent --acp"), None);
     }
 
     #[test]

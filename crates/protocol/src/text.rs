@@ -1,11 +1,16 @@
 //! Text of others, made safe to show.
 
-/// Cuts a text at a character boundary so that it has at most `bytes` bytes, and replaces control characters by spaces: what agents write is shown
-/// to people.
+use std::borrow::Cow;
+
+/// Longest sequence of a terminal that is taken out as a whole, in characters: one that never ends must not swallow the text.
+const MAX_SEQUENCE: usize = 256;
+
+/// Cuts a text at a character boundary so that it has at most `bytes` bytes, takes escape sequences out, and replaces control characters by
+/// spaces: what agents write is shown to people.
 #[must_use]
 pub fn cut(text: &str, bytes: usize) -> String {
     let mut out = String::new();
-    for c in text.chars() {
+    for c in unstyled(text).chars() {
         if out.len() + c.len_utf8() > bytes {
             out.push('…');
             break;
@@ -15,9 +20,58 @@ pub fn cut(text: &str, bytes: usize) -> String {
     out
 }
 
+/// The text without the escape sequences of terminals (ECMA-48): colours, cursor moves, titles, links.
+#[must_use]
+pub fn unstyled(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\u{1b}', '\u{9b}']) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\u{1b}', '\u{9b}']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + sequence(&rest[at..])..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Bytes of the escape sequence that a text begins with; of the escape character alone where no sequence follows.
+fn sequence(text: &str) -> usize {
+    let (escape, body) = text.split_at(if text.starts_with('\u{1b}') { 1 } else { '\u{9b}'.len_utf8() });
+    let until = |from: usize, ends: fn(char) -> bool| {
+        let end = body.char_indices().skip(from).take(MAX_SEQUENCE).find(|(_, c)| ends(*c));
+        end.map_or(escape.len(), |(at, c)| escape.len() + at + c.len_utf8())
+    };
+    if escape == "\u{9b}" {
+        return until(0, |c| matches!(c, '@'..='~'));
+    }
+    match body.chars().next() {
+        Some('[') => until(1, |c| matches!(c, '@'..='~')),
+        // A text for the terminal itself: it ends with BEL or ESC \.
+        Some(']' | 'P' | '_' | '^' | 'X') => {
+            let end = until(1, |c| matches!(c, '\u{7}' | '\u{1b}'));
+            if text[..end].ends_with('\u{1b}') && text[end..].starts_with('\\') { end + 1 } else { end }
+        }
+        Some(' '..='/') => until(1, |c| matches!(c, '0'..='~')),
+        Some('0'..='~') => escape.len() + 1,
+        Some(_) | None => escape.len(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escape_sequences_are_taken_out_whole_and_nothing_else_is() {
+        assert_eq!(unstyled("\u{1b}[31;1merror\u{1b}[0m: \u{1b}[38;5;9mno\u{1b}[K key"), "error: no key");
+        assert_eq!(unstyled("\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{7} \u{1b}(B\u{1b}7x\u{9b}2Jy"), "link xy");
+        assert_eq!(unstyled("a \u{1b}]an end that never comes"), "a ]an end that never comes");
+        assert_eq!(unstyled("\u{1b}"), "");
+        assert_eq!(unstyled("[31m is no colour"), "[31m is no colour");
+        assert_eq!(cut("\u{1b}[31mred\u{1b}[0m", 3), "red");
+    }
 
     #[test]
     fn a_text_is_cut_between_characters_and_holds_no_control_character() {

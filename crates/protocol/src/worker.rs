@@ -133,6 +133,9 @@ pub enum WorkerEvent {
         signal: Option<i32>,
         /// End of its standard error, at most 2 KiB.
         stderr: String,
+        /// Whether the shim ended it, so that code and signal say nothing about the agent.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_us: bool,
     },
     /// The shim could not do its part: the program is missing, the handshake failed, a limit was passed.
     Faulted {
@@ -239,7 +242,7 @@ mod tests {
                 paths: vec![long(); 20],
             },
             WorkerEvent::TurnEnded { turn: u32::MAX, stop: long(), text: long() },
-            WorkerEvent::AgentExited { code: Some(1), signal: Some(9), stderr: long() },
+            WorkerEvent::AgentExited { code: Some(1), signal: Some(9), stderr: long(), by_us: true },
             WorkerEvent::Faulted { code: long(), what: long() },
             WorkerEvent::TurnStarted { turn: 1, mail: vec![MessageId::from_bits(u64::MAX); 50] },
             WorkerEvent::PermissionAsked { ask: long(), title: long(), options: Vec::new(), detail: long() },

@@ -5,6 +5,7 @@
 
 mod files;
 mod handshake;
+mod login;
 mod updates;
 mod wire;
 
@@ -50,6 +51,7 @@ pub struct Acp {
     next_id: u64,
     phase: Phase,
     opened_by: Deadline,
+    login: login::Login,
     session: String,
     asks: HashMap<String, Ask>,
     asked: u64,
@@ -95,6 +97,7 @@ impl Driver for Acp {
             next_id: 0,
             phase: Phase::Broken,
             opened_by: Deadline::after(HANDSHAKE),
+            login: login::Login::of(&start.argv),
             session: String::new(),
             asks: HashMap::new(),
             asked: 0,
@@ -219,9 +222,10 @@ impl Acp {
     fn exited(&mut self) {
         match self.phase {
             Phase::Turn { is_cancelled, .. } => self.end_turn(if is_cancelled { "cancelled" } else { "error" }, None),
-            Phase::Initializing(_) | Phase::Opening(_) => {
-                self.break_off("agent.protocol", "the agent ended before it opened a session".to_owned());
-            }
+            Phase::Initializing(_) | Phase::Opening(_) => match self.pipe.stderr() {
+                said if login::is_said(&said) => self.needs_login(said.trim()),
+                _ => self.break_off("agent.protocol", "the agent ended before it opened a session".to_owned()),
+            },
             Phase::Idle | Phase::Broken => {}
         }
         self.phase = Phase::Broken;
@@ -254,7 +258,16 @@ impl Acp {
     }
 
     fn told(&mut self, method: &str, params: &Value) {
-        if method != "session/update" || !matches!(self.phase, Phase::Turn { .. } | Phase::Idle) {
+        if !matches!(self.phase, Phase::Turn { .. } | Phase::Idle) {
+            return;
+        }
+        if method == "_claude/sdkMessage"
+            && let Some(refused) = login::of_retry(params)
+        {
+            self.started();
+            return self.needs_login(&refused);
+        }
+        if method != "session/update" {
             return;
         }
         let update = &params["update"];
@@ -318,13 +331,17 @@ impl Acp {
     /// An error after a cancel is how one agent says that it was cancelled.
     fn turn_answered(&mut self, answer: Result<Value, wire::Fault>, is_cancelled: bool) {
         match answer {
+            Ok(_) if login::is_answer(&self.text) => {
+                let text = self.text.trim().to_owned();
+                self.needs_login(crate::beginning(&text, TEXT_KEPT));
+            }
             Ok(result) => {
                 self.ready.extend(self.usage.result(&result).map(Given::Event));
                 let stop = crate::beginning(result["stopReason"].as_str().unwrap_or("end_turn"), 40).to_owned();
                 self.end_turn(&stop, None);
             }
             Err(_) if is_cancelled => self.end_turn("cancelled", None),
-            Err(fault) if fault.code == wire::AUTH_REQUIRED => self.needs_login(&fault),
+            Err(fault) if login::is_wanted(&fault) => self.needs_login(&fault.to_string()),
             Err(fault) => self.end_turn("error", Some(fault.to_string())),
         }
     }
@@ -382,8 +399,8 @@ impl Acp {
     }
 
     /// Nothing that is tried again can help before a person has logged in.
-    fn needs_login(&mut self, fault: &wire::Fault) {
-        self.break_off("agent.login", format!("the agent wants you to log in first: {fault}"));
+    fn needs_login(&mut self, says: &str) {
+        self.break_off("agent.login", self.login.told(says));
     }
 
     fn break_off(&mut self, code: &'static str, what: String) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use switchboard_process::clock::Deadline;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Child, Signal, Spawn, Terminated};
+use switchboard_protocol::text::unstyled;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -24,8 +25,9 @@ const OUTGOING: usize = 256;
 /// How long output may pause, and go on at all, after the process has ended: something that left its group may hold it open.
 const DRAIN: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(2));
 
-/// Kept of standard error for the exit report.
+/// Kept of standard error for the exit report, and told in it.
 const STDERR_KEPT: usize = 4 << 10;
+const STDERR_TOLD: usize = 2 << 10;
 
 /// Which stream bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +126,18 @@ impl Pipe {
     }
 
     pub(super) async fn finish(&mut self) -> (Terminated, String) {
-        (self.child.wait().await, self.stderr.ending(2 << 10))
+        (self.child.wait().await, self.stderr())
+    }
+
+    /// The end of standard error without colours, at most 2 KiB.
+    pub(super) fn stderr(&self) -> String {
+        let kept = self.stderr.ending(STDERR_KEPT);
+        // What was cut may begin in the middle of an escape sequence: whole lines have none of that.
+        let whole = match kept.split_once('\n') {
+            Some((_, rest)) if self.stderr.dropped() > 0 && !rest.is_empty() => rest,
+            Some(_) | None => kept.as_str(),
+        };
+        crate::ending(&unstyled(whole), STDERR_TOLD).to_owned()
     }
 
     fn note(&mut self, heard: Heard) -> Heard {

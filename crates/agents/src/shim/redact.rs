@@ -1,6 +1,7 @@
-//! Takes secrets that we know out of texts before they become events.
+//! Takes secrets that we know, and the escape sequences of terminals, out of texts before they become events.
 
 use switchboard_protocol::frame::{WorkerEvent, WorkerSpec};
+use switchboard_protocol::text::unstyled;
 
 /// What stands in a secret's place.
 const MARK: &str = "‹secret›";
@@ -43,8 +44,8 @@ impl Redactor {
                 WorkerEvent::PermissionAsked { ask, title: self.text(title), options, detail: self.text(detail) }
             }
             WorkerEvent::TurnEnded { turn, stop, text } => WorkerEvent::TurnEnded { turn, stop, text: self.text(text) },
-            WorkerEvent::AgentExited { code, signal, stderr } => {
-                WorkerEvent::AgentExited { code, signal, stderr: self.text(stderr) }
+            WorkerEvent::AgentExited { code, signal, stderr, by_us } => {
+                WorkerEvent::AgentExited { code, signal, stderr: self.text(stderr), by_us }
             }
             WorkerEvent::Faulted { code, what } => WorkerEvent::Faulted { code, what: self.text(what) },
             plain @ (WorkerEvent::SessionOpened { .. }
@@ -56,6 +57,7 @@ impl Redactor {
     }
 
     fn text(&self, text: String) -> String {
+        let text = unstyled(&text).into_owned();
         self.0.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, MARK),
             false => text,

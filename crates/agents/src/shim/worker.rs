@@ -217,7 +217,9 @@ impl Worker {
             tracing::warn!(lines = driver.malformed(), "lines of the agent could not be read");
         }
         self.close_turn("error", String::new())?;
-        self.record(WorkerEvent::AgentExited { code: terminated.exit.code(), signal: terminated.exit.signal(), stderr })
+        let by_us = self.state == State::Ended;
+        let (code, signal) = (terminated.exit.code(), terminated.exit.signal());
+        self.record(WorkerEvent::AgentExited { code, signal, stderr, by_us })
     }
 
     /// Does what can be done now: the next prompt, or the end.

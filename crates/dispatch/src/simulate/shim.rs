@@ -134,7 +134,7 @@ impl SimShim {
 }
 
 pub(super) fn exited(code: Option<i32>, signal: Option<i32>) -> WorkerEvent {
-    WorkerEvent::AgentExited { code, signal, stderr: String::new() }
+    WorkerEvent::AgentExited { code, signal, stderr: String::new(), by_us: false }
 }
 
 pub(super) fn sealed() -> WorkerEvent {

@@ -20,6 +20,8 @@ pub(super) struct End<'a> {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
     pub(super) stderr: &'a str,
+    /// Whether its shim ended it: then code and signal are ours.
+    pub(super) by_us: bool,
 }
 
 // === impl End ===
@@ -38,10 +40,13 @@ impl End<'_> {
             Some("refusal") => (TurnOutcome::Refused, said),
             Some("agent.timeout") => (TurnOutcome::TimedOut, said),
             Some("exit") | None if self.is_exec && self.code == Some(0) => (TurnOutcome::Finished, said),
-            Some(other) => (TurnOutcome::Failed, format!("{other}, {}: {}", self.how(), self.words(said))),
+            // How a process ends after its last turn says nothing about the turn.
+            Some("exit") => (TurnOutcome::Failed, self.told(&format!("exit, {}", self.how()), &said)),
+            Some(other) => (TurnOutcome::Failed, self.told(other, &said)),
+            None if self.by_us => (TurnOutcome::Failed, self.told("it was ended in the middle of its turn", &said)),
             None => {
-                let what = format!("it ended in the middle of its turn, {}: {}", self.how(), self.words(said));
-                (TurnOutcome::Failed, what)
+                let what = format!("it ended in the middle of its turn, {}", self.how());
+                (TurnOutcome::Failed, self.told(&what, &said))
             }
         }
     }
@@ -54,8 +59,19 @@ impl End<'_> {
         }
     }
 
-    fn words(&self, said: String) -> String {
-        if self.stderr.trim().is_empty() { said } else { cut(self.stderr.trim(), REASON) }
+    /// What happened, then the agent's own words, then the end of its standard error.
+    fn told(&self, what: &str, said: &str) -> String {
+        let stderr = self.stderr.trim();
+        let stderr = cut(&stderr[stderr.ceil_char_boundary(stderr.len().saturating_sub(REASON))..], REASON);
+        match (said.is_empty(), stderr.is_empty()) {
+            (true, true) => what.to_owned(),
+            (true, false) => format!("{what}: {stderr}"),
+            (false, true) => format!("{what}: {said}"),
+            // A command says on standard error why it failed.
+            (false, false) if self.is_exec => format!("{what}: {stderr}"),
+            (false, false) if stderr.contains(said) || said.contains(&stderr) => format!("{what}: {said}"),
+            (false, false) => format!("{what}: {said}; its standard error ends with: {stderr}"),
+        }
     }
 }
 
@@ -64,7 +80,16 @@ mod tests {
     use super::*;
 
     fn end() -> End<'static> {
-        End { is_exec: false, asked: None, stop: None, said: "did it", code: Some(0), signal: None, stderr: "" }
+        End {
+            is_exec: false,
+            asked: None,
+            stop: None,
+            said: "did it",
+            code: Some(0),
+            signal: None,
+            stderr: "",
+            by_us: false,
+        }
     }
 
     #[test]
@@ -86,7 +111,7 @@ mod tests {
         let failed = End { stop: Some("exit"), code: Some(2), stderr: "no such file\n", ..exec() }.outcome();
         assert_eq!(failed, (TurnOutcome::Failed, "exit, exit code 2: no such file".to_owned()));
         let killed = End { code: None, signal: Some(9), said: "", ..exec() }.outcome();
-        assert_eq!(killed, (TurnOutcome::Failed, "it ended in the middle of its turn, signal 9: ".to_owned()));
+        assert_eq!(killed, (TurnOutcome::Failed, "it ended in the middle of its turn, signal 9".to_owned()));
     }
 
     #[test]
@@ -99,6 +124,17 @@ mod tests {
         assert_eq!(End { stop: Some("refusal"), ..end() }.outcome().0, TurnOutcome::Refused);
         assert_eq!(End { stop: Some("agent.timeout"), ..end() }.outcome().0, TurnOutcome::TimedOut);
         let broken = End { stop: Some("agent.protocol"), code: None, said: "", ..end() }.outcome();
-        assert_eq!(broken, (TurnOutcome::Failed, "agent.protocol, no exit state: ".to_owned()));
+        assert_eq!(broken, (TurnOutcome::Failed, "agent.protocol".to_owned()));
+    }
+
+    #[test]
+    fn the_agents_own_error_goes_before_its_standard_error_and_our_signal_is_not_told() {
+        let failed = End { stop: Some("error"), said: "quota (429)", signal: Some(15), by_us: true, ..end() };
+
+        assert_eq!(failed.outcome().1, "error: quota (429)");
+        let noisy = End { stderr: "a warning\n", ..failed };
+        assert_eq!(noisy.outcome().1, "error: quota (429); its standard error ends with: a warning");
+        let ended = End { stop: None, said: "", code: None, signal: Some(15), by_us: true, ..end() };
+        assert_eq!(ended.outcome().1, "it was ended in the middle of its turn");
     }
 }

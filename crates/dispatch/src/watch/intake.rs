@@ -82,8 +82,8 @@ impl Watch {
                 self.said.clone_from(what);
                 Vec::new()
             }
-            WorkerEvent::AgentExited { code, signal, stderr } => self.ended(*code, *signal, stderr),
-            WorkerEvent::Sealed { .. } if !self.is_concluded => self.ended(None, None, ""),
+            WorkerEvent::AgentExited { code, signal, stderr, by_us } => self.ended((*code, *signal), stderr, *by_us),
+            WorkerEvent::Sealed { .. } if !self.is_concluded => self.ended((None, None), "", false),
             WorkerEvent::SessionOpened { .. }
             | WorkerEvent::TurnStarted { .. }
             | WorkerEvent::ToolCalled { .. }
@@ -95,7 +95,7 @@ impl Watch {
     }
 
     /// The agent has ended its turn, or, where the run never heard that it began, was lost.
-    fn ended(&self, code: Option<i32>, signal: Option<i32>, stderr: &str) -> Vec<Vec<RunEvent>> {
+    fn ended(&self, (code, signal): (Option<i32>, Option<i32>), stderr: &str, by_us: bool) -> Vec<Vec<RunEvent>> {
         let end = End {
             is_exec: self.is_exec,
             asked: self.stopping.map(|(cause, _)| cause),
@@ -104,6 +104,7 @@ impl Watch {
             code,
             signal,
             stderr,
+            by_us,
         };
         let (outcome, reason) = end.outcome();
         let (task, worker) = (self.task.clone(), self.worker.clone());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use switchboard_protocol::worker::WorkerEvent;
 
-use super::{Acp, Phase, wire};
+use super::{Acp, Phase, login, wire};
 use crate::Result;
 use crate::driver::Given;
 
@@ -13,6 +13,7 @@ impl Acp {
     pub(super) fn initialized(&mut self, answer: Result<Value, wire::Fault>) {
         match answer {
             Ok(answer) if answer["protocolVersion"] == wire::VERSION => {
+                self.login.learn(&answer);
                 let id = self.request("session/new", wire::new_session(&self.cwd, self.mcp.as_ref()));
                 self.phase = Phase::Opening(id);
             }
@@ -20,6 +21,7 @@ impl Acp {
                 let found = crate::beginning(&answer["protocolVersion"].to_string(), 40).to_owned();
                 self.break_off("agent.protocol", format!("the agent speaks version {found} of ACP, not 1"));
             }
+            Err(fault) if login::is_wanted(&fault) => self.needs_login(&fault.to_string()),
             Err(fault) => self.break_off("agent.protocol", format!("the agent refused to begin: {fault}")),
         }
     }
@@ -35,9 +37,7 @@ impl Acp {
                 self.phase = Phase::Idle;
                 self.ready.push_back(Given::Event(WorkerEvent::SessionOpened { session: session.to_owned() }));
             }
-            (None, Some(fault)) if fault.code == wire::AUTH_REQUIRED => {
-                self.break_off("agent.protocol", format!("the agent wants you to log in first: {fault}"));
-            }
+            (None, Some(fault)) if login::is_wanted(fault) => self.needs_login(&fault.to_string()),
             (None, Some(fault)) => self.break_off("agent.protocol", format!("the agent opened no session: {fault}")),
             (None, None) => self.break_off("agent.protocol", "the agent named no session".to_owned()),
         }

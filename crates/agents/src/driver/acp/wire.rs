@@ -37,19 +37,36 @@ pub(super) struct Fault {
     pub(super) code: i64,
     #[serde(default)]
     pub(super) message: String,
+    /// Whatever else the agent says of it.
+    #[serde(default)]
+    pub(super) data: Value,
 }
 
 // === impl Fault ===
 
 impl Fault {
     pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), data: Value::Null }
+    }
+
+    /// What its data adds to the message: the words in it, else all of it.
+    fn details(&self) -> String {
+        let words = ["details", "message", "error"].iter().find_map(|field| self.data[*field].as_str());
+        match (words.or(self.data.as_str()), &self.data) {
+            (Some(words), _) => words.to_owned(),
+            (None, Value::Null) => String::new(),
+            (None, data) => data.to_string(),
+        }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", crate::beginning(&self.message, 500), self.code)
+        let (message, details) = (crate::beginning(&self.message, 500), self.details());
+        match details.is_empty() || message.contains(&details) {
+            true => write!(f, "{message} ({})", self.code),
+            false => write!(f, "{message}: {} ({})", crate::beginning(&details, 500), self.code),
+        }
     }
 }
 
@@ -71,9 +88,29 @@ pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>) -> Value {
         Some(json!({ "name": mcp.name, "command": command, "args": args, "env": env }))
     };
     let allowed: Vec<_> = mcp.iter().map(|mcp| format!("mcp__{}", mcp.name)).collect();
+    // Claude Code tries a refused call ten times in silence unless it is asked to tell of it.
+    let told = json!([{ "type": "system", "subtype": "api_retry" }]);
     json!({
         "cwd": cwd,
         "mcpServers": mcp.and_then(server).into_iter().collect::<Vec<_>>(),
-        "_meta": { "claudeCode": { "options": { "allowedTools": allowed } } },
+        "_meta": { "claudeCode": { "options": { "allowedTools": allowed }, "emitRawSDKMessages": told } },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_shows_what_its_data_adds() {
+        let shown = |fault: Value| serde_json::from_value::<Fault>(fault).unwrap().to_string();
+
+        let internal = json!({ "code": -32603, "message": "Internal error", "data": { "details": "401 no key" } });
+
+        assert_eq!(shown(internal), "Internal error: 401 no key (-32603)");
+        assert_eq!(shown(json!({ "code": 5, "message": "no", "data": "why" })), "no: why (5)");
+        assert_eq!(shown(json!({ "code": 5, "message": "no: why", "data": "why" })), "no: why (5)");
+        assert_eq!(shown(json!({ "code": 5, "message": "no", "data": { "n": 1 } })), "no: {\"n\":1} (5)");
+        assert_eq!(shown(json!({ "code": 5, "message": "no" })), "no (5)");
+    }
 }

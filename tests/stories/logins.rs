@@ -1,0 +1,68 @@
+//! Agents without a login: one attempt, the agent's own words, and what to do.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{Done, Sandbox};
+
+/// Describes an agent that answers `session/new` and the prompt with these, below `program`, and runs a task with it.
+fn run_with(sandbox: &Sandbox, program: &str, session: &Value, prompt: &Value) -> Done {
+    let file = sandbox.folder().join(program);
+    let answer = |id: u32, more: &Value| {
+        let mut answer = json!({ "jsonrpc": "2.0", "id": id });
+        answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        format!("read -r line && printf '%s\\n' '{answer}'\n")
+    };
+    let hello = json!({ "result": { "protocolVersion": 1, "authMethods": [{ "id": "key", "name": "An API key" }] } });
+    let script = ["#!/bin/sh\n".to_owned(), answer(1, &hello), answer(2, session), answer(3, prompt)].concat();
+    // It goes on living and is noisy in colours, as real ones do.
+    fs::write(&file, script + "printf '\\033[31mred\\033[0m noise\\n' >&2\nread -r line; sleep 30\n").unwrap();
+    let command = json!(["sh", file]);
+    sandbox.settings(&format!("[agents.one]\ndriver = \"acp\"\ncommand = {command}\nspends = false\n"));
+    let task = json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "one" } }]);
+    sandbox.switchboard(&["run", &sandbox.plan(&task), "--yes"]).ends_with(1)
+}
+
+fn opened() -> Value {
+    json!({ "result": { "sessionId": "s" } })
+}
+
+#[track_caller]
+fn is_blocked_at_once(sandbox: &Sandbox, done: Done) {
+    let done = done.says("[agent.login]");
+    assert_eq!(done.out.matches(" starts, attempt").count(), 1, "{}", done.out);
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&report["list"][0]["state"], &report["list"][0]["attempts"]), (&json!("blocked"), &json!(1)));
+}
+
+#[test]
+fn an_agent_whose_service_refuses_its_key_is_asked_once() {
+    let sandbox = Sandbox::new();
+    let refused = json!({ "error": { "code": -32603, "message": "Internal error",
+        "data": { "details": "401 Incorrect API key" } } });
+
+    let done = run_with(&sandbox, "some-agent", &opened(), &refused);
+
+    is_blocked_at_once(&sandbox, done.says("it offers: An API key").says("401 Incorrect API key"));
+}
+
+#[test]
+fn an_agent_that_wants_a_login_before_it_opens_a_session_is_asked_once_and_its_own_command_named() {
+    let sandbox = Sandbox::new();
+    let refused = json!({ "error": { "code": -32000, "message": "Authentication required" } });
+
+    let done = run_with(&sandbox, "codex-acp", &refused, &json!({}));
+
+    is_blocked_at_once(&sandbox, done.says("log in first: codex login"));
+}
+
+#[test]
+fn the_agents_own_error_is_told_without_colours_and_without_the_signal_that_we_sent() {
+    let sandbox = Sandbox::new();
+    let failed = json!({ "error": { "code": -32603, "message": "Internal error", "data": "the model is overloaded" } });
+
+    let done = run_with(&sandbox, "some-agent", &opened(), &failed).says("the model is overloaded");
+
+    assert!(!done.out.contains("[31m") && !done.out.contains("signal"), "{}", done.out);
+}
