@@ -28,6 +28,7 @@ mod stories {
     mod record;
     mod roots;
     mod sandbox;
+    mod setup;
     mod sse;
     mod trust;
 }

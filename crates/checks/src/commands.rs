@@ -178,6 +178,7 @@ fn start(
     let env = Env::plain().inherit(TOOLCHAIN_ENV);
     // Test runners wait for changes where nobody tells them that nobody watches; builds may take it for strictness.
     let env = if command.kind == CommandKind::Test { env.set("CI", "1") } else { env };
+    let env = command.env.iter().fold(env, |env, (name, value)| env.set(name, value));
     let program = command.argv.first().ok_or("it names no program")?;
     let is_there = if program.contains('/') {
         cwd.join(program).is_file()

@@ -73,7 +73,13 @@ pub fn build_commands(root: &Path) -> Vec<CheckCommand> {
     for step in steps(&Project::new(root), BuildMode::Both, &[]) {
         if let Search::Found(tool) = step.search {
             found.retain(|(name, _)| *name != tool.name);
-            let command = CheckCommand { kind: CommandKind::Build, argv: tool.argv, cwd: None, time_limit_s: None };
+            let command = CheckCommand {
+                kind: CommandKind::Build,
+                argv: tool.argv,
+                cwd: None,
+                time_limit_s: None,
+                env: Vec::new(),
+            };
             found.push((tool.name, command));
         }
     }

@@ -201,6 +201,7 @@ fn dispatch_config(place: &RootPaths) -> Result<Config, Error> {
         trusts: Trust(Arc::new(move |digest| pins.has(digest))),
         state: place.state.clone(),
         worktrees: place.state.join("worktrees"),
+        tree_ports: place.state.with_file_name("tree-ports"),
         socket: place.socket.clone(),
         binary: std::env::current_exe().map_err(io(&place.root))?,
         env: Env::plain().into_pairs(),

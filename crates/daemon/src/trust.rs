@@ -30,13 +30,15 @@ pub struct Commands {
     pub digest: Digest,
 }
 
-/// Reads the commands out of a plan's text (plan.json or plan.md).
+/// Reads the commands out of a plan's text (plan.json or plan.md), and those by which its work trees are set up where the lock files in `root`, the
+/// repository's top folder, lead to some.
 ///
 /// # Errors
 /// When the plan does not parse; the failure names the place.
-pub fn commands(text: &str, source: &str) -> Result<Commands, Failure> {
+pub fn commands(text: &str, source: &str, root: &Path) -> Result<Commands, Failure> {
     let plan = plan(text, source)?;
-    let list = switchboard_dispatch::commands(&plan);
+    let mut list = switchboard_dispatch::commands(&plan);
+    list.extend(switchboard_dispatch::commands_of_locks(&plan, root, &|path| path.is_file()));
     let digest = switchboard_dispatch::commands_digest(&list);
     Ok(Commands { list, digest })
 }

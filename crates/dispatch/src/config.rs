@@ -26,6 +26,8 @@ pub struct Config {
     pub state: PathBuf,
     /// Default folder for work trees.
     pub worktrees: PathBuf,
+    /// The file in which the user's daemons claim TCP ports for work trees.
+    pub tree_ports: PathBuf,
     /// The daemon's Unix socket.
     pub socket: PathBuf,
     /// Our own binary: shims, checks and MCP bridges are it under other names.
@@ -40,4 +42,14 @@ pub struct Config {
     pub gate_limit: Duration,
     /// A point of [`CRASH_POINTS`](crate::CRASH_POINTS) at which to die; tests only.
     pub crash_at: Option<String>,
+}
+
+// === impl Config ===
+
+impl Config {
+    /// A number that tells the daemons of one user apart.
+    pub(crate) fn seed(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = Digest::of(self.state.as_os_str().as_encoded_bytes()).0;
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
 }

@@ -1,10 +1,11 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them.
-pub const POINTS: [&str; 12] = [
+pub const POINTS: [&str; 13] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
+    "tree-set-up",
     "shim-spawned",
     "frame-recorded",
     "turn-ended",

@@ -17,7 +17,7 @@ use crate::handle::{self, Handle};
 use crate::port::{Ports, WorkerMail};
 use crate::work::RUNS;
 use crate::world::{World, lock};
-use crate::{Config, Error, user_branch};
+use crate::{Config, Error, history, user_branch};
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
 const GRACE: Duration = Duration::from_secs(2);
@@ -57,7 +57,17 @@ impl Dispatch {
     pub async fn boot(&self) -> Result<(), Error> {
         user_branch::resolve_begun(&self.world).await?;
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
-        for row in self.world.store.read(&live)? {
+        let live = self.world.store.read(&live)?;
+        // All of them before any engine: it must not lease what belongs to a tree of another run.
+        for row in &live {
+            let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
+            for (task, ports) in history::leased_ports(&self.world.store, &run)? {
+                if let Err(error) = self.world.tree_ports.restore(&run, &task, ports) {
+                    tracing::warn!(%run, %task, %error, "a work tree has lost its ports");
+                }
+            }
+        }
+        for row in live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {
                 tracing::error!(%run, %error, "the run can't be taken up again");
@@ -135,6 +145,7 @@ impl Dispatch {
         handles.remove(run);
         self.engines.live.send_replace(handles.len());
         drop(handles);
+        self.world.tree_ports.retain(run, |_| false);
         self.world.assign(run, &BTreeSet::new());
     }
 }

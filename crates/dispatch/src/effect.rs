@@ -7,6 +7,7 @@ mod finish;
 mod merge;
 mod rebase;
 mod run_checks;
+mod set_up;
 mod start_worker;
 mod stop_worker;
 

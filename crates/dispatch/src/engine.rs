@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_pipeline::run::RunState;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
@@ -69,6 +70,7 @@ impl Engine {
         let assignees = TaskAssignees::of(&plan, tasks)?;
         let on_roster = assignees.among(recorded.state().unsettled());
         let was_live = recorded.state().outcome().is_none();
+        world.tree_ports.retain(run, |task| !is_settled(recorded.state(), task));
         Ok(Self {
             world,
             plan,
@@ -215,6 +217,11 @@ impl Engine {
             me.done(key, outcome).await;
         });
     }
+}
+
+/// Whether nothing more happens to a task unless a person asks for it.
+fn is_settled(state: &RunState, task: &TaskId) -> bool {
+    state.task(task).is_none_or(|view| view.state.is_settled())
 }
 
 /// Returns at a point in time; never where there is none.

@@ -9,6 +9,7 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::worker::PortRange;
 use switchboard_store::{Query, Store};
 
 use crate::Error;
@@ -109,6 +110,13 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     let configured = row.try_u64("configured")?;
     let text = plan_text(world, run, configured)?;
     let plan: Plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
+    let setup = match switchboard_pipeline::setup::planned(&plan) {
+        Some(commands) => commands,
+        None => match row.get_text("setup") {
+            Some(text) => serde_json::from_str(text).map_err(shape("a set-up"))?,
+            None => Vec::new(),
+        },
+    };
     let agents = world.ports.files.read(&plan::agents_file(&world.config, run))?;
     let agents: Vec<AgentChoice> = match agents {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
@@ -124,7 +132,22 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         default_agent: row.get_text("default_agent").and_then(|name| AgentName::new(name).ok()),
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
         merge: row.get_bool("merge"),
+        setup,
     })
+}
+
+/// The TCP ports that the last worker of each task of a run had.
+pub(crate) fn leased_ports(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, PortRange>, Error> {
+    let mut leased = BTreeMap::new();
+    let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
+    for row in store.read(&query)? {
+        let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
+        let number = |column| row.get_int(column).and_then(|number| u16::try_from(number).ok());
+        if let (Some(first), Some(count)) = (number("port"), number("ports")) {
+            leased.insert(task, PortRange { first, count });
+        }
+    }
+    Ok(leased)
 }
 
 /// The last worker of each task of a run.

@@ -36,8 +36,10 @@ mod plan;
 mod port;
 mod prompt;
 mod report;
+mod setup;
 #[cfg(any(test, feature = "sim"))]
 pub mod simulate;
+mod tree_ports;
 mod user_branch;
 mod verb;
 mod watch;
@@ -52,4 +54,5 @@ pub use dispatch::Dispatch;
 pub use error::Error;
 pub use plan::{commands, commands_digest, read as read_plan};
 pub use port::WorkerMail;
+pub use setup::commands_of_locks;
 pub use work::Work;

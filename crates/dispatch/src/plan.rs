@@ -8,7 +8,8 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
-use switchboard_protocol::plan::{MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::run::SetupCommand;
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
@@ -27,6 +28,8 @@ pub(crate) struct RunPlan {
     pub(crate) default_agent: Option<AgentName>,
     pub(crate) agents: BTreeMap<String, AgentChoice>,
     pub(crate) merge: bool,
+    /// What each new work tree is set up with.
+    pub(crate) setup: Vec<SetupCommand>,
 }
 
 /// The position of each task of a plan: its phase and its place there, both from 0.
@@ -138,6 +141,8 @@ const NAMED: usize = 20;
 pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     if let Some(settings) = &plan.switchboard {
+        let setup = settings.setup.iter().map(CommandLine::argv).filter(|argv| !argv.is_empty());
+        found.extend(setup.map(|argv| ("set-up of each work tree".to_owned(), argv)));
         found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
         found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
@@ -174,6 +179,16 @@ pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_p
 /// in the user's state folder, never in the log, and goes when all tasks are merged.
 pub(crate) fn agents_file(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join("agents.json")
+}
+
+/// What the set-up of a task's work tree depended on when it succeeded.
+pub(crate) fn setup_stamp(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
+    folder(config, run).join(format!("setup-{task}.done"))
+}
+
+/// The output of the set-up of a task's work tree.
+pub(crate) fn setup_log(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
+    folder(config, run).join(format!("setup-{task}.log"))
 }
 
 /// Where a task's evidence lies.

@@ -1,14 +1,16 @@
 //! What dispatch touches of the world, each behind a small trait: git, shims, checks, mail, files, threads, the record's commits,
-//! randomness. The daemon wires the real ones; a simulation brings its own. Timers are tokio's, which a simulation pauses;
+//! randomness, the set-up of trees, TCP ports. The daemon wires the real ones; a simulation brings its own. Timers are tokio's, which a simulation pauses;
 //! the time of day is the store's clock.
 
 pub(crate) mod checks;
+pub(crate) mod claims;
 pub(crate) mod commits;
 pub(crate) mod files;
 pub(crate) mod future;
 pub(crate) mod git;
 pub(crate) mod mail;
 pub(crate) mod random;
+pub(crate) mod setups;
 pub(crate) mod shims;
 pub(crate) mod threads;
 
@@ -18,16 +20,18 @@ use switchboard_process::git::Repo;
 use switchboard_store::Store;
 
 pub(crate) use checks::Checks;
+pub(crate) use claims::PortClaims;
 pub(crate) use commits::Commits;
 pub(crate) use files::Files;
 pub(crate) use future::BoxFuture;
 pub(crate) use git::Git;
 pub use mail::WorkerMail;
 pub(crate) use random::Random;
+pub(crate) use setups::Setups;
 pub(crate) use shims::Shims;
 pub(crate) use threads::Threads;
 
-use crate::Config;
+use crate::{Config, tree_ports};
 
 /// The ports of one dispatcher.
 #[derive(Clone)]
@@ -40,6 +44,8 @@ pub(crate) struct Ports {
     pub(crate) threads: Arc<dyn Threads>,
     pub(crate) commits: Arc<dyn Commits>,
     pub(crate) random: Arc<dyn Random>,
+    pub(crate) setups: Arc<dyn Setups>,
+    pub(crate) claims: Arc<dyn PortClaims>,
 }
 
 // === impl Ports ===
@@ -56,6 +62,8 @@ impl Ports {
             threads: Arc::new(threads::Pool),
             commits: Arc::new(store.clone()),
             random: Arc::new(random::System),
+            setups: Arc::new(setups::Machine),
+            claims: Arc::new(claims::SharedFile::new(config.tree_ports.clone(), tree_ports::BLOCKS, config.seed())),
         }
     }
 }

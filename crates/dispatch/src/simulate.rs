@@ -213,6 +213,7 @@ fn config() -> Config {
         trusts: Trust(Arc::new(|_| true)),
         state: "/state".into(),
         worktrees: "/worktrees".into(),
+        tree_ports: "/tree-ports".into(),
         socket: "/socket".into(),
         binary: "/switchboard".into(),
         env: Vec::new(),
@@ -253,8 +254,9 @@ fn plan(stage: &Stage) -> String {
             })
         })
         .collect();
+    let settings = if stage.wants_setup() { json!({ "setup": ["make", "deps"] }) } else { json!({}) };
     json!({
-        "schema_version": "1.0.0", "title": "A simulated plan", "swarm": "sim",
+        "schema_version": "1.0.0", "title": "A simulated plan", "swarm": "sim", "x-switchboard": settings,
         "phases": [{ "id": 1, "name": "one", "tasks": tasks }],
     })
     .to_string()

@@ -98,6 +98,16 @@ impl Reachable {
         });
     }
 
+    /// Returns when somebody wants the worker stopped that is not watched yet. Nothing else is told to a worker without a shim.
+    pub(crate) async fn stop_asked(&mut self) {
+        while let Some(signal) = self.signals.recv().await {
+            if matches!(signal, Signal::Stop { .. }) {
+                return;
+            }
+        }
+        std::future::pending().await
+    }
+
     /// The worker never came to be.
     pub(crate) fn give_up(self) {
         self.world.drop_link(&self.link);

@@ -46,6 +46,7 @@ static TABLES: [Table; 2] = [
             text("merging_from"),
             text("merging_to"),
             int("is_merged"),
+            text("setup"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -73,6 +74,8 @@ static TABLES: [Table; 2] = [
             int("micro_usd"),
             int("input_tokens"),
             int("output_tokens"),
+            int("port"),
+            int("ports"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -90,7 +93,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -121,7 +124,9 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
         // Its token is no longer valid, even if its process still runs.
-        RunEvent::WorkerLost { worker, .. } | RunEvent::TurnEnded { worker, .. } => {
+        RunEvent::WorkerLost { worker, .. }
+        | RunEvent::TreeSetupFailed { worker, .. }
+        | RunEvent::TurnEnded { worker, .. } => {
             vec![patch(WORKERS, worker.as_str(), vec![("exited", 1_i64.into())])]
         }
         RunEvent::TaskRetryRequested { .. } => {
@@ -167,6 +172,10 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
                 .with("is_merged", 0_i64);
             vec![Change::Put { table: RUNS, row }]
         }
+        RunEvent::SetupChosen { run, commands } => {
+            let text = serde_json::to_string(&commands).unwrap_or_default();
+            vec![patch(RUNS, run.as_str(), vec![("setup", text.into())])]
+        }
         RunEvent::RunMergeIntended { run, from, to, .. } => {
             vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
         }
@@ -210,6 +219,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             start,
             worktree,
             token,
+            ports,
         } => {
             let row = Row::new()
                 .with("id", worker.as_str())
@@ -225,7 +235,9 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("worktree", worktree)
                 .with("token", token.hex())
                 .with("frame", 0_i64)
-                .with("exited", 0_i64);
+                .with("exited", 0_i64)
+                .with("port", ports.map_or(Cell::Null, |ports| i64::from(ports.first).into()))
+                .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()));
             vec![Change::Put { table: WORKERS, row }]
         }
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {

@@ -15,6 +15,7 @@ use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::link::Link;
 use crate::port::{Git, Ports};
+use crate::tree_ports::TreePorts;
 use crate::{Config, Error};
 
 /// Workers whose start may be under way at the same time.
@@ -27,6 +28,10 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) config: Config,
     pub(crate) ports: Ports,
+    /// TCP ports of work trees.
+    pub(crate) tree_ports: Arc<TreePorts>,
+    /// No worker starts any more: what is on its way to a start is given up.
+    ending: CancellationToken,
     pub(crate) stop: CancellationToken,
     /// One run is opened at a time, so that no plan runs twice.
     pub(crate) starting: tokio::sync::Mutex<()>,
@@ -45,10 +50,13 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(store: Store, config: Config, ports: Ports, stop: CancellationToken) -> Self {
+        let tree_ports = Arc::new(TreePorts::new(Arc::clone(&ports.claims), config.seed()));
         Self {
             store,
             config,
             ports,
+            tree_ports,
+            ending: CancellationToken::new(),
             stop,
             starting: tokio::sync::Mutex::default(),
             merging: tokio::sync::Mutex::default(),
@@ -150,12 +158,21 @@ impl World {
 
     /// No worker starts from here on; returns when those on their way are known, or when `limit` is over.
     pub(crate) async fn end_starts(&self, limit: Duration) {
+        self.ending.cancel();
         let permits = tokio::time::timeout(limit, self.starts.acquire_many(STARTS)).await;
         if permits.is_err() {
             tracing::warn!("the start of a worker takes too long to wait for");
         }
         // The permits are released only after this, so that no waiting caller gets one.
         self.starts.close();
+    }
+
+    /// Returns when no worker is to start any more, or the daemon ends.
+    pub(crate) async fn is_ending(&self) {
+        tokio::select! {
+            () = self.ending.cancelled() => {}
+            () = self.stop.cancelled() => {}
+        }
     }
 
     // === mistakes made on purpose ===

@@ -16,4 +16,5 @@ pub mod plan_md;
 pub mod prepare;
 pub mod run;
 pub mod settings;
+pub mod setup;
 pub mod way;

@@ -9,6 +9,12 @@ use crate::paths::Pattern;
 /// Milliseconds in a minute.
 const MINUTE_MS: i64 = 60_000;
 
+/// Longest set-up of a work tree where the plan doesn't say so: a cold `npm ci` of a large project takes minutes.
+const SETUP_MINUTES: u32 = 10;
+
+/// TCP ports of a work tree where the plan doesn't say so: a web server, its database and what a test starts beside them.
+const TREE_PORTS: u16 = 10;
+
 /// The settings of one task: its own, else its phase's, else its plan's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
@@ -24,6 +30,12 @@ pub struct Settings {
     pub build: Option<CommandLine>,
     /// Command of the lint gate, and of the lint in the batch.
     pub lint: Option<CommandLine>,
+    /// What the plan wants run in each new work tree; an empty argument list means nothing. `None` lets lock files decide.
+    pub setup: Option<CommandLine>,
+    /// Longest time of the set-up of one tree in milliseconds.
+    pub setup_ms: u64,
+    /// TCP ports that its tree has to itself.
+    pub ports: u16,
     /// What its plan, its phase and the task itself say about gates, in that order: names to add, `-name` to leave one out.
     pub gates: Vec<String>,
     /// Globs that it may write; nothing said means anywhere.
@@ -99,6 +111,9 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         test: first([&own.test, &phase.test, &plan.test]),
         build: plan.build.clone(),
         lint: plan.lint.clone(),
+        setup: plan.setup.clone(),
+        setup_ms: u64::from(plan.setup_minutes.unwrap_or(SETUP_MINUTES)) * MINUTE_MS.unsigned_abs(),
+        ports: plan.ports.map_or(TREE_PORTS, |ports| u16::try_from(ports).unwrap_or(u16::MAX)),
         gates: [&plan.gates, &phase.gates, &own.gates].into_iter().flatten().flatten().cloned().collect(),
         scope: own.scope.clone(),
         files_touched: task.files_touched.clone(),

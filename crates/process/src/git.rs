@@ -9,6 +9,7 @@ mod call;
 mod capture;
 mod diff;
 mod discover;
+mod ignored;
 mod left_out;
 mod merge;
 mod refs;

@@ -4,7 +4,8 @@
 //! a piped child ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] stands on it. Around them:
 //! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
 //! [`lineage`] (who stands behind a call), [`orphans`] (subreaper and sweep), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill),
-//! [`mod@file`] (files replaced in one step), [`lines`] (lines of bounded length) and [`memory`] (given back after a burst).
+//! [`mod@file`] (files replaced in one step), [`lines`] (lines of bounded length), [`slots`] (numbers that one process has at a time),
+//! [`sockets`] (is that port free?) and [`memory`] (given back after a burst).
 
 pub mod clock;
 mod die;
@@ -19,6 +20,8 @@ pub mod lines;
 pub mod lock;
 pub mod memory;
 pub mod orphans;
+pub mod slots;
+pub mod sockets;
 pub mod spawn;
 
 pub use die::die;

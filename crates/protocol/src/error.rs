@@ -117,9 +117,11 @@ codes! {
     "dispatch.dirty" Person "files that the merge would touch have changes of yours";
     "dispatch.merge-conflict" Failed "the merge would conflict";
     "dispatch.no-change" Failed "the worker changed nothing";
+    "dispatch.no-ports" Failed "no TCP ports are left for a work tree";
     "dispatch.not-finished" Usage "the run is not finished";
     "dispatch.older-run" Failed "the run was recorded by an older version and can't be read any more";
     "dispatch.partial" Person "not all tasks of the run are done";
+    "dispatch.setup" Failed "a work tree could not be set up";
     "dispatch.unknown-run" Usage "there is no such run";
     "dispatch.unknown-task" Usage "the run has no such task";
     "dispatch.worktree" Failed "a work tree could not be made";

@@ -8,6 +8,7 @@ mod event;
 mod outcome;
 mod prepared;
 mod refusal;
+mod setup;
 pub mod way;
 
 use schemars::JsonSchema;
@@ -21,6 +22,7 @@ pub use event::{RunEvent, TEXT_BUDGET};
 pub use outcome::{RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};
+pub use setup::SetupCommand;
 
 /// Attempts that a task gets before it is blocked.
 pub const MAX_ATTEMPTS: u32 = 5;

@@ -35,6 +35,9 @@ pub enum WorkerFact {
         worktree: String,
         /// SHA-256 of its token.
         token: Digest,
+        /// The TCP ports that its tree has to itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ports: Option<PortRange>,
     },
     /// Something that a worker's shim reported; the numbers make it count once.
     WorkerReported {
@@ -47,6 +50,26 @@ pub enum WorkerFact {
         /// What it was, fitted; its text is the event's body.
         what: WorkerEvent,
     },
+}
+
+/// TCP ports next to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PortRange {
+    /// The first.
+    pub first: u16,
+    /// How many there are.
+    pub count: u16,
+}
+
+impl PortRange {
+    /// The variables by which a command finds the ports of its tree.
+    #[must_use]
+    pub fn env(self) -> Vec<(String, String)> {
+        vec![
+            ("SWITCHBOARD_PORT".to_owned(), self.first.to_string()),
+            ("SWITCHBOARD_PORT_COUNT".to_owned(), self.count.to_string()),
+        ]
+    }
 }
 
 /// Version of the facts of `worker_reported`: in version 1, events had shapes of their own.

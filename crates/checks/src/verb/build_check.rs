@@ -52,7 +52,8 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &BuildCheckRequest) -> Res
     let limit = args.timeout_ms.unwrap_or(TIME_MS).clamp(1_000, TIME_MS).div_ceil(1_000);
     let done = tools.iter().map(|(kind, tool)| {
         let argv = tool.argv.clone();
-        let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit) };
+        let command =
+            CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit), env: Vec::new() };
         (*kind, run_command(&folder, &command, &engine.limits))
     });
     Ok(reply(&folder, done.collect(), &missing, changed.len()))

@@ -35,8 +35,13 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &LintRequest) -> Result<Li
         }
     };
     let limit = args.timeout_ms.unwrap_or(TIME_MS.0).clamp(1_000, TIME_MS.1);
-    let command =
-        CheckCommand { kind: CommandKind::Lint, argv: tool.argv, cwd: None, time_limit_s: Some(limit.div_ceil(1_000)) };
+    let command = CheckCommand {
+        kind: CommandKind::Lint,
+        argv: tool.argv,
+        cwd: None,
+        time_limit_s: Some(limit.div_ceil(1_000)),
+        env: Vec::new(),
+    };
     let done = run_command(&folder, &command, &engine.limits);
     let output = said(&done);
     reply.success = done.exit_code == Some(0);

@@ -65,7 +65,8 @@ pub(super) fn run(engine: &Engine, root: &Path, args: &TestRunnerRequest) -> Res
         }
     };
     let limit = Some(timeout_ms.div_ceil(1_000));
-    let command = CheckCommand { kind: CommandKind::Test, argv: tool.argv, cwd: None, time_limit_s: limit };
+    let command =
+        CheckCommand { kind: CommandKind::Test, argv: tool.argv, cwd: None, time_limit_s: limit, env: Vec::new() };
     let done = run_command(&folder, &command, &engine.limits);
     tell(&mut reply, tool.name, done);
     Ok(reply)

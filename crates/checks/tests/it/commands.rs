@@ -7,7 +7,8 @@ use crate::scratch::{Scratch, fill, report};
 
 fn build(scratch: &Scratch, argv: &[&str], limit: u64) -> CheckReply {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-    let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit) };
+    let command =
+        CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(limit), env: Vec::new() };
     let request = CheckRequest { commands: vec![command], only: vec![CheckName::BuildCheck], ..scratch.request() };
     switchboard_checks::run(&request, &Limits::default())
 }
@@ -31,7 +32,8 @@ fn a_hog_is_stopped_where_memory_can_be_limited_and_elsewhere_the_reply_says_so(
     let limits = Limits { command_memory: 60_000_000, ..Limits::default() };
     let run = |words: &[&str]| {
         let argv = words.iter().map(|word| (*word).to_owned()).collect();
-        let command = CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(60) };
+        let command =
+            CheckCommand { kind: CommandKind::Build, argv, cwd: None, time_limit_s: Some(60), env: Vec::new() };
         let request = CheckRequest { commands: vec![command], only: vec![CheckName::BuildCheck], ..scratch.request() };
         report(&switchboard_checks::run(&request, &limits), CheckName::BuildCheck).runs[0].clone()
     };
@@ -77,8 +79,13 @@ fn a_program_that_is_missing_or_a_folder_outside_is_an_error() {
     assert_eq!(reply.verdict, CheckVerdict::Error);
     assert!(report(&reply, CheckName::BuildCheck).runs[0].ending.starts_with("could not start"));
     assert_eq!(build(&scratch, &[], 20).verdict, CheckVerdict::Error);
-    let command =
-        CheckCommand { kind: CommandKind::Test, argv: vec!["true".into()], cwd: Some("..".into()), time_limit_s: None };
+    let command = CheckCommand {
+        kind: CommandKind::Test,
+        argv: vec!["true".into()],
+        cwd: Some("..".into()),
+        time_limit_s: None,
+        env: Vec::new(),
+    };
     let reply =
         switchboard_checks::run(&CheckRequest { commands: vec![command], ..scratch.request() }, &Limits::default());
     assert_eq!(report(&reply, CheckName::TestRunner).verdict, CheckVerdict::Error);

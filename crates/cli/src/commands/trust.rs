@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             let text = std::fs::read_to_string(context.resolve(path)).map_err(|error| {
                 Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(&error)
             })?;
-            let commands = commands(&text, &name)?;
+            let commands = commands(&text, &name, &root(context))?;
             (name, commands)
         }
         None => ("the agents of this repository".to_owned(), Available::read(context)?.of_project()),
@@ -74,7 +74,7 @@ fn pin(name: &str, commands: &Commands, pins: &Pins, context: &mut Context) -> O
 /// # Errors
 /// `config.untrusted` with the commands.
 pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context) -> Result<(), Failure> {
-    let commands = commands(text, name)?;
+    let commands = commands(text, name, &root(context))?;
     let pins = pins(context)?;
     if commands.list.is_empty() || pins.has(&commands.digest) {
         return Ok(());
@@ -87,6 +87,12 @@ pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context
         }
     }
     Err(untrusted(name, &commands).hint(format!("look at them, then: switchboard trust {}", path.display())))
+}
+
+/// The top of the repository, or the current folder where there is none.
+fn root(context: &Context) -> PathBuf {
+    let found = switchboard_daemon::RootPaths::discover(context.folder());
+    found.map_or_else(|_| context.folder().to_owned(), |place| place.root)
 }
 
 fn pins(context: &Context) -> Result<Pins, Failure> {

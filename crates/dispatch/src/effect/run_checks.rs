@@ -9,6 +9,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::When;
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
 use switchboard_protocol::text::cut;
+use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
 use crate::{Error, evidence};
@@ -94,6 +95,7 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
         base: Base::Rev(base),
         ..CheckRequest::default()
     };
+    let env: Vec<_> = ctx.world.tree_ports.of(&ctx.plan.run, id).into_iter().flat_map(PortRange::env).collect();
     let lint = CheckName::Lint.as_str();
     let in_batch = (gates.iter().any(|gate| is_of(gate, GateKind::Batch)) && !gates.contains(&lint)).then_some(lint);
     for gate in gates.iter().copied().chain(in_batch) {
@@ -107,6 +109,7 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
                     argv: line.argv(),
                     cwd: None,
                     time_limit_s: Some(ctx.world.config.gate_limit.as_secs() / 2),
+                    env: env.clone(),
                 });
             }
             Some(GateKind::Batch | GateKind::Scope | GateKind::NotBuilt) | None => {}

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use switchboard_pipeline::settings::Settings;
 use switchboard_process::git::{Author, Merged, Oid};
@@ -13,10 +14,11 @@ use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
-use switchboard_protocol::worker::WorkerFact;
+use switchboard_protocol::worker::{PortRange, WorkerFact};
 
 use super::blocked::blocked;
 use super::context::Ctx;
+use super::set_up::{MadeTree, SetUp, set_up};
 use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
@@ -56,6 +58,14 @@ struct WorkerSetup {
     task: Task,
     settings: Settings,
     start_point: StartPoint,
+    ports: Option<PortRange>,
+}
+
+/// What became of a worker's start.
+enum Launched {
+    Started,
+    /// Its tree could not be set up, for this reason.
+    NotSetUp(String),
 }
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
@@ -71,7 +81,7 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     };
     let worker = setup.worker.clone();
     // Before it is intended: from then on it may be told to stop.
-    let reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
+    let mut reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
     if let Err(error) = intend(&ctx, &id, (step, attempt), &setup).await {
         reachable.give_up();
         return blocked(id, attempt, error);
@@ -80,20 +90,32 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     let StartPoint { base, start, .. } = &setup.start_point;
     let last = LastWorker { base: base.to_string(), start: start.to_string() };
     let last = Some((id.clone(), last));
-    if let Err(error) = launch(&ctx, &id, attempt, setup, &refusals).await {
-        reachable.give_up();
-        let failure = Failure::from(error);
-        let reason = format!("{failure} {}", failure.cause.join(": "));
-        return Outcome { steps: vec![RunEvent::WorkerLost { task: id, worker, reason }], last };
-    }
-    ctx.world.crash("shim-spawned");
-    reachable.watch(ctx.plan, id, ctx.engine);
-    Outcome { last, ..Outcome::default() }
+    let step = match launch(&ctx, &id, attempt, setup, &refusals, &mut reachable).await {
+        Ok(Launched::Started) => {
+            ctx.world.crash("shim-spawned");
+            reachable.watch(ctx.plan, id, ctx.engine);
+            return Outcome { last, ..Outcome::default() };
+        }
+        // The next daemon finds the worker lost and starts another.
+        Err(Error::Stopping) => {
+            reachable.give_up();
+            return Outcome { last, ..Outcome::default() };
+        }
+        Ok(Launched::NotSetUp(reason)) => RunEvent::TreeSetupFailed { task: id, worker, reason },
+        Err(error) => {
+            let failure = Failure::from(error);
+            let reason = format!("{failure} {}", failure.cause.join(": "));
+            RunEvent::WorkerLost { task: id, worker, reason }
+        }
+    };
+    reachable.give_up();
+    Outcome { steps: vec![step], last }
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let choice = ctx.plan.choice(id, &settings)?;
+    let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
     let (last, now) = (ctx.last.clone(), ctx.world.store.now());
@@ -116,6 +138,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         task,
         settings,
         start_point: start_point.await?,
+        ports,
     })
 }
 
@@ -179,6 +202,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         start: setup.start_point.start.to_string(),
         worktree: plan::text(&ctx.plan.worktree(id)),
         token: Digest::of(setup.token.as_bytes()),
+        ports: setup.ports,
     };
     let fact = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))?;
     let step = RunEvent::WorkerIntended { task: id.clone(), step, attempt, worker: worker.clone() };
@@ -192,16 +216,30 @@ const fn driver_name(driver: &DriverSpec) -> &'static str {
     }
 }
 
-async fn launch(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<(), Error> {
+async fn launch(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    setup: WorkerSetup,
+    refusals: &[Refusal],
+    reachable: &mut Reachable,
+) -> Result<Launched, Error> {
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let (base, content) = (setup.start_point.base.clone(), setup.start_point.content.clone());
     let files = Arc::clone(&ctx.world.ports.files);
     let tree = Tree { path, branch, base, content };
-    ctx.world.git(move |git| tree.make(git, &*files)).await?;
+    let tree = ctx.world.git(move |git| tree.make(git, &*files)).await?;
     ctx.world.crash("worktree-made");
+    let limit = Duration::from_millis(setup.settings.setup_ms);
+    let ready = SetUp { task: id, worker: &setup.worker, ports: setup.ports, limit, tree };
+    if let Some(reason) = set_up(ctx, ready, reachable).await? {
+        return Ok(Launched::NotSetUp(reason));
+    }
+    ctx.world.crash("tree-set-up");
     let spec = spec(ctx, id, attempt, setup, refusals)?;
     let shims = Arc::clone(&ctx.world.ports.shims);
-    ctx.world.blocking(move || shims.launch(&spec)).await
+    ctx.world.blocking(move || shims.launch(&spec)).await?;
+    Ok(Launched::Started)
 }
 
 /// A work tree to be made.
@@ -215,18 +253,22 @@ struct Tree {
 // === impl Tree ===
 
 impl Tree {
-    fn make(&self, git: &dyn Git, files: &dyn Files) -> Result<(), Error> {
+    fn make(self, git: &dyn Git, files: &dyn Files) -> Result<MadeTree, Error> {
         if let Some(parent) = self.path.parent() {
             files.make_folder(parent)?;
         }
         let at = git.branch(&self.branch)?.unwrap_or_else(|| self.base.clone());
+        let is_new = git.worktree_tip(&self.path)?.is_none();
         git.worktree_add(&self.path, &self.branch, &at)?;
-        self.content.as_ref().map_or(Ok(()), |commit| git.worktree_reset(&self.path, &self.branch, commit))
+        if let Some(commit) = &self.content {
+            git.worktree_reset(&self.path, &self.branch, commit)?;
+        }
+        Ok(MadeTree { path: self.path, is_new, is_clean: is_new || self.content.is_some() })
     }
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let WorkerSetup { worker, token, choice, task, settings, start_point } = setup;
+    let WorkerSetup { worker, token, choice, task, settings, start_point, ports } = setup;
     let previous = prompt::Previous {
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),
@@ -237,6 +279,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     let identity = identity(ctx, id, attempt, &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
     env.extend(choice.env.iter().cloned());
+    env.extend(ports.into_iter().flat_map(PortRange::env));
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
         v: FRAME_VERSION,

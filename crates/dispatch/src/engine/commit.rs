@@ -173,7 +173,12 @@ impl Engine {
                 Ok(committed.reply)
             }
             Ok(committed) => {
+                let before = self.recorded.state().unsettled_count();
                 self.recorded.take_over(&steps, committed.ts).map_err(never)?;
+                if self.recorded.state().unsettled_count() != before {
+                    let state = self.recorded.state();
+                    self.world.tree_ports.retain(&self.plan.run, |task| !super::is_settled(state, task));
+                }
                 self.on_roster = assigned;
                 Ok(committed.reply)
             }

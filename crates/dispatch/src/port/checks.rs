@@ -224,8 +224,13 @@ mod tests {
 
     #[test]
     fn what_runs_commands_is_asked_apart_from_what_looks_at_files() {
-        let command =
-            CheckCommand { kind: CommandKind::Test, argv: vec!["true".to_owned()], cwd: None, time_limit_s: None };
+        let command = CheckCommand {
+            kind: CommandKind::Test,
+            argv: vec!["true".to_owned()],
+            cwd: None,
+            time_limit_s: None,
+            env: Vec::new(),
+        };
         let only = vec![CheckName::Secretscan, CheckName::TestRunner];
         let request = CheckRequest { only, commands: vec![command], ..CheckRequest::default() };
 

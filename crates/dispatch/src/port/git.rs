@@ -46,6 +46,10 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()>;
     /// Brings a work tree and its branch to a commit.
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
+    /// Paths that differ from the commit in the work tree at `path`, ignored ones left out.
+    fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>>;
+    /// Files of the user's work tree that git ignores and a file of patterns names.
+    fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>>;
     /// Removes a work tree that lies below `base`.
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()>;
     /// Commits the content of a work tree on `parent`; `None` if it is `parent`'s tree.
@@ -139,6 +143,15 @@ impl Git for Repo {
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.reset(branch, commit, false)?)
+    }
+
+    fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
+        Ok(tree.changes()?)
+    }
+
+    fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>> {
+        Ok(Self::ignored_and_listed(self, patterns)?)
     }
 
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()> {

@@ -148,7 +148,16 @@ impl Git for SimGit {
         })
     }
 
+    fn worktree_changes(&self, _path: &Path) -> Result<Vec<PathBuf>> {
+        self.with(|_| Ok(Vec::new()))
+    }
+
+    fn ignored_and_listed(&self, _patterns: &Path) -> Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
     fn worktree_remove(&self, path: &Path, _base: &Path) -> Result<()> {
+        lock(&self.0.set_up).remove(path);
         self.changing(|repo| {
             repo.worktrees.remove(path);
             Ok(())

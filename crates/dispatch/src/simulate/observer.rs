@@ -51,7 +51,7 @@ impl Observer {
         self.broken.get_or_insert(what.into());
     }
 
-    fn insist(&mut self, holds: bool, what: impl FnOnce() -> String) {
+    pub(super) fn insist(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
             self.fault(what());
         }
@@ -129,7 +129,13 @@ impl Observer {
                 self.first_attempt.remove(&task);
                 self.losses.remove(&task);
             }
+            // Neither an attempt nor a loss.
+            RunEvent::TreeSetupFailed { worker, .. } => {
+                self.live.remove(&worker);
+                self.ended.insert(worker);
+            }
             RunEvent::PlanRecorded { .. }
+            | RunEvent::SetupChosen { .. }
             | RunEvent::UnitExtended { .. }
             | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerStarted { .. }

@@ -1,6 +1,6 @@
-//! The small ports: threads, commits, files, mail, randomness, checks.
+//! The small ports: threads, commits, files, mail, randomness, checks, set-up, claims of TCP ports.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,8 +20,9 @@ use super::shims::SimShims;
 use super::spec::{Defect, Refusal};
 use super::stage::Stage;
 use crate::Error;
+use crate::port::setups::{Included, SetupCall, SetupEnd};
 use crate::port::threads::Job;
-use crate::port::{BoxFuture, Checks, Commits, Files, Ports, Random, Threads, WorkerMail};
+use crate::port::{BoxFuture, Checks, Commits, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail};
 use crate::world::lock;
 
 /// The ports of one simulation.
@@ -35,6 +36,8 @@ pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
         threads: Arc::new(SimThreads(Arc::clone(stage))),
         commits: Arc::new(SimCommits { stage: Arc::clone(stage), store: store.clone() }),
         random: Arc::new(SimRandom(Arc::clone(stage))),
+        setups: Arc::new(SimSetups(Arc::clone(stage))),
+        claims: Arc::new(SimClaims(Arc::clone(stage))),
     }
 }
 
@@ -148,6 +151,61 @@ struct SimRandom(Arc<Stage>);
 impl Random for SimRandom {
     fn bits(&self) -> Result<u64, Error> {
         Ok(self.0.bits())
+    }
+}
+
+struct SimSetups(Arc<Stage>);
+
+impl Setups for SimSetups {
+    fn is_file(&self, _path: &Path) -> bool {
+        false
+    }
+
+    fn included(&self, _from: &Path, _listed: Vec<PathBuf>) -> Result<Included, Error> {
+        Ok(Included::default())
+    }
+
+    fn copy(&self, _from: &Path, _to: &Path, _included: Included) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// Takes up to two minutes; the daemon may die meanwhile.
+    fn run(&self, call: SetupCall) -> BoxFuture<'static, Result<SetupEnd, Error>> {
+        let stage = Arc::clone(&self.0);
+        Box::pin(async move {
+            stage.step().await;
+            stage.delay(120_000).await;
+            if stage.chance(stage.spec.bad_setups) {
+                return Ok(SetupEnd::Failed {
+                    how: "ended with exit code 1".to_owned(),
+                    tail: "no network".to_owned(),
+                });
+            }
+            lock(&stage.set_up).insert(call.cwd);
+            stage.step().await;
+            Ok(SetupEnd::Succeeded)
+        })
+    }
+}
+
+/// Claims of the daemon of the present life; the kernel frees those of a dead one.
+struct SimClaims(Arc<Stage>);
+
+impl PortClaims for SimClaims {
+    fn is_anothers(&self, _block: u32) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    fn claim(&self, _block: u32) -> Result<bool, Error> {
+        Ok(!self.0.chance(100))
+    }
+
+    fn release(&self, _block: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn is_free(&self, _port: u16) -> bool {
+        !self.0.chance(20)
     }
 }
 

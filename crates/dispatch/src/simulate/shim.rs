@@ -8,7 +8,7 @@ use switchboard_protocol::time::Millis;
 use crate::port::shims::Shim;
 
 /// What a bad change contains.
-pub(super) const BAD: &str = "bad";
+pub(super) const BAD: &str = "wrong";
 
 /// How long an agent that hangs does.
 pub(super) const FOR_EVER: i64 = 365 * 24 * 3_600_000;

@@ -24,6 +24,11 @@ pub(super) struct SimShims(pub(super) Arc<Stage>);
 // === impl Stage ===
 
 impl Stage {
+    /// Whether the plan of this history has its trees set up.
+    pub(super) fn wants_setup(&self) -> bool {
+        self.spec.bad_setups > 0
+    }
+
     /// Lets a shim do what is due, but for its exit where `keeps` says that it is connected; returns whether it is still there.
     pub(super) fn advance(&self, folder: &Path, keeps_exit: bool) -> bool {
         let now = self.clock.ms();
@@ -68,6 +73,20 @@ impl SimShims {
     }
 }
 
+/// Whether two workers were given a port in common.
+fn share_ports(one: &WorkerSpec, other: &WorkerSpec) -> bool {
+    let number = |spec: &WorkerSpec, name: &str| {
+        let (_, value) = spec.env.iter().find(|(known, _)| known == name)?;
+        value.parse::<u32>().ok()
+    };
+    let range = |spec| {
+        let first = number(spec, "SWITCHBOARD_PORT")?;
+        Some(first..first + number(spec, "SWITCHBOARD_PORT_COUNT")?)
+    };
+    let (Some(one), Some(other)) = (range(one), range(other)) else { return false };
+    one.start < other.end && other.start < one.end
+}
+
 impl Shims for SimShims {
     fn has_program(&self, _program: &str) -> bool {
         true
@@ -107,7 +126,14 @@ impl Shims for SimShims {
             let beside = shims.values().filter(|other| other.spec.cwd == spec.cwd);
             let is_alone = beside.clone().all(|other| !other.has_leftovers && !other.is_agent_live);
             let live = shims.values().filter(|other| other.is_agent_live).count();
-            lock(&stage.observer).launched(spec, is_alone, live);
+            let others = shims.values().filter(|other| other.is_agent_live && other.spec.cwd != spec.cwd);
+            let has_own_ports = others.into_iter().all(|other| !share_ports(&other.spec, spec));
+            let is_set_up = !stage.wants_setup() || lock(&stage.set_up).contains(Path::new(&spec.cwd));
+            let mut observer = lock(&stage.observer);
+            observer.launched(spec, is_alone, live);
+            observer.insist(has_own_ports, || format!("{} starts with ports of another tree", spec.worker));
+            observer.insist(is_set_up, || format!("{} starts in a tree that is not set up", spec.worker));
+            drop(observer);
             shims.insert(folder.clone(), shim);
         }
         connection::keep(stage, folder);

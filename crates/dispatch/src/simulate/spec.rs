@@ -19,6 +19,8 @@ pub struct SimSpec {
     pub failed_git: u64,
     /// Gates that fail, break or time out.
     pub bad_gates: u64,
+    /// Set-ups of work trees that fail.
+    pub bad_setups: u64,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -66,6 +68,8 @@ pub enum Defect {
     PassesGates,
     /// A merge that is in doubt is done again without looking.
     MergesTwice,
+    /// A worker starts in a tree whatever became of its set-up.
+    SkipsSetup,
 }
 
 /// What came of a history.
@@ -114,6 +118,7 @@ impl SimSpec {
             failed_commits: 0,
             failed_git: 0,
             bad_gates: 0,
+            bad_setups: 0,
             crashes: 0,
             people: 0,
             refuse: None,
@@ -131,6 +136,7 @@ impl SimSpec {
             failed_commits: 30,
             failed_git: 8,
             bad_gates: 120,
+            bad_setups: 30,
             crashes: 6,
             people: 300,
             ..Self::kind()

@@ -1,6 +1,6 @@
 //! What the simulated ports share: the random numbers, the clock, the repository, the shims, and the observer that knows what must hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -22,6 +22,8 @@ pub(super) struct Stage {
     pub(super) repo: Mutex<Repo>,
     pub(super) shims: Mutex<BTreeMap<PathBuf, SimShim>>,
     pub(super) files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
+    /// Work trees whose set-up has succeeded.
+    pub(super) set_up: Mutex<BTreeSet<PathBuf>>,
     pub(super) observer: Mutex<Observer>,
     pub(super) report: Mutex<SimReport>,
     /// The daemon of the present life.
@@ -43,6 +45,7 @@ impl Stage {
             repo: Mutex::new(Repo::new()),
             shims: Mutex::default(),
             files: Mutex::default(),
+            set_up: Mutex::default(),
             observer: Mutex::default(),
             report: Mutex::default(),
             daemon: Mutex::default(),

@@ -84,6 +84,7 @@ fn mistakes_made_on_purpose_are_found() {
         Defect::ForgetsWorkers,
         Defect::PassesGates,
         Defect::MergesTwice,
+        Defect::SkipsSetup,
     ];
     for defect in cases {
         let found =

@@ -53,12 +53,13 @@ impl Dispatch {
         let plan = plan::read(&request.plan, &request.source)?;
         let start_point = world.git(start_point).await?;
         let run = world.fresh_run()?;
-        let run_plan = run_plan(world, run, &request, plan, &start_point)?;
+        let mut run_plan = run_plan(world, run, &request, plan, &start_point)?;
         let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
         let compiled = compile(&run_plan.plan, &prepared).map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
-        trusted(world, &run_plan.plan)?;
-        let decided = Decided { prepared, compiled, agents };
+        let setup = setup(world, &mut run_plan).await?;
+        trusted(world, &run_plan)?;
+        let decided = Decided { prepared, compiled, agents, setup };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
         world.git(move |git| clean(git, &writes)).await?;
@@ -84,6 +85,11 @@ impl Dispatch {
         let tasks = decided.prepared.eligible.len();
         let configured = configured(&run_plan, request, start_point, (&hash, tasks), caller.by)?;
         let mut batch = Batch::new(Durability::Synced).event(configured);
+        if switchboard_pipeline::setup::planned(&run_plan.plan).is_none() && !run_plan.setup.is_empty() {
+            let fact = RunEvent::SetupChosen { run: run_plan.run.clone(), commands: run_plan.setup.clone() };
+            let subject = format!("run/{}", run_plan.run);
+            batch = batch.event(NewEvent::of(&fact, subject, caller.by).map_err(shape("a set-up"))?);
+        }
         for step in decided.opening(&run_plan.plan, &hash, start_point)? {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
@@ -129,6 +135,8 @@ struct Decided {
     prepared: Prepared,
     compiled: Compiled,
     agents: Vec<AgentChoice>,
+    /// What the run says about the set-up of its trees.
+    setup: Vec<String>,
 }
 
 // === impl Decided ===
@@ -194,7 +202,22 @@ fn run_plan(
         run,
         plan,
         worktrees,
+        setup: Vec::new(),
     })
+}
+
+/// Chooses what new work trees are set up with; returns what the run says about it.
+async fn setup(world: &World, run_plan: &mut RunPlan) -> Result<Vec<String>, Error> {
+    let (setups, shims) = (Arc::clone(&world.ports.setups), Arc::clone(&world.ports.shims));
+    let plan = run_plan.plan.clone();
+    let chosen = world.git(move |git| {
+        let chosen = crate::setup::chosen(&plan, git, &*setups, &*shims);
+        Ok((chosen, crate::setup::included(git, &*setups)?))
+    });
+    let (chosen, included) = chosen.await?;
+    let notes = crate::setup::notes(&chosen.commands, &included);
+    run_plan.setup = chosen.commands;
+    Ok(notes.into_iter().chain(chosen.notes).collect())
 }
 
 /// The agents that the tasks need, each with a program that is there. Tasks that the run leaves out need none.
@@ -216,8 +239,11 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
     Ok(needed.into_values().collect())
 }
 
-fn trusted(world: &World, plan: &Plan) -> Result<(), Error> {
-    let commands = plan::commands(plan);
+fn trusted(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
+    let mut commands = plan::commands(&run_plan.plan);
+    commands.extend(crate::setup::commands_of_locks(&run_plan.plan, world.ports.git.root(), &|path| {
+        world.ports.setups.is_file(path)
+    }));
     if commands.is_empty() || (world.config.trusts.0)(&plan::commands_digest(&commands)) {
         return Ok(());
     }
@@ -275,7 +301,7 @@ fn configured(
 }
 
 fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {
-    let Decided { prepared, compiled, agents } = decided;
+    let Decided { prepared, compiled, agents, setup } = decided;
     let skipped = prepared.skipped.iter().chain(&prepared.deferred);
     let skipped = skipped.map(|left| format!("{}: {}", left.id, left.detail));
     StartRunReply {
@@ -286,7 +312,13 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
         agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
-        notes: skipped.chain(compiled.notes.iter().cloned()).chain(plan::ignored(&run_plan.plan)).collect(),
+        notes: setup
+            .iter()
+            .cloned()
+            .chain(skipped)
+            .chain(compiled.notes.iter().cloned())
+            .chain(plan::ignored(&run_plan.plan))
+            .collect(),
         max_workers: prepared.max_workers,
         cursor: world.store.head().lsn,
     }

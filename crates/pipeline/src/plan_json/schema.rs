@@ -24,6 +24,8 @@ enum Kind {
     OneOf(&'static [&'static str]),
     /// An argument list or a line for the shell.
     Command,
+    /// As [`Kind::Command`]; an empty list means none.
+    CommandOrNone,
     /// A name that becomes part of a file name.
     Name,
     TaskId,
@@ -57,6 +59,10 @@ const MAX_TYPOS: usize = 2;
 const LARGEST: u64 = (1 << 53) - 1;
 /// A week.
 const MAX_MINUTES: u64 = 7 * 24 * 60;
+/// A day.
+const MAX_SETUP_MINUTES: u64 = 24 * 60;
+/// TCP ports of one work tree.
+const MAX_PORTS: u64 = 100;
 
 /// The object in which a plan speaks to Switchboard.
 const SETTINGS: &str = "x-switchboard";
@@ -111,6 +117,9 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("test", Kind::Command),
     optional("build", Kind::Command),
     optional("lint", Kind::Command),
+    optional("setup", Kind::CommandOrNone),
+    optional("setup_minutes", Kind::Number(1, MAX_SETUP_MINUTES)),
+    optional("ports", Kind::Number(0, MAX_PORTS)),
     optional("agent", Kind::Name),
     optional("max_workers", Kind::Number(1, 64)),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
@@ -246,7 +255,8 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::FilledText => filled(pointer, value),
         Kind::Name => name(pointer, value),
         Kind::TaskId => task_id(pointer, value),
-        Kind::Command => command(pointer, value),
+        Kind::CommandOrNone if value.as_array().is_some_and(Vec::is_empty) => Ok(()),
+        Kind::Command | Kind::CommandOrNone => command(pointer, value),
         Kind::Number(from, to) => number(pointer, value, *from, *to),
         Kind::OneOf(words) => one_of(pointer, value, words),
         Kind::Version if value == "1.0.0" => Ok(()),

@@ -65,6 +65,19 @@ impl RunState {
         self.after(at, moved, format!("{reason} [worker.lost]"))
     }
 
+    /// The worker was not started, since its tree could not be set up: the same set-up would fail for the next one, so a person decides.
+    pub(super) fn give_up_start(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
+        self.queue.set_live(at, false);
+        if self.records[at].stopping {
+            return self.stop_now(at);
+        }
+        let record = &mut self.records[at];
+        // Its slot is intended, which the caller has looked at.
+        let _moved = record.unit.take_back(step);
+        record.unit.hold(Hold::Asked);
+        self.block(at, reason.to_owned())
+    }
+
     /// A step is refused: the attempt ends, and another begins or the task is blocked.
     pub(super) fn refuse(&mut self, at: usize, step: usize, cause: RefusalCause, reasons: Vec<String>) -> Consequences {
         let record = &mut self.records[at];

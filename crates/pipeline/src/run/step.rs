@@ -48,6 +48,7 @@ impl RunState {
             }
             RunEvent::WorkerStarted { task, worker } => self.worker_started(task, worker, at),
             RunEvent::WorkerLost { task, worker, reason } => self.worker_lost(task, worker, reason),
+            RunEvent::TreeSetupFailed { task, worker, reason } => self.tree_setup_failed(task, worker, reason),
             RunEvent::TurnEnded { task, worker, outcome, reason } => self.turn_ended(task, worker, *outcome, reason),
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _ } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
@@ -71,6 +72,7 @@ impl RunState {
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
             RunEvent::TaskStopRequested { task } => self.task_stop_requested(task),
             RunEvent::RunConfigured { .. }
+            | RunEvent::SetupChosen { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. } => Ok(Vec::new()),
@@ -125,6 +127,14 @@ impl RunState {
         let at = self.find(id)?;
         match self.step_of_worker(at, worker, |slot| !matches!(slot, Slot::Ended { .. })) {
             Some(step) => Ok(self.lose(at, step, reason)),
+            None => self.expect_past_worker(at, worker),
+        }
+    }
+
+    fn tree_setup_failed(&mut self, id: &TaskId, worker: &WorkerId, reason: &str) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        match self.step_of_worker(at, worker, |slot| matches!(slot, Slot::Intended { .. })) {
+            Some(step) => Ok(self.give_up_start(at, step, reason)),
             None => self.expect_past_worker(at, worker),
         }
     }

@@ -86,6 +86,19 @@ impl Unit {
         Ok(Moved::On)
     }
 
+    /// Whoever was to do the step will not be started. Neither an attempt nor a loss.
+    ///
+    /// # Errors
+    /// [`NotNow`] when it was not intended.
+    pub fn take_back(&mut self, at: usize) -> Result<Moved, NotNow> {
+        if !matches!(self.slots[at], Slot::Intended { .. }) {
+            return Err(NotNow::Stale);
+        }
+        self.slots[at] = Slot::Idle;
+        self.spent[at].runs = self.spent[at].runs.saturating_sub(1);
+        Ok(Moved::On)
+    }
+
     /// The work on a step that writes is over; what it wrote is to be captured.
     ///
     /// # Errors

@@ -100,7 +100,9 @@ impl Checker {
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
             }
-            RunEvent::WorkerStarted { .. }
+            RunEvent::TreeSetupFailed { .. }
+            | RunEvent::SetupChosen { .. }
+            | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::UnitExtended { .. }

@@ -42,6 +42,9 @@ pub struct CheckCommand {
     /// How long it may run, in seconds; 300 where absent, the most is 3600.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_limit_s: Option<u64>,
+    /// Variables that it gets beside those that every command gets, name and value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, String)>,
 }
 
 /// Tests, counted.

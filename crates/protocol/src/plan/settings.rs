@@ -44,6 +44,17 @@ pub struct PlanSettings {
     /// Command of the lint gate, which every task must then pass, and of the lint in `pre_check_batch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lint: Option<CommandLine>,
+    /// Command that is run once in each new work tree, before its worker: what `npm ci` is to a project. An empty list means none. Where nothing
+    /// is said, lock files decide (`docs/worktrees.md`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<CommandLine>,
+    /// Longest time of the set-up of one tree, in minutes; 10 where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup_minutes: Option<u32>,
+    /// TCP ports that each work tree has to itself, 0 to 100; 10 where nothing is said. Commands in it find the first in `SWITCHBOARD_PORT`, their
+    /// number in `SWITCHBOARD_PORT_COUNT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u32>,
     /// Who works where neither phase nor task says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::way::{StepId, UnitId};
-use super::{RunOutcome, TurnOutcome, Verdict};
+use super::{RunOutcome, SetupCommand, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
 use crate::id::{AgentName, Digest, RunId, WorkerId};
 use crate::plan::TaskId;
@@ -37,6 +37,14 @@ pub enum RunEvent {
         merge: bool,
         /// How many tasks it has.
         tasks: u64,
+    },
+    /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
+    /// `run_configured`.
+    SetupChosen {
+        /// Which run.
+        run: RunId,
+        /// The commands, in their order.
+        commands: Vec<SetupCommand>,
     },
     /// The run exists. Its tasks follow; nothing starts before the last of them is known.
     RunStarted {
@@ -124,6 +132,15 @@ pub enum RunEvent {
         /// Who.
         worker: WorkerId,
         /// What is known about it.
+        reason: String,
+    },
+    /// The tree of a worker could not be set up, so the worker was not started: neither an attempt of the agent nor a loss. The task is blocked.
+    TreeSetupFailed {
+        /// Of which task.
+        task: TaskId,
+        /// Who would have worked in it.
+        worker: WorkerId,
+        /// Which command and how it ended, with the end of its output and where the rest is.
         reason: String,
     },
     /// The agent says its turn is over, or was made to end it.
@@ -300,6 +317,7 @@ impl RunEvent {
         !matches!(
             self,
             Self::RunConfigured { .. }
+                | Self::SetupChosen { .. }
                 | Self::RunMergeIntended { .. }
                 | Self::RunMerged { .. }
                 | Self::RunMergeAbandoned { .. }
@@ -311,6 +329,7 @@ impl RunEvent {
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::RunConfigured { .. }
+            | Self::SetupChosen { .. }
             | Self::RunStarted { .. }
             | Self::PlanRecorded { .. }
             | Self::WayRecorded { .. }
@@ -323,6 +342,7 @@ impl RunEvent {
             Self::WorkerIntended { task, .. }
             | Self::WorkerStarted { task, .. }
             | Self::WorkerLost { task, .. }
+            | Self::TreeSetupFailed { task, .. }
             | Self::TurnEnded { task, .. }
             | Self::ChangeCaptured { task, .. }
             | Self::NothingChanged { task, .. }
@@ -346,12 +366,14 @@ impl RunEvent {
         match &mut self {
             Self::ChangeCaptured { files, .. } | Self::MergeConflicted { files, .. } => fit_list(files),
             Self::GateReported { reasons, .. } => fit_list(reasons),
-            Self::WorkerLost { reason, .. } | Self::TurnEnded { reason, .. } | Self::TaskBlocked { reason, .. } => {
-                *reason = cut(reason, TEXT_BUDGET);
-            }
+            Self::WorkerLost { reason, .. }
+            | Self::TreeSetupFailed { reason, .. }
+            | Self::TurnEnded { reason, .. }
+            | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
             Self::RunMergeAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
             Self::RunConfigured { .. }
+            | Self::SetupChosen { .. }
             | Self::RunMergeIntended { .. }
             | Self::RunMerged { .. }
             | Self::PlanRecorded { .. }

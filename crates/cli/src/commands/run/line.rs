@@ -144,6 +144,7 @@ impl<'a> Printer<'a> {
                 vec![ended(outcome)]
             }
             RunEvent::RunConfigured { .. }
+            | RunEvent::SetupChosen { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. } => Vec::new(),
@@ -168,6 +169,7 @@ impl<'a> Printer<'a> {
             | RunEvent::WorkerIntended { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::WorkerLost { .. }
+            | RunEvent::TreeSetupFailed { .. }
             | RunEvent::MergeIntended { .. }
             | RunEvent::TaskMerged { .. }
             | RunEvent::MergeConflicted { .. }
@@ -254,6 +256,9 @@ impl<'a> Printer<'a> {
             | RunEvent::ChangeCaptured { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::GateReported { .. }
+            // The block that follows from it says why.
+            | RunEvent::TreeSetupFailed { .. }
+            | RunEvent::SetupChosen { .. }
             | RunEvent::MergeIntended { .. } => Vec::new(),
         }
     }

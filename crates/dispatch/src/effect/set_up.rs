@@ -1,0 +1,153 @@
+//! A new work tree is made ready for its worker: ignored files that the repository lists are copied into it, and the set-up command runs in it.
+//!
+//! A tree that is set up is left alone, unless what its set-up depends on has changed. What a set-up leaves must be ignored by git: otherwise it
+//! would be captured as the worker's change.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use switchboard_pipeline::setup::locks;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::SetupCommand;
+use switchboard_protocol::worker::PortRange;
+
+use super::context::Ctx;
+use crate::port::setups::{SetupCall, SetupEnd};
+use crate::watch::Reachable;
+use crate::{Error, plan, setup};
+
+/// Paths that a failure names.
+const NAMED: usize = 5;
+
+/// A work tree as it was made or found.
+pub(super) struct MadeTree {
+    pub(super) path: PathBuf,
+    /// It was not there before.
+    pub(super) is_new: bool,
+    /// It is as a commit, apart from what git ignores.
+    pub(super) is_clean: bool,
+}
+
+/// What is set up, and for whom.
+pub(super) struct SetUp<'a> {
+    pub(super) task: &'a TaskId,
+    pub(super) worker: &'a WorkerId,
+    pub(super) ports: Option<PortRange>,
+    pub(super) limit: Duration,
+    pub(super) tree: MadeTree,
+}
+
+/// Sets a tree up; returns why it can't be used, if it can't.
+///
+/// # Errors
+/// [`Error::Stopping`] when the daemon goes down meanwhile; that somebody stopped the worker; a failure of git or of a file.
+pub(super) async fn set_up(ctx: &Ctx, what: SetUp<'_>, reachable: &mut Reachable) -> Result<Option<String>, Error> {
+    let SetUp { task, worker, ports, limit, tree } = what;
+    let stamp = plan::setup_stamp(&ctx.world.config, &ctx.plan.run, task);
+    if tree.is_new {
+        let left_out = copy_included(ctx, &tree.path).await?;
+        if !left_out.is_empty() {
+            tracing::warn!(run = %ctx.plan.run, %task, ?left_out, "files of .worktreeinclude are not in the work tree");
+        }
+    }
+    let commands = ctx.plan.setup.clone();
+    if commands.is_empty() {
+        return Ok(None);
+    }
+    let depends_on = digest(ctx, &commands, &tree.path).await?;
+    if !tree.is_new && is_stamped(ctx, &stamp, &depends_on).await? {
+        return Ok(None);
+    }
+    let mut env = ctx.world.config.env.clone();
+    env.extend(ports.into_iter().flat_map(PortRange::env));
+    // By this mark a daemon finds and ends what the set-up of a daemon that died has left running.
+    env.push(("SWITCHBOARD_WORKER".to_owned(), worker.to_string()));
+    let log = plan::setup_log(&ctx.world.config, &ctx.plan.run, task);
+    for command in commands {
+        if is_out_of_place(ctx, &command, &tree.path).await? {
+            continue;
+        }
+        let (argv, cwd) = (command.argv.clone(), tree.path.clone());
+        let call = SetupCall { argv, cwd, env: env.clone(), limit, log: log.clone() };
+        let ended = tokio::select! {
+            biased;
+            ended = ctx.world.ports.setups.run(call) => ended?,
+            () = reachable.stop_asked() => return Err(Failure::new("worker.lost", "it was stopped before it began").into()),
+            () = ctx.world.is_ending() => return Err(Error::Stopping),
+        };
+        #[cfg(any(test, feature = "sim"))]
+        let ended = match ctx.world.has_defect(crate::simulate::Defect::SkipsSetup) {
+            true => SetupEnd::Succeeded,
+            false => ended,
+        };
+        if let SetupEnd::Failed { how, tail } = ended {
+            let shown = setup::shown(&command.argv);
+            return Ok(Some(format!(
+                "set-up of the work tree: `{shown}` {how}: {tail} (log: {}) [dispatch.setup]",
+                log.display()
+            )));
+        }
+    }
+    if let Some(why) = left_behind(ctx, &tree).await? {
+        return Ok(Some(why));
+    }
+    let (files, text) = (Arc::clone(&ctx.world.ports.files), depends_on.to_string());
+    ctx.world.blocking(move || files.write(&stamp, text.as_bytes())).await?;
+    Ok(None)
+}
+
+/// Copies what `.worktreeinclude` names; returns what was left out, and why.
+async fn copy_included(ctx: &Ctx, tree: &Path) -> Result<Vec<String>, Error> {
+    let (setups, tree) = (Arc::clone(&ctx.world.ports.setups), tree.to_owned());
+    let copied = ctx.world.git(move |git| {
+        let included = setup::included(git, &*setups)?;
+        setups.copy(git.root(), &tree, included)
+    });
+    copied.await
+}
+
+/// Digest of what a set-up depends on: its commands, and the lock files in the tree.
+async fn digest(ctx: &Ctx, commands: &[SetupCommand], tree: &Path) -> Result<Digest, Error> {
+    let (files, tree) = (Arc::clone(&ctx.world.ports.files), tree.to_owned());
+    let commands = serde_json::to_vec(commands).map_err(crate::error::shape("a set-up"))?;
+    let read = ctx.world.blocking(move || locks().map(|lock| files.read(&tree.join(lock))).collect());
+    let read: Vec<Option<Vec<u8>>> = read.await?;
+    let parts = read.iter().map(|content| content.as_deref().unwrap_or_default());
+    let parts: Vec<&[u8]> = [commands.as_slice()].into_iter().chain(parts).collect();
+    Ok(Digest::of_parts(&parts))
+}
+
+async fn is_stamped(ctx: &Ctx, stamp: &Path, depends_on: &Digest) -> Result<bool, Error> {
+    let (files, stamp) = (Arc::clone(&ctx.world.ports.files), stamp.to_owned());
+    let text = ctx.world.blocking(move || files.read(&stamp)).await?;
+    Ok(text.is_some_and(|text| text == depends_on.to_string().as_bytes()))
+}
+
+/// Whether a command follows from a lock file that the tree doesn't have.
+async fn is_out_of_place(ctx: &Ctx, command: &SetupCommand, tree: &Path) -> Result<bool, Error> {
+    let Some(lock) = &command.lock else { return Ok(false) };
+    let (setups, path) = (Arc::clone(&ctx.world.ports.setups), tree.join(lock));
+    ctx.world.blocking(move || Ok(!setups.is_file(&path))).await
+}
+
+/// What git sees of a set-up in a tree that was clean before, as a reason.
+async fn left_behind(ctx: &Ctx, tree: &MadeTree) -> Result<Option<String>, Error> {
+    if !tree.is_clean {
+        return Ok(None);
+    }
+    let path = tree.path.clone();
+    let changes = ctx.world.git(move |git| git.worktree_changes(&path)).await?;
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let named: Vec<_> = changes.iter().take(NAMED).map(|path| plan::text(path)).collect();
+    let more = if changes.len() > NAMED { format!(" and {} more", changes.len() - NAMED) } else { String::new() };
+    Ok(Some(format!(
+        "set-up of the work tree left what git does not ignore, so that it would be taken for the agent's change: {}{more}; \
+         name it in .gitignore, or have the set-up command remove it [dispatch.setup]",
+        named.join(", ")
+    )))
+}

@@ -1,0 +1,66 @@
+//! TCP ports of this machine, claimed in blocks among all daemons of the user.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use switchboard_process::slots::Slots;
+use switchboard_process::sockets;
+
+use crate::Error;
+
+/// Claims of blocks of ports, by their number. All calls block for a moment.
+pub(crate) trait PortClaims: Send + Sync {
+    /// Whether another daemon had the block last and has not given it back: it may have ended while its workers go on.
+    fn is_anothers(&self, block: u32) -> Result<bool, Error>;
+    /// Claims a block; returns false if another daemon has it.
+    fn claim(&self, block: u32) -> Result<bool, Error>;
+    /// Gives a block back.
+    fn release(&self, block: u32) -> Result<(), Error>;
+    /// Whether nobody has a port bound.
+    fn is_free(&self, port: u16) -> bool;
+}
+
+/// Claims in a file that the user's daemons share.
+pub(crate) struct SharedFile {
+    path: PathBuf,
+    blocks: u32,
+    /// Who we are in it.
+    owner: u64,
+    slots: OnceLock<Slots>,
+}
+
+// === impl SharedFile ===
+
+impl SharedFile {
+    /// Claims in the file at `path`, which is opened when the first block is wanted.
+    pub(crate) fn new(path: PathBuf, blocks: u32, owner: u64) -> Self {
+        Self { path, blocks, owner: owner.max(1), slots: OnceLock::new() }
+    }
+
+    fn slots(&self) -> Result<&Slots, Error> {
+        if let Some(slots) = self.slots.get() {
+            return Ok(slots);
+        }
+        let slots = Slots::open(&self.path, self.blocks)?;
+        // Of two that open it at once one is dropped, with nothing claimed.
+        Ok(self.slots.get_or_init(|| slots))
+    }
+}
+
+impl PortClaims for SharedFile {
+    fn is_anothers(&self, block: u32) -> Result<bool, Error> {
+        Ok(self.slots()?.owner(block)?.is_some_and(|owner| owner != self.owner))
+    }
+
+    fn claim(&self, block: u32) -> Result<bool, Error> {
+        Ok(self.slots()?.claim(block, self.owner)?)
+    }
+
+    fn release(&self, block: u32) -> Result<(), Error> {
+        Ok(self.slots()?.release(block)?)
+    }
+
+    fn is_free(&self, port: u16) -> bool {
+        sockets::is_free(port)
+    }
+}

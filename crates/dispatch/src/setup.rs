@@ -1,0 +1,77 @@
+//! What new work trees of a run get: a set-up command and ignored files.
+
+use std::path::Path;
+
+use switchboard_pipeline::setup::{self, Defaults};
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::run::SetupCommand;
+use switchboard_protocol::text::cut;
+
+use crate::Error;
+use crate::port::setups::Included;
+use crate::port::{Git, Setups, Shims};
+
+/// The file at the top of a repository that names ignored files to copy into work trees, in the syntax of `.gitignore`.
+pub(crate) const INCLUDE: &str = ".worktreeinclude";
+
+/// Left-out files that a run's notes name.
+const NAMED: usize = 5;
+
+/// What a plan wants, else what lock files at the top of the repository say.
+pub(crate) fn chosen(plan: &Plan, git: &dyn Git, setups: &dyn Setups, shims: &dyn Shims) -> Defaults {
+    match setup::planned(plan) {
+        Some(commands) => Defaults { commands, notes: Vec::new() },
+        None => setup::defaults(|file| setups.is_file(&git.root().join(file)), |program| shims.has_program(program)),
+    }
+}
+
+/// The commands that lock files at the top of a repository lead to, where the plan doesn't say how trees are set up: as `switchboard trust` shows
+/// and pins them, whether or not their programs are installed.
+pub fn commands_of_locks(plan: &Plan, root: &Path, is_file: &dyn Fn(&Path) -> bool) -> Vec<(String, Vec<String>)> {
+    if setup::planned(plan).is_some() {
+        return Vec::new();
+    }
+    let found = setup::defaults(|file| is_file(&root.join(file)), |_| true).commands;
+    let name = |command: &SetupCommand| {
+        let lock = command.lock.as_deref().unwrap_or_default();
+        (format!("set-up of each work tree ({lock})"), command.argv.clone())
+    };
+    found.iter().map(name).collect()
+}
+
+/// What `.worktreeinclude` names; nothing if there is no such file.
+pub(crate) fn included(git: &dyn Git, setups: &dyn Setups) -> Result<Included, Error> {
+    let list = git.root().join(INCLUDE);
+    if !setups.is_file(&list) {
+        return Ok(Included::default());
+    }
+    setups.included(git.root(), git.ignored_and_listed(&list)?)
+}
+
+/// What a run says about it before it starts.
+pub(crate) fn notes(commands: &[SetupCommand], included: &Included) -> Vec<String> {
+    let mut notes: Vec<String> = commands
+        .iter()
+        .map(|command| {
+            let lock = command.lock.as_ref().map(|lock| format!(" ({lock})")).unwrap_or_default();
+            format!("each work tree is set up with `{}`{lock}", shown(&command.argv))
+        })
+        .collect();
+    if !included.files.is_empty() {
+        notes.push(format!("{} ignored files are copied into each work tree ({INCLUDE})", included.files.len()));
+    }
+    let left_out = included.left_out.iter().take(NAMED);
+    notes.extend(left_out.map(|left_out| format!("{INCLUDE}: not copied: {left_out}")));
+    if included.left_out.len() > NAMED {
+        notes.push(format!("{INCLUDE}: not copied: {} more", included.left_out.len() - NAMED));
+    }
+    notes
+}
+
+/// A command as people read it.
+pub(crate) fn shown(argv: &[String]) -> String {
+    match argv {
+        [sh, c, line] if sh == "sh" && c == "-c" => cut(line, 120),
+        argv => cut(&argv.join(" "), 120),
+    }
+}

@@ -1,0 +1,273 @@
+//! TCP ports of work trees: each tree has some to itself as long as its task is not settled.
+//!
+//! Ports are leased in blocks. Within this daemon the table says who has which; among the user's daemons a lock in a file does, which the kernel
+//! frees when a daemon dies. The record names the ports of each worker, so that a daemon that starts has the same ones for the trees that it
+//! takes up. A port that anybody has bound is never leased.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::worker::PortRange;
+
+use crate::Error;
+use crate::port::PortClaims;
+use crate::world::lock;
+
+/// The first port: below are those of well-known services and of databases.
+const FIRST: u16 = 20_000;
+
+/// Behind the last port: from here on Linux gives ports to outgoing connections (`net.ipv4.ip_local_port_range`).
+const END: u16 = 32_760;
+
+/// Ports of a block, which is what is claimed.
+const BLOCK: u16 = 10;
+
+/// Blocks that there are.
+pub(crate) const BLOCKS: u32 = ((END - FIRST) / BLOCK) as u32;
+
+/// Whose tree it is.
+type Tree = (RunId, TaskId);
+
+/// A lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Leased {
+    blocks: Range<u32>,
+    ports: PortRange,
+}
+
+/// Which tree has which ports.
+pub(crate) struct TreePorts {
+    claims: Arc<dyn PortClaims>,
+    /// The block at which the search begins, so that daemons of different repositories rarely meet.
+    start: u32,
+    leased: Mutex<BTreeMap<Tree, Leased>>,
+}
+
+// === impl TreePorts ===
+
+impl TreePorts {
+    pub(crate) fn new(claims: Arc<dyn PortClaims>, seed: u64) -> Self {
+        let start = u32::try_from(seed % u64::from(BLOCKS)).unwrap_or(0);
+        Self { claims, start, leased: Mutex::default() }
+    }
+
+    /// Leases `count` ports to a tree, the same as before if it has some.
+    ///
+    /// # Errors
+    /// `dispatch.no-ports` when there are not so many left; [`Error::Process`].
+    pub(crate) fn lease(&self, run: &RunId, task: &TaskId, count: u16) -> Result<Option<PortRange>, Error> {
+        if count == 0 {
+            return Ok(None);
+        }
+        let tree = (run.clone(), task.clone());
+        let mut leased = lock(&self.leased);
+        if let Some(known) = leased.get(&tree) {
+            return Ok(Some(known.ports));
+        }
+        let wanted = u32::from(count.div_ceil(BLOCK));
+        let Some(blocks) = self.find(&leased, wanted)? else { return Err(none_left(count)) };
+        let ports = PortRange { first: first_port(blocks.start), count };
+        leased.insert(tree, Leased { blocks, ports });
+        Ok(Some(ports))
+    }
+
+    /// The ports that a tree has.
+    pub(crate) fn of(&self, run: &RunId, task: &TaskId) -> Option<PortRange> {
+        lock(&self.leased).get(&(run.clone(), task.clone())).map(|lease| lease.ports)
+    }
+
+    /// Takes a lease up again that the record names.
+    ///
+    /// # Errors
+    /// [`Error::Process`].
+    pub(crate) fn restore(&self, run: &RunId, task: &TaskId, ports: PortRange) -> Result<(), Error> {
+        let Some(start) = ports.first.checked_sub(FIRST).map(|above| u32::from(above / BLOCK)) else { return Ok(()) };
+        let blocks = start..(start + u32::from(ports.count.div_ceil(BLOCK))).min(BLOCKS);
+        let mut leased = lock(&self.leased);
+        for block in blocks.clone() {
+            if !self.claims.claim(block)? {
+                tracing::warn!(%run, %task, first = ports.first, "another daemon has taken ports of this tree");
+            }
+        }
+        leased.insert((run.clone(), task.clone()), Leased { blocks, ports });
+        Ok(())
+    }
+
+    /// Gives back what trees of a run have that are not among `keep`.
+    pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
+        let mut leased = lock(&self.leased);
+        let over: Vec<_> = leased.keys().filter(|(of, task)| of == run && !keep(task)).cloned().collect();
+        for tree in over {
+            let Some(lease) = leased.remove(&tree) else { continue };
+            for block in lease.blocks {
+                if let Err(error) = self.claims.release(block) {
+                    tracing::warn!(%error, block, "a block of ports stays claimed until the daemon ends");
+                }
+            }
+        }
+    }
+
+    /// Claims blocks next to each other of which nobody has a port bound: first such as were given back, then such as another daemon left
+    /// behind.
+    fn find(&self, leased: &BTreeMap<Tree, Leased>, wanted: u32) -> Result<Option<Range<u32>>, Error> {
+        let mut is_used = vec![false; BLOCKS as usize];
+        for block in leased.values().flat_map(|lease| lease.blocks.clone()) {
+            is_used[block as usize] = true;
+        }
+        for takes_anothers in [false, true] {
+            let starts = (self.start..BLOCKS).chain(0..self.start);
+            for start in starts.filter(|start| start + wanted <= BLOCKS) {
+                let blocks = start..start + wanted;
+                if blocks.clone().any(|block| is_used[block as usize]) {
+                    continue;
+                }
+                if self.claim_all(blocks.clone(), takes_anothers)? {
+                    return Ok(Some(blocks));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Claims all blocks of a range, or none.
+    fn claim_all(&self, blocks: Range<u32>, takes_anothers: bool) -> Result<bool, Error> {
+        for block in blocks.clone() {
+            let is_ours = (takes_anothers || !self.claims.is_anothers(block)?) && self.claims.claim(block)?;
+            let mut ports = first_port(block)..first_port(block) + BLOCK;
+            if is_ours && ports.all(|port| self.claims.is_free(port)) {
+                continue;
+            }
+            let claimed = if is_ours { blocks.start..block + 1 } else { blocks.start..block };
+            for block in claimed {
+                self.claims.release(block)?;
+            }
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+fn first_port(block: u32) -> u16 {
+    FIRST + u16::try_from(block).unwrap_or(0) * BLOCK
+}
+
+fn none_left(count: u16) -> Error {
+    let what = format!("no {count} TCP ports next to each other are left for a work tree, from {FIRST} to {}", END - 1);
+    Failure::new("dispatch.no-ports", what)
+        .hint("let other runs end, or say `\"ports\": 0` in the plan's x-switchboard")
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+    use crate::port::claims::SharedFile;
+
+    fn table(folder: &tempfile::TempDir, owner: u64) -> TreePorts {
+        let claims = SharedFile::new(folder.path().join("tree-ports"), BLOCKS, owner);
+        TreePorts::new(Arc::new(claims), owner * 100)
+    }
+
+    fn task(n: usize) -> TaskId {
+        TaskId::new(format!("1.{n}")).unwrap()
+    }
+
+    /// Ports that a process of somebody else's has bound: one in each of some blocks that would be leased.
+    fn bound_by_others() -> Vec<(TcpListener, u16)> {
+        let ports = (0..BLOCKS).step_by(60).map(|block| first_port(block) + 3);
+        ports.filter_map(|port| Some((TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?, port))).collect()
+    }
+
+    #[test]
+    fn a_thousand_trees_of_four_daemons_at_once_share_no_port_with_each_other_or_with_what_others_have_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let foreign = bound_by_others();
+        assert!(foreign.len() > 10, "the machine has no ports left to test with");
+        let tables: Vec<_> = (1..=4).map(|owner| Arc::new(table(&folder, owner))).collect();
+        let run = RunId::from_bits(1);
+
+        let threads: Vec<_> = (0..20)
+            .map(|thread| {
+                let (tables, run) = (tables.clone(), run.clone());
+                std::thread::spawn(move || -> Vec<PortRange> {
+                    let numbers = (thread * 50)..(thread * 50 + 50);
+                    numbers.map(|n| tables[n % 4].lease(&run, &task(n), 10).unwrap().unwrap()).collect()
+                })
+            })
+            .collect();
+        let ranges: Vec<PortRange> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+
+        assert_eq!(ranges.len(), 1000);
+        let mut seen = BTreeSet::new();
+        for port in ranges.iter().flat_map(|range| range.first..range.first + range.count) {
+            assert!(seen.insert(port), "{port} was leased twice");
+        }
+        for (_, port) in &foreign {
+            assert!(!seen.contains(port), "{port} is bound by somebody else");
+        }
+    }
+
+    #[test]
+    fn a_tree_keeps_its_ports_until_its_task_is_settled() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (table(&folder, 1), table(&folder, 1));
+        let run = RunId::from_bits(1);
+
+        let first = one.lease(&run, &task(1), 10).unwrap().unwrap();
+        assert_eq!(one.lease(&run, &task(1), 10).unwrap(), Some(first));
+        let second = other.lease(&run, &task(2), 25).unwrap().unwrap();
+        assert!(second.first >= first.first + 10 && second.count == 25, "{first:?} {second:?}");
+        assert_eq!(one.lease(&run, &task(3), 0).unwrap(), None);
+
+        one.retain(&run, |task| task.as_str() != "1.1");
+        assert_eq!(one.lease(&run, &task(4), 10).unwrap(), Some(first));
+    }
+
+    #[test]
+    fn a_daemon_that_starts_again_has_the_same_ports_and_others_leave_them_alone_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunId::from_bits(1);
+        let ports = {
+            let dead = table(&folder, 1);
+            dead.lease(&run, &task(1), 10).unwrap().unwrap()
+        };
+        // Begins its search where the dead one has its ports.
+        let neighbour = TreePorts::new(
+            Arc::new(SharedFile::new(folder.path().join("tree-ports"), BLOCKS, 2)),
+            u64::from(u32::from(ports.first - FIRST) / u32::from(BLOCK)),
+        );
+        let theirs = neighbour.lease(&run, &task(1), 10).unwrap().unwrap();
+        assert_ne!(theirs, ports);
+
+        let again = table(&folder, 1);
+        again.restore(&run, &task(1), ports).unwrap();
+
+        assert_eq!(again.lease(&run, &task(1), 10).unwrap(), Some(ports));
+        assert_ne!(again.lease(&run, &task(2), 10).unwrap(), Some(ports));
+    }
+
+    #[test]
+    fn what_a_crashed_daemon_had_is_leased_again_once_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunId::from_bits(1);
+        drop({
+            let dead = table(&folder, 1);
+            for n in 0..600 {
+                dead.lease(&run, &task(n), 10).unwrap();
+            }
+            dead
+        });
+        let other = table(&folder, 2);
+
+        let leased = (0..900).filter_map(|n| other.lease(&run, &task(n), 10).ok().flatten()).count();
+
+        assert_eq!(leased, 900, "{BLOCKS} blocks, of which 600 bear the mark of a daemon that is gone");
+    }
+}
