@@ -88,7 +88,11 @@ impl Bell {
         let watcher = notify::recommended_watcher(heard)
             .inspect_err(|error| tracing::warn!(%error, "folders can't be watched; they are polled"))
             .ok();
-        Self { rung, watching: Mutex::new(Watching { watcher, is_watched: [false; 2], is_announced: [false; 2] }), is_stale }
+        Self {
+            rung,
+            watching: Mutex::new(Watching { watcher, is_watched: [false; 2], is_announced: [false; 2] }),
+            is_stale,
+        }
     }
 
     /// Watches the folders that are there now. Returns whether every change in them will ring.
