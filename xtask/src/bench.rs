@@ -2,6 +2,7 @@
 
 mod bus;
 pub(crate) mod daemon;
+mod files;
 mod gates;
 mod house;
 mod start;
@@ -18,6 +19,8 @@ pub(crate) enum Bench {
     Bus(bus::Args),
     /// How fast and how small a start is
     Start(start::Args),
+    /// How fast message files are taken
+    Files(files::Args),
     /// How fast and how right the checks are
     Gates(gates::Args),
     /// Whether tree and daemon keep within their limits
@@ -32,6 +35,7 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
     match bench {
         Bench::Bus(args) => bus::run(root, args),
         Bench::Start(args) => start::run(root, args),
+        Bench::Files(args) => files::run(root, args),
         Bench::Gates(args) => gates::run(root, args),
         Bench::House(args) => house::run(root, args),
     }

@@ -7,6 +7,7 @@ mod board;
 mod disk;
 mod dispatch;
 mod faults;
+mod files;
 mod kill;
 mod machine;
 mod power;
@@ -30,6 +31,8 @@ pub(crate) enum Torture {
     Bits(bits::Args),
     /// Have the disk fail at every write, sync and open
     Faults(faults::Args),
+    /// Kill the daemon at random while message files are dropped by the hundred
+    Files(files::Args),
     /// Kill the daemon at random under senders, receivers and holders of leases
     Kill(kill::Args),
     /// Give the daemon a disk that gets full, and few file descriptors
@@ -50,6 +53,7 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
         Torture::Bits(args) => bits::run(args),
         Torture::Dispatch(args) => dispatch::run(args),
         Torture::Faults(args) => faults::run(args),
+        Torture::Files(args) => files::run(root, args),
         Torture::Kill(args) => kill::run(root, args),
         Torture::Machine(args) => machine::run(root, args),
         Torture::Seen(args) => seen::run(root, args),

@@ -24,6 +24,7 @@ use crate::mcp;
 
 pub use limits::Limits;
 
+mod activity;
 mod body;
 mod connection;
 mod guard;

@@ -2,9 +2,8 @@
 
 use std::io;
 
-use crate::{Folder, Receipt};
+use crate::Folder;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::AgentName;
 use switchboard_protocol::time::Millis;
 
 use crate::Error;
@@ -14,8 +13,8 @@ use crate::Error;
 pub(super) struct At<'a> {
     /// The folder.
     pub(super) folder: &'a Folder,
-    /// The folder's path below `.switchboard/`, by names.
-    pub(super) path: &'a [&'a str],
+    /// The folder's path below `.switchboard/`; empty for that folder itself.
+    pub(super) path: &'a str,
     /// The file's name.
     pub(super) name: &'a str,
 }
@@ -23,26 +22,31 @@ pub(super) struct At<'a> {
 // === impl At ===
 
 impl At<'_> {
+    fn folders(&self) -> impl Iterator<Item = &str> {
+        self.path.split('/').filter(|name| !name.is_empty())
+    }
+
     /// The path below `.switchboard/`.
     pub(super) fn text(&self) -> String {
-        format!("{}/{}", self.path.join("/"), self.name)
+        if self.path.is_empty() { self.name.to_owned() } else { format!("{}/{}", self.path, self.name) }
     }
 }
 
 /// Archives a file.
 pub(super) fn archive(root: &Folder, at: At<'_>, now: Millis) -> Result<(), Error> {
     let month = now.to_string().chars().take(7).collect::<String>();
-    let to = root.make_all(["archive", &month].into_iter().chain(at.path.iter().copied()))?;
+    let to = root.make_all(["archive", &month].into_iter().chain(at.folders()))?;
     shift(at, &to, now)?;
     Ok(())
 }
 
 /// Sets a file aside with the reason beside it.
 pub(super) fn set_aside(root: &Folder, at: At<'_>, failure: &Failure, now: Millis) -> Result<(), Error> {
-    let to = root.make_all(["set-aside"].into_iter().chain(at.path.iter().copied()))?;
+    let to = root.make_all(["set-aside"].into_iter().chain(at.folders()))?;
     let Some(name) = shift(at, &to, now)? else { return Ok(()) };
     let failure = if failure.place.is_empty() { failure.clone().at(at.text()) } else { failure.clone() };
-    to.replace(&format!("{name}.reason"), (serde_json::to_string_pretty(&failure)? + "\n").as_bytes())?;
+    // The record has the reason, too: no sync.
+    to.replace_unsynced(&format!("{name}.reason"), (serde_json::to_string_pretty(&failure)? + "\n").as_bytes())?;
     Ok(())
 }
 
@@ -56,15 +60,4 @@ fn shift(at: At<'_>, to: &Folder, now: Millis) -> Result<Option<String>, Error> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Leaves a receipt in the sender's outbox.
-pub(super) fn leave_receipt(root: &Folder, sender: &AgentName, receipt: &Receipt) -> Result<(), Error> {
-    let outbox = root.make("outbox")?;
-    let there = outbox.entries()?;
-    let folders = there.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str());
-    let folder = outbox.make(&crate::folder_for(sender, folders))?;
-    let (name, text) = receipt.to_file()?;
-    folder.replace(&name, text.as_bytes())?;
-    Ok(())
 }

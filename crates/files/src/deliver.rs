@@ -14,9 +14,10 @@ use crate::Error;
 use crate::archive::{At, archive};
 use crate::intake;
 use crate::service::Service;
+use crate::writes::{New, write_all};
 
 /// Files that are staged under one commit.
-const CHUNK: usize = 64;
+const CHUNK: usize = 256;
 
 /// News of one reading of the log.
 const PAGE: usize = 256;
@@ -186,7 +187,8 @@ impl Deliver {
             let Ok(Some(folder)) = inbox.sub(&file.folder) else { continue };
             let name = file.name();
             if folder.has(&name) {
-                archive(root, At { folder: &folder, path: &["inbox", &file.folder], name: &name }, service.now())?;
+                let path = format!("inbox/{}", file.folder);
+                archive(root, At { folder: &folder, path: &path, name: &name }, service.now())?;
                 withdrawn.push(file);
             }
         }
@@ -204,9 +206,13 @@ impl Deliver {
     ) -> Result<(), Error> {
         let keys = service.keys()?;
         for messages in messages.chunks(CHUNK) {
-            let mut staged = Vec::new();
+            let mut written = Vec::with_capacity(messages.len());
+            let mut open: BTreeMap<String, std::io::Result<Folder>> = BTreeMap::new();
             for message in messages {
                 let folder = folder_for(&message.recipient, folders.iter().copied());
+                let nonce = service.host.nonce()?;
+                let text = crate::render(&service.store, message, keys.current(), &nonce)?;
+                open.entry(folder.clone()).or_insert_with(|| inbox.make(&folder));
                 let file = Out {
                     id: message.id.clone(),
                     recipient: message.recipient.clone(),
@@ -214,14 +220,9 @@ impl Deliver {
                     is_written: false,
                     is_acked: false,
                 };
-                let nonce = service.host.nonce()?;
-                let text = crate::render(&service.store, message, keys.current(), &nonce)?;
-                let write = || inbox.make(&file.folder)?.write(&temporary(&file.name()), text.as_bytes());
-                match write() {
-                    Ok(()) => staged.push(file),
-                    Err(error) => self.put_off(&file, &error),
-                }
+                written.push((file, text));
             }
+            let staged = self.stage(written, &open);
             if staged.is_empty() {
                 continue;
             }
@@ -234,6 +235,29 @@ impl Deliver {
             self.stored = until;
         }
         Ok(())
+    }
+
+    /// Writes temporary files, many at once; returns those that are there.
+    fn stage(&mut self, files: Vec<(Out, String)>, open: &BTreeMap<String, std::io::Result<Folder>>) -> Vec<Out> {
+        let (mut written, mut new) = (Vec::new(), Vec::new());
+        for (file, text) in files {
+            match open.get(&file.folder) {
+                Some(Ok(folder)) => {
+                    new.push(New { folder, name: temporary(&file.name()), bytes: text.into_bytes() });
+                    written.push(file);
+                }
+                Some(Err(error)) => self.put_off(&file, error),
+                None => {}
+            }
+        }
+        let mut staged = Vec::with_capacity(written.len());
+        for (file, is_there) in written.into_iter().zip(write_all(&new)) {
+            match is_there {
+                Ok(()) => staged.push(file),
+                Err(error) => self.put_off(&file, &error),
+            }
+        }
+        staged
     }
 
     /// The message waits in the record, and its reader is looked after again later.

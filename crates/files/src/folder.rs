@@ -179,6 +179,10 @@ impl Folder {
     /// # Errors
     /// What the system says.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.write_unsynced(name, bytes)?.sync_all()
+    }
+
+    fn write_unsynced(&self, name: &str, bytes: &[u8]) -> io::Result<File> {
         let open = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // An interrupted attempt may have left a file of this name; it is removed.
         self.remove(name)?;
@@ -188,7 +192,7 @@ impl Folder {
         rustix::fs::fchmod(&fd, Mode::from_raw_mode(folder.st_mode & 0o666) | Mode::RUSR | Mode::WUSR)?;
         let mut file = File::from(fd);
         file.write_all(bytes)?;
-        file.sync_all()
+        Ok(file)
     }
 
     /// Replaces a file atomically. A power cut may bring the old one back, which the
@@ -199,6 +203,16 @@ impl Folder {
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let beside = temporary(name);
         self.write(&beside, bytes)?;
+        self.rename(&beside, name)
+    }
+
+    /// The same for a file that a power cut may take.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn replace_unsynced(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let beside = temporary(name);
+        drop(self.write_unsynced(&beside, bytes)?);
         self.rename(&beside, name)
     }
 

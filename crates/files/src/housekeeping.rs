@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use crate::Folder;
 use serde::Deserialize;
 use switchboard_protocol::file::Gone;
+use switchboard_protocol::time::Millis;
 
-use crate::Error;
 use crate::archive::{At, archive};
 use crate::deliver::Deliver;
 use crate::service::Service;
+use crate::{Error, receipts};
 
 /// How long after the start the first round comes.
 const FIRST: Duration = Duration::from_secs(15);
@@ -89,7 +90,7 @@ fn tidy(service: &Service, root: &Folder, deliver: &mut Deliver, rules: &Rules) 
     let stale = now - rules.stale_signal_retention_days.max(1) * 24 * HOUR_S;
     for entry in root.entries()?.iter().filter(|entry| !entry.is_folder && entry.name.ends_with(".done")) {
         if root.changed_at(&entry.name)? < stale {
-            archive(root, At { folder: root, path: &[], name: &entry.name }, service.now())?;
+            archive(root, At { folder: root, path: "", name: &entry.name }, service.now())?;
         }
     }
     if let Some(sessions) = root.sub("sessions")? {
@@ -108,11 +109,11 @@ fn archive_acknowledged(service: &Service, root: &Folder, deliver: &mut Deliver,
         let mut aged: Vec<_> =
             files.into_iter().map(|file| (folder.changed_at(&file.name()).unwrap_or(0), file)).collect();
         aged.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        let keep = rules.keep_recent_processed_per_agent;
+        let (keep, path) = (rules.keep_recent_processed_per_agent, format!("inbox/{name}"));
         for (_, file) in
             aged.into_iter().enumerate().filter(|(i, (at, _))| *i >= keep || *at < old).map(|(_, pair)| pair)
         {
-            archive(root, At { folder: &folder, path: &["inbox", &name], name: &file.name() }, service.now())?;
+            archive(root, At { folder: &folder, path: &path, name: &file.name() }, service.now())?;
             done.push(file);
         }
     }
@@ -124,7 +125,8 @@ fn remove_receipts(root: &Folder, old: i64) -> Result<(), Error> {
     let Some(outbox) = root.sub("outbox")? else { return Ok(()) };
     for entry in outbox.entries()?.iter().filter(|entry| entry.is_folder) {
         if let Some(folder) = outbox.sub(&entry.name)? {
-            remove_older(&folder, old, |name| name.starts_with("receipt_") && name.ends_with(".json"))?;
+            remove_older(&folder, old, receipts::is_receipt)?;
+            receipts::forget_older(&folder, Millis(old * 1000))?;
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! Takes one file: who signs, what the policy says, once into the record, then as the verb that every face calls.
+//! Reads one file and says what it is: whole, whose, signed, allowed. [`Gathered`](crate::gathered::Gathered) takes those that are.
 
+use crate::gathered::{Answered, Content};
 use crate::{Folder, Held, Known, MessageFile, Origin, Receipt, ResultFile, Status, Taking};
 use serde_json::{Value, json};
 use switchboard_bus::auth::Proof;
@@ -7,10 +8,10 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest, MessageId, NeedId};
 
-use crate::Error;
-use crate::archive::{At, archive, leave_receipt, set_aside};
+use crate::archive::{At, archive};
 use crate::host::{Ruling, Sender};
 use crate::service::Service;
+use crate::{Error, receipts};
 
 /// Agents that join by files alone; more must be registered.
 const MAX_JOINED: usize = 256;
@@ -29,39 +30,31 @@ impl<T: Into<Error>> From<T> for Not {
     }
 }
 
-/// What a file is found to be.
-enum Verdict {
+/// What signature, time and policy say to a new file.
+pub(super) enum Verdict {
     Take(Option<Proof>),
     Hold,
 }
 
-/// Takes a message file.
-pub(super) fn message(
+/// Reads a message file; `None` for a copy of one of our own, which is archived.
+pub(super) fn message<'a>(
     service: &Service,
     root: &Folder,
-    at: At<'_>,
+    at: At<'a>,
     bytes: &[u8],
     origin: Origin<'_>,
-) -> Result<(), Not> {
+) -> Result<Option<Content>, Not> {
+    let owner = if let Origin::Send(name) = origin { Some(name.to_owned()) } else { None };
     let file = match MessageFile::parse(bytes, origin) {
         Ok(file) => file,
         Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
-        Err(failure) => {
-            let owner = if let Origin::Send(name) = origin { Some(name) } else { None };
-            return Ok(refuse(service, root, at, owner, &failure)?);
-        }
+        Err(failure) => return Ok(Some(Content::Refused { owner, failure })),
     };
     if is_copy(service, &file)? {
-        return Ok(archive(root, at, service.now())?);
+        archive(root, at, service.now())?;
+        return Ok(None);
     }
-    let from = at.text();
-    let receipt = match admit(service, &file, &from, bytes) {
-        Ok(receipt) => receipt,
-        Err(failure) if is_ours(&failure) => return Err(Error::Refused(failure).into()),
-        Err(failure) => return Ok(refuse_message(service, root, at, &file, &failure)?),
-    };
-    leave_receipt(root, &file.sender, &receipt)?;
-    Ok(archive(root, at, service.now())?)
+    Ok(Some(Content::Message(file)))
 }
 
 /// Whether a file is one that we wrote and its reader has renamed.
@@ -77,45 +70,12 @@ fn is_copy(service: &Service, file: &MessageFile) -> Result<bool, Error> {
 }
 
 /// Failures that are not the file's.
-fn is_ours(failure: &Failure) -> bool {
+pub(super) fn is_ours(failure: &Failure) -> bool {
     ["store.", "internal.", "io.", "daemon."].iter().any(|area| failure.code.starts_with(area))
 }
 
-/// Takes a message in, or holds it for a person; returns the receipt.
-fn admit(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<Receipt, Failure> {
-    let store = &service.store;
-    let delivered = || Receipt::delivered(file.id.as_str(), file.recipient.as_str(), service.now());
-    let is_signed = match crate::known(store, file)? {
-        Known::Taken { is_signed } => is_signed,
-        Known::Sent => return Ok(delivered()),
-        Known::Held => return Ok(Receipt::held(file.id.as_str(), service.now())),
-        Known::Denied => return Err(denied(&file.id)),
-        Known::Other => {
-            return Err(Failure::new("request.conflict", format!("the id {} was used for another message", file.id)));
-        }
-        Known::New => match judge(service, file)? {
-            Verdict::Hold => {
-                hold(service, file, from, bytes)?;
-                return Ok(Receipt::held(file.id.as_str(), service.now()));
-            }
-            Verdict::Take(proof) => {
-                let taking = Taking { file, from, proof: proof.as_ref() };
-                service.runtime.block_on(crate::take(store, taking))?;
-                proof.is_some()
-            }
-        },
-    };
-    join(service, &file.sender)?;
-    service.runtime.block_on(service.host.invoke(
-        sender(&file.sender, is_signed),
-        "send_message",
-        args(service, file)?,
-    ))?;
-    Ok(delivered())
-}
-
 /// The signature first, then the time, then the policy.
-fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Failure> {
+pub(super) fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Failure> {
     let proof = match &file.auth {
         None => None,
         Some(envelope) => Some(switchboard_bus::auth::verify(&file.fields, envelope, &service.keys()?, service.now())?),
@@ -130,14 +90,15 @@ fn judge(service: &Service, file: &MessageFile) -> Result<Verdict, Failure> {
     }
 }
 
-fn hold(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
+/// Records that a file waits for a person.
+pub(super) async fn hold(service: &Service, file: &MessageFile, from: &str, bytes: &[u8]) -> Result<(), Failure> {
     // No question to a person about a recipient that does not exist.
     if switchboard_bus::agent(&service.store, &known_as(service, &file.recipient)?)?.is_none() {
         return Err(Failure::new("bus.unknown-recipient", format!("no agent is called {}", file.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
     let taking = Taking { file, from, proof: None };
-    service.runtime.block_on(crate::hold(&service.store, taking, &text, NeedId::of_held_message(&file.id)))?;
+    crate::hold(&service.store, taking, &text, NeedId::of_held_message(&file.id)).await?;
     Ok(())
 }
 
@@ -148,13 +109,13 @@ pub(super) fn send_held(service: &Service, root: &Folder, held: &Held) -> Result
     match sent {
         Ok(()) => {
             let receipt = Receipt::delivered(held.id.as_str(), held.recipient.as_str(), service.now());
-            leave_receipt(root, &held.sender, &receipt)
+            receipts::leave(root, &held.sender, &[receipt])
         }
         Err(failure) if is_ours(&failure) => Err(failure.into()),
         Err(failure) => {
             let store = &service.store;
             service.runtime.block_on(crate::settle_held(store, held, "refused", "daemon", None))?;
-            leave_receipt(root, &held.sender, &Receipt::refused(held.id.as_str(), &failure, service.now()))
+            receipts::leave(root, &held.sender, &[Receipt::refused(held.id.as_str(), &failure, service.now())])
         }
     }
 }
@@ -188,56 +149,52 @@ fn send_approved(service: &Service, file: &MessageFile, from: &str) -> Result<()
 pub(super) fn tell_settled(service: &Service, root: &Folder, id: &MessageId) -> Result<(), Error> {
     let Some(held) = crate::held_message(&service.store, id)? else { return Ok(()) };
     if held.outcome == "denied" || held.outcome == "expired" {
-        leave_receipt(root, &held.sender, &Receipt::refused(id.as_str(), &denied(id), service.now()))?;
+        receipts::leave(root, &held.sender, &[Receipt::refused(id.as_str(), &denied(id), service.now())])?;
     }
     Ok(())
 }
 
-fn denied(id: &MessageId) -> Failure {
+pub(super) fn denied(id: &MessageId) -> Failure {
     Failure::new("file.denied", format!("no person said yes to {id}"))
 }
 
-/// Takes a result: the message that it answers is done with, and its sender is told.
-pub(super) fn result(service: &Service, root: &Folder, at: At<'_>, bytes: &[u8], agent: &str) -> Result<(), Not> {
+/// Reads a result: the message that it answers is done with, and its sender is told.
+pub(super) fn result(service: &Service, bytes: &[u8], agent: &str) -> Result<Content, Not> {
+    let refused = |failure| Content::Refused { owner: Some(agent.to_owned()), failure };
     let result = match ResultFile::parse(bytes) {
         Ok(result) => result,
         Err(failure) if failure.code == "file.malformed" => return Err(Not::Whole(Box::new(failure))),
-        Err(failure) => return Ok(refuse(service, root, at, Some(agent), &failure)?),
+        Err(failure) => return Ok(refused(failure)),
     };
-    match answer(service, &result, bytes, agent, &at.text()) {
-        Ok(()) => Ok(archive(root, at, service.now())?),
+    match answered(service, &result, bytes, agent) {
+        Ok(answered) => Ok(Content::Result(answered)),
         Err(failure) if is_ours(&failure) => Err(Error::Refused(failure).into()),
-        Err(failure) => Ok(refuse(service, root, at, Some(agent), &failure)?),
+        Err(failure) => Ok(refused(failure)),
     }
 }
 
-fn answer(service: &Service, result: &ResultFile, bytes: &[u8], agent: &str, from: &str) -> Result<(), Failure> {
+fn answered(service: &Service, result: &ResultFile, bytes: &[u8], agent: &str) -> Result<Answered, Failure> {
     let unknown = || Failure::new("bus.unknown-message", format!("there is no message {}", result.in_reply_to));
     let message = switchboard_bus::message(&service.store, &result.in_reply_to)?.ok_or_else(unknown)?;
-    let agent = AgentName::new(agent).map_err(|error| Failure::new("file.malformed", error.to_string()))?;
-    if crate::canonical(agent.as_str()) != crate::canonical(message.recipient.as_str()) {
+    let name = AgentName::new(agent).map_err(|error| Failure::new("file.malformed", error.to_string()))?;
+    if crate::canonical(name.as_str()) != crate::canonical(message.recipient.as_str()) {
         return Err(Failure::new("bus.not-yours", format!("{} is addressed to {}", message.id, message.recipient)));
     }
     let text = String::from_utf8_lossy(bytes);
-    let id = Digest::of_parts(&[agent.folded().as_bytes(), bytes]).hex();
+    let id = Digest::of_parts(&[name.folded().as_bytes(), bytes]).hex();
     let reply = json!({
         "id": format!("msg_result_{}", &id[..16]), "action": "submit_result", "sender": message.recipient,
         "recipient": message.sender, "payload": text, "replyTo": message.id,
     });
     let reply = serde_json::to_vec(&reply).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
-    if switchboard_bus::agent(&service.store, &message.sender)?.is_some() {
-        let file = MessageFile::parse(&reply, Origin::Inbox(message.sender.as_str()))?;
-        admit(service, &file, from, &reply)?;
-    }
-    if result.status == Status::NeedsClarification {
-        return Ok(());
-    }
-    let args = json!({ "id": message.id });
-    let acked = service.host.invoke(sender(&message.recipient, false), "ack_message", args);
-    match service.runtime.block_on(acked) {
-        Err(failure) if failure.code != "bus.already-acked" => Err(failure),
-        Ok(_) | Err(_) => Ok(()),
-    }
+    let has_left = switchboard_bus::agent(&service.store, &message.sender)?.is_none();
+    Ok(Answered {
+        reply: if has_left { None } else { Some(MessageFile::parse(&reply, Origin::Inbox(message.sender.as_str()))?) },
+        message: message.id,
+        recipient: message.recipient,
+        agent: agent.to_owned(),
+        is_done: result.status != Status::NeedsClarification,
+    })
 }
 
 /// Puts an agent on the roster that is known by its folder only.
@@ -256,39 +213,11 @@ pub(super) fn join(service: &Service, name: &AgentName) -> Result<(), Failure> {
     service.runtime.block_on(call).map(drop)
 }
 
-/// Sets a file aside; its owner, where the folder says one, is told.
-pub(super) fn refuse(
-    service: &Service,
-    root: &Folder,
-    at: At<'_>,
-    owner: Option<&str>,
-    failure: &Failure,
-) -> Result<(), Error> {
-    service.runtime.block_on(crate::refuse(&service.store, &at.text(), None, failure))?;
-    if let Some(owner) = owner.and_then(|owner| AgentName::new(owner).ok()) {
-        let name = at.name.trim_end_matches(".json");
-        leave_receipt(root, &owner, &Receipt::refused(name, failure, service.now()))?;
-    }
-    set_aside(root, at, failure, service.now())
-}
-
-fn refuse_message(
-    service: &Service,
-    root: &Folder,
-    at: At<'_>,
-    file: &MessageFile,
-    failure: &Failure,
-) -> Result<(), Error> {
-    service.runtime.block_on(crate::refuse(&service.store, &at.text(), Some(&file.id), failure))?;
-    leave_receipt(root, &file.sender, &Receipt::refused(file.id.as_str(), failure, service.now()))?;
-    set_aside(root, at, failure, service.now())
-}
-
-fn sender(name: &AgentName, is_verified: bool) -> Sender<'_> {
+pub(super) fn sender(name: &AgentName, is_verified: bool) -> Sender<'_> {
     Sender { name, is_verified }
 }
 
-fn args(service: &Service, file: &MessageFile) -> Result<Value, Failure> {
+pub(super) fn args(service: &Service, file: &MessageFile) -> Result<Value, Failure> {
     let recipient = known_as(service, &file.recipient)?;
     let mut args = json!({
         "id": file.id, "recipient": recipient, "payload": file.payload, "action": file.action,

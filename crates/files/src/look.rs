@@ -9,6 +9,7 @@ use switchboard_protocol::error::Failure;
 use crate::Error;
 use crate::archive::At;
 use crate::deliver::Deliver;
+use crate::gathered::{Content, Dropped, Gathered};
 use crate::intake;
 use crate::service::Service;
 
@@ -22,7 +23,7 @@ const WRONG: Duration = Duration::from_secs(1);
 const MAX_WAITING: usize = 10_000;
 
 /// Most files that one pass takes; the next pass follows at once.
-const MAX_TAKEN: usize = 500;
+const MAX_TAKEN: usize = 1024;
 
 /// What was seen before.
 #[derive(Default)]
@@ -43,40 +44,114 @@ impl Look {
     pub(super) fn pass(&mut self, service: &Service, root: &Folder, deliver: &Deliver) -> Result<bool, Error> {
         self.taken = 0;
         let mut seen = BTreeSet::new();
-        for (folder, name) in self.folders(root, "inbox")? {
-            let path = ["inbox", name.as_str()];
-            for file in names(&folder, ".json")? {
-                let at = At { folder: &folder, path: &path, name: &file };
-                if file.ends_with(".result.json") {
-                    self.one(service, root, at, Kind::Result(&name), &mut seen)?;
-                } else if !file.ends_with(".receipt.json") && !deliver.wrote(&name, &file) {
-                    self.one(service, root, at, Kind::Message(Origin::Inbox(&name)), &mut seen)?;
-                }
-            }
-        }
-        for (folder, name) in self.folders(root, "outbox")? {
-            self.join(service, &name);
-            for file in names(&folder, ".result.json")? {
-                let at = At { folder: &folder, path: &["outbox", &name], name: &file };
-                self.one(service, root, at, Kind::Result(&name), &mut seen)?;
-            }
-            let Some(send) = folder.sub("send")? else { continue };
-            for file in names(&send, ".json")? {
-                let at = At { folder: &send, path: &["outbox", &name, "send"], name: &file };
-                self.one(service, root, at, Kind::Message(Origin::Send(&name)), &mut seen)?;
-            }
-        }
+        self.inboxes(service, root, deliver, &mut seen)?;
+        self.outboxes(service, root, &mut seen)?;
         self.waiting.retain(|path, _| seen.contains(path));
         Ok(!self.waiting.is_empty() || self.taken >= MAX_TAKEN)
     }
 
-    /// The folders in one of ours, with their names.
-    fn folders(&mut self, root: &Folder, name: &str) -> Result<Vec<(Folder, String)>, Error> {
+    fn inboxes(
+        &mut self,
+        service: &Service,
+        root: &Folder,
+        deliver: &Deliver,
+        seen: &mut BTreeSet<String>,
+    ) -> Result<(), Error> {
+        let inboxes = self.folders(root, "inbox")?;
+        let (mut messages, mut results) = (Vec::new(), Vec::new());
+        for Found { folder, path, owner } in &inboxes {
+            for name in names(folder, ".json")? {
+                if name.ends_with(".result.json") {
+                    results.push(Seen { folder, path, name, kind: Kind::Result(owner) });
+                } else if !name.ends_with(".receipt.json") && !deliver.wrote(owner, &name) {
+                    messages.push(Seen { folder, path, name, kind: Kind::Message(Origin::Inbox(owner)) });
+                }
+            }
+        }
+        self.all(service, root, messages, seen)?;
+        self.all(service, root, results, seen)
+    }
+
+    fn outboxes(&mut self, service: &Service, root: &Folder, seen: &mut BTreeSet<String>) -> Result<(), Error> {
+        let outboxes = self.folders(root, "outbox")?;
+        let (mut sends, mut results) = (Vec::new(), Vec::new());
+        for Found { folder, path, owner } in &outboxes {
+            self.join(service, owner);
+            for name in names(folder, ".result.json")? {
+                results.push(Seen { folder, path, name, kind: Kind::Result(owner) });
+            }
+            if let Some(folder) = folder.sub("send")? {
+                sends.push(Found { folder, path: format!("{path}/send"), owner: owner.clone() });
+            }
+        }
+        self.all(service, root, results, seen)?;
+        let mut messages = Vec::new();
+        for Found { folder, path, owner } in &sends {
+            for name in names(folder, ".json")? {
+                messages.push(Seen { folder, path, name, kind: Kind::Message(Origin::Send(owner)) });
+            }
+        }
+        self.all(service, root, messages, seen)
+    }
+
+    /// Reads files and takes them, many at once; what is wrong with one stops no other.
+    fn all(
+        &mut self,
+        service: &Service,
+        root: &Folder,
+        files: Vec<Seen<'_>>,
+        seen: &mut BTreeSet<String>,
+    ) -> Result<(), Error> {
+        let mut gathered = Gathered::default();
+        for file in files {
+            if self.taken >= MAX_TAKEN {
+                break;
+            }
+            let Some(dropped) = self.one(service, root, file, seen)? else { continue };
+            if !gathered.fits(&dropped) {
+                self.take(service, root, std::mem::take(&mut gathered))?;
+            }
+            self.taken += 1;
+            gathered.push(dropped);
+        }
+        self.take(service, root, gathered)
+    }
+
+    fn take(&mut self, service: &Service, root: &Folder, gathered: Gathered<'_>) -> Result<(), Error> {
+        if gathered.is_empty() {
+            return Ok(());
+        }
+        let mut failed = Ok(());
+        for (dropped, taken) in gathered.take(service, root)? {
+            match taken {
+                Ok(()) => {}
+                Err(Error::Io(error)) => self.let_be(dropped.at(), &error),
+                Err(error) => failed = Err(error),
+            }
+        }
+        failed
+    }
+
+    /// Skips a file that can't be moved until it changes.
+    fn let_be(&mut self, at: At<'_>, error: &std::io::Error) {
+        let path = at.text();
+        tracing::warn!(path, %error, "a message file can't be moved; it is let be");
+        if let Ok(look) = at.folder.look(at.name)
+            && self.stuck.len() < MAX_WAITING
+        {
+            self.stuck.insert(path, look);
+        }
+    }
+
+    /// The folders in one of ours.
+    fn folders(&mut self, root: &Folder, name: &str) -> Result<Vec<Found>, Error> {
         let Some(parent) = root.sub(name)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for entry in parent.entries()?.into_iter().filter(|entry| entry.is_folder) {
             match parent.sub(&entry.name) {
-                Ok(Some(folder)) => found.push((folder, entry.name)),
+                Ok(Some(folder)) => {
+                    found.push(Found { folder, path: format!("{name}/{}", entry.name), owner: entry.name })
+                }
                 Ok(None) => {}
                 Err(error) if self.closed.insert(format!("{name}/{}", entry.name)) => {
                     tracing::warn!(folder = entry.name, %error, "a message folder can't be opened");
@@ -112,82 +187,52 @@ impl Look {
         }
     }
 
-    /// Looks after one file; what is wrong with it stops no other.
-    fn one(
+    /// Reads one file; `None` if there is nothing to take, or not yet.
+    fn one<'a>(
         &mut self,
         service: &Service,
         root: &Folder,
-        at: At<'_>,
-        kind: Kind<'_>,
+        file: Seen<'a>,
         seen: &mut BTreeSet<String>,
-    ) -> Result<(), Error> {
-        let path = at.text();
-        let look = at.folder.look(at.name).ok();
-        if look.is_some() && self.stuck.get(&path) == look.as_ref() {
-            return Ok(());
+    ) -> Result<Option<Dropped<'a>>, Error> {
+        let path = file.at().text();
+        if !self.stuck.is_empty() && file.folder.look(&file.name).is_ok_and(|look| self.stuck.get(&path) == Some(&look))
+        {
+            return Ok(None);
         }
-        match (self.judge(service, root, at, kind, seen), look) {
-            (Err(Error::Io(error)), Some(look)) => {
-                tracing::warn!(path, %error, "a message file can't be moved; it is let be");
-                if self.stuck.len() < MAX_WAITING {
-                    self.stuck.insert(path, look);
-                }
-                Ok(())
-            }
-            (judged, _) => judged,
-        }
-    }
-
-    fn judge(
-        &mut self,
-        service: &Service,
-        root: &Folder,
-        at: At<'_>,
-        kind: Kind<'_>,
-        seen: &mut BTreeSet<String>,
-    ) -> Result<(), Error> {
-        if self.taken >= MAX_TAKEN {
-            return Ok(());
-        }
-        let path = at.text();
-        let bytes = match at.folder.read(at.name, MAX_FILE_BYTES) {
+        let bytes = match file.folder.read(&file.name, MAX_FILE_BYTES) {
             Ok(bytes) => bytes,
-            Err(Unusable::Gone) => return Ok(()),
-            Err(Unusable::Refused(failure)) => {
-                self.taken += 1;
-                return intake::refuse(service, root, at, kind.owner(), &failure);
-            }
+            Err(Unusable::Gone) => return Ok(None),
+            Err(Unusable::Refused(failure)) => return Ok(Some(file.refused(failure))),
             Err(Unusable::Io(error)) => {
                 let failure = Failure::new("io.denied", "the file can't be read").because(&error);
-                return self.patiently(service, root, at, kind, (UNFINISHED, failure), seen);
+                return Ok(self.patiently(file, (UNFINISHED, failure), seen));
             }
         };
-        match kind.take(service, root, at, &bytes) {
-            Ok(()) => {
-                self.taken += 1;
-                Ok(())
+        match file.kind.read(service, root, file.at(), &bytes) {
+            Ok(content) => Ok(content.map(|content| file.dropped(bytes, content))),
+            Err(intake::Not::Error(trouble)) => {
+                let Error::Io(error) = *trouble else { return Err(*trouble) };
+                self.let_be(file.at(), &error);
+                Ok(None)
             }
-            Err(intake::Not::Error(trouble)) => Err(*trouble),
             Err(intake::Not::Whole(failure)) => {
                 let patience = if is_unfinished(&bytes) { UNFINISHED } else { WRONG };
                 tracing::debug!(path, %failure, "a message file is not whole yet");
-                self.patiently(service, root, at, kind, (patience, *failure), seen)
+                Ok(self.patiently(file, (patience, *failure), seen))
             }
         }
     }
 
-    /// Refuses a file when it has not changed for long enough.
-    fn patiently(
+    /// Refuses a file when it has not changed for long enough; `None` while it is waited for.
+    fn patiently<'a>(
         &mut self,
-        service: &Service,
-        root: &Folder,
-        at: At<'_>,
-        kind: Kind<'_>,
+        file: Seen<'a>,
         (patience, failure): (Duration, Failure),
         seen: &mut BTreeSet<String>,
-    ) -> Result<(), Error> {
-        let path = at.text();
-        let Ok(look) = at.folder.look(at.name) else { return Ok(()) };
+    ) -> Option<Dropped<'a>> {
+        let path = file.at().text();
+        let look = file.folder.look(&file.name).ok()?;
         let is_known = self.waiting.get(&path).filter(|(before, _)| *before == look);
         match is_known {
             Some((_, since)) if since.elapsed() < patience => {}
@@ -196,12 +241,45 @@ impl Look {
             }
             Some(_) | None => {
                 self.waiting.remove(&path);
-                self.taken += 1;
-                return intake::refuse(service, root, at, kind.owner(), &failure);
+                return Some(file.refused(failure));
             }
         }
         seen.insert(path);
-        Ok(())
+        None
+    }
+}
+
+/// One of the protocol's folders.
+struct Found {
+    folder: Folder,
+    /// Its path below `.switchboard/`.
+    path: String,
+    /// The agent whose it is, by its name.
+    owner: String,
+}
+
+/// A file that a folder lists.
+struct Seen<'a> {
+    folder: &'a Folder,
+    path: &'a str,
+    name: String,
+    kind: Kind<'a>,
+}
+
+// === impl Seen ===
+
+impl<'a> Seen<'a> {
+    fn at(&self) -> At<'_> {
+        At { folder: self.folder, path: self.path, name: &self.name }
+    }
+
+    fn dropped(self, bytes: Vec<u8>, content: Content) -> Dropped<'a> {
+        Dropped { folder: self.folder, path: self.path, name: self.name, bytes, content }
+    }
+
+    fn refused(self, failure: Failure) -> Dropped<'a> {
+        let owner = self.kind.owner().map(str::to_owned);
+        self.dropped(Vec::new(), Content::Refused { owner, failure })
     }
 }
 
@@ -224,10 +302,10 @@ impl Kind<'_> {
         }
     }
 
-    fn take(self, service: &Service, root: &Folder, at: At<'_>, bytes: &[u8]) -> Result<(), intake::Not> {
+    fn read(self, service: &Service, root: &Folder, at: At<'_>, bytes: &[u8]) -> Result<Option<Content>, intake::Not> {
         match self {
             Self::Message(origin) => intake::message(service, root, at, bytes, origin),
-            Self::Result(agent) => intake::result(service, root, at, bytes, agent),
+            Self::Result(agent) => intake::result(service, bytes, agent).map(Some),
         }
     }
 }

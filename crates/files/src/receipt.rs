@@ -112,12 +112,18 @@ impl Receipt {
         Self { id, in_reply_to: message.to_owned(), status, summary, processed_at: now.to_string(), error: None }
     }
 
+    /// The name of its file.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.json", self.id)
+    }
+
     /// The file's name and text.
     ///
     /// # Errors
     /// When it does not serialise: a defect.
     pub fn to_file(&self) -> Result<(String, String), serde_json::Error> {
-        Ok((format!("{}.json", self.id), serde_json::to_string_pretty(self)? + "\n"))
+        Ok((self.file_name(), serde_json::to_string_pretty(self)? + "\n"))
     }
 }
 

@@ -4,14 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::service::{Service as _, service_fn};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::activity::{Activity, Answer, Connection, Connections, Watched};
 use super::limits::Limits;
 
 /// Largest head of a request in bytes.
@@ -24,16 +28,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[cfg(target_os = "linux")]
 const WRITE_LIMIT_MS: u32 = 60_000;
 
+/// How long a connection that gives way may take to send what is left of its last answer.
+const WAY: Duration = Duration::from_millis(250);
+
 /// Accepts and serves until `stop`, then waits for what is under way.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(limits.connections));
-    let mut connections = JoinSet::new();
-    while let Some((stream, place)) = next(&listener, &places, &stop).await {
+    let server = Server { router, requests: Arc::new(Semaphore::new(limits.requests)), limits, stop };
+    let (all, mut connections) = (Connections::default(), JoinSet::new());
+    while let Some((stream, place)) = next(&listener, &places, &all, &server.stop).await {
         while connections.try_join_next().is_some() {}
-        let (router, stop) = (router.clone(), stop.clone());
+        let (server, connection) = (server.clone(), all.begin());
         connections.spawn(async move {
-            serve_one(stream, router, limits, stop).await;
-            drop(place);
+            server.serve(stream, &connection).await;
+            drop((connection, place));
         });
     }
     drop(listener);
@@ -43,21 +51,34 @@ pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits,
     }
 }
 
-/// The next connection with its place; nothing when it is time to stop.
+/// The next connection with its place; `None` when it is time to stop. Where all places are taken, the connection that has been idle the
+/// longest gives its own up.
 async fn next(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
+    all: &Connections,
     stop: &CancellationToken,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
     let accepted = async {
-        let place = Arc::clone(places).acquire_owned().await.ok()?;
-        loop {
+        let stream = loop {
             match listener.accept().await {
-                Ok((stream, _)) => return Some((stream, place)),
+                Ok((stream, _)) => break stream,
                 Err(error) => {
-                    tracing::warn!(%error, "an HTTP connection could not be accepted");
+                    let made_way = all.make_way();
+                    tracing::warn!(%error, made_way, "an HTTP connection could not be accepted");
                     tokio::time::sleep(PAUSE).await;
                 }
+            }
+        };
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Some((stream, place));
+        }
+        let mut made_way = all.make_way();
+        loop {
+            tokio::select! {
+                biased;
+                place = Arc::clone(places).acquire_owned() => return Some((stream, place.ok()?)),
+                () = all.one_is_idle(), if !made_way => made_way = all.make_way(),
             }
         }
     };
@@ -67,26 +88,63 @@ async fn next(
     }
 }
 
-async fn serve_one(stream: TcpStream, router: Router, limits: Limits, stop: CancellationToken) {
-    if let Err(error) = prepare(&stream) {
-        tracing::debug!(%error, "an HTTP connection took no options");
-    }
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+/// What every connection is served with.
+#[derive(Clone)]
+struct Server {
+    router: Router,
+    /// Places of requests that are answered at once.
+    requests: Arc<Semaphore>,
+    limits: Limits,
+    stop: CancellationToken,
+}
+
+// === impl Server ===
+
+impl Server {
+    async fn serve(&self, stream: TcpStream, connection: &Connection) {
+        if let Err(error) = prepare(&stream) {
+            tracing::debug!(%error, "an HTTP connection took no options");
         }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "an HTTP connection broke");
+        let activity = &connection.activity;
+        let stream = Watched { stream, activity: Arc::clone(activity) };
+        let service = service_fn(|request| self.answer(request, activity));
+        let mut http = http1::Builder::new();
+        // The limits of head and pause are `Activity`'s: an idle connection may stay, half a head may not.
+        http.header_read_timeout(None).max_headers(MAX_HEADERS).max_buf_size(MAX_HEAD_BYTES);
+        let mut served = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
+        let ended = tokio::select! {
+            ended = served.as_mut() => ended,
+            () = activity.overdue(self.limits) => return,
+            () = activity.gives_way.cancelled() => {
+                if activity.is_at_head() {
+                    return;
+                }
+                served.as_mut().graceful_shutdown();
+                tokio::time::timeout(WAY, served).await.unwrap_or(Ok(()))
+            }
+            () = self.stop.cancelled() => {
+                served.as_mut().graceful_shutdown();
+                served.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "an HTTP connection broke");
+        }
+    }
+
+    /// Answers a request. All but `/health` take one of a few places, so that whether the daemon lives can always be asked.
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        activity: &Arc<Activity>,
+    ) -> Result<Response<Answer>, std::convert::Infallible> {
+        let answering = activity.begin();
+        let place = match request.uri().path() {
+            "/health" => None,
+            _ => Arc::clone(&self.requests).acquire_owned().await.ok(),
+        };
+        let answer = TowerToHyperService::new(self.router.clone()).call(request).await?;
+        Ok(answer.map(|body| Answer { body, _held: (answering, place) }))
     }
 }
 

@@ -26,7 +26,7 @@ use super::problem::Problem;
 use crate::face::Invoke;
 use crate::mcp;
 
-/// Sessions at once; each holds a connection of the listener's 128.
+/// Sessions at once; each holds one of the 128 places of requests.
 const MAX_SESSIONS: usize = 32;
 /// Pause between signs of life while nothing else is sent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

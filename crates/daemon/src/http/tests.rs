@@ -414,22 +414,92 @@ async fn a_body_that_never_ends_is_refused() {
 }
 
 #[tokio::test]
-async fn a_connection_over_the_limit_waits_for_a_place() {
+async fn a_connection_over_the_limit_waits_while_all_others_are_answered() {
     let served = served_within(Limits { connections: 1, ..Limits::default() }).await;
-    let first = TcpStream::connect(("127.0.0.1", served.port)).await.unwrap();
-    // The first is known to be served before the second comes.
-    let (mut read, mut write) = first.into_split();
-    write
-        .write_all(format!("GET /health HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", served.port).as_bytes())
-        .await
-        .unwrap();
-    assert!(read.read(&mut [0; 1024]).await.unwrap() > 0);
+    let first = served.ask("POST", "/v1/merge_run", &[], b"{}");
+    let mut first = std::pin::pin!(first);
+    while served.echo.arrived().is_empty() {
+        let early = tokio::time::timeout(Duration::from_millis(1), first.as_mut()).await;
+        assert!(early.is_err(), "the first was answered at once");
+    }
 
     let second = served.ask("GET", "/health", &[], b"");
     let mut second = std::pin::pin!(second);
-    let early = tokio::time::timeout(Duration::from_millis(50), second.as_mut()).await;
-    drop((read, write));
+    let early = tokio::time::timeout(Duration::from_millis(20), second.as_mut()).await;
 
     assert!(early.is_err(), "the second was served beside the first");
+    assert_eq!(first.await.status, 200);
     assert_eq!(second.await.status, 200);
+}
+
+/// A connection that has had one answer and asks for nothing more.
+async fn idle(served: &Served) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", served.port)).await.unwrap();
+    let head = format!("GET /health HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", served.port);
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+    stream
+}
+
+#[tokio::test]
+async fn idle_connections_give_way_the_oldest_first() {
+    let served = served_within(Limits { connections: 3, ..Limits::default() }).await;
+    let (mut first, mut second, mut third) = (idle(&served).await, idle(&served).await, idle(&served).await);
+
+    assert_eq!(served.ask("GET", "/health", &[], b"").await.status, 200);
+
+    assert_eq!(first.read(&mut [0; 1]).await.unwrap(), 0, "the oldest is closed");
+    for other in [&mut second, &mut third] {
+        let head = format!("GET /health HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n\r\n", served.port);
+        other.write_all(head.as_bytes()).await.unwrap();
+        assert!(other.read(&mut [0; 1024]).await.unwrap() > 0, "the others are served again");
+    }
+}
+
+#[tokio::test]
+async fn hundreds_of_idle_connections_and_half_heads_do_not_hold_up_a_request() {
+    let served = served_within(Limits { connections: 200, ..Limits::default() }).await;
+    let mut open = Vec::new();
+    for number in 0..300 {
+        let mut stream = TcpStream::connect(("127.0.0.1", served.port)).await.unwrap();
+        if number % 2 == 0 {
+            stream.write_all(b"GET /health HT").await.unwrap();
+        }
+        open.push(stream);
+    }
+
+    let health = tokio::time::timeout(Duration::from_secs(10), served.ask("GET", "/health", &[], b"")).await;
+
+    assert_eq!(health.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn the_daemons_health_is_told_while_all_places_of_requests_are_taken() {
+    let served = served_within(Limits { requests: 1, ..Limits::default() }).await;
+    let first = served.ask("POST", "/v1/merge_run", &[], b"{}");
+    let mut first = std::pin::pin!(first);
+    while served.echo.arrived().is_empty() {
+        let early = tokio::time::timeout(Duration::from_millis(1), first.as_mut()).await;
+        assert!(early.is_err(), "the first was answered at once");
+    }
+
+    let health = served.ask("GET", "/health", &[], b"").await;
+
+    assert_eq!(health.status, 200);
+    assert_eq!(first.await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_client_stays_for_more_than_a_minute_and_not_for_ever() {
+    let connections = super::activity::Connections::default();
+    let connection = connections.begin();
+    let limits = Limits::default();
+
+    let overdue = connection.activity.overdue(limits);
+    let mut overdue = std::pin::pin!(overdue);
+    assert!(tokio::time::timeout(Duration::from_secs(61), overdue.as_mut()).await.is_err());
+    drop(connection.activity.begin());
+    assert!(tokio::time::timeout(Duration::from_secs(119), overdue.as_mut()).await.is_err(), "the pause begins anew");
+
+    assert!(tokio::time::timeout(Duration::from_secs(2), overdue).await.is_ok());
 }

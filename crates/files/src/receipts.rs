@@ -1,0 +1,213 @@
+//! Receipts in an agent's outbox: the newest as files of their own, older ones as lines of one file, so that a thousand messages leave no
+//! thousand files.
+
+use std::collections::HashSet;
+
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::time::Millis;
+
+use crate::writes::{New, write_all};
+use crate::{Error, Folder, Receipt, Unusable};
+
+/// Most receipts of an agent that are files of their own.
+const MOST: usize = 100;
+
+/// How many of them stay when there are more; the others become lines together, so that each does not cost a file that is written anew.
+const KEPT: usize = 50;
+
+/// The file of the older ones.
+pub(super) const OLDER: &str = "receipts.jsonl";
+
+/// Largest file of older receipts in bytes (4 MiB): some 16,000 of them. Beyond it the oldest half goes.
+const MAX_OLDER: usize = 4 << 20;
+
+/// Largest receipt that is read back.
+const MAX_RECEIPT: usize = 64 << 10;
+
+/// Leaves receipts in the sender's outbox, oldest first.
+pub(super) fn leave(root: &Folder, sender: &AgentName, receipts: &[Receipt]) -> Result<(), Error> {
+    let outbox = root.make("outbox")?;
+    let there = outbox.entries()?;
+    let folders = there.iter().filter(|entry| entry.is_folder).map(|entry| entry.name.as_str());
+    let folder = outbox.make(&crate::folder_for(sender, folders))?;
+    let mut before = files(&folder, receipts)?;
+    let mut whole = receipts;
+    if before.len() + receipts.len() > MOST {
+        let surplus = before.len() + receipts.len() - KEPT;
+        let lines;
+        (lines, whole) = receipts.split_at(surplus.saturating_sub(before.len()));
+        before.sort_by_cached_key(|name| written_at(&folder, name));
+        before.truncate(surplus);
+        fold(&folder, &before, lines)?;
+    }
+    let mut written = Vec::with_capacity(whole.len());
+    for receipt in whole {
+        let (name, text) = receipt.to_file()?;
+        written.push(New { folder: &folder, name: crate::temporary(&name), bytes: text.into_bytes() });
+    }
+    write_all(&written).into_iter().collect::<std::io::Result<()>>()?;
+    for receipt in whole {
+        let name = receipt.file_name();
+        folder.rename(&crate::temporary(&name), &name)?;
+    }
+    Ok(())
+}
+
+/// Names of receipts that are files; one that is to be written again is not among them.
+fn files(folder: &Folder, again: &[Receipt]) -> Result<Vec<String>, Error> {
+    let again: HashSet<_> = again.iter().map(Receipt::file_name).collect();
+    let entries = folder.entries()?.into_iter().filter(|entry| !entry.is_folder && is_receipt(&entry.name));
+    Ok(entries.map(|entry| entry.name).filter(|name| !again.contains(name)).collect())
+}
+
+/// What orders receipts: the time that they name. What is no receipt comes first.
+fn written_at(folder: &Folder, name: &str) -> String {
+    read(folder, name).map_or_else(String::new, |receipt| receipt.processed_at)
+}
+
+/// A receipt of a folder; `None` for what is none by now.
+fn read(folder: &Folder, name: &str) -> Option<Receipt> {
+    serde_json::from_slice(&folder.read(name, MAX_RECEIPT).ok()?).ok()
+}
+
+/// Whether a file of an outbox is a receipt of its own.
+pub(super) fn is_receipt(name: &str) -> bool {
+    name.starts_with("receipt_") && name.ends_with(".json")
+}
+
+/// Makes receipts lines of the file of the older ones. Files go after that: a crash in between leaves a receipt twice, never not at all.
+fn fold(folder: &Folder, old: &[String], lines: &[Receipt]) -> Result<(), Error> {
+    let mut text = older(folder);
+    for name in old {
+        // What is no receipt by now is somebody else's file, and goes like an old receipt.
+        if let Some(receipt) = read(folder, name) {
+            text += &(serde_json::to_string(&receipt)? + "\n");
+        }
+    }
+    for receipt in lines {
+        text += &(serde_json::to_string(receipt)? + "\n");
+    }
+    if text.len() > MAX_OLDER {
+        let half = text.len() - MAX_OLDER / 2;
+        let from =
+            text.as_bytes()[half..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| half + at + 1);
+        text.drain(..from);
+    }
+    folder.replace(OLDER, text.as_bytes())?;
+    for name in old {
+        folder.remove(name)?;
+    }
+    Ok(())
+}
+
+/// Drops lines of receipts from before a time; the file goes with the last of them.
+pub(super) fn forget_older(folder: &Folder, before: Millis) -> Result<(), Error> {
+    let text = older(folder);
+    let before = before.to_string();
+    let is_young = |line: &&str| {
+        serde_json::from_str::<Receipt>(line).is_ok_and(|receipt| receipt.processed_at.as_str() >= before.as_str())
+    };
+    let kept: String = text.lines().filter(is_young).flat_map(|line| [line, "\n"]).collect();
+    if kept.is_empty() {
+        folder.remove(OLDER)?;
+    } else if kept.len() < text.len() {
+        folder.replace(OLDER, kept.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The lines so far; none where somebody has put something else there.
+fn older(folder: &Folder) -> String {
+    let text = match folder.read(OLDER, 2 * MAX_OLDER) {
+        Ok(bytes) => String::from_utf8(bytes).unwrap_or_default(),
+        Err(Unusable::Gone) => String::new(),
+        Err(Unusable::Refused(failure)) => {
+            tracing::warn!(%failure, "the file of older receipts is written anew");
+            String::new()
+        }
+        Err(Unusable::Io(error)) => {
+            tracing::warn!(%error, "the file of older receipts is written anew");
+            String::new()
+        }
+    };
+    if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipts(numbers: std::ops::Range<usize>) -> Vec<Receipt> {
+        numbers.map(|number| Receipt::delivered(&format!("msg_{number:05}"), "ben", Millis(number as i64))).collect()
+    }
+
+    fn all(folder: &Folder) -> (Vec<String>, Vec<String>) {
+        let files = files(folder, &[]).unwrap();
+        let lines = older(folder);
+        let ids = lines.lines().map(|line| serde_json::from_str::<Receipt>(line).unwrap().in_reply_to);
+        (files, ids.collect())
+    }
+
+    #[test]
+    fn a_thousand_receipts_are_a_few_files_and_one_with_all_the_others() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        let ada = AgentName::new("ada").unwrap();
+
+        leave(&root, &ada, &receipts(0..60)).unwrap();
+        leave(&root, &ada, &receipts(60..1000)).unwrap();
+
+        let folder = root.make_all(["outbox", "ada"]).unwrap();
+        let (files, lines) = all(&folder);
+        assert_eq!((files.len(), lines.len()), (KEPT, 1000 - KEPT));
+        assert_eq!((files[0].as_str(), lines[0].as_str()), ("receipt_msg_00950.json", "msg_00000"));
+        assert!(lines.is_sorted());
+    }
+
+    #[test]
+    fn a_receipt_that_is_written_again_is_one_file() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        let ada = AgentName::new("ada").unwrap();
+
+        for _ in 0..3 {
+            leave(&root, &ada, &receipts(0..MOST)).unwrap();
+        }
+
+        assert_eq!(all(&root.make_all(["outbox", "ada"]).unwrap()).0.len(), MOST);
+    }
+
+    #[test]
+    fn older_receipts_go_when_they_are_old_and_never_grow_beyond_a_size() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        let ada = AgentName::new("ada").unwrap();
+        for start in (0..40_000).step_by(8000) {
+            leave(&root, &ada, &receipts(start..start + 8000)).unwrap();
+        }
+        let folder = root.make_all(["outbox", "ada"]).unwrap();
+        let (_, lines) = all(&folder);
+        assert!(older(&folder).len() <= MAX_OLDER && lines.is_sorted());
+        assert_eq!(lines.last().unwrap(), "msg_39949");
+
+        forget_older(&folder, Millis(39_900)).unwrap();
+        assert_eq!(all(&folder).1.len(), 50);
+        forget_older(&folder, Millis(50_000)).unwrap();
+        assert!(!folder.has(OLDER));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_older_receipts_is_replaced_and_its_target_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Folder::root(place.path()).unwrap();
+        let target = place.path().join("mine");
+        std::fs::write(&target, "mine").unwrap();
+        let folder = root.make_all(["outbox", "ada"]).unwrap();
+        std::os::unix::fs::symlink(&target, place.path().join("outbox/ada").join(OLDER)).unwrap();
+
+        leave(&root, &AgentName::new("ada").unwrap(), &receipts(0..200)).unwrap();
+
+        assert_eq!(all(&folder).1.len(), 150);
+        assert_eq!(std::fs::read_to_string(target).unwrap(), "mine");
+    }
+}
