@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use switchboard_process::spawn::Spawn;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 
+use super::http::Server;
 use super::sandbox::{BINARY, MCP_CLIENT, Sandbox, within};
 
 /// A client of `switchboard mcp`, a line at a time.
@@ -60,7 +61,8 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 fn delegation() -> Value {
-    json!({ "recipient": "ben", "payload": "paint the shed", "action": "delegate_task" })
+    let each_counts = json!({ "no_cooldown": true, "queue_mode": "keep" });
+    json!({ "recipient": "ben", "payload": "paint the shed", "action": "delegate_task", "metadata": each_counts })
 }
 
 fn question(sandbox: &Sandbox) -> Value {
@@ -116,6 +118,68 @@ fn a_delegation_over_mcp_waits_for_a_yes_and_then_goes_through() {
     assert_eq!((&mail[0]["payload"], &mail[0]["sender_verified"]), (&json!("paint the shed"), &json!(false)));
     sandbox.switchboard(&["needs"]).ends_with(0);
     assert_eq!(sandbox.call(&["list_needs"])["needs"], json!([]));
+}
+
+/// Answers all questions that are open once there are so many.
+fn answer_all(sandbox: &Sandbox, count: usize, word: &str) {
+    let mut needs = Vec::new();
+    let asked = within(Duration::from_secs(30), || {
+        needs = sandbox.call(&["list_needs"])["needs"].as_array().unwrap().clone();
+        needs.len() == count
+    });
+    assert!(asked, "{needs:?}");
+    for need in needs {
+        sandbox.switchboard(&[word, need["id"].as_str().unwrap()]).ends_with(0);
+    }
+}
+
+#[test]
+fn a_delegation_over_http_waits_for_its_yes_on_each_of_its_routes() {
+    let sandbox = with_ben();
+    let server = Server::of(&sandbox);
+    let tool = json!({ "name": "send_message", "arguments": delegation() });
+    let tool = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": tool });
+
+    std::thread::scope(|scope| {
+        let verb = scope.spawn(|| server.call("send_message", &delegation()));
+        let mcp = scope.spawn(|| server.mcp(&tool));
+        answer_all(&sandbox, 2, "approve");
+
+        let (status, body) = verb.join().unwrap();
+        assert_eq!(status, 200, "{body}");
+        let (status, body) = mcp.join().unwrap();
+        assert!(status == 200 && body.contains("accepted") && !body.contains("\"isError\":true"), "{status} {body}");
+    });
+
+    assert_eq!(inbox_of_ben(&sandbox).len(), 2);
+    std::thread::scope(|scope| {
+        let verb = scope.spawn(|| server.call("send_message", &delegation()));
+        answer_all(&sandbox, 1, "deny");
+        let (status, body) = verb.join().unwrap();
+        assert!(status == 403 && body.contains("policy.denied"), "{status} {body}");
+    });
+    assert_eq!(inbox_of_ben(&sandbox).len(), 2);
+}
+
+#[test]
+fn a_caller_has_eight_questions_open_at_most() {
+    let sandbox = with_ben();
+    let server = Server::of(&sandbox);
+
+    std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| server.call("send_message", &delegation()).0)).collect();
+        let asked = || sandbox.call(&["list_needs"])["needs"].as_array().unwrap().len() == 8;
+        assert!(within(Duration::from_secs(30), asked), "eight are asked");
+
+        let (status, body) = server.call("send_message", &delegation());
+        assert!(status == 403 && body.contains("policy.denied"), "{status} {body}");
+        answer_all(&sandbox, 8, "approve");
+        for call in calls {
+            assert_eq!(call.join().unwrap(), 200);
+        }
+    });
+
+    assert_eq!(inbox_of_ben(&sandbox).len(), 8);
 }
 
 #[test]

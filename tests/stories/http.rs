@@ -48,6 +48,18 @@ impl Server {
         self.ask(&format!("POST /v1/{verb}"), &headers, &args.to_string())
     }
 
+    /// Sends a message of MCP with the repository's token.
+    pub(super) fn mcp(&self, message: &Value) -> (u16, String) {
+        let bearer = format!("Bearer {}", self.token);
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-06-18"),
+        ];
+        self.ask("POST /mcp", &headers, &message.to_string())
+    }
+
     fn status_verb(&self, headers: &[(&str, &str)]) -> (u16, String) {
         let bearer = format!("Bearer {}", self.token);
         let own = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];

@@ -1,8 +1,10 @@
 //! Files that are one agent's for a while, terminals, and teams.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use super::sandbox::Sandbox;
+use super::sandbox::{Sandbox, within};
 
 /// What an agent of this name is answered when it calls a tool in a session of its own.
 #[track_caller]
@@ -111,4 +113,62 @@ fn teams_are_listed_with_the_agents() {
     assert_eq!(sandbox.switchboard(&lone).ends_with(2).failure()["code"], "request.bad-args");
     sandbox.call(&["remove_team", "team=backend"]);
     assert_eq!(sandbox.call(&["get_team_roster"])["teams"], Value::Null);
+}
+
+/// A run whose first task changes a file that ada has reserved, and whose second one doesn't.
+fn beside_ada(sandbox: &mut Sandbox) -> (String, Value) {
+    reply(&tool(sandbox, "ada", "register_agent", &json!({ "name": "ada" })));
+    let lease = reply(&tool(sandbox, "ada", "reserve_files", &json!({ "globs": ["notes/**"] })))["lease"].clone();
+    let task = |id: &str, command: &str| json!({ "id": id, "phase": 1, "description": format!("do {id}"), "x-switchboard": { "command": ["sh", "-c", command] } });
+    let first = task("1.1", "mkdir -p notes && echo a > notes/a.txt");
+    (sandbox.trusted_plan(&json!([first, task("1.2", "echo b > b.txt")])), lease)
+}
+
+fn state(sandbox: &Sandbox, task: usize) -> Value {
+    sandbox.call(&["get_run"])["list"][task].clone()
+}
+
+#[test]
+fn files_that_another_agent_has_reserved_hold_a_merge_and_spend_no_attempt() {
+    let mut sandbox = Sandbox::new();
+    let (plan, lease) = beside_ada(&mut sandbox);
+
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| sandbox.switchboard(&["run", &plan, "--yes"]));
+        let is_held = || {
+            let run = sandbox.call(&["get_status"])["runs"][0].clone();
+            !run.is_null() && state(&sandbox, 0)["state"] == "held" && state(&sandbox, 1)["state"] == "merged"
+        };
+        assert!(within(Duration::from_secs(60), is_held), "the first task waits, the second one does not");
+        assert_eq!(state(&sandbox, 0)["held_by"]["holder"], "ada");
+        sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("ada has reserved notes/a.txt until");
+
+        let id = format!("lease={}", lease["id"].as_str().unwrap());
+        sandbox.call(&["release_files", &id]);
+        run.join().unwrap().ends_with(0).says("is held: ada has reserved").says("2 of 2 tasks merged");
+    });
+
+    assert_eq!(state(&sandbox, 0)["attempts"], 1);
+    sandbox.switchboard(&["verify"]).ends_with(0);
+}
+
+#[test]
+fn a_held_task_can_be_stopped_and_a_reserved_file_keeps_a_run_out_of_the_users_branch() {
+    let mut sandbox = Sandbox::new();
+    let (plan, _) = beside_ada(&mut sandbox);
+
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| sandbox.switchboard(&["run", &plan, "--yes"]));
+        let runs = || sandbox.call(&["get_status"])["runs"][0].clone();
+        let is_held = || !runs().is_null() && state(&sandbox, 0)["state"] == "held";
+        assert!(within(Duration::from_secs(60), is_held));
+        let first = format!("{}/1.1", runs()["run"].as_str().unwrap());
+        sandbox.switchboard(&["stop", &first]).ends_with(0).says("1.1 (held): do 1.1");
+        run.join().unwrap().says("1 of 2 tasks merged");
+    });
+
+    reply(&tool(&mut sandbox, "ada", "reserve_files", &json!({ "globs": ["b.txt"] })));
+    let refused = sandbox.switchboard(&["merge", "--partial", "--json"]).ends_with(1).failure();
+    assert_eq!(refused["code"], "lease.conflict");
+    assert!(refused["what"].as_str().unwrap().contains("ada has reserved b.txt"), "{refused}");
 }

@@ -1,6 +1,7 @@
 //! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
 
 use switchboard_protocol::error::Exit;
+use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::output::{Output, Table, Tone, one_line};
@@ -17,11 +18,22 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     for line in tasks(&run.list).lines() {
         out.line(line);
     }
+    for (task, lease) in run.list.iter().filter_map(|task| Some((task, task.held_by.as_ref()?))) {
+        out.line("");
+        out.line(format!("{} is held: {}", task.id, one_line(&held_by(lease), 300)));
+    }
     for task in run.list.iter().filter(|task| !task.refusals.is_empty()) {
         out.line("");
         out.line(format!("{} was refused:", task.id));
         for refusal in &task.refusals {
             out.line(format!("    {}", one_line(refusal, 300)));
+        }
+    }
+    if !run.notes.is_empty() {
+        out.line("");
+        out.line("to know before it is merged:");
+        for note in &run.notes {
+            out.line(format!("    {}", one_line(note, 300)));
         }
     }
     out.line("");
@@ -47,6 +59,11 @@ fn gates(task: &TaskReport) -> String {
     let words: Vec<_> =
         task.gates.iter().map(|gate| format!("{} {}", gate.gate, gate.verdict.replace('_', " "))).collect();
     words.join(", ")
+}
+
+/// Who has reserved what a held task changes, and until when.
+pub(crate) fn held_by(lease: &HeldBy) -> String {
+    format!("{} has reserved {} until {}", lease.holder, lease.files.join(", "), lease.until)
 }
 
 /// What a run's outcome means to an exit code; `None` when every task is merged.
@@ -81,6 +98,7 @@ mod tests {
             agent: "ada".to_owned(),
             scripted: true,
             state: state.to_owned(),
+            held_by: None,
             attempts: 1,
             gates: gates.iter().map(gate).collect(),
             refusals: Vec::new(),
@@ -107,7 +125,7 @@ mod tests {
             started_at: Millis(0),
             ended_at: None,
         };
-        GetRunReply { summary, list, messages_sent: 2, messages_acked: 1 }
+        GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new() }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_bus::{LeaseBook, Uptime};
-use switchboard_dispatch::{Config, Dispatch, Trust};
+use switchboard_dispatch::{Config, Dispatch, Others, Trust};
 use switchboard_policy::{Bundle, Policy};
 use switchboard_process::env::{Env, var};
 use switchboard_protocol::error::Failure;
@@ -15,12 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authority::Authority;
 use crate::error::io;
+use crate::for_dispatch::{Mail, Reserved};
 use crate::http::Http;
 use crate::sessions::Sessions;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::worker_mail::Mail;
 use crate::{Error, RootPaths, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
 
 /// Threads that run tasks.
@@ -104,7 +104,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         store.clone(),
         place.repo.clone(),
         dispatch_config(&place)?,
-        Arc::new(Mail(store.clone())),
+        Others { mail: Arc::new(Mail(store.clone())), leases: Arc::new(Reserved(Arc::clone(&leases))) },
         stop.clone(),
     );
     let listener = bind(&place)?;

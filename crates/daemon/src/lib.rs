@@ -10,6 +10,7 @@ mod boot;
 mod error;
 pub mod face;
 mod files;
+mod for_dispatch;
 mod head;
 pub mod http;
 mod janitor;
@@ -28,7 +29,6 @@ mod socket;
 mod token;
 pub mod trust;
 mod verbs;
-mod worker_mail;
 
 pub use boot::{Options, serve};
 pub use error::Error;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assignees::Assignees;
 use crate::engine::Engine;
 use crate::handle::{self, Handle};
-use crate::port::{Ports, WorkerMail};
+use crate::port::{Others, Ports};
 use crate::work::RUNS;
 use crate::world::{World, lock};
 use crate::{Config, Error, history, user_branch};
@@ -40,8 +40,8 @@ struct Engines {
 impl Dispatch {
     /// Makes a dispatcher that does nothing yet; [`boot`](Self::boot) takes live runs up again.
     #[must_use]
-    pub fn new(store: Store, repo: Repo, config: Config, mail: Arc<dyn WorkerMail>, stop: CancellationToken) -> Self {
-        let ports = Ports::real(&config, repo, &store, mail);
+    pub fn new(store: Store, repo: Repo, config: Config, others: Others, stop: CancellationToken) -> Self {
+        let ports = Ports::real(&config, repo, &store, others);
         Self::with(World::new(store, config, ports, stop))
     }
 

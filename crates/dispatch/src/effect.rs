@@ -4,6 +4,7 @@ mod blocked;
 mod capture;
 mod context;
 mod finish;
+mod lease;
 mod merge;
 mod rebase;
 mod run_checks;
@@ -48,6 +49,15 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         Effect::Merge { task, attempt, commit, base } => {
             let captured = merge::Captured { task: &task, attempt, commit: &commit, base: &base };
             let done = merge::merge(&ctx, captured, ctx.onto.clone()).await;
+            done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
+        }
+        Effect::AwaitLease { task, attempt, commit, base, lease } => {
+            let captured = merge::Captured { task: &task, attempt, commit: &commit, base: &base };
+            let done = tokio::select! {
+                // The next daemon waits again.
+                () = ctx.world.stop.cancelled() => Err(crate::Error::Stopping),
+                done = lease::wait(&ctx, captured, &lease) => done,
+            };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
         Effect::StopWorker { task, worker, cause } => stop_worker::stop_worker(&ctx, &task, &worker, cause).await,

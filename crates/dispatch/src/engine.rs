@@ -15,7 +15,9 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use self::commit::{Then, Waiting};
 use self::recorded::Recorded;
@@ -33,6 +35,8 @@ pub(crate) struct Engine {
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
     merge_under_way: Option<EffectKey>,
+    /// Effects that only wait: they end when what they wait for no longer matters.
+    waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
     /// Who has a task in this run, as the record says.
     on_roster: BTreeSet<String>,
@@ -78,6 +82,7 @@ impl Engine {
             last,
             under_way: BTreeSet::new(),
             merge_under_way: None,
+            waits: BTreeMap::new(),
             assignees,
             on_roster,
             waiting: Waiting::default(),
@@ -162,7 +167,7 @@ impl Engine {
                     let effect = Effect::Merge { task: view.task, attempt: view.attempt, commit, base };
                     self.under_way.insert(effect.key());
                     self.merge_under_way = Some(effect.key());
-                    self.start_effect(effect, Some(onto));
+                    drop(self.start_effect(effect, Some(onto)));
                 }
                 TaskState::Pending
                 | TaskState::Ready
@@ -170,6 +175,7 @@ impl Engine {
                 | TaskState::Captured { .. }
                 | TaskState::Gating { .. }
                 | TaskState::Passed { .. }
+                | TaskState::Held { .. }
                 | TaskState::Merged { .. }
                 | TaskState::Blocked { .. }
                 | TaskState::DepFailed { .. }
@@ -179,7 +185,9 @@ impl Engine {
     }
 
     fn start_effects(&mut self) {
-        for effect in self.recorded.state().decide(self.world.store.now()) {
+        let effects = self.recorded.state().decide(self.world.store.now());
+        self.end_waits(&effects);
+        for effect in effects {
             // Between the start of a rebase or merge and its record another task may come first in order: one at a time.
             let is_merge = matches!(effect, Effect::Merge { .. } | Effect::RunCommand { .. });
             if is_merge && self.merge_under_way.is_some() {
@@ -188,21 +196,41 @@ impl Engine {
             if is_merge {
                 self.merge_under_way = Some(effect.key());
             }
-            if self.under_way.insert(effect.key()) {
-                self.start_effect(effect, None);
+            let key = effect.key();
+            if self.under_way.insert(key.clone()) {
+                let is_wait = matches!(effect, Effect::AwaitLease { .. });
+                let task = self.start_effect(effect, None);
+                if is_wait {
+                    self.waits.insert(key, AbortOnDropHandle::new(task));
+                }
             }
         }
     }
 
-    fn start_effect(&self, effect: Effect, onto: Option<String>) {
+    /// Ends the waits that are not among what is to be done any more: a task that waits for a lease may have been stopped.
+    fn end_waits(&mut self, effects: &[Effect]) {
+        let wanted: BTreeSet<_> = effects.iter().map(Effect::key).collect();
+        let under_way = &mut self.under_way;
+        self.waits.retain(|key, _| {
+            let is_wanted = wanted.contains(key);
+            if !is_wanted {
+                under_way.remove(key);
+            }
+            is_wanted
+        });
+    }
+
+    fn start_effect(&self, effect: Effect, onto: Option<String>) -> JoinHandle<()> {
         let key = effect.key();
         let last = match &effect {
             Effect::StartWorker { task, .. } | Effect::Capture { task, .. } | Effect::RunChecks { task, .. } => {
                 self.last.get(task).cloned()
             }
-            Effect::RunCommand { .. } | Effect::Merge { .. } | Effect::StopWorker { .. } | Effect::Finish { .. } => {
-                None
-            }
+            Effect::RunCommand { .. }
+            | Effect::Merge { .. }
+            | Effect::AwaitLease { .. }
+            | Effect::StopWorker { .. }
+            | Effect::Finish { .. } => None,
         };
         let ctx = effect::Ctx {
             world: Arc::clone(&self.world),
@@ -215,7 +243,7 @@ impl Engine {
         tokio::spawn(async move {
             let outcome = effect::carry_out(ctx, effect).await;
             me.done(key, outcome).await;
-        });
+        })
     }
 }
 

@@ -53,6 +53,6 @@ pub use crash::POINTS as CRASH_POINTS;
 pub use dispatch::Dispatch;
 pub use error::Error;
 pub use plan::{commands, commands_digest, read as read_plan};
-pub use port::WorkerMail;
+pub use port::{BoxFuture, FileLeases, Others, WorkerMail};
 pub use setup::commands_of_locks;
 pub use work::Work;

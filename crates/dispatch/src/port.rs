@@ -8,6 +8,7 @@ pub(crate) mod commits;
 pub(crate) mod files;
 pub(crate) mod future;
 pub(crate) mod git;
+pub(crate) mod leases;
 pub(crate) mod mail;
 pub(crate) mod random;
 pub(crate) mod setups;
@@ -23,8 +24,9 @@ pub(crate) use checks::Checks;
 pub(crate) use claims::PortClaims;
 pub(crate) use commits::Commits;
 pub(crate) use files::Files;
-pub(crate) use future::BoxFuture;
+pub use future::BoxFuture;
 pub(crate) use git::Git;
+pub use leases::FileLeases;
 pub use mail::WorkerMail;
 pub(crate) use random::Random;
 pub(crate) use setups::Setups;
@@ -33,6 +35,15 @@ pub(crate) use threads::Threads;
 
 use crate::{Config, tree_ports};
 
+/// What other parts do for the dispatcher.
+#[derive(Clone)]
+pub struct Others {
+    /// The mail of workers.
+    pub mail: Arc<dyn WorkerMail>,
+    /// The leases on files.
+    pub leases: Arc<dyn FileLeases>,
+}
+
 /// The ports of one dispatcher.
 #[derive(Clone)]
 pub(crate) struct Ports {
@@ -40,6 +51,7 @@ pub(crate) struct Ports {
     pub(crate) shims: Arc<dyn Shims>,
     pub(crate) checks: Arc<dyn Checks>,
     pub(crate) mail: Arc<dyn WorkerMail>,
+    pub(crate) leases: Arc<dyn FileLeases>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) threads: Arc<dyn Threads>,
     pub(crate) commits: Arc<dyn Commits>,
@@ -52,12 +64,14 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// The real ones.
-    pub(crate) fn real(config: &Config, repo: Repo, store: &Store, mail: Arc<dyn WorkerMail>) -> Self {
+    pub(crate) fn real(config: &Config, repo: Repo, store: &Store, others: Others) -> Self {
+        let Others { mail, leases } = others;
         Self {
             git: Arc::new(repo),
             shims: Arc::new(shims::Processes::new(config.binary.clone())),
             checks: Arc::new(checks::Children::new(config.binary.clone())),
             mail,
+            leases,
             files: Arc::new(files::Disk),
             threads: Arc::new(threads::Pool),
             commits: Arc::new(store.clone()),

@@ -50,6 +50,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
             .unwrap_or_default(),
         scripted: last.is_some_and(|row| row.get_bool("scripted")),
         state: state_word(&view.state).to_owned(),
+        held_by: if let TaskState::Held { lease, .. } = &view.state { Some(lease.clone()) } else { None },
         attempts: if workers.is_empty() { 0 } else { view.attempt },
         gates: view.gates.iter().map(gate).collect(),
         refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
@@ -70,6 +71,7 @@ pub(crate) fn state_word(state: &TaskState) -> &'static str {
         TaskState::Capturing { .. } => "capturing",
         TaskState::Captured { .. } | TaskState::Gating { .. } => "gating",
         TaskState::Passed { .. } | TaskState::Merging { .. } => "merging",
+        TaskState::Held { .. } => "held",
         TaskState::Merged { .. } => "merged",
         TaskState::Blocked { .. } => "blocked",
         TaskState::DepFailed { .. } => "dep_failed",
@@ -89,6 +91,7 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
         | TaskState::Captured { .. }
         | TaskState::Gating { .. }
         | TaskState::Passed { .. }
+        | TaskState::Held { .. }
         | TaskState::Merging { .. }
         | TaskState::Merged { .. }
         | TaskState::Stopped => None,
@@ -122,13 +125,13 @@ fn refusal(refusal: &Refusal) -> String {
 
 /// Files of a task's last captured change.
 fn files(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
-    let filter = Filter::kinds(["change_captured"]).subject(format!("run/{run}"));
+    let subject = format!("run/{run}");
     let mut found = Vec::new();
     let mut after = 0;
     loop {
-        let page = world.store.events(after, &filter, 1000)?;
+        let page = world.store.events_of(&subject, after, 1000)?;
         let Some(last) = page.last() else { return Ok(found) };
-        after = last.lsn;
+        after = last.rev;
         for event in &page {
             if let Some(RunEvent::ChangeCaptured { task: of, files, .. }) = event.fact()
                 && of == *task
@@ -150,6 +153,9 @@ pub(crate) fn mail_during(world: &World, row: &Row) -> Result<(u64, u64), Error>
         after = last.lsn;
         for event in page.iter().filter(|event| event.ts.0 <= end) {
             *(if event.kind == "message_sent" { &mut sent } else { &mut acked }) += 1;
+        }
+        if last.ts.0 > end {
+            return Ok((sent, acked));
         }
     }
 }

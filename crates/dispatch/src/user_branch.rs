@@ -4,7 +4,7 @@
 use switchboard_process::git::{Author, Head, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::MergeRunReply;
 use switchboard_store::{Batch, Idempotency, Query, Row};
@@ -25,7 +25,13 @@ struct Move {
 }
 
 /// Merges a run's branch into the user's. `call` is remembered with the answer, in the commit that records the merge.
-pub(crate) async fn merge(world: &World, run: &RunId, call: Option<Idempotency>) -> Result<MergeRunReply, Error> {
+/// `by` is who merges: files that others have reserved keep it off.
+pub(crate) async fn merge(
+    world: &World,
+    run: &RunId,
+    by: Option<&AgentName>,
+    call: Option<Idempotency>,
+) -> Result<MergeRunReply, Error> {
     let _one_at_a_time = world.merging.lock().await;
     // Another one under the same key may have been done while we waited.
     if let Some(answered) = world.answered(call.as_ref()).await? {
@@ -40,6 +46,7 @@ pub(crate) async fn merge(world: &World, run: &RunId, call: Option<Idempotency>)
     let author = authorship::author("Switchboard", world.store.now());
     let planned = world.git(move |git| work_out(git, target, &branch, &title, &author)).await?;
     if planned.from != planned.to {
+        expect_free(world, run, by, &planned).await?;
         world.commit(Batch::synced().event(event(run, &intended(run, &planned))?)).await?;
         let go = planned.clone();
         if let Err(error) = world.git(move |git| advance(git, &go)).await {
@@ -49,6 +56,19 @@ pub(crate) async fn merge(world: &World, run: &RunId, call: Option<Idempotency>)
         }
     }
     conclude(world, run, planned, call).await
+}
+
+/// Refuses a merge that changes files which somebody else has reserved.
+async fn expect_free(world: &World, run: &RunId, by: Option<&AgentName>, planned: &Move) -> Result<(), Error> {
+    let of = planned.clone();
+    let changes = world.git(move |git| git.changed_files(&of.from, &of.to)).await?;
+    let files: Vec<_> = changes.iter().map(|change| crate::plan::text(&change.path)).collect();
+    let Some(held) = world.ports.leases.held_by_others(by, &files).await? else { return Ok(()) };
+    let what = format!("{} has reserved {} until {}", held.holder, held.files.join(", "), held.until);
+    let hint = format!(
+        "wait for it, or take it away (switchboard leases names it): switchboard call release_files lease=…; then switchboard merge {run}"
+    );
+    Err(Failure::new("lease.conflict", what).hint(hint).into())
 }
 
 /// Records a merge that is done. One that was done before, and recorded, is answered as it was then.
@@ -63,8 +83,11 @@ async fn conclude(
     let is_new = before.is_none();
     let done = before.unwrap_or(planned);
     let of = done.clone();
-    let looked = world.git(move |git| Ok((git.changed_files(&of.from, &of.to)?, git.left_out()?)));
-    let (files, left_out) = looked.await?;
+    let looked = world.git(move |git| {
+        let notes = [git.unusual(&of.from, &of.to)?, git.left_out()?].concat();
+        Ok((git.changed_files(&of.from, &of.to)?, notes))
+    });
+    let (files, notes) = looked.await?;
     let reply = MergeRunReply {
         run: run.clone(),
         target: done.target.clone(),
@@ -72,7 +95,7 @@ async fn conclude(
         to: done.to.to_string(),
         files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
         already: had_it,
-        notes: if had_it { Vec::new() } else { left_out },
+        notes: if had_it { Vec::new() } else { notes },
     };
     let mut batch = Batch::synced().reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
     if is_new {

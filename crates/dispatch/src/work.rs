@@ -198,6 +198,8 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::ChangeCaptured { .. }
         | RunEvent::NothingChanged { .. }
         | RunEvent::GateReported { .. }
+        | RunEvent::MergeHeld { .. }
+        | RunEvent::MergeReleased { .. }
         | RunEvent::MergeIntended { .. }
         | RunEvent::MergeConflicted { .. }
         | RunEvent::TaskStopRequested { .. }

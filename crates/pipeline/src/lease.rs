@@ -302,28 +302,49 @@ impl Book {
         claims.filter(is_same).map(|claim| claim.token).min()
     }
 
+    /// Live leases of others, shared ones too, on files that somebody is about to change; the first few, the oldest first. `holder` is
+    /// the folded name of who changes them.
+    #[must_use]
+    pub fn reserved(&self, holder: &str, files: &[String], now: u64) -> Vec<Conflict> {
+        // What is no path of a repository can't be reserved either.
+        let files: Vec<_> = files.iter().filter_map(|file| Pattern::parse(file).ok()).collect();
+        self.shown(&self.rivals(&files, Mode::Exclusive, holder, now), now)
+    }
+
     /// Live leases of others that an ask can't stand beside, the first few, the oldest first.
     fn conflicts(&self, ask: &Ask, holder: &str, now: u64) -> Vec<Conflict> {
+        let mut found = self.rivals(ask.patterns(), ask.mode(), holder, now);
+        if let Some(name) = name(ask.resource()) {
+            let named = self.named.get(&name).into_iter().flatten().copied();
+            let rivals = named.filter(|token| self.is_rival(*token, ask.mode(), holder, now));
+            found.extend(rivals.take(MAX_CONFLICTS).map(|token| (token, name.clone())));
+        }
+        self.shown(&found, now)
+    }
+
+    fn is_rival(&self, token: Lsn, mode: Mode, holder: &str, now: u64) -> bool {
+        self.claims
+            .get(&token)
+            .is_some_and(|claim| claim.deadline > now && claim.mode.excludes(mode) && claim.holder.folded() != holder)
+    }
+
+    /// Tokens of live leases of others on what is wanted, each with the first of it that meets it.
+    fn rivals(&self, wanted: &[Pattern], mode: Mode, holder: &str, now: u64) -> BTreeMap<Lsn, String> {
         let mut found: BTreeMap<Lsn, String> = BTreeMap::new();
-        let is_rival = |token: Lsn| {
-            let claim = self.claims.get(&token);
-            claim.is_some_and(|claim| {
-                claim.deadline > now && claim.mode.excludes(ask.mode()) && claim.holder.folded() != holder
-            })
-        };
-        for wanted in ask.patterns() {
-            for index in self.indexes(ask.mode()) {
+        for wanted in wanted {
+            for index in self.indexes(mode) {
                 for (pattern, token) in index.near(wanted) {
-                    if found.len() < MAX_CONFLICTS && pattern.overlaps(wanted) && is_rival(*token) {
+                    let has_room = found.len() < MAX_CONFLICTS;
+                    if has_room && pattern.overlaps(wanted) && self.is_rival(*token, mode, holder, now) {
                         found.entry(*token).or_insert_with(|| ask::shown(wanted).to_owned());
                     }
                 }
             }
         }
-        if let Some(name) = name(ask.resource()) {
-            let rivals = self.named.get(&name).into_iter().flatten().copied().filter(|token| is_rival(*token));
-            found.extend(rivals.take(MAX_CONFLICTS).map(|token| (token, name.clone())));
-        }
+        found
+    }
+
+    fn shown(&self, found: &BTreeMap<Lsn, String>, now: u64) -> Vec<Conflict> {
         let lease = |token| self.claims.get(token).map(|claim: &Claim| claim.lease(now));
         found
             .iter()

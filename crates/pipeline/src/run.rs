@@ -259,6 +259,7 @@ impl Counts {
             | TaskState::Captured { .. }
             | TaskState::Gating { .. }
             | TaskState::Passed { .. }
+            | TaskState::Held { .. }
             | TaskState::Merging { .. } => &mut self.judged,
             TaskState::Merged { .. } => &mut self.merged,
             TaskState::Blocked { .. } => &mut self.blocked,

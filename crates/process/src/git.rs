@@ -16,6 +16,7 @@ mod refs;
 mod repo;
 mod status;
 mod types;
+mod unusual;
 mod worktree;
 
 pub use advance::Advanced;

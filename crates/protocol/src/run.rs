@@ -14,8 +14,9 @@ pub mod way;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::WorkerId;
+use crate::id::{AgentName, WorkerId};
 use crate::plan::TaskId;
+use crate::time::Millis;
 
 pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
@@ -78,6 +79,13 @@ pub enum TaskState {
         /// The change.
         change: Change,
     },
+    /// No gate refuses it; another agent has reserved files that it changes, so that its merge waits.
+    Held {
+        /// The change.
+        change: Change,
+        /// Who has reserved what.
+        lease: HeldBy,
+    },
     /// It is being merged.
     Merging {
         /// The change.
@@ -118,9 +126,21 @@ impl TaskState {
             | Self::Captured { .. }
             | Self::Gating { .. }
             | Self::Passed { .. }
+            | Self::Held { .. }
             | Self::Merging { .. } => false,
         }
     }
+}
+
+/// The lease of another agent that a merge waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct HeldBy {
+    /// Who has reserved the files.
+    pub holder: AgentName,
+    /// Files of the change that are reserved; may be cut to fit.
+    pub files: Vec<String>,
+    /// When the lease ends unless it is renewed.
+    pub until: Millis,
 }
 
 /// A captured change.

@@ -75,6 +75,9 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     out.line(format!("is        {}", one_line(&task.description, 500)));
     out.line(format!("agent     {}{script}", task.agent));
     out.line(format!("state     {}, {} attempts", task.state, task.attempts));
+    if let Some(lease) = &task.held_by {
+        out.line(format!("held      {}", one_line(&run_report::held_by(lease), 500)));
+    }
     if !task.depends.is_empty() {
         out.line(format!("depends   {}", task.depends.join(", ")));
     }

@@ -3,6 +3,7 @@
 use switchboard_protocol::verb::run::{RetryTask, RetryTaskRequest, RunReply, StopRun, StopRunRequest};
 
 use crate::context::Context;
+use crate::output::one_line;
 use crate::report::Outcome;
 
 /// Stop a run or one task; work that is not merged stays in its branch
@@ -40,6 +41,10 @@ fn say(reply: &RunReply, context: &mut Context) {
         context.out.json(reply);
     } else {
         context.out.line(format!("{} is {}", reply.run, reply.state));
+        for task in &reply.tasks {
+            let what = if task.waits { "waits for it in vain" } else { task.state.as_str() };
+            context.out.line(format!("    {} ({what}): {}", task.id, one_line(&task.description, 80)));
+        }
         context.out.line(format!("follow it: switchboard run --resume {}", reply.run));
     }
 }

@@ -44,9 +44,10 @@ fn status(failure: &Failure) -> StatusCode {
         ("auth", "bad-token") => StatusCode::UNAUTHORIZED,
         ("auth", _) | ("policy", "denied") | ("bus", "not-yours") => StatusCode::FORBIDDEN,
         ("request" | "bus", "too-large" | "payload-too-large") => StatusCode::PAYLOAD_TOO_LARGE,
-        ("request" | "store", "conflict") | ("bus", "already-acked" | "name-taken") | ("need", "settled") => {
+        ("request" | "store" | "lease", "conflict") | ("bus", "already-acked" | "name-taken") | ("need", "settled") => {
             StatusCode::CONFLICT
         }
+        ("bus", "cooldown") => StatusCode::TOO_MANY_REQUESTS,
         ("store", "busy") | ("bus", "inbox-full") | ("daemon", _) => StatusCode::SERVICE_UNAVAILABLE,
         (_, "unknown" | "unknown-verb" | "unknown-message" | "unknown-recipient" | "unknown-run" | "unknown-task") => {
             StatusCode::NOT_FOUND
@@ -69,6 +70,7 @@ mod tests {
 
         assert_eq!(of("auth.bad-token"), 401);
         assert_eq!(of("auth.foreign-host"), 403);
+        assert_eq!(of("bus.cooldown"), 429);
         assert_eq!(of("policy.denied"), 403);
         assert_eq!(of("request.unknown-verb"), 404);
         assert_eq!(of("need.unknown"), 404);

@@ -15,7 +15,7 @@ impl Handle<run::GetRun> for Verbs {
 
 impl Handle<run::MergeRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::MergeRunRequest) -> Result<run::MergeRunReply, Failure> {
-        Ok(self.dispatch.merge_run(&request, call.idempotency.clone()).await?)
+        Ok(self.dispatch.merge_run(&request, &call.caller.name, call.idempotency.clone()).await?)
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
 async fn merge(ctx: &Ctx) {
     let mut backoff = Backoff::default();
     let error = loop {
-        match user_branch::merge(&ctx.world, &ctx.plan.run, None).await {
+        match user_branch::merge(&ctx.world, &ctx.plan.run, None, None).await {
             Ok(_) => return,
             Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,
             Err(error) => break error,

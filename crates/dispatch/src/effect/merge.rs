@@ -49,6 +49,9 @@ pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<Strin
             if !base.is_empty() && head != base {
                 return Ok(RunEvent::BranchMoved { task: id.clone(), from: base.to_owned(), head });
             }
+            if let Some(held) = super::lease::held(ctx, captured).await? {
+                return Ok(held);
+            }
             intend(ctx, captured, head).await?
         }
     };

@@ -3,4 +3,4 @@
 use std::pin::Pin;
 
 /// A future behind a trait object.
-pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

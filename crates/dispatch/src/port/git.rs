@@ -36,6 +36,8 @@ pub(crate) trait Git: Send + Sync {
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid>;
     /// Paths that differ between two commits.
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
+    /// What a person should know of the difference of two commits before it is merged, a sentence each.
+    fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>>;
     /// What the user's git would do at a merge and ours does not, a sentence each.
     fn left_out(&self) -> Result<Vec<String>>;
     /// The difference of two commits as text, at most `keep` bytes of each end.
@@ -120,6 +122,10 @@ impl Git for Repo {
 
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         Ok(Self::changed_files(self, old, new)?)
+    }
+
+    fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>> {
+        Ok(Self::unusual(self, old, new)?)
     }
 
     fn left_out(&self) -> Result<Vec<String>> {

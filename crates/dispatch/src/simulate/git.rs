@@ -107,6 +107,10 @@ impl Git for SimGit {
         self.with(|repo| Ok(repo.commit(tree.clone(), parents, message, author.at.0)))
     }
 
+    fn unusual(&self, _old: &Oid, _new: &Oid) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     fn left_out(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

@@ -140,6 +140,8 @@ impl Observer {
             | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
+            | RunEvent::MergeHeld { .. }
+            | RunEvent::MergeReleased { .. }
             | RunEvent::MergeIntended { .. }
             | RunEvent::MergeConflicted { .. }
             | RunEvent::TaskBlocked { .. }

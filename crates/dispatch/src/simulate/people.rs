@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_needs::Decision;
-use switchboard_protocol::id::{Digest, RunId};
+use switchboard_protocol::id::{AgentName, Digest, RunId};
 use switchboard_protocol::verb::run::{MergeRunRequest, ResumeRunRequest, RetryTaskRequest, StopRunRequest};
 use switchboard_store::{Batch, Idempotency, Query};
 
@@ -150,8 +150,9 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), 
         }
         5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),
         6 => {
+            let by = AgentName::new("ann").map_err(|error| error.to_string())?;
             let request = MergeRunRequest { run: Some(run.to_string()), partial: stage.chance(700) };
-            repeated(stage, |call| daemon.merge_run(&request, Some(call)), "merge_run").await?;
+            repeated(stage, |call| daemon.merge_run(&request, &by, Some(call)), "merge_run").await?;
         }
         _ => answer(stage, daemon).await?,
     }

@@ -11,6 +11,8 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::finding::{Base, CheckReport, CheckRequest};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
+use switchboard_protocol::run::HeldBy;
+use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::check::CheckCall;
 use switchboard_store::{Batch, Committed, Store};
 
@@ -22,7 +24,9 @@ use super::stage::Stage;
 use crate::Error;
 use crate::port::setups::{Included, SetupCall, SetupEnd};
 use crate::port::threads::Job;
-use crate::port::{BoxFuture, Checks, Commits, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail};
+use crate::port::{
+    BoxFuture, Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail,
+};
 use crate::world::lock;
 
 /// The ports of one simulation.
@@ -32,6 +36,7 @@ pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
         shims: Arc::new(SimShims(Arc::clone(stage))),
         checks: Arc::new(SimChecks(Arc::clone(stage))),
         mail: Arc::new(SimMail(Arc::clone(stage))),
+        leases: Arc::new(SimLeases(Arc::clone(stage))),
         files: Arc::new(SimFiles(Arc::clone(stage))),
         threads: Arc::new(SimThreads(Arc::clone(stage))),
         commits: Arc::new(SimCommits { stage: Arc::clone(stage), store: store.clone() }),
@@ -143,6 +148,43 @@ impl WorkerMail for SimMail {
 
     fn joined(&self, agent: &AgentName, _is_scripted: bool) -> Result<NewEvent, Error> {
         Ok(NewEvent::new("agent_joined", format!("agent/{agent}"), "daemon", json!({ "name": agent })))
+    }
+}
+
+struct SimLeases(Arc<Stage>);
+
+impl SimLeases {
+    fn lease(&self, files: &[String]) -> Option<HeldBy> {
+        let holder = AgentName::new("ann").ok()?;
+        let files = files.iter().take(1).cloned().collect();
+        self.0.chance(self.0.spec.people / 4).then(|| HeldBy {
+            holder,
+            files,
+            until: Millis(i64::from(self.0.bits() as u16)),
+        })
+    }
+}
+
+impl FileLeases for SimLeases {
+    fn held_by_others<'a>(
+        &'a self,
+        _own: Option<&'a AgentName>,
+        files: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<HeldBy>, Error>> {
+        Box::pin(async { Ok(self.lease(files)) })
+    }
+
+    fn held_by_another<'a>(
+        &'a self,
+        _own: Option<&'a AgentName>,
+        files: &'a [String],
+        _known: &'a HeldBy,
+    ) -> BoxFuture<'a, Result<Option<HeldBy>, Error>> {
+        Box::pin(async {
+            self.0.step().await;
+            self.0.delay(2_000).await;
+            Ok(self.lease(files))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `merge_run`: the run's branch goes into the user's.
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MergeRunReply, MergeRunRequest};
@@ -21,10 +21,11 @@ impl Dispatch {
     /// answer.
     ///
     /// # Errors
-    /// A refusal (unknown, not finished, tasks missing, dirty files in the way, a conflict), or a failure; nothing has changed then.
+    /// A refusal (unknown, not finished, tasks missing, files reserved by others, dirty files in the way, a conflict), or a failure; nothing has changed then.
     pub async fn merge_run(
         &self,
         request: &MergeRunRequest,
+        by: &AgentName,
         call: Option<Idempotency>,
     ) -> Result<MergeRunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
@@ -41,7 +42,7 @@ impl Dispatch {
         if !request.partial {
             complete(&self.world, &run)?;
         }
-        user_branch::merge(&self.world, &run, call).await
+        user_branch::merge(&self.world, &run, Some(by), call).await
     }
 }
 

@@ -64,6 +64,7 @@ async fn diff(world: &World, view: &TaskView, worker: Option<&Row>) -> Result<Op
             TaskState::Captured { change }
             | TaskState::Gating { change }
             | TaskState::Passed { change }
+            | TaskState::Held { change, .. }
             | TaskState::Merging { change, .. },
             Some(row),
         ) => {

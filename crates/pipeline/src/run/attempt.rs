@@ -19,10 +19,12 @@ impl RunState {
         let deadline = record.deadline();
         let must_stop = record.stopping && record.live_worker().is_some();
         let is_capturing = record.capturing_step().is_some() && !record.is_settled();
-        let is_due = must_stop || is_capturing || matches!(open, OpenFor::Checks { .. });
+        let is_due = must_stop || is_capturing || matches!(open, OpenFor::Checks { .. } | OpenFor::Lease);
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
-            OpenFor::Nothing | OpenFor::Checks { .. } | OpenFor::Turn { .. } => self.queue.unready(at, &self.records),
+            OpenFor::Nothing | OpenFor::Checks { .. } | OpenFor::Lease | OpenFor::Turn { .. } => {
+                self.queue.unready(at, &self.records);
+            }
         }
         self.queue.set_due(&id, at, is_due);
         self.queue.set_in_line(&id, at, matches!(open, OpenFor::Turn { .. }));
@@ -171,6 +173,7 @@ impl RunState {
         self.queue.settled(at, &self.records);
         let record = &mut self.records[at];
         record.unit.drop_work();
+        record.lease = None;
         if record.task().is_some() {
             self.unsettled -= 1;
             self.ended.add(&ending);

@@ -107,11 +107,16 @@ fn follow_up(record: &Record) -> Option<Effect> {
         let worker = record.workers.last()?.clone();
         return Some(Effect::Capture { task, attempt, worker });
     }
-    let OpenFor::Checks { steps } = record.open_for() else { return None };
     let change = record.captured()?;
     let (commit, base) = (change.commit.clone(), change.base.clone());
-    let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
-    Some(Effect::RunChecks { task, attempt, commit, base, checks: steps.iter().filter_map(asked).collect() })
+    match record.open_for() {
+        OpenFor::Checks { steps } => {
+            let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
+            Some(Effect::RunChecks { task, attempt, commit, base, checks: steps.iter().filter_map(asked).collect() })
+        }
+        OpenFor::Lease => Some(Effect::AwaitLease { task, attempt, commit, base, lease: record.lease.clone()? }),
+        OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Turn { .. } => None,
+    }
 }
 
 fn asked(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {

@@ -3,7 +3,7 @@
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Need};
-use switchboard_protocol::run::{Change, GateReport, Refusal, RefusalCause, StartFrom, Verdict};
+use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, Verdict};
 
 use super::consequences::Consequences;
 use super::record::{Ending, OpenFor, Record, Reported};
@@ -155,6 +155,36 @@ impl RunState {
         Ok(Vec::new())
     }
 
+    /// Another agent has reserved files of the change: the task lets the next one in line have its turn.
+    pub(super) fn merge_held(&mut self, id: &TaskId, attempt: u32, lease: &HeldBy) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        if self.records[at].lease.as_ref() == Some(lease) {
+            return Ok(Vec::new());
+        }
+        match self.records[at].open_for() {
+            OpenFor::Lease => {}
+            OpenFor::Turn { .. } => self.expect_turn(at)?,
+            OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Checks { .. } => {
+                return Err(Refused::illegal(format!("task {id} has no change that is to be merged")));
+            }
+        }
+        self.queue.leave_turn(at);
+        self.records[at].lease = Some(lease.clone());
+        self.reindex(at);
+        Ok(Vec::new())
+    }
+
+    /// The lease is over: the task waits for its turn again.
+    pub(super) fn merge_released(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_attempt(at, attempt)?;
+        if self.records[at].lease.take().is_some() {
+            self.reindex(at);
+        }
+        Ok(Vec::new())
+    }
+
     pub(super) fn merge_intended(
         &mut self,
         id: &TaskId,
@@ -171,7 +201,11 @@ impl RunState {
         }
         let step = match record.open_for() {
             OpenFor::Turn { step } if record.unit.way().steps()[step].does == Do::Merge => step,
-            OpenFor::Turn { .. } | OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Checks { .. } => {
+            OpenFor::Turn { .. }
+            | OpenFor::Lease
+            | OpenFor::Nothing
+            | OpenFor::Worker { .. }
+            | OpenFor::Checks { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that has passed its gates")));
             }
         };
@@ -221,9 +255,11 @@ impl RunState {
                 self.expect_turn(at)?;
                 step
             }
-            OpenFor::Turn { .. } | OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Checks { .. } => {
-                self.expect_merging(at)?
-            }
+            OpenFor::Turn { .. }
+            | OpenFor::Lease
+            | OpenFor::Nothing
+            | OpenFor::Worker { .. }
+            | OpenFor::Checks { .. } => self.expect_merging(at)?,
         };
         self.records[at].onto = None;
         if self.records[at].stopping {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Step, UnitId};
-use switchboard_protocol::run::{Change, GateReport, Refusal, StartFrom, TaskState, TaskView};
+use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
 use crate::paths::Pattern;
@@ -36,6 +36,8 @@ pub(super) struct Record {
     pub(super) workers: Vec<WorkerId>,
     /// The head of the run's branch when the merge that is under way began.
     pub(super) onto: Option<String>,
+    /// The lease of another agent that its merge waits for.
+    pub(super) lease: Option<HeldBy>,
     pub(super) stopping: bool,
     pub(super) reports: Vec<Reported>,
     pub(super) refusals: Vec<Refusal>,
@@ -79,6 +81,7 @@ impl Record {
             resume: false,
             workers: Vec::new(),
             onto: None,
+            lease: None,
             stopping: false,
             reports: Vec::new(),
             refusals: Vec::new(),
@@ -169,7 +172,10 @@ impl Record {
         if is_open(|does| matches!(does, Do::Check { .. })) {
             return if self.reports.is_empty() { TaskState::Captured { change } } else { TaskState::Gating { change } };
         }
-        TaskState::Passed { change }
+        match self.lease.clone() {
+            Some(lease) => TaskState::Held { change, lease },
+            None => TaskState::Passed { change },
+        }
     }
 
     /// Whether nothing more happens to it unless a person asks for it.
@@ -237,8 +243,8 @@ impl Record {
         match &steps[*first].does {
             Do::Work { .. } => OpenFor::Worker { step: *first },
             Do::Check { .. } => OpenFor::Checks { steps: open },
-            Do::Command { .. } => OpenFor::Turn { step: *first },
-            Do::Merge => OpenFor::Turn { step: *first },
+            Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
+            Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
             Do::Ask { .. } | Do::Units { .. } => OpenFor::Nothing,
         }
     }
@@ -253,6 +259,8 @@ pub(super) enum OpenFor {
     Worker { step: usize },
     /// Gates.
     Checks { steps: Vec<usize> },
+    /// The end of another agent's lease.
+    Lease,
     /// Its turn to be put on the run's branch: a rebase or the merge.
     Turn { step: usize },
 }

@@ -66,6 +66,8 @@ impl RunState {
             RunEvent::MergeIntended { task, attempt, commit, onto } => {
                 self.merge_intended(task, *attempt, commit, onto)
             }
+            RunEvent::MergeHeld { task, attempt, lease } => self.merge_held(task, *attempt, lease),
+            RunEvent::MergeReleased { task, attempt } => self.merge_released(task, *attempt),
             RunEvent::TaskMerged { task, attempt, commit } => self.task_merged(task, *attempt, commit),
             RunEvent::MergeConflicted { task, attempt, files } => self.merge_conflicted(task, *attempt, files),
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),

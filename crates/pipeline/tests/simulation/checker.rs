@@ -84,7 +84,7 @@ impl Checker {
                     self.leave_turn(task);
                 }
             }
-            RunEvent::BranchMoved { .. } => self.merging = None,
+            RunEvent::BranchMoved { task, .. } => drop(self.merging.take_if(|merging| merging == task)),
             RunEvent::MergeIntended { task, attempt, commit, onto } => {
                 self.merge_intended(task, *attempt, commit, onto)
             }
@@ -97,6 +97,10 @@ impl Checker {
                 self.merging = None;
                 self.leave_turn(task);
             }
+            RunEvent::MergeHeld { task, .. } => {
+                assert_ne!(self.merging.as_ref(), Some(task), "{task} is held before its merge is intended");
+                self.leave_turn(task);
+            }
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
             }
@@ -104,6 +108,7 @@ impl Checker {
             | RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
+            | RunEvent::MergeReleased { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::UnitExtended { .. }
             | RunEvent::TaskBlocked { .. }
@@ -210,6 +215,7 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
         | Effect::RunChecks { .. }
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }
+        | Effect::AwaitLease { .. }
         | Effect::StopWorker { .. }
         | Effect::Finish { .. } => None,
     }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use switchboard_pipeline::run::{Refused, RunState};
-use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, UnitId};
 use switchboard_protocol::run::{
-    CheckAsked, Effect, EffectKey, RunEvent, RunOutcome, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
+    CheckAsked, Effect, EffectKey, HeldBy, RunEvent, RunOutcome, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
 };
 use switchboard_protocol::time::Millis;
 
@@ -232,6 +232,17 @@ impl World {
                 return;
             }
             Effect::RunCommand { task, attempt, .. } => self.rebase(task, attempt),
+            Effect::Merge { task, attempt, base, .. } if base == self.head && self.goes_wrong(40) => {
+                let _refused = self.tell(RunEvent::MergeHeld { task, attempt, lease: lease(attempt) });
+            }
+            Effect::AwaitLease { task, attempt, lease: known, .. } => {
+                let again = self.goes_wrong(200) && known != lease(0);
+                let event = match again {
+                    true => RunEvent::MergeHeld { task, attempt, lease: lease(0) },
+                    false => RunEvent::MergeReleased { task, attempt },
+                };
+                let _refused = self.tell(event);
+            }
             Effect::Merge { task, attempt, commit, base } if base == self.head => {
                 let onto = base;
                 let intended = RunEvent::MergeIntended { task: task.clone(), attempt, commit, onto: onto.clone() };
@@ -467,4 +478,10 @@ fn is_repeatable(event: &RunEvent) -> bool {
         event,
         RunEvent::TaskStopRequested { .. } | RunEvent::RunStopRequested | RunEvent::TaskRetryRequested { .. }
     )
+}
+
+/// A lease of somebody else, told apart by when it ends.
+fn lease(until: u32) -> HeldBy {
+    let holder = AgentName::new("ann").expect("a name");
+    HeldBy { holder, files: vec!["src/a.rs".to_owned()], until: Millis(until.into()) }
 }

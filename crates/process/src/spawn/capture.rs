@@ -44,6 +44,12 @@ impl Capture {
         self.total - self.head.len() as u64 - self.tail.len() as u64
     }
 
+    /// The first bytes, at most as many as are kept.
+    #[must_use]
+    pub fn beginning(&self) -> &[u8] {
+        &self.head
+    }
+
     /// The whole stream; `None` if some of it was dropped.
     #[must_use]
     pub fn whole(&self) -> Option<Vec<u8>> {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::way::{CommandStep, StepId, When};
-use super::{Refusal, RunOutcome};
+use super::{HeldBy, Refusal, RunOutcome};
 use crate::id::{Digest, WorkerId};
 use crate::plan::TaskId;
 
@@ -106,7 +106,7 @@ pub enum Effect {
         commit: String,
     },
     /// Commit `MergeIntended`, then move the run's branch to the change, whose base is the branch's head. Answered by `TaskMerged`,
-    /// by `BranchMoved` when the head is another, or by `MergeConflicted`.
+    /// by `BranchMoved` when the head is another, by `MergeHeld` when another agent has reserved files of it, or by `MergeConflicted`.
     Merge {
         /// Of which task.
         task: TaskId,
@@ -116,6 +116,19 @@ pub enum Effect {
         commit: String,
         /// The commit below it; empty where the record doesn't say, then the branch's head.
         base: String,
+    },
+    /// Wait until nobody else has the files of a change. Answered by `MergeReleased`, or by `MergeHeld` when it is another lease by then.
+    AwaitLease {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The captured commit.
+        commit: String,
+        /// The commit below it.
+        base: String,
+        /// What is known of the lease.
+        lease: HeldBy,
     },
     /// Stop a worker. Answered by `TurnEnded` or `WorkerLost`.
     StopWorker {
@@ -158,6 +171,7 @@ impl Effect {
             Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
             Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
             Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),
+            Self::AwaitLease { task, attempt, .. } => key(7, Some(task), *attempt, None),
             Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker)),
             Self::Finish { .. } => key(5, None, 0, None),
         }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::way::{StepId, UnitId};
-use super::{RunOutcome, SetupCommand, TurnOutcome, Verdict};
+use super::{HeldBy, RunOutcome, SetupCommand, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
 use crate::id::{AgentName, Digest, RunId, WorkerId};
 use crate::plan::TaskId;
@@ -217,6 +217,22 @@ pub enum RunEvent {
         /// The branch's head.
         head: String,
     },
+    /// The merge of a change waits, because another agent has reserved files of it. Spends no attempt.
+    MergeHeld {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Who has reserved what.
+        lease: HeldBy,
+    },
+    /// Nobody else has the files any more: the task waits for its turn again.
+    MergeReleased {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+    },
     /// The change is about to be merged into the run's branch: written before it is.
     MergeIntended {
         /// Of which task.
@@ -349,6 +365,8 @@ impl RunEvent {
             | Self::GateReported { task, .. }
             | Self::ChangeRebased { task, .. }
             | Self::BranchMoved { task, .. }
+            | Self::MergeHeld { task, .. }
+            | Self::MergeReleased { task, .. }
             | Self::MergeIntended { task, .. }
             | Self::TaskMerged { task, .. }
             | Self::MergeConflicted { task, .. }
@@ -365,6 +383,7 @@ impl RunEvent {
     pub fn fitted(mut self) -> Self {
         match &mut self {
             Self::ChangeCaptured { files, .. } | Self::MergeConflicted { files, .. } => fit_list(files),
+            Self::MergeHeld { lease, .. } => fit_list(&mut lease.files),
             Self::GateReported { reasons, .. } => fit_list(reasons),
             Self::WorkerLost { reason, .. }
             | Self::TreeSetupFailed { reason, .. }
@@ -385,6 +404,7 @@ impl RunEvent {
             | Self::NothingChanged { .. }
             | Self::ChangeRebased { .. }
             | Self::BranchMoved { .. }
+            | Self::MergeReleased { .. }
             | Self::MergeIntended { .. }
             | Self::TaskMerged { .. }
             | Self::TaskDepFailed { .. }

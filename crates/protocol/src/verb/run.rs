@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::verb;
 use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
+use crate::run::HeldBy;
 use crate::time::Millis;
 
 /// An agent that the caller has resolved: what to start under which name.
@@ -120,8 +121,11 @@ pub struct TaskReport {
     pub agent: String,
     /// Whether that is a script.
     pub scripted: bool,
-    /// `pending`, `working`, `gating`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
+    /// `pending`, `working`, `gating`, `held`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
     pub state: String,
+    /// What a held task waits for: who has reserved which of its files, and until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_by: Option<HeldBy>,
     /// Attempts so far.
     pub attempts: u32,
     /// What the gates said of the last attempt.
@@ -187,6 +191,10 @@ pub struct GetRunReply {
     pub messages_sent: u64,
     /// Of these, acknowledged ones.
     pub messages_acked: u64,
+    /// What to know before its branch is merged, a sentence each: links that lead out of the repository, large files that are no text,
+    /// submodules. Empty while it is at work and after it was merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 verb! {
@@ -248,6 +256,23 @@ pub struct RunReply {
     pub run: RunId,
     /// Its state now.
     pub state: String,
+    /// The tasks that it concerns, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<ConcernedTask>,
+}
+
+/// A task that a call concerns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConcernedTask {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub description: String,
+    /// Its state when the call came.
+    pub state: String,
+    /// Whether it only waits for another one of them, which will not be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
 }
 
 verb! {
@@ -327,7 +352,8 @@ pub struct MergeRunReply {
     /// Whether the branch had the run's work before this call, which then did nothing.
     #[serde(default)]
     pub already: bool,
-    /// What the user's git would have done at a merge and this one did not, a sentence each: hooks, signatures.
+    /// What is to be known of it, a sentence each: links, large files and submodules that came with it, and hooks and signatures of the user's
+    /// git that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

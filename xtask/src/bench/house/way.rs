@@ -126,7 +126,10 @@ impl Walk {
                 self.head = format!("m-{task}");
                 self.tell(RunEvent::TaskMerged { task, attempt, commit: self.head.clone() })
             }
-            effect @ (Effect::RunCommand { .. } | Effect::StopWorker { .. } | Effect::Finish { .. }) => {
+            effect @ (Effect::RunCommand { .. }
+            | Effect::AwaitLease { .. }
+            | Effect::StopWorker { .. }
+            | Effect::Finish { .. }) => {
                 bail!("not expected: {effect:?}")
             }
         }

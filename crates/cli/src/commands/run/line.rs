@@ -170,6 +170,8 @@ impl<'a> Printer<'a> {
             | RunEvent::WorkerStarted { .. }
             | RunEvent::WorkerLost { .. }
             | RunEvent::TreeSetupFailed { .. }
+            | RunEvent::MergeHeld { .. }
+            | RunEvent::MergeReleased { .. }
             | RunEvent::MergeIntended { .. }
             | RunEvent::TaskMerged { .. }
             | RunEvent::MergeConflicted { .. }
@@ -227,6 +229,11 @@ impl<'a> Printer<'a> {
             RunEvent::MergeConflicted { files, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{head} conflicts: {}", one_line(&files.join(", "), WIDTH)))]
             }
+            RunEvent::MergeHeld { lease, .. } => {
+                let why = one_line(&crate::run_report::held_by(&lease), WIDTH);
+                vec![out.paint(Tone::Notice, &format!("{head} is held: {why}"))]
+            }
+            RunEvent::MergeReleased { .. } => vec![format!("{head} is no longer held")],
             RunEvent::TaskBlocked { reason, .. } => {
                 leave();
                 vec![out.paint(Tone::Bad, &format!("{head} is blocked: {}", one_line(&reason, WIDTH)))]

@@ -1,13 +1,21 @@
-//! The mail of workers, as the bus has it.
+//! What the bus does for dispatch: the mail of workers, and the leases that merges wait for.
 
+use std::sync::Arc;
+
+use switchboard_bus::LeaseBook;
+use switchboard_dispatch::{BoxFuture, FileLeases};
 use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
+use switchboard_protocol::run::HeldBy;
 use switchboard_store::Store;
 
 /// Mail for workers.
 pub(crate) struct Mail(pub(crate) Store);
+
+/// Leases of agents on files.
+pub(crate) struct Reserved(pub(crate) Arc<LeaseBook>);
 
 fn lift(error: switchboard_bus::Error) -> switchboard_dispatch::Error {
     switchboard_protocol::error::Failure::from(error).into()
@@ -31,5 +39,24 @@ impl switchboard_dispatch::WorkerMail for Mail {
         let worker = Registered::new(agent.clone(), AgentKind::Worker);
         let worker = Registered { scripted: Some(is_scripted), ..worker };
         switchboard_bus::registration(&worker, agent).map_err(|error| lift(error.into()))
+    }
+}
+
+impl FileLeases for Reserved {
+    fn held_by_others<'a>(
+        &'a self,
+        own: Option<&'a AgentName>,
+        files: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<HeldBy>, switchboard_dispatch::Error>> {
+        Box::pin(async move { self.0.held_by_others(own, files).await.map_err(lift) })
+    }
+
+    fn held_by_another<'a>(
+        &'a self,
+        own: Option<&'a AgentName>,
+        files: &'a [String],
+        known: &'a HeldBy,
+    ) -> BoxFuture<'a, Result<Option<HeldBy>, switchboard_dispatch::Error>> {
+        Box::pin(async move { self.0.held_by_another(own, files, known).await.map_err(lift) })
     }
 }

@@ -1,0 +1,44 @@
+//! A merge waits for files of the change that another agent has reserved.
+
+use switchboard_process::git::Oid;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{HeldBy, RunEvent};
+
+use super::context::Ctx;
+use super::merge::Captured;
+use crate::Error;
+
+/// The event that puts a merge off; `None` if nobody else has reserved what the change touches.
+pub(super) async fn held(ctx: &Ctx, captured: Captured<'_>) -> Result<Option<RunEvent>, Error> {
+    // Runs that were recorded before ways don't say what the change stands on.
+    if captured.base.is_empty() {
+        return Ok(None);
+    }
+    let (own, files) = (agent(ctx, captured.task)?, files(ctx, captured).await?);
+    let held = ctx.world.ports.leases.held_by_others(Some(&own), &files).await?;
+    let (task, attempt) = (captured.task.clone(), captured.attempt);
+    Ok(held.map(|lease| RunEvent::MergeHeld { task, attempt, lease }))
+}
+
+/// Waits until the lease is over or is another one; returns the event that says so.
+pub(super) async fn wait(ctx: &Ctx, captured: Captured<'_>, known: &HeldBy) -> Result<RunEvent, Error> {
+    let (own, files) = (agent(ctx, captured.task)?, files(ctx, captured).await?);
+    let (task, attempt) = (captured.task.clone(), captured.attempt);
+    Ok(match ctx.world.ports.leases.held_by_another(Some(&own), &files, known).await? {
+        Some(lease) => RunEvent::MergeHeld { task, attempt, lease },
+        None => RunEvent::MergeReleased { task, attempt },
+    })
+}
+
+fn agent(ctx: &Ctx, task: &TaskId) -> Result<AgentName, Error> {
+    let (_, settings) = ctx.plan.settings(task)?;
+    let name = ctx.plan.agent_name(&settings).unwrap_or_else(|| "exec".to_owned());
+    AgentName::new(&name).map_err(|_| Error::Missing(format!("the agent of task {task}")))
+}
+
+async fn files(ctx: &Ctx, captured: Captured<'_>) -> Result<Vec<String>, Error> {
+    let (base, commit) = (Oid::parse(captured.base)?, Oid::parse(captured.commit)?);
+    let changes = ctx.world.git(move |git| git.changed_files(&base, &commit)).await?;
+    Ok(changes.iter().map(|change| crate::plan::text(&change.path)).collect())
+}

@@ -1,0 +1,110 @@
+//! What a person should know of a change before it is merged: links that lead out of the repository, large files that are no text,
+//! submodules.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
+
+use super::repo::Repo;
+use super::types::{Change, Entry, Oid};
+use crate::Result;
+
+/// Size from which a file that is no text is named, in bytes: what is larger weighs on every clone for good.
+const BIG: u64 = 1 << 20;
+
+/// Files of a change that are looked at; a change with more is said to be one.
+const MAX_LOOKED: usize = 5_000;
+
+/// Bytes at the beginning of a file in which git looks for a NUL to tell that it is no text (`buffer_is_binary`).
+const BEGINNING: usize = 8_000;
+
+impl Repo {
+    /// Returns a sentence for each unusual entry that differs between two commits.
+    ///
+    /// # Errors
+    /// [`crate::Error::Git`].
+    pub fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>> {
+        let changes = self.changed_files(old, new)?;
+        let mut found = Vec::new();
+        let entries: Vec<_> = changes.iter().filter_map(|change| Some((change, change.after.as_ref()?))).collect();
+        if entries.len() > MAX_LOOKED {
+            found.push(format!("{} files differ; {MAX_LOOKED} of them were looked at", entries.len()));
+        }
+        let looked = &entries[..entries.len().min(MAX_LOOKED)];
+        let sizes = self.sizes(looked)?;
+        for ((change, entry), size) in looked.iter().zip(sizes) {
+            found.extend(self.unusual_entry(change, entry, size)?);
+        }
+        Ok(found)
+    }
+
+    fn unusual_entry(&self, change: &Change, entry: &Entry, size: Option<u64>) -> Result<Option<String>> {
+        let name = change.path.display();
+        match entry.mode.as_str() {
+            "120000" => {
+                let target = self.call(["cat-file", "blob", entry.oid.as_str()]).bytes()?;
+                let target = Path::new(std::ffi::OsStr::from_bytes(&target));
+                let leads = where_to(&change.path, target);
+                Ok(leads.map(|place| format!("the link {name} leads {place}: {}", target.display())))
+            }
+            "160000" => Ok(Some(format!("{name} is a submodule at {}", entry.oid))),
+            _ => match size.filter(|size| *size >= BIG) {
+                Some(size) if self.is_binary(entry)? => {
+                    Ok(Some(format!("{name} is no text and has {:.1} MB", size as f64 / 1e6)))
+                }
+                Some(_) | None => Ok(None),
+            },
+        }
+    }
+
+    /// Sizes of the entries' contents, in their order; `None` for what is no file.
+    fn sizes(&self, entries: &[(&Change, &Entry)]) -> Result<Vec<Option<u64>>> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let input: String = entries.iter().map(|(_, entry)| format!("{}\n", entry.oid)).collect();
+        let said = self.call(["cat-file", "--batch-check=%(objecttype) %(objectsize)"]).input(input).text()?;
+        let size = |line: &str| line.strip_prefix("blob ").and_then(|size| size.trim().parse().ok());
+        Ok(said.lines().map(size).chain(std::iter::repeat(None)).take(entries.len()).collect())
+    }
+
+    fn is_binary(&self, entry: &Entry) -> Result<bool> {
+        let (_, output) = self.call(["cat-file", "blob", entry.oid.as_str()]).keep(BEGINNING).run()?;
+        Ok(output.stdout.beginning().contains(&0))
+    }
+}
+
+/// Where a link leads that does not stay among the repository's files.
+fn where_to(link: &Path, target: &Path) -> Option<&'static str> {
+    if target.is_absolute() {
+        return Some("to a place of one machine");
+    }
+    let mut depth = link.parent().map_or(0, |folder| folder.components().count());
+    for part in target.components() {
+        match part {
+            Component::ParentDir if depth == 0 => return Some("out of the repository"),
+            Component::ParentDir => depth -= 1,
+            Component::Normal(name) if depth == 0 && name.eq_ignore_ascii_case(".git") => {
+                return Some("into git's own folder");
+            }
+            Component::Normal(_) => depth += 1,
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_among_the_files_is_usual_and_one_that_leaves_them_is_not() {
+        let leads = |link: &str, target: &str| where_to(Path::new(link), Path::new(target));
+
+        assert_eq!(leads("a/b/link", "../c.txt"), None);
+        assert_eq!(leads("a/link", "../../c.txt"), Some("out of the repository"));
+        assert_eq!(leads("link", "a/../../b"), Some("out of the repository"));
+        assert_eq!(leads("a/link", "/etc/passwd"), Some("to a place of one machine"));
+        assert_eq!(leads("a/link", "../.git/config"), Some("into git's own folder"));
+    }
+}
