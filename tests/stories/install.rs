@@ -43,6 +43,32 @@ fn every_client_is_installed_for_the_repository_or_for_the_user() {
 }
 
 #[test]
+fn the_client_itself_is_asked_and_what_is_left_to_do_is_said() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut sandbox = Sandbox::new();
+    let bin = sandbox.folder().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    let client = |name: &str, says: &str| {
+        let path = bin.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n[ \"$1 $2\" = 'mcp list' ] || exit 9\n{says}\n")).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    client("codex", "echo 'No MCP servers configured yet.'");
+    client("claude", "echo 'switchboard: switchboard mcp - Pending approval'");
+    client("qwen", "grep -q SWITCHBOARD_AGENT .qwen/settings.json && echo 'switchboard: switchboard mcp - Connected'");
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    sandbox.set("PATH", &path);
+
+    let codex = sandbox.switchboard(&["mcp", "install", "codex"]).ends_with(0);
+    codex.says("switchboard is not in it").says("left to do: start codex here once and trust the folder");
+    let claude = sandbox.switchboard(&["mcp", "install", "claude", "--json"]).ends_with(0).json();
+    assert_eq!(claude["listed"], "waits", "{claude}");
+    assert!(claude["left_to_do"].as_str().unwrap().contains("approve"));
+    let qwen = sandbox.switchboard(&["mcp", "install", "qwen", "--name", "ada", "--json"]).ends_with(0).json();
+    assert_eq!((&qwen["listed"], &qwen["left_to_do"]), (&serde_json::json!("listed"), &serde_json::Value::Null));
+}
+
+#[test]
 fn printing_writes_nothing_and_broken_settings_are_left_alone() {
     let sandbox = Sandbox::new();
 

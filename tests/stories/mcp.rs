@@ -49,6 +49,85 @@ fn an_agent_registers_and_two_of_them_write_to_each_other() {
 }
 
 #[test]
+fn what_an_agent_registers_is_who_it_is_for_mail_status_and_files() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben"]);
+    sandbox.call(&["send_message", "recipient=ben", "payload=x", "id=msg_0"]);
+    let lines = [
+        initialize(),
+        initialized(),
+        call(1, "register_agent", &json!({ "name": "ada" })),
+        call(2, "send_message", &json!({ "recipient": "ben", "payload": "hello", "id": "msg_1" })),
+        call(3, "set_agent_status", &json!({ "status": "planning" })),
+        call(4, "send_message", &json!({ "recipient": "ada", "payload": "to myself", "id": "msg_2" })),
+        call(5, "reserve_files", &json!({ "paths": ["src/*"] })),
+        call(6, "check_inbox", &json!({})),
+    ];
+
+    // One after the other, as a client that waits for each answer.
+    let done = session_in_order(&sandbox, &lines);
+
+    for id in 1..=6 {
+        assert_ne!(answer(&done, id)["result"]["isError"], true, "{id}: {}", done.out);
+    }
+    assert!(answer(&done, 6).to_string().contains("to myself"), "{}", answer(&done, 6));
+    assert_eq!(sandbox.call(&["check_inbox", "agent=ben", "since=0"])["messages"][1]["sender"], "ada");
+    let roster = sandbox.call(&["get_team_roster"]);
+    let ada = roster["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == "ada").unwrap().clone();
+    assert_eq!(ada["status"], "planning");
+    assert!(sandbox.call(&["list_leases"]).to_string().contains("\"ada\""));
+}
+
+#[test]
+fn an_agent_that_nobody_has_named_is_not_taken_for_its_user() {
+    let sandbox = Sandbox::new();
+    sandbox.call(&["register_agent", "name=ben"]);
+    let send = call(1, "send_message", &json!({ "recipient": "ben", "payload": "hello" }));
+
+    session_in_order(&sandbox, &[initialize(), initialized(), send]);
+
+    let sender = sandbox.call(&["check_inbox", "agent=ben"])["messages"][0]["sender"].clone();
+    assert!(sender.as_str().unwrap().starts_with("agent-"), "{sender}");
+}
+
+#[test]
+fn a_name_from_the_settings_joins_the_team_when_the_client_connects() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("SWITCHBOARD_AGENT", "ada");
+    let send = call(1, "send_message", &json!({ "recipient": "ada", "payload": "hello" }));
+
+    let done = session_in_order(&sandbox, &[initialize(), initialized(), send]);
+
+    assert_ne!(answer(&done, 1)["result"]["isError"], true, "{}", done.out);
+    assert!(sandbox.call(&["get_team_roster"]).to_string().contains("\"ada\""));
+}
+
+/// A session that sends each line when the one before has been answered.
+fn session_in_order(sandbox: &Sandbox, lines: &[Value]) -> Done {
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let argv = super::sandbox::MCP_CLIENT.iter().copied().chain([super::sandbox::BINARY, "mcp"]);
+    let spawn = switchboard_process::spawn::Spawn::new(argv);
+    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment());
+    let out = runtime.block_on(async {
+        let mut child = spawn.piped().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut answered = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut out = String::new();
+        for line in lines {
+            stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+            if line["id"].is_number() {
+                out += &(answered.next_line().await.unwrap().unwrap() + "\n");
+            }
+        }
+        drop(stdin);
+        child.wait().await;
+        out
+    });
+    Done { code: 0, out, err: String::new() }
+}
+
+#[test]
 fn a_name_in_use_is_its_programs_until_a_person_takes_it_away() {
     let sandbox = Sandbox::new();
     let input = [initialize(), initialized(), call(1, "register_agent", &json!({ "name": "ada", "role": "coder" }))];

@@ -96,6 +96,52 @@ fn a_daemon_that_finds_less_than_was_answered_does_not_start_and_says_what_to_do
 }
 
 #[test]
+fn a_record_that_was_there_and_is_gone_is_found_and_stays_found() {
+    let sandbox = Sandbox::new();
+    sent(&sandbox, &["first", "second"]);
+    sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+    sandbox.switchboard(&["down"]).ends_with(0);
+    let folder = state(&sandbox);
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("store.db") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    sandbox.switchboard(&["verify", "--no-daemon"]).ends_with(1).says("and is gone");
+    sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
+    sandbox.call(&["register_agent", "name=eve"]);
+    sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
+    sandbox.switchboard(&["doctor"]).ends_with(1).says("and is gone");
+    // One of the two places is enough.
+    std::fs::remove_dir_all(folder.with_file_name("heads")).unwrap();
+    sandbox.switchboard(&["verify"]).ends_with(1).says("and is gone");
+    sandbox.switchboard(&["down"]).ends_with(0);
+    sandbox.switchboard(&["verify", "--accept-loss", "--yes"]).ends_with(0).says("hash chain verified");
+    sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}
+
+#[test]
+fn a_head_is_signed_without_a_daemon_and_covers_an_export() {
+    let sandbox = Sandbox::new();
+    sent(&sandbox, &["first"]);
+    sandbox.switchboard(&["down"]).ends_with(0);
+    let file = |name: &str| sandbox.folder().join(name).display().to_string();
+
+    sandbox.switchboard(&["sign", &file("head.json")]).ends_with(0).says("head.json.pub");
+    sandbox.switchboard(&["sign", &file("head.json")]).ends_with(1).says("there is such a file already");
+    sandbox.call(&["export_log", &format!("path={}", file("export.jsonl"))]);
+
+    let key = file("head.json.pub");
+    let covered = ["verify", &file("export.jsonl"), "--head", &file("head.json"), "--key", &key];
+    sandbox.switchboard(&covered).ends_with(0).says("signed head verified");
+    std::fs::write(&key, "00".repeat(32)).unwrap();
+    let refused = sandbox.switchboard(&covered);
+    assert_ne!(refused.code, 0, "{}", refused.out);
+}
+
+#[test]
 fn messages_are_found_by_their_words() {
     let sandbox = Sandbox::new();
     sent(&sandbox, &["the merge had a CONFLICT in src/lib.rs", "all is well", "\u{1b}[31m merge again"]);

@@ -34,6 +34,35 @@ pub fn agent(store: &Store, name: &AgentName) -> Result<Option<Agent>, Error> {
     Ok(entry(store, name)?.map(|entry| entry.agent))
 }
 
+/// Whether an agent's name belongs to a program.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn holds(store: &Store, name: &AgentName, program: &Process) -> Result<bool, Error> {
+    Ok(entry(store, name)?.is_some_and(|entry| is_held(&entry, program)))
+}
+
+/// The agent that a program has registered, the newest if there are several; `None` if there is none. Looks through the whole roster.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn held_by(store: &Store, program: &Process) -> Result<Option<AgentName>, Error> {
+    let mut newest: Option<Agent> = None;
+    for row in store.read(&Query::table(AGENTS).asc("id").limit(10_000))? {
+        let entry = of_row(store, &row)?;
+        let is_newer = newest.as_ref().is_none_or(|before| before.last_seen <= entry.agent.last_seen);
+        if is_held(&entry, program) && is_newer {
+            newest = Some(entry.agent);
+        }
+    }
+    Ok(newest.map(|agent| agent.name))
+}
+
+/// A terminal is what it is by its own process, not by the program that registers it.
+fn is_held(entry: &Entry, program: &Process) -> bool {
+    !entry.agent.has_left && entry.agent.kind != AgentKind::Terminal && entry.holder.as_ref() == Some(program)
+}
+
 /// Messages that nobody has acknowledged yet.
 ///
 /// # Errors

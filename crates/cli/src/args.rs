@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     adopt, agents, backup, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs,
-    restart, restore, run, script_agent, session, shim, show, status, stop, token, trust, up, verify,
+    restart, restore, run, script_agent, session, shim, show, sign, status, stop, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -45,6 +45,7 @@ pub(crate) enum Command {
     #[command(flatten)]
     Named(check::named::Named),
     Verify(verify::Args),
+    Sign(sign::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     Trust(trust::Args),
@@ -89,6 +90,7 @@ impl Command {
             Command::Check(args) => check::run(args, context),
             Command::Named(check) => check::named::run(check, context),
             Command::Verify(args) => verify::run(&args, context),
+            Command::Sign(args) => sign::run(&args, context),
             Command::Backup(args) => backup::run(&args, context),
             Command::Restore(args) => restore::run(&args, context),
             Command::Trust(args) => trust::run(&args, context),
@@ -131,7 +133,12 @@ mod tests {
         let verbs: Vec<_> = switchboard_protocol::verb::table().into_iter().map(|row| row.name).collect();
         for command in Args::command().get_subcommands() {
             let Some(help) = command.get_after_help().map(ToString::to_string) else { continue };
-            for name in help.strip_prefix("Verb: ").into_iter().flat_map(|rest| rest.split(", ")) {
+            for name in help
+                .strip_prefix("Verb: ")
+                .and_then(|rest| rest.lines().next())
+                .into_iter()
+                .flat_map(|line| line.split(", "))
+            {
                 assert!(verbs.iter().any(|verb| verb == name), "{}: {name}", command.get_name());
             }
         }

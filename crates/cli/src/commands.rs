@@ -23,6 +23,7 @@ pub(crate) mod script_agent;
 pub(crate) mod session;
 pub(crate) mod shim;
 pub(crate) mod show;
+pub(crate) mod sign;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod token;

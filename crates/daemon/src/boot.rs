@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::authority::Authority;
+use crate::bound::Bound;
 use crate::error::io;
 use crate::for_dispatch::{Mail, Reserved};
 use crate::http::Http;
@@ -121,6 +122,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         place: place.clone(),
         authority: Authority::new(),
         sessions: Sessions::default(),
+        bound: Bound::default(),
         limits: switchboard_bus::Limits::default(),
         info: info.clone(),
         started_at,
@@ -135,7 +137,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
     let ageing = tokio::spawn(retention::run(store.clone(), stop.clone()));
     let serving_http = tokio::spawn(http.serve(invoke, stop.clone()));
     let sweeping = tokio::spawn(janitor::run(store.clone(), stop.clone()));
-    let resting = tokio::spawn(quiet::run(store.clone(), stop.clone()));
+    let resting = tokio::spawn(quiet::run(place.clone(), store.clone(), stop.clone()));
     verbs::withdraw_all(&store).await?;
     let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
     dispatch.boot().await?;
@@ -171,6 +173,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
     }
     remove_socket(&place);
     drop(verbs);
+    crate::record::note_head(&place, &store, false);
     store.close();
     drop(lock);
     Ok(())

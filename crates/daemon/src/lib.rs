@@ -7,6 +7,7 @@
 mod authority;
 mod blocking;
 mod boot;
+mod bound;
 mod error;
 pub mod face;
 mod files;
@@ -17,6 +18,7 @@ mod janitor;
 mod launch;
 pub mod mcp;
 mod needs;
+mod noted;
 mod owner;
 mod place;
 mod project;
@@ -36,5 +38,7 @@ pub use launch::{Launch, is_below_a_worker, launch};
 pub use owner::Owner;
 pub use place::{Adoption, RootPaths, belongs};
 pub use project::{FOLDER, ServerInfo};
-pub use record::{Checked, RestoredStore, backup_store, restore_store, verify_export, verify_store};
+pub use record::{
+    Checked, RestoredStore, accept_loss, backup_store, restore_store, sign_store, verify_export, verify_store,
+};
 pub use token::{rotate as rotate_token, rotate_key, sign_message};

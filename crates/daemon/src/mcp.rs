@@ -3,7 +3,7 @@
 //! [`Server`] is the handler of both ways in: Streamable HTTP (`/mcp`, where each request says who calls) and a byte
 //! stream such as the Unix socket behind `switchboard mcp` ([`serve_io`], where the connection does).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -14,10 +14,12 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
-use switchboard_protocol::caller::{Caller, Face};
+use switchboard_protocol::caller::{Caller, CallerKind, Face};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::{Access, Profile};
 
+use crate::bound::names_its_caller;
 use crate::face::{self, Call, Invoke};
 
 mod answer;
@@ -52,8 +54,8 @@ pub struct Server {
 enum Origin {
     /// HTTP: the caller is in the request's extensions.
     Http,
-    /// A byte stream: one caller, and a name that stays the same when the stream is opened again.
-    Stream { caller: Caller, bridge: String },
+    /// A byte stream: one caller, under the name that it registered last, and a name of the stream that stays the same when it is opened again.
+    Stream { caller: Arc<Mutex<Caller>>, bridge: String },
 }
 
 impl Server {
@@ -64,12 +66,12 @@ impl Server {
     }
 
     fn for_stream(invoke: Arc<dyn Invoke>, caller: Caller, bridge: String) -> Self {
-        Self { invoke, origin: Origin::Stream { caller, bridge } }
+        Self { invoke, origin: Origin::Stream { caller: Arc::new(Mutex::new(caller)), bridge } }
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, Failure> {
         match &self.origin {
-            Origin::Stream { caller, .. } => Ok(caller.clone()),
+            Origin::Stream { caller, .. } => Ok(caller.lock().unwrap_or_else(PoisonError::into_inner).clone()),
             Origin::Http => context
                 .extensions
                 .get::<axum::http::request::Parts>()
@@ -100,6 +102,14 @@ impl Server {
         }
     }
 
+    /// The connection is the agent that it has registered.
+    fn name_stream(&self, reply: &Value) {
+        let Origin::Stream { caller, .. } = &self.origin else { return };
+        if let Some(name) = reply["agent"]["name"].as_str().and_then(|name| AgentName::new(name).ok()) {
+            caller.lock().unwrap_or_else(PoisonError::into_inner).name = name;
+        }
+    }
+
     async fn call(
         &self,
         request: CallToolRequestParams,
@@ -109,8 +119,14 @@ impl Server {
         let caller = self.caller(context)?;
         let key = self.key(effect, context)?;
         let args = Value::Object(request.arguments.unwrap_or_default());
-        let call = Call { caller, verb: request.name.into_owned(), args, key };
-        face::run(&self.invoke, call, context.ct.cancelled()).await
+        let (verb, is_worker) = (request.name.into_owned(), matches!(caller.kind, CallerKind::Worker { .. }));
+        let names = !is_worker && names_its_caller(&verb);
+        let call = Call { caller, verb, args, key };
+        let reply = face::run(&self.invoke, call, context.ct.cancelled()).await?;
+        if names {
+            self.name_stream(&reply);
+        }
+        Ok(reply)
     }
 }
 

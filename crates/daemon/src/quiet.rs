@@ -1,11 +1,13 @@
-//! What is better done when nothing is written: the memory that a burst has taken goes back to the system.
+//! What is better done when nothing is written: the record's head is noted elsewhere, and the memory that a burst has taken goes back to the system.
 
 use std::time::Duration;
 
 use switchboard_store::Store;
 use tokio_util::sync::CancellationToken;
 
+use crate::RootPaths;
 use crate::boot::WORKERS;
+use crate::record::note_head;
 
 /// How long nothing must have been written.
 const QUIET: Duration = Duration::from_secs(1);
@@ -14,7 +16,7 @@ const QUIET: Duration = Duration::from_secs(1);
 const TURN: Duration = Duration::from_millis(1);
 
 /// Waits for bursts and their ends until the daemon ends.
-pub(crate) async fn run(store: Store, stop: CancellationToken) {
+pub(crate) async fn run(place: RootPaths, store: Store, stop: CancellationToken) {
     let mut watch = store.watch();
     loop {
         tokio::select! {
@@ -32,6 +34,10 @@ pub(crate) async fn run(store: Store, stop: CancellationToken) {
                 Ok(false) => break,
                 Err(_) => return,
             }
+        }
+        let (noted, kept) = (place.clone(), store.clone());
+        if let Err(error) = tokio::task::spawn_blocking(move || note_head(&noted, &kept, false)).await {
+            tracing::debug!(%error, "the record's head could not be noted");
         }
         if let Err(error) = tokio::task::spawn_blocking(switchboard_process::memory::give_back).await {
             tracing::debug!(%error, "memory could not be given back");

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use switchboard_dispatch::Work;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::verb::backup::BackupStoreReply;
-use switchboard_protocol::verb::system::VerifyLogReply;
-use switchboard_store::{Config, Projection, Report};
+use switchboard_protocol::verb::system::{SignHeadReply, VerifyLogReply};
+use switchboard_store::{Batch, Checkpoint, Clock, Config, Projection, Report, Store};
 
+use crate::noted::{self, NotedHead};
 use crate::{Owner, RootPaths};
 
 /// What a check of an export found.
@@ -54,18 +56,102 @@ pub fn verify_export(export: impl Read, mut visit: impl FnMut(&Digest)) -> Resul
     Ok(Checked { chain_id: report.chain_id.clone(), reply: reply(&report) })
 }
 
-/// Checks the store of a root that no daemon has open, without changing it; also one that no daemon can open. Nothing when
-/// there is none.
+/// Checks the store of a root that no daemon has open, without changing it; also one that no daemon can open. `None` where there is none and
+/// nothing says that there was one.
 ///
 /// # Errors
 /// `store.locked` names the owner. Damage is no error but in the reply.
 pub fn verify_store(place: &RootPaths) -> Result<Option<VerifyLogReply>, Failure> {
     if !place.store().exists() {
-        return Ok(None);
+        let nothing = VerifyLogReply {
+            is_intact: true,
+            summary: String::new(),
+            events: 0,
+            head: Digest::ZERO,
+            faults: Vec::new(),
+        };
+        let held = against_notes(nothing, noted::findings(place, None, |_| None));
+        return Ok(Some(held).filter(|reply| !reply.is_intact));
     }
     let report =
         switchboard_store::verify_file(&Config::new(place.store()), parts()).map_err(|error| error.failure())?;
-    Ok(Some(reply(&report)))
+    let hash_of = |lsn| (lsn == report.events()).then(|| report.hash());
+    let record = Some((report.chain_id.as_str(), report.events())).filter(|(chain, _)| !chain.is_empty());
+    Ok(Some(against_notes(reply(&report), noted::findings(place, record, hash_of))))
+}
+
+/// Checks the record of a daemon that has it open.
+pub(crate) fn verify_open(place: &RootPaths, store: &Store) -> Result<VerifyLogReply, Failure> {
+    let report = store.verify(switchboard_store::Scope::All).map_err(|error| error.failure())?;
+    let hash_of = |lsn| store.event(lsn).ok().flatten().map(|event| event.hash);
+    let found = noted::findings(place, Some((store.chain_id(), report.events())), hash_of);
+    let held = against_notes(reply(&report), found);
+    if held.is_intact {
+        note_head(place, store, false);
+    }
+    Ok(held)
+}
+
+/// Adds what the notes of earlier heads say against the record.
+fn against_notes(mut reply: VerifyLogReply, found: Vec<String>) -> VerifyLogReply {
+    if let Some(first) = found.first() {
+        if reply.is_intact {
+            reply.summary.clone_from(first);
+        }
+        reply.is_intact = false;
+    }
+    reply.faults.extend(found);
+    reply
+}
+
+/// Makes the record durable and notes its head where the store is not.
+pub(crate) fn note_head(place: &RootPaths, store: &Store, is_signed: bool) {
+    let head = store.head();
+    if head.lsn == 0 {
+        return;
+    }
+    let noted =
+        NotedHead { chain_id: store.chain_id().to_owned(), lsn: head.lsn, hash: head.hash, at: store.now(), is_signed };
+    match store.checkpoint(Checkpoint::Passive) {
+        Ok(_) => noted::note(place, &noted),
+        Err(error) => tracing::warn!(%error, "the record's head is not noted: it could not be written out"),
+    }
+}
+
+/// Takes the record as it is for the whole: what was lost before is no finding any more.
+///
+/// # Errors
+/// `store.locked` while a daemon runs; that it can't be read.
+pub fn accept_loss(place: &RootPaths) -> Result<(), Failure> {
+    let store = open(place)?;
+    noted::forget(place);
+    note_head(place, &store, false);
+    store.close();
+    Ok(())
+}
+
+/// Signs the head of a record that no daemon has open, and records that, as `sign_head` does.
+///
+/// # Errors
+/// `store.locked` while a daemon runs; that the record can't be read or the key can't be used.
+pub fn sign_store(place: &RootPaths, by: &str) -> Result<SignHeadReply, Failure> {
+    let store = open(place)?;
+    let (fact, reply) = crate::head::sign(&store, &place.keys())?;
+    let event =
+        NewEvent::of(&fact, "record/head", by).map_err(|error| Failure::new("internal.bug", error.to_string()))?;
+    store.commit_blocking(Batch::synced().event(event)).map_err(|error| error.failure())?;
+    note_head(place, &store, true);
+    store.close();
+    Ok(reply)
+}
+
+fn open(place: &RootPaths) -> Result<Store, Failure> {
+    if !place.store().exists() {
+        let none = Failure::new("request.bad-args", "there is no record yet");
+        return Err(none.at(place.store().display().to_string()));
+    }
+    let config = Config { clock: Clock::system(), ..Config::new(place.store()) };
+    Store::open(config, parts()).map_err(|error| error.failure())
 }
 
 /// Copies the store of a root that no daemon has open.
@@ -89,6 +175,8 @@ pub fn restore_store(place: &RootPaths, from: &Path) -> Result<RestoredStore, Fa
     }
     let restored =
         switchboard_store::restore(from, &Config::new(place.store()), parts).map_err(|error| error.failure())?;
+    // A person has put an older record back: later heads of it are not missing.
+    accept_loss(place)?;
     Ok(RestoredStore { events: restored.from.lsn, head: restored.head.hash, replaced: restored.replaced })
 }
 

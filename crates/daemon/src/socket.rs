@@ -6,8 +6,9 @@ use std::time::Duration;
 use switchboard_dispatch::Dispatch;
 use switchboard_process::lineage::{self, Claims};
 use switchboard_process::lines::{Line, Lines};
-use switchboard_protocol::caller::{Caller, CallerKind};
+use switchboard_protocol::caller::{Caller, CallerKind, Face};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
 use switchboard_protocol::wire::{Answer, Call, Hello, MAX_LINE_BYTES, WIRE_VERSION};
 use tokio::io::{AsyncBufRead, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -22,6 +23,9 @@ use crate::mcp;
 
 /// Connections at once: shims, bridges and commands of a large run. Further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 1024;
+
+/// Agents of one given name that are told apart by a number.
+const MOST_NAMESAKES: usize = 9;
 
 /// How long a connection may take to say what it is for.
 const HELLO: Duration = Duration::from_secs(10);
@@ -87,10 +91,15 @@ impl Socket {
             }
             Ok(Hello::Mcp { v, token, name, bridge }) => {
                 let peer = Peer { lineage, claims: Claims::default() };
-                match self.admit(v, &peer, (token.as_deref(), name.as_deref())) {
-                    Ok(caller) => {
+                // Agents that nobody has named are told apart by their programs.
+                let own = peer.lineage.starter().map(|program| format!("agent-{}", program.pid));
+                match self.admit(v, &peer, (token.as_deref(), name.as_deref().or(own.as_deref()))) {
+                    Ok(mut caller) => {
                         if !matches!(caller.kind, CallerKind::Worker { .. }) {
                             self.invoke.learn(&peer, Learned::Bridge(&caller.name));
+                            if name.is_some() {
+                                caller.name = self.join(&caller).await;
+                            }
                         }
                         mcp::serve_io(Arc::clone(&self.invoke), caller, read, write, bridge, self.stop.clone()).await
                     }
@@ -122,6 +131,30 @@ impl Socket {
             return Err(Failure::new("daemon.other-version", what).hint("switchboard restart"));
         }
         self.invoke.identify_peer(peer, token, name)
+    }
+
+    /// Puts an agent on the roster whose user has given it a name; another one of that name gets a number. Returns the name that it has now.
+    async fn join(&self, caller: &Caller) -> AgentName {
+        let program = Caller { face: Face::McpStdio, ..caller.clone() };
+        for number in 1..=MOST_NAMESAKES {
+            let name = if number == 1 { caller.name.to_string() } else { format!("{}-{number}", caller.name) };
+            let Ok(name) = AgentName::new(name) else { break };
+            let args = serde_json::json!({ "name": name });
+            let call = face::Call { caller: program.clone(), verb: "register_agent".to_owned(), args, key: None };
+            let joined = match self.invoke.admit(call).await {
+                Ok(admitted) => self.invoke.run(admitted).await,
+                Err(failure) => Err(failure),
+            };
+            match joined {
+                Ok(_) => return name,
+                Err(failure) if failure.code == "bus.name-taken" => {}
+                Err(failure) => {
+                    tracing::warn!(%failure, %name, "a connected agent could not join");
+                    break;
+                }
+            }
+        }
+        caller.name.clone()
     }
 
     /// Serves calls side by side; each answer carries its call's number.

@@ -28,6 +28,7 @@ use switchboard_store::Store;
 use tokio::sync::mpsc;
 
 use crate::authority::{Authority, Peer, Proof, without_authority};
+use crate::bound::{Bound, names_its_caller};
 use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned};
 use crate::sessions::Sessions;
 use crate::{RootPaths, ServerInfo, token};
@@ -58,6 +59,8 @@ pub(crate) struct Verbs {
     pub(crate) place: RootPaths,
     pub(crate) authority: Authority,
     pub(crate) sessions: Sessions,
+    /// Which agent a calling program is.
+    pub(crate) bound: Bound,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
@@ -76,7 +79,8 @@ impl Invoke for Verbs {
         self.note_call();
         Box::pin(async move {
             let row = self.upstreams.find(&call.verb)?.row();
-            let call = Call { caller: without_authority(call.caller), ..call };
+            let caller = self.bound.named(&self.store, without_authority(call.caller))?;
+            let call = Call { caller, ..call };
             let decision = self.decide(&call.caller, &row, &call.args)?;
             match decision.verdict() {
                 Verdict::Allow => {}
@@ -93,7 +97,11 @@ impl Invoke for Verbs {
 
     fn run(&self, Admitted(call): Admitted) -> Answering<'_> {
         Box::pin(async move {
+            let names = names_its_caller(&call.verb);
             let answer = self.run_handler(call).await;
+            if names {
+                self.bound.forget();
+            }
             self.note_call();
             answer
         })

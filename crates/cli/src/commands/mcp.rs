@@ -47,8 +47,10 @@ fn carry(context: &Context) -> Result<(), Failure> {
     let bridge = client::new_key()?;
     let is_worker = context.environment.worker().is_some();
     let open = |at: &At| {
-        let caller = at.credentials.clone();
-        let hello = Hello::Mcp { v: WIRE_VERSION, token: caller.token, name: caller.name, bridge: bridge.clone() };
+        let token = at.credentials.token.clone();
+        // The user's own name is not the agent's.
+        let name = context.environment.variable("SWITCHBOARD_AGENT").map(str::to_owned);
+        let hello = Hello::Mcp { v: WIRE_VERSION, token, name, bridge: bridge.clone() };
         client::open(&at.socket, &hello)
     };
     // A worker's daemon may come back within a minute; the worker must not start one, so it only waits.

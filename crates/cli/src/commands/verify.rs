@@ -28,14 +28,22 @@ pub(crate) struct Args {
     /// Check the record as it lies on the disk, without a daemon; refused while one runs
     #[arg(long, conflicts_with = "file")]
     no_daemon: bool,
-    /// The public key that signed it, in hex or as its file holds it
-    #[arg(long, value_name = "HEX", requires = "head")]
+    /// The public key that signed it: its file, or the key itself in hex
+    #[arg(long, value_name = "FILE|HEX", requires = "head")]
     key: Option<String>,
+    /// Take the record as it is for the whole: what was lost before is no finding from now on. No daemon may run
+    #[arg(long, conflicts_with_all = ["file", "no_daemon"])]
+    accept_loss: bool,
 }
 
 /// Verifies and shows; an exit code of 1 says that the record is damaged.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    if args.accept_loss {
+        context.require_person("say that what is lost is not missed")?;
+        switchboard_daemon::accept_loss(&context.place()?)?;
+    }
     let reply = match &args.file {
+        None if args.accept_loss => of_files(context)?,
         None if args.no_daemon => of_files(context)?,
         None => match context.daemon() {
             Ok(mut daemon) => daemon.call_within::<VerifyLog>(&VerifyLogRequest {}, LIMIT)?,
@@ -74,7 +82,7 @@ fn of_export(file: &Path, args: &Args, context: &Context) -> Result<VerifyLogRep
     };
     let export = File::open(context.resolve(file)).map_err(|error| unreadable(&error))?;
     let mut head = match (&args.head, &args.key) {
-        (Some(head), Some(key)) => Some(signed_head(&context.resolve(head), key)?),
+        (Some(head), Some(key)) => Some(signed_head(&context.resolve(head), &key_text(key, context)?)?),
         _ => None,
     };
     let visit = |hash: &_| {
@@ -109,6 +117,18 @@ fn signed_head(file: &Path, key: &str) -> Result<HeadCheck, Failure> {
         serde_json::from_value(value).map_err(|error| bad(format!("that is not an envelope: {error}")))?;
     let key = public_key(key).map_err(|error| bad(format!("--key is not a public key: {error}")))?;
     HeadCheck::new(&envelope, &key).map_err(|error| error.failure())
+}
+
+/// The text of a key that is given as a file, or itself.
+fn key_text(key: &str, context: &Context) -> Result<String, Failure> {
+    let file = context.resolve(Path::new(key));
+    if Digest::parse(key).is_some() || !file.is_file() {
+        return Ok(key.to_owned());
+    }
+    let text = std::fs::read_to_string(&file).map_err(|error| {
+        Failure::new("io.denied", "the key can't be read").at(file.display().to_string()).because(&error)
+    })?;
+    Ok(text.trim().to_owned())
 }
 
 /// Reads a key in hex, or as its file holds it.

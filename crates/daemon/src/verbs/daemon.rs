@@ -51,9 +51,8 @@ impl Handle<system::ReadEvents> for Verbs {
 
 impl Handle<system::VerifyLog> for Verbs {
     async fn handle(&self, _: &Context, _: system::VerifyLogRequest) -> Result<VerifyLogReply, Failure> {
-        let store = self.store.clone();
-        let verify = move || store.verify(switchboard_store::Scope::All).map_err(|error| error.failure());
-        Ok(crate::record::reply(&blocking(verify).await?))
+        let (store, place) = (self.store.clone(), self.place.clone());
+        blocking(move || crate::record::verify_open(&place, &store)).await
     }
 }
 
@@ -79,6 +78,12 @@ impl Handle<system::SignHead> for Verbs {
         let event = NewEvent::of(&fact, "record/head", call.by()).map_err(broken)?;
         let batch = call.batch().event(event).reply(serde_json::to_value(&reply).map_err(broken)?);
         let committed = self.store.commit(batch).await.map_err(|error| error.failure())?;
+        let (store, place) = (self.store.clone(), self.place.clone());
+        blocking(move || {
+            crate::record::note_head(&place, &store, true);
+            Ok(())
+        })
+        .await?;
         serde_json::from_value(committed.reply).map_err(broken)
     }
 }

@@ -1,11 +1,13 @@
 //! `switchboard mcp install`: writes Switchboard into a client's settings and leaves the rest as it is.
 
 mod client;
+mod listing;
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
 
 use crate::context::Context;
 use crate::edit::{self, Edited};
@@ -13,6 +15,7 @@ use crate::report::Outcome;
 use crate::session::work_tree;
 
 use client::{Client, Syntax};
+use listing::Listing;
 
 /// Register Switchboard as an MCP server in a client's settings
 #[derive(Debug, clap::Args)]
@@ -25,6 +28,16 @@ pub(crate) struct Args {
     /// For this repository, or for everything you do
     #[arg(long, value_enum, default_value_t = Scope::Project)]
     scope: Scope,
+    /// The name under which the agent joins the team; a second one of it gets a number
+    #[arg(long, value_parser = agent_name)]
+    name: Option<AgentName>,
+    /// Write the settings without asking the client what it makes of them
+    #[arg(long)]
+    no_ask: bool,
+}
+
+fn agent_name(text: &str) -> Result<AgentName, String> {
+    AgentName::new(text).map_err(|error| error.to_string())
 }
 
 /// Whose settings are changed.
@@ -41,35 +54,52 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let file = settings_file(args, context)?;
     let command = own_command(context);
     if args.print {
-        let block = edited("", args.client, &command, &file)?;
-        say(context, args, &file, "printed", None);
+        let block = edited("", args, &command, &file)?;
+        say(context, args, &file, ("printed", None), None);
         if !context.json {
             context.out.text(&block);
         }
         return Ok(());
     }
-    let change = edit::file(&file, |text| edited(text, args.client, &command, &file))?;
-    match change {
-        Edited::Unchanged => say(context, args, &file, "unchanged", None),
-        Edited::Written { backup } => say(context, args, &file, "installed", backup.as_deref()),
-    }
+    let change = edit::file(&file, |text| edited(text, args, &command, &file))?;
+    let (outcome, backup) = match change {
+        Edited::Unchanged => ("unchanged", None),
+        Edited::Written { backup } => ("installed", backup),
+    };
+    let listing = if args.no_ask { None } else { listing::ask(args.client, context) };
+    say(context, args, &file, (outcome, backup.as_deref()), listing.as_ref());
     Ok(())
 }
 
-fn say(context: &mut Context, args: &Args, file: &Path, outcome: &str, backup: Option<&Path>) {
+fn say(
+    context: &mut Context,
+    args: &Args,
+    file: &Path,
+    (outcome, backup): (&str, Option<&Path>),
+    listing: Option<&Listing>,
+) {
     let name = args.client.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     if context.json {
-        let value = serde_json::json!({ "client": name, "file": file, "outcome": outcome, "backup": backup });
+        let value = serde_json::json!({ "client": name, "file": file, "outcome": outcome, "backup": backup,
+            "listed": listing.map(|listing| listing.word()), "left_to_do": listing.and_then(|listing| listing.left_to_do(args.client)) });
         context.out.json(&value);
         return;
     }
     match outcome {
         "printed" => context.out.line(format!("# {}", file.display())),
         "unchanged" => context.out.line(format!("{} has it already", file.display())),
-        _ => context.out.line(format!("switchboard is an MCP server of {name} now: {}", file.display())),
+        _ => context.out.line(format!("switchboard stands in the settings of {name} now: {}", file.display())),
     }
     if let Some(backup) = backup {
         context.out.line(format!("the file as it was: {}", backup.display()));
+    }
+    if let Some(listing) = listing {
+        context.out.line(format!("{name} mcp list: {}", listing.words()));
+        if let Some(left) = listing.left_to_do(args.client) {
+            context.out.line(format!("left to do: {left}"));
+        }
+    } else if outcome != "printed" && !args.no_ask {
+        context.out.line(format!("{name} is not on your PATH, so nobody could be asked whether it takes that"));
     }
 }
 
@@ -98,15 +128,16 @@ fn own_command(context: &Context) -> String {
 }
 
 /// The settings with Switchboard in them; everything else is byte for byte what it was.
-fn edited(text: &str, client: Client, command: &str, file: &Path) -> Result<String, Failure> {
+fn edited(text: &str, args: &Args, command: &str, file: &Path) -> Result<String, Failure> {
+    let (client, name) = (args.client, args.name.as_ref());
     let syntax = |why: String| {
         Failure::new("config.syntax", format!("the settings do not parse: {why}"))
             .at(file.display().to_string())
             .hint("fix the file, or see what belongs in it: switchboard mcp install --print")
     };
     match client.syntax() {
-        Syntax::Json => edit::jsonc::set(text, &client.path(), &client.json_block(command)).map_err(syntax),
-        Syntax::Toml => edit::toml::set(text, &client.path(), &client.toml_block(command)).map_err(syntax),
+        Syntax::Json => edit::jsonc::set(text, &client.path(), &client.json_block(command, name)).map_err(syntax),
+        Syntax::Toml => edit::toml::set(text, &client.path(), &client.toml_block(command, name)).map_err(syntax),
     }
 }
 
@@ -114,11 +145,25 @@ fn edited(text: &str, client: Client, command: &str, file: &Path) -> Result<Stri
 mod tests {
     use super::*;
 
+    fn args(client: Client, name: Option<&str>) -> Args {
+        let name = name.map(|name| AgentName::new(name).unwrap());
+        Args { client, print: false, scope: Scope::Project, name, no_ask: true }
+    }
+
+    #[test]
+    fn a_name_is_handed_to_the_bridge_by_its_environment() {
+        for client in Client::value_variants() {
+            let block = edited("", &args(*client, Some("ada")), "switchboard", Path::new("f")).unwrap();
+
+            assert!(block.contains("SWITCHBOARD_AGENT") && block.contains("ada"), "{block}");
+        }
+    }
+
     #[test]
     fn every_client_gets_its_own_block() {
         let mut all = String::new();
         for client in Client::value_variants() {
-            let block = edited("", *client, "/usr/bin/switchboard", Path::new("f")).unwrap();
+            let block = edited("", &args(*client, None), "/usr/bin/switchboard", Path::new("f")).unwrap();
             all.push_str(&format!("--- {} ---\n{block}", client.project_file(Path::new("")).display()));
         }
 
@@ -128,16 +173,16 @@ mod tests {
     #[test]
     fn installing_twice_changes_nothing_the_second_time() {
         for client in Client::value_variants() {
-            let once = edited("", *client, "switchboard", Path::new("f")).unwrap();
+            let once = edited("", &args(*client, None), "switchboard", Path::new("f")).unwrap();
 
-            assert_eq!(edited(&once, *client, "switchboard", Path::new("f")).unwrap(), once);
+            assert_eq!(edited(&once, &args(*client, None), "switchboard", Path::new("f")).unwrap(), once);
         }
     }
 
     #[test]
     fn broken_settings_are_left_alone() {
         for client in Client::value_variants() {
-            let failure = edited("{ \"a\": [", *client, "switchboard", Path::new("f")).unwrap_err();
+            let failure = edited("{ \"a\": [", &args(*client, None), "switchboard", Path::new("f")).unwrap_err();
 
             assert_eq!(failure.code, "config.syntax");
         }

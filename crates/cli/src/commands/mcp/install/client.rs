@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toml_edit::{Array, Table, value};
+use switchboard_protocol::id::AgentName;
+use toml_edit::{Array, InlineTable, Table, value};
 
 use crate::environment::Environment;
+
+/// The variable that names the agent.
+const VARIABLE: &str = "SWITCHBOARD_AGENT";
 
 /// An MCP client that Switchboard can be installed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -61,6 +65,30 @@ impl Client {
         }
     }
 
+    /// The program itself.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Opencode => "opencode",
+            Self::Gemini => "gemini",
+            Self::Qwen => "qwen",
+        }
+    }
+
+    /// What a person has to do where the program does not list a server of the repository's settings, or waits.
+    pub(crate) fn left_to_do(self) -> &'static str {
+        match self {
+            Self::Claude => "start claude here once and approve the server (/mcp shows it)",
+            Self::Codex => {
+                "start codex here once and trust the folder, or install it for everything you do: --scope user"
+            }
+            Self::Opencode => "start opencode here once; `opencode mcp list` says what it makes of it",
+            Self::Gemini => "start gemini here once and trust the folder (/permissions), or start it with --skip-trust",
+            Self::Qwen => "start qwen here once and trust the folder (/trust)",
+        }
+    }
+
     /// The form of both.
     pub(crate) fn syntax(self) -> Syntax {
         match self {
@@ -79,20 +107,24 @@ impl Client {
     }
 
     /// The entry in JSON.
-    pub(crate) fn json_block(self, command: &str) -> Value {
+    pub(crate) fn json_block(self, command: &str, name: Option<&AgentName>) -> Value {
+        let env = name.map_or_else(|| json!({}), |name| json!({ (VARIABLE): name }));
         match self {
-            Self::Opencode => json!({ "type": "local", "command": [command, "mcp"], "environment": {} }),
-            Self::Gemini | Self::Qwen => json!({ "command": command, "args": ["mcp"], "env": {}, "trust": true }),
-            Self::Claude | Self::Codex => json!({ "command": command, "args": ["mcp"], "env": {} }),
+            Self::Opencode => json!({ "type": "local", "command": [command, "mcp"], "environment": env }),
+            Self::Gemini | Self::Qwen => json!({ "command": command, "args": ["mcp"], "env": env, "trust": true }),
+            Self::Claude | Self::Codex => json!({ "command": command, "args": ["mcp"], "env": env }),
         }
     }
 
     /// The entry in TOML. Without the approval mode Codex refuses every tool of a server when nobody watches.
-    pub(crate) fn toml_block(self, command: &str) -> Table {
+    pub(crate) fn toml_block(self, command: &str, name: Option<&AgentName>) -> Table {
         let mut table = Table::new();
         table.insert("command", value(command));
         table.insert("args", value(Array::from_iter(["mcp"])));
         table.insert("default_tools_approval_mode", value("approve"));
+        if let Some(name) = name {
+            table.insert("env", value(InlineTable::from_iter([(VARIABLE, name.as_str())])));
+        }
         table
     }
 }

@@ -1,0 +1,115 @@
+//! What a client says of its MCP servers: its own list, not our settings file, tells whether it takes them.
+
+use std::time::Duration;
+
+use switchboard_process::env::Env;
+use switchboard_process::spawn::Spawn;
+
+use super::client::Client;
+use crate::context::Context;
+
+/// How long a client may take: most start the servers that they list.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Bytes of a list that are read.
+const KEPT: usize = 64 << 10;
+
+/// What a client says of us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// It lists us, and says no word of trouble.
+    Listed(String),
+    /// It lists us and waits for a person, or could not start us.
+    Waits(String),
+    /// It does not list us.
+    Missing,
+    /// It gave no list.
+    Unknown(String),
+}
+
+/// Asks the client; `None` if it is not installed.
+pub(super) fn ask(client: Client, context: &Context) -> Option<Listing> {
+    let program = context.environment.find_program(client.program())?;
+    let variables = context.environment.variables();
+    let env = variables.iter().fold(Env::empty(), |env, (name, value)| env.set(name, value));
+    let spawn = Spawn::new([program.display().to_string(), "mcp".to_owned(), "list".to_owned()]);
+    let spawn = spawn.cwd(context.folder()).env_only(env.set("NO_COLOR", "1")).wall(LIMIT).keep(KEPT);
+    Some(match spawn.output() {
+        Ok(output) => read(&format!("{}\n{}", output.stdout.text(), output.stderr.text()), output.succeeded()),
+        Err(error) => Listing::Unknown(error.to_string()),
+    })
+}
+
+/// Reads a list. Its form is nobody's promise: only the line with our name is looked at, for words of trouble.
+fn read(text: &str, is_complete: bool) -> Listing {
+    let plain = |line: &str| crate::output::plain(line).trim().to_owned();
+    let ours = text.lines().map(plain).find(|line| line.to_lowercase().contains("switchboard"));
+    match ours {
+        Some(line) if TROUBLE.iter().any(|word| line.to_lowercase().contains(word)) => Listing::Waits(line),
+        Some(line) => Listing::Listed(line),
+        None if is_complete => Listing::Missing,
+        None => Listing::Unknown("it gave no list of its servers".to_owned()),
+    }
+}
+
+/// Words with which the clients say that a server is not used yet (claude 2.1, codex 0.150, opencode 1.18, gemini 0.61, qwen 0.15).
+const TROUBLE: [&str; 8] =
+    ["pending", "approv", "disconnected", "failed", "not connected", "disabled", "untrusted", "needs auth"];
+
+// === impl Listing ===
+
+impl Listing {
+    /// One word for programs.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Listed(_) => "listed",
+            Self::Waits(_) => "waits",
+            Self::Missing => "missing",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The same for people.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Listed(line) | Self::Waits(line) => line.clone(),
+            Self::Missing => "switchboard is not in it".to_owned(),
+            Self::Unknown(why) => why.clone(),
+        }
+    }
+
+    /// What a person has to do before the client uses us; `None` if nothing is left.
+    pub(super) fn left_to_do(&self, client: Client) -> Option<&'static str> {
+        match self {
+            Self::Listed(_) => None,
+            Self::Waits(_) | Self::Missing | Self::Unknown(_) => Some(client.left_to_do()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_line_with_our_name_and_without_trouble_is_a_yes() {
+        for (text, is_complete, word) in [
+            ("switchboard: /bin/switchboard mcp - \u{2713} Connected", true, "listed"),
+            (
+                "switchboard: /bin/switchboard mcp (stdio) - \u{23f8} Pending approval (run `claude` to approve)",
+                true,
+                "waits",
+            ),
+            ("\u{2717} switchboard: switchboard mcp (stdio) - Disconnected", true, "waits"),
+            ("No MCP servers configured yet. Try `codex mcp add my-tool -- my-command`.", true, "missing"),
+            ("error: unknown command 'mcp'", false, "unknown"),
+            (
+                "Name         Command            Args  Env  Status\nswitchboard  /bin/switchboard  mcp   -    enabled",
+                true,
+                "listed",
+            ),
+        ] {
+            assert_eq!(read(text, is_complete).word(), word, "{text}");
+        }
+    }
+}
