@@ -39,7 +39,8 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     let is_open = request.mailbox == MailBox::Inbox && !request.include_acked;
     let all = All { query: all, is_open };
     let rows = page(store, &all, request.since, u64::from(limit))?;
-    let (cursor, more) = rest(store, &all, request.since, &rows)?;
+    let is_all = request.since.is_none() && rows.len() < limit as usize;
+    let (cursor, more) = if is_all { (last_of(&rows)?, 0) } else { rest(store, &all, request.since, &rows)? };
     let mut messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
     if request.verbose == Some(false) {
         messages.iter_mut().for_each(preview);
@@ -107,6 +108,11 @@ fn page(store: &Store, all: &All, since: Option<u64>, limit: u64) -> Result<Vec<
         Some(since) => all.oldest(store, since, limit),
         None => Ok(store.read(&all.query.clone().asc("lane").asc("seq").limit(limit))?),
     }
+}
+
+/// The newest of what is shown, which is all there is.
+fn last_of(shown: &[Row]) -> Result<u64, Error> {
+    shown.iter().try_fold(0, |last, row| Ok(row.try_u64("seq")?.max(last)))
 }
 
 /// From where to read on so that nothing is left out, and how many messages that would be.

@@ -71,6 +71,8 @@ static TABLES: [Table; 4] = [
             int("due"),
             // The recipient, while the message is to be delivered and there is no evidence that it was seen.
             text("unseen"),
+            // Since when, under the same condition.
+            int("unseen_at"),
             text("cause"),
             int("offered"),
             int("injected"),
@@ -80,7 +82,7 @@ static TABLES: [Table; 4] = [
         ],
         key: &["id"],
         indexes: &[&["recipient", "open", "lane", "seq"], &["recipient", "seq"], &["sender_id", "seq"]],
-        sparse: &[&["due"], &["unseen", "created_at"]],
+        sparse: &[&["due"], &["unseen", "created_at"], &["unseen_at"]],
     },
     Table { name: TOTALS, columns: &[text("id"), int("unread"), int("dead")], key: &["id"], indexes: &[], sparse: &[] },
     Table {
@@ -102,7 +104,7 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        5
+        6
     }
 
     fn searched(&self) -> &'static [&'static str] {
@@ -130,7 +132,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
         MessageEvent::MessageDetailed { id } => vec![patch(&id, vec![("details", event.lsn.into())])],
         MessageEvent::MessageOffered { id, .. } => vec![patch(&id, vec![("offered", 1_i64.into())])],
         MessageEvent::MessageInjected { id, .. } => {
-            vec![patch(&id, vec![("injected", 1_i64.into()), ("unseen", Cell::Null)])]
+            vec![patch(&id, vec![("injected", 1_i64.into()), ("unseen", Cell::Null), ("unseen_at", Cell::Null)])]
         }
         MessageEvent::MessageLeased { id, attempt, until, recipient: _ } => vec![patch(
             &id,
@@ -143,6 +145,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                 // Only the recipient's own program takes a delivery.
                 ("injected", 1_i64.into()),
                 ("unseen", Cell::Null),
+                ("unseen_at", Cell::Null),
             ],
         )],
         MessageEvent::MessageExtended { id, until } => {
@@ -191,6 +194,7 @@ fn changes(event: &Event, fact: MessageEvent) -> Vec<Change> {
                     ("due", Cell::Null),
                     // A recipient that has seen it has `injected` as well, which is checked, too.
                     ("unseen", recipient.folded().into()),
+                    ("unseen_at", event.ts.0.into()),
                     ("cause", "".into()),
                 ],
             ),
@@ -243,6 +247,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         ("token", Cell::Null),
         ("topic", terms.topic.into()),
         ("unseen", recipient.folded().into()),
+        ("unseen_at", event.ts.0.into()),
         ("until", Cell::Null),
         ("verified", verified.into()),
     ]);
@@ -271,6 +276,7 @@ fn closed(state: QueueState) -> Vec<(&'static str, Cell)> {
         ("until", Cell::Null),
         ("due", Cell::Null),
         ("unseen", Cell::Null),
+        ("unseen_at", Cell::Null),
     ]
 }
 

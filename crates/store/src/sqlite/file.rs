@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
@@ -77,6 +78,8 @@ pub(super) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, Err
 /// Settings of every connection. No memory map: a flipped or vanished page must be an error, not a signal.
 fn configure(connection: &Connection, cache_kib: u32) -> Result<(), Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Otherwise SQLite plans a prepared statement anew whenever a parameter differs that a partial index could depend on.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(db)?;
     connection.busy_timeout(BUSY).map_err(db)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(db)?;
     connection.pragma_update(None, "mmap_size", 0).map_err(db)?;
