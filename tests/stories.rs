@@ -24,6 +24,7 @@ mod stories {
     mod mail;
     mod mcp;
     mod needs;
+    mod permissions;
     mod real_agents;
     mod record;
     mod roots;

@@ -95,3 +95,23 @@ fn the_record_of_a_run_is_exported_and_verified_without_a_daemon() {
     std::fs::write(&file, text.replacen("A plan", "B plan", 1)).unwrap();
     sandbox.switchboard(&["verify", &file]).ends_with(1).says("event ");
 }
+
+#[test]
+fn a_command_gets_its_task_on_standard_input_and_in_a_file_and_is_tried_once() {
+    let sandbox = Sandbox::new();
+    let script = "cat > stdin.txt; cat \"$SWITCHBOARD_TASK_FILE\" > file.txt; ps -o args= -p $$ > args.txt; exit $CODE";
+    let task = |id: &str, code: &str| {
+        json!({ "id": id, "phase": 1, "description": "Name the colours.",
+            "x-switchboard": { "command": ["sh", "-c", script.replace("$CODE", code)] } })
+    };
+    let plan = sandbox.trusted_plan(&json!([task("1.1", "0"), task("1.2", "3")]));
+
+    let done = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1).says("1 of 2 tasks merged");
+
+    assert_eq!(done.out.matches("1.2   exec     starts").count(), 1, "{}", done.out);
+    sandbox.switchboard(&["merge", "--partial"]).ends_with(0);
+    let text = sandbox.read("stdin.txt");
+    assert!(text.contains("Name the colours.") && !text.contains("check_inbox"), "{text}");
+    assert_eq!(sandbox.read("file.txt"), text);
+    assert!(!sandbox.read("args.txt").contains("Name the colours"), "the text is in nobody's arguments");
+}

@@ -44,13 +44,15 @@ fn an_approved_question_lets_the_agent_go_on() {
 }
 
 #[test]
-fn a_denied_question_ends_the_attempt() {
+fn a_denied_question_makes_the_task_wait_for_the_person_and_is_not_asked_again() {
     let sandbox = Sandbox::new();
     let (run, need) = asked(&sandbox);
 
     sandbox.switchboard(&["deny", need["id"].as_str().unwrap()]).ends_with(0);
-    sandbox.switchboard(&["stop", need["run"].as_str().unwrap()]).ends_with(0);
 
-    assert_ne!(run.join().unwrap(), 0);
-    assert_eq!(sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["merged"], 0);
+    assert_eq!(run.join().unwrap(), 4, "it needs a person");
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(0), &json!(1)), "{report}");
+    let why = report["list"][0]["refusals"].to_string();
+    assert!(why.contains("denied: rm -rf /tmp/x") && why.contains("[agent.denied]"), "{why}");
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use switchboard_process::spawn::{Spawn, which};
 use super::sandbox::{Done, Sandbox, within};
 
 /// All that can be driven; the first is the lightest and the one that is not a dev dependency of the package.
-const AGENTS: &[&str] = &["qwen", "claude", "gemini", "opencode"];
+const AGENTS: &[&str] = &["qwen", "claude", "codex", "gemini", "opencode"];
 
 /// How long npm may take.
 const INSTALL: Duration = Duration::from_secs(300);
@@ -38,7 +39,33 @@ fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merge
     }
 }
 
-/// One task: the first attempt's write is denied, the second one's approved.
+#[test]
+fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named() {
+    let (agents, programs) = match chosen() {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
+            return;
+        }
+    };
+    for agent in agents {
+        let mut sandbox = Sandbox::new();
+        let model = Model::start(sandbox.folder(), sandbox.folder());
+        equip(&mut sandbox, &agent, &programs, &format!("{}/err401", model.url()));
+        let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write hello.txt." }]));
+
+        let begun = std::time::Instant::now();
+        let done = sandbox.switchboard(&["run", &plan, "--agent", &agent, "--yes"]).ends_with(1);
+
+        let done = done.says("[agent.login]").says("log in first: ");
+        assert_eq!(done.out.matches(" starts, attempt").count(), 1, "{agent}: {}", done.out);
+        assert!(!done.out.contains("[3") && !done.out.contains("signal"), "{agent}: {}", done.out);
+        assert!(begun.elapsed() < Duration::from_secs(60), "{agent}: {:?}", begun.elapsed());
+    }
+}
+
+/// One task: the first attempt's write is denied, which makes the task wait; a retry's is approved. Codex does not ask for what its
+/// sandbox lets it do.
 fn drive(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
@@ -46,18 +73,28 @@ fn drive(agent: &str, programs: &Path) {
     equip(&mut sandbox, agent, programs, &model.url());
     let user = sandbox.state_of_user();
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
-    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task }]));
+    let asks = if agent == "codex" { json!({}) } else { json!({ "permissions": "ask" }) };
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     let run = start(&sandbox, &[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
+    if agent == "codex" {
+        let done = run.join().unwrap().ends_with(0).says("is merged as");
+        assert!(!done.out.contains("does not know Switchboard's tools"), "{}", done.out);
+        sandbox.switchboard(&["merge"]).ends_with(0);
+        assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
+        return;
+    }
 
     let denied = asked(&sandbox, agent);
     sandbox.switchboard(&["needs"]).ends_with(0).says("hello.txt").says("switchboard approve");
     sandbox.switchboard(&["deny", &denied]).ends_with(0);
+    let done = run.join().unwrap().ends_with(4).says("says that it is done").says("[agent.denied]");
+    assert!(!done.out.contains("does not know Switchboard's tools"), "{agent}: {}", done.out);
+    sandbox.switchboard(&["retry"]).ends_with(0);
     let approved = asked(&sandbox, agent);
     sandbox.switchboard(&["approve", &approved]).ends_with(0);
-
-    let done = run.join().unwrap().ends_with(0).says("says that it is done");
-    done.says("changed nothing, so it is not done").says("is merged as").says("hash chain verified");
+    let again = start(&sandbox, &["--resume"]).join().unwrap();
+    again.ends_with(0).says("1 of 1 tasks merged").says("hash chain verified");
     assert_eq!(sandbox.state_of_user(), user, "{agent}: the user's tree");
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(1), &json!(2)), "{agent}: {report}");
@@ -100,6 +137,9 @@ fn chosen() -> Result<(Vec<String>, PathBuf), String> {
             (None, _) => return Err("SWITCHBOARD_REAL_AGENTS=1 drives them".to_owned()),
         };
     assert!(agents.iter().all(|agent| AGENTS.contains(&agent.as_str())), "there are {AGENTS:?}, not {agents:?}");
+    // Several stories want them.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _installing = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     match install(agents.iter().any(|agent| agent != AGENTS[0])) {
         Err(why) if is_asked_for => panic!("{why}"),
         installed => Ok((agents, installed?)),
@@ -142,30 +182,42 @@ fn npm(folder: &Path, argv: &[&str]) -> Result<(), String> {
 }
 
 /// Settings and variables with which an agent speaks to the scripted model, and asks before it writes.
+///
+/// `url` may go on with a mode of the model's script, such as `/err401`.
 fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
     let path = format!("{}:{}", programs.display(), var("PATH").unwrap_or_default());
     let mut set = vec![("PATH", path)];
-    let settings = |login: &str| {
-        json!({ "security": { "auth": { "selectedType": login }, "folderTrust": { "enabled": false } },
+    let settings = |login: &str, asks_for_trust: bool| {
+        json!({ "security": { "auth": { "selectedType": login }, "folderTrust": { "enabled": asks_for_trust } },
             "telemetry": { "enabled": false }, "general": { "enableAutoUpdate": false },
             "privacy": { "usageStatisticsEnabled": false } })
     };
     let home = sandbox.folder().join("home");
-    let write = |name: &str, login: &str| {
+    let write = |name: &str, login: &str, asks_for_trust: bool| {
         let file = home.join(name).join("settings.json");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, settings(login).to_string()).unwrap();
+        fs::write(file, settings(login, asks_for_trust).to_string()).unwrap();
     };
     let on = |names: &[&'static str]| names.iter().map(|&name| (name, "1".to_owned())).collect::<Vec<_>>();
     let key = "scripted".to_owned();
     match agent {
         "qwen" => {
-            write(".qwen", "openai");
+            write(".qwen", "openai", false);
             set.extend([("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", key)]);
             set.push(("OPENAI_MODEL", "fake-1".to_owned()));
         }
+        "codex" => {
+            let config = format!(
+                "model = \"fake-1\"\nmodel_provider = \"fake\"\n[model_providers.fake]\nname = \"fake\"\n\
+                 base_url = \"{url}/v1\"\nenv_key = \"OPENAI_API_KEY\"\nwire_api = \"responses\"\n"
+            );
+            fs::create_dir_all(home.join(".codex")).unwrap();
+            fs::write(home.join(".codex/config.toml"), config).unwrap();
+            set.push(("OPENAI_API_KEY", key));
+        }
         "gemini" => {
-            write(".gemini", "gemini-api-key");
+            // The work tree is a folder that it was never told to trust.
+            write(".gemini", "gemini-api-key", true);
             set.extend([("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", key)]);
             set.push(("GEMINI_MODEL", "gemini-2.5-flash".to_owned()));
         }

@@ -22,6 +22,10 @@ pub struct Known {
     pub login: &'static str,
     /// Variables that it may inherit besides the plain ones: its keys and its settings.
     pub env: &'static [&'static str],
+    /// Variables that it is started with unless the user has set them.
+    pub set: &'static [(&'static str, &'static str)],
+    /// Variables with which it asks before each edit, where it wouldn't by itself.
+    pub asks: &'static [(&'static str, &'static str)],
 }
 
 /// All of them, by name; what each takes was tried with the versions in `tests/real/package.json`. None asks a person
@@ -51,20 +55,38 @@ pub const ALL: &[Known] = &[
             "IS_SANDBOX",
             "NO_PROXY",
         ],
+        set: &[],
+        asks: &[],
     },
     Known {
         name: "codex",
         title: "Codex",
         argv: &["codex-acp"],
         spends: true,
-        install: "npm install -g @zed-industries/codex-acp",
+        install: "npm install -g @agentclientprotocol/codex-acp",
         login: "codex login",
-        env: &["CODEX_API_KEY", "CODEX_HOME", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL"],
+        env: &[
+            "CODEX_API_KEY",
+            "CODEX_CONFIG",
+            "CODEX_HOME",
+            "CODEX_PATH",
+            "DEFAULT_AUTH_REQUEST",
+            "HTTPS_PROXY",
+            "INITIAL_AGENT_MODE",
+            "MODEL_PROVIDER",
+            "NO_PROXY",
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+        ],
+        // It writes in its folder and asks before it does anything outside; a model of its own decides in its default mode.
+        set: &[("INITIAL_AGENT_MODE", "workspace-write")],
+        asks: &[("INITIAL_AGENT_MODE", "read-only")],
     },
     Known {
         name: "gemini",
         title: "Gemini CLI",
-        argv: &["gemini", "--acp", "--allowed-tools", "mcp_switchboard_*"],
+        // In a folder that is not trusted it leaves MCP servers out without a word.
+        argv: &["gemini", "--acp", "--skip-trust", "--allowed-tools", "mcp_switchboard_*"],
         spends: true,
         install: "npm install -g @google/gemini-cli",
         login: "gemini",
@@ -80,6 +102,8 @@ pub const ALL: &[Known] = &[
             "HTTPS_PROXY",
             "NO_PROXY",
         ],
+        set: &[],
+        asks: &[],
     },
     Known {
         name: "opencode",
@@ -102,6 +126,8 @@ pub const ALL: &[Known] = &[
             "OPENCODE_DISABLE_LSP_DOWNLOAD",
             "OPENCODE_DISABLE_MODELS_FETCH",
         ],
+        set: &[],
+        asks: &[],
     },
     Known {
         name: "qwen",
@@ -111,6 +137,8 @@ pub const ALL: &[Known] = &[
         install: "npm install -g @qwen-code/qwen-code",
         login: "qwen",
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
+        set: &[],
+        asks: &[],
     },
 ];
 

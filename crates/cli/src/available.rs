@@ -7,6 +7,7 @@ use switchboard_daemon::trust::{Commands, Pins};
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, fold};
+use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::context::Context;
@@ -68,13 +69,7 @@ impl Available {
             None => {}
         }
         let known = catalog::find(name.as_str()).ok_or_else(|| self.unknown(name))?;
-        present(name, &known.driver(), known.install, context)?;
-        Ok(AgentChoice {
-            name: name.clone(),
-            driver: known.driver(),
-            scripted: false,
-            env: inherited(known.env, context),
-        })
+        of_catalog(name, known, context)
     }
 
     /// Everybody who could be asked, whose program is there.
@@ -121,11 +116,41 @@ impl Available {
     }
 }
 
+fn of_catalog(name: &AgentName, known: &Known, context: &Context) -> Result<AgentChoice, Failure> {
+    present(name, &known.driver(), known.install, context)?;
+    let env = with_defaults(inherited(known.env, context), known.set);
+    Ok(AgentChoice { env, ..AgentChoice::new(name.clone(), known.driver()) })
+}
+
 fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<AgentChoice, Failure> {
-    present(name, &agent.driver(), "correct its command in your settings", context)?;
     let names: Vec<_> = agent.env.iter().map(String::as_str).collect();
-    let env = inherited(&names, context);
-    Ok(AgentChoice { name: name.clone(), driver: agent.driver(), scripted: agent.scripted, env })
+    let mut env = inherited(&names, context);
+    let base = match catalog::find(name.as_str()).filter(|_| agent.is_addition()) {
+        Some(known) => of_catalog(name, known, context)?,
+        None => {
+            present(name, &agent.driver(), "correct its command in your settings", context)?;
+            AgentChoice::new(name.clone(), agent.driver())
+        }
+    };
+    env.extend(base.env.iter().filter(|(known, _)| !names.contains(&known.as_str())).cloned());
+    Ok(AgentChoice {
+        scripted: agent.scripted,
+        env,
+        permissions: agent.permissions,
+        model: agent.model.clone(),
+        attempts: agent.attempts,
+        ..base
+    })
+}
+
+/// What is inherited, and what is set where the user has not set it.
+fn with_defaults(mut env: Vec<(String, String)>, defaults: &[(&str, &str)]) -> Vec<(String, String)> {
+    for (name, value) in defaults {
+        if !env.iter().any(|(known, _)| known == name) {
+            env.push(((*name).to_owned(), (*value).to_owned()));
+        }
+    }
+    env
 }
 
 fn inherited(names: &[&str], context: &Context) -> Vec<(String, String)> {
@@ -153,7 +178,11 @@ fn present(name: &AgentName, driver: &DriverSpec, hint: &str, context: &Context)
 /// The commands of a file's agents under the digest that pins them.
 fn commands(agents: &Agents) -> Commands {
     let of = |(name, agent): (&String, &Described)| (format!("agent {name}"), agent.command().to_vec());
-    let list: Vec<_> = agents.list.iter().map(of).collect();
+    let widens = |(name, agent): (&String, &Described)| {
+        let all = vec!["permissions".to_owned(), "all".to_owned()];
+        (agent.permissions == Permissions::All).then(|| (format!("agent {name}"), all))
+    };
+    let list: Vec<_> = agents.list.iter().map(of).chain(agents.list.iter().filter_map(widens)).collect();
     let digest = Digest::of(serde_json::json!(list).to_string().as_bytes());
     Commands { list, digest }
 }

@@ -1,6 +1,6 @@
 //! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
 
-use switchboard_protocol::error::Exit;
+use switchboard_protocol::error::{Exit, find};
 use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
@@ -72,8 +72,13 @@ pub(crate) fn exit(run: &GetRunReply) -> Option<Exit> {
     Exit::of_many(run.list.iter().filter(is_merged).map(task_exit))
 }
 
-/// A task that a gate refused last ends with 3; everything else that is not merged is work that failed.
+/// A task that a gate refused last ends with 3, one that is blocked for a reason with a code as that code says; everything else that is not
+/// merged is work that failed.
 fn task_exit(task: &TaskReport) -> Exit {
+    let code = task.refusals.last().and_then(|reason| reason.strip_suffix(']')?.rsplit_once('[').map(|(_, code)| code));
+    if let Some(code) = code.filter(|code| *code == "agent.denied" || *code == "agent.missing") {
+        return find(code).map_or(Exit::Failed, |known| known.exit);
+    }
     let is_refused = task.gates.iter().any(|gate| matches!(gate.verdict.as_str(), "fail" | "error"));
     if is_refused { Exit::Gate } else { Exit::Failed }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::permission::Permissions;
 
 /// Largest settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -18,9 +19,11 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Described {
-    /// `acp` or `exec`.
-    driver: Driver,
+    /// `acp` or `exec`; may be left out with `command` for an agent that Switchboard knows by name.
+    #[serde(default)]
+    driver: Option<Driver>,
     /// Program and arguments.
+    #[serde(default)]
     command: Vec<String>,
     /// Names of variables that it may inherit.
     #[serde(default)]
@@ -31,6 +34,15 @@ pub(crate) struct Described {
     /// Runs with it cost money; it is then never chosen without being named. Default: true.
     #[serde(default = "yes")]
     pub(crate) spends: bool,
+    /// What it may do without asking a person, where the plan doesn't say: `ask`, `edits` (default) or `all`.
+    #[serde(default)]
+    pub(crate) permissions: Permissions,
+    /// The model, by the agent's own name for it, where neither flag nor plan says so.
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    /// How often its tasks are tried, where the plan doesn't say. Default: 5, and 1 for `exec`.
+    #[serde(default)]
+    pub(crate) attempts: Option<u32>,
 }
 
 fn yes() -> bool {
@@ -67,8 +79,33 @@ impl Described {
     pub(crate) fn driver(&self) -> DriverSpec {
         let argv = self.command.clone();
         match self.driver {
-            Driver::Acp => DriverSpec::Acp { argv },
-            Driver::Exec => DriverSpec::Exec { argv },
+            Some(Driver::Acp) | None => DriverSpec::Acp { argv },
+            Some(Driver::Exec) => DriverSpec::Exec { argv },
+        }
+    }
+
+    /// Whether it only adds to what is known of an agent of its name.
+    pub(crate) fn is_addition(&self) -> bool {
+        self.driver.is_none() && self.command.is_empty()
+    }
+
+    /// Refuses one that can't be started: without a command or a driver, unless Switchboard knows its name.
+    fn check(&self, name: &str) -> Result<(), Failure> {
+        let is_known = switchboard_agents::catalog::find(name).is_some();
+        let lacks = match (self.driver.is_none(), self.command.is_empty()) {
+            (true, true) if is_known => return self.check_attempts(name),
+            (_, true) => "command",
+            (true, false) => "driver",
+            (false, false) => return self.check_attempts(name),
+        };
+        let what = format!("the settings do not parse: the agent {name} has no `{lacks}`");
+        Err(Failure::new("config.syntax", what).hint("switchboard explain config.syntax"))
+    }
+
+    fn check_attempts(&self, name: &str) -> Result<(), Failure> {
+        match self.attempts {
+            Some(0 | 21..) => Err(Failure::new("config.bad-value", format!("`attempts` of {name} is not 1 to 20"))),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -100,6 +137,9 @@ impl Agents {
             Failure::new("io.denied", "the settings can't be read").at(path.display().to_string()).because(&error)
         })?;
         let file: File = toml_edit::de::from_str(&text).map_err(|error| syntax(&path, &text, &error))?;
+        for (name, agent) in &file.agents {
+            agent.check(name).map_err(|failure| failure.at(path.display().to_string()))?;
+        }
         Ok(Self { path, list: file.agents })
     }
 
@@ -114,7 +154,20 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
-    let fields = ["agents", "driver", "command", "env", "scripted", "spends"];
+    let fields = [
+        "agents",
+        "driver",
+        "command",
+        "env",
+        "scripted",
+        "spends",
+        "permissions",
+        "model",
+        "attempts",
+        "ask",
+        "edits",
+        "all",
+    ];
     let unknown = error.message().split('`').nth(1).unwrap_or_default();
     match near_matches(unknown, fields).first() {
         Some(near) if !fields.contains(&unknown) => failure.hint(format!("did you mean `{near}`?")),

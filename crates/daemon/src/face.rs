@@ -81,6 +81,9 @@ pub trait Invoke: Send + Sync + 'static {
         Err(Failure::new("auth.bad-code", "no codes are made here"))
     }
 
+    /// Takes note that a caller over MCP was told which tools there are.
+    fn tools_listed(&self, _: &Caller) {}
+
     /// Remembers the process behind a connection of the Unix socket that is a bridge or a shim.
     fn learn(&self, _: &Peer, _: Learned<'_>) {}
 

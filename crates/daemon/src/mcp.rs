@@ -161,6 +161,9 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if let Ok(caller) = self.caller(&context) {
+            self.invoke.tools_listed(&caller);
+        }
         let mut result = ListToolsResult::with_all_items(tools::listed());
         if context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
             result.ttl_ms = Some(TOOLS_TTL_MS);

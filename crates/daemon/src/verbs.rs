@@ -152,6 +152,12 @@ impl Invoke for Verbs {
         Ok(by_token.filter(|caller| is_worker(caller) && !is_worker(&proven)).unwrap_or(proven))
     }
 
+    fn tools_listed(&self, caller: &Caller) {
+        if let CallerKind::Worker { worker, .. } = &caller.kind {
+            self.dispatch.tools_listed(worker);
+        }
+    }
+
     fn learn(&self, peer: &Peer, learned: Learned<'_>) {
         match learned {
             Learned::Bridge(agent) => self.authority.learn_bridge(agent, peer),

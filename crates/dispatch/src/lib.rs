@@ -39,6 +39,7 @@ mod report;
 mod setup;
 #[cfg(any(test, feature = "sim"))]
 pub mod simulate;
+mod tools;
 mod tree_ports;
 mod user_branch;
 mod verb;

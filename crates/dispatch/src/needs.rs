@@ -30,6 +30,13 @@ pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
     options.iter().take(6).map(short).collect()
 }
 
+/// Why a task waits for a person whose worker did not get what it asked for; `None` if nothing was refused. Another attempt would only ask again.
+pub(crate) fn denied(refused: &[String]) -> Option<String> {
+    let first = refused.first()?;
+    let more = if refused.len() > 1 { format!(" and {} more", refused.len() - 1) } else { String::new() };
+    Some(format!("nothing was done without what was denied: {}{more} [agent.denied]", cut(first, 200)))
+}
+
 /// Passes a person's answers on to workers until the daemon ends. A shim that is not linked is told when it comes back.
 pub(crate) async fn tell_answers(world: Arc<World>) {
     let mut answered = world.store.subscribe([Interest::Kind("need_settled".to_owned())]);

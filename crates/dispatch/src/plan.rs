@@ -8,8 +8,9 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
+use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
-use switchboard_protocol::run::SetupCommand;
+use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
@@ -77,7 +78,7 @@ impl RunPlan {
             let name = AgentName::new(name.clone())
                 .map_err(|error| Failure::new("agent.unknown", error.to_string()).at(name))?;
             let driver = DriverSpec::Exec { argv: command.argv() };
-            return Ok(AgentChoice { name, driver, scripted: false, env: Vec::new() });
+            return Ok(AgentChoice::new(name, driver));
         }
         let Some(name) = name else {
             let what = format!("task {id} names no agent and has no command");
@@ -88,6 +89,18 @@ impl RunPlan {
         self.agents.get(&switchboard_protocol::id::fold(&name)).cloned().ok_or_else(|| {
             Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
         })
+    }
+
+    /// How often a task is tried where the plan doesn't say: a command once.
+    pub(crate) fn attempts(&self, settings: &Settings) -> u32 {
+        let usual = switchboard_pipeline::way::usual_attempts(settings);
+        let name = self.agent_name(settings).filter(|_| settings.command.is_none());
+        let choice = name.and_then(|name| self.agents.get(&switchboard_protocol::id::fold(&name)));
+        match choice {
+            Some(AgentChoice { attempts: Some(attempts), .. }) => *attempts,
+            Some(AgentChoice { driver: DriverSpec::Exec { .. }, .. }) => MAX_COMMAND_ATTEMPTS,
+            Some(AgentChoice { driver: DriverSpec::Acp { .. }, .. }) | None => usual,
+        }
     }
 
     /// The work tree of a task.
@@ -136,13 +149,17 @@ pub(crate) fn ignored(plan: &Plan) -> Vec<String> {
 /// Ignored fields that are named one by one.
 const NAMED: usize = 20;
 
-/// All commands that a plan brings: what `switchboard trust` shows and pins.
+/// All commands that a plan brings, and what it allows its agents beyond edits of their tree: what `switchboard trust` shows and pins.
 #[must_use]
 pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
+    let widens = |what: String, permissions: Option<Permissions>| {
+        (permissions == Some(Permissions::All)).then(|| (what, vec!["permissions".to_owned(), "all".to_owned()]))
+    };
     if let Some(settings) = &plan.switchboard {
         let setup = settings.setup.iter().map(CommandLine::argv).filter(|argv| !argv.is_empty());
         found.extend(setup.map(|argv| ("set-up of each work tree".to_owned(), argv)));
+        found.extend(widens("agents of the plan".to_owned(), settings.permissions));
         found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
         found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
@@ -150,9 +167,12 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
     for phase in &plan.phases {
         let test = phase.switchboard.as_ref().and_then(|settings| settings.test.as_ref());
         found.extend(test.map(|line| (format!("test of phase {}", phase.id), line.argv())));
+        let permissions = phase.switchboard.as_ref().and_then(|settings| settings.permissions);
+        found.extend(widens(format!("agents of phase {}", phase.id), permissions));
     }
     for task in plan.tasks() {
         let Some(settings) = &task.switchboard else { continue };
+        found.extend(widens(format!("agent of task {}", task.id), settings.permissions));
         found.extend(settings.command.iter().map(|line| (format!("command of task {}", task.id), line.argv())));
         found.extend(settings.test.iter().map(|line| (format!("test of task {}", task.id), line.argv())));
     }

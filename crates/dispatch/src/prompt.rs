@@ -23,6 +23,8 @@ pub(crate) struct Previous<'a> {
     pub(crate) has_change: bool,
     /// Titles of what the worker asked for and a person denied.
     pub(crate) denied: Vec<String>,
+    /// Whether the worker is a command, which has no tools of ours.
+    pub(crate) is_command: bool,
 }
 
 /// The first prompt of a worker.
@@ -36,6 +38,9 @@ pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, previous: &Previo
     }
     text.push_str(&past(previous));
     text.push_str(RULES);
+    if !previous.is_command {
+        text.push_str(TOOLS);
+    }
     if !mail.is_empty() {
         text.push('\n');
         text.push_str(&self::mail(mail));
@@ -65,8 +70,10 @@ fn past(previous: &Previous<'_>) -> String {
 }
 
 const RULES: &str = "\nWork in the current folder only: it is a work tree of your own. Don't commit; what you leave in the files is \
-taken when you are done, judged by the gates, and merged. The MCP server `switchboard` carries messages between you and the rest of \
-the team: check_inbox, send_message, ack_message.\n";
+taken when you are done, judged by the gates, and merged.\n";
+
+const TOOLS: &str = "The MCP server `switchboard` carries messages between you and the rest of the team: check_inbox, send_message, \
+ack_message.\n";
 
 fn cause(cause: &RefusalCause) -> String {
     match cause {
@@ -101,7 +108,7 @@ mod tests {
     use super::*;
 
     fn previous(refusals: &[Refusal]) -> Previous<'_> {
-        Previous { refusals, has_change: false, denied: Vec::new() }
+        Previous { refusals, has_change: false, denied: Vec::new(), is_command: false }
     }
 
     #[test]

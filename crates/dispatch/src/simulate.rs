@@ -265,7 +265,7 @@ fn plan(stage: &Stage) -> String {
 fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
     let agent = |name: &str| {
         let driver = DriverSpec::Acp { argv: vec!["agent".to_owned()] };
-        AgentName::new(name).map(|name| AgentChoice { name, driver, scripted: false, env: Vec::new() })
+        AgentName::new(name).map(|name| AgentChoice::new(name, driver))
     };
     let bad = |error: switchboard_protocol::id::IdError| Failure::new("internal.bug", error.to_string());
     let (ann, ben) = (agent("ann").map_err(bad)?, agent("ben").map_err(bad)?);

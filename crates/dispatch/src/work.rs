@@ -76,6 +76,7 @@ static TABLES: [Table; 2] = [
             int("output_tokens"),
             int("port"),
             int("ports"),
+            int("lists_tools"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -93,7 +94,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        4
+        5
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -242,6 +243,10 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()));
             vec![Change::Put { table: WORKERS, row }]
         }
+        WorkerFact::WorkerToolsListed { worker } => {
+            vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
+        }
+        WorkerFact::WorkerToolsMissed { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
         }

@@ -12,6 +12,8 @@ mod table;
 
 pub use error::Error;
 pub use expire::expire;
-pub use read::{ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, outcomes_of};
+pub use read::{
+    ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, outcomes_of, refused_to,
+};
 pub use resolve::{Decision, asked, choose, resolve, resolved};
 pub use table::{NEEDS, Needs};

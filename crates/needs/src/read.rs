@@ -131,6 +131,22 @@ pub fn denied_to(store: &Store, run: &RunId, task: &str) -> Result<Vec<String>, 
     Ok(titles)
 }
 
+/// Titles of what a worker asked for and did not get, because a person denied it or nobody answered in time; each once, the first ten.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn refused_to(store: &Store, worker: &WorkerId) -> Result<Vec<String>, Error> {
+    let mut titles: Vec<String> = Vec::new();
+    for row in store.read(&Query::table(NEEDS).eq("worker", worker.as_str()).asc("seq").limit(100))? {
+        let is_refused = matches!(row.try_text("outcome")?, "denied" | "expired");
+        let title = row.try_text("title")?;
+        if is_refused && titles.len() < 10 && !titles.iter().any(|known| known == title) {
+            titles.push(title.to_owned());
+        }
+    }
+    Ok(titles)
+}
+
 fn rows(store: &Store, query: &Query) -> Result<Vec<Need>, Error> {
     store.read(query)?.iter().map(|row| of_row(store, row)).collect()
 }

@@ -1,7 +1,10 @@
 //! What holds for one task once its own word, its phase's and its plan's are put together.
 
 use switchboard_protocol::finding::CommandKind;
-use switchboard_protocol::plan::{CommandLine, Phase, PhaseSettings, Plan, PlanSettings, Task, TaskSettings};
+use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::plan::{
+    CommandLine, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
+};
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
 
 use crate::paths::Pattern;
@@ -46,6 +49,14 @@ pub struct Settings {
     pub timeout_ms: Option<i64>,
     /// Who is named as author of its commit.
     pub author: Option<String>,
+    /// How often it is tried, if the plan says so.
+    pub attempts: Option<u32>,
+    /// What the work tree of the next attempt begins as, if the plan says so.
+    pub retry_from: Option<RetryFrom>,
+    /// What its agent may do without asking a person, if the plan says so.
+    pub permissions: Option<Permissions>,
+    /// The model, if the plan names one.
+    pub model: Option<String>,
 }
 
 impl Settings {
@@ -119,6 +130,10 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         files_touched: task.files_touched.clone(),
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
         author: own.author.clone(),
+        attempts: own.attempts.or(phase.attempts).or(plan.attempts),
+        retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
+        permissions: own.permissions.or(phase.permissions).or(plan.permissions),
+        model: first([&own.model, &phase.model, &plan.model]),
     }
 }
 

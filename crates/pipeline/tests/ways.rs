@@ -10,6 +10,7 @@ use draw::{chance, pick};
 use fastrand::Rng;
 use switchboard_pipeline::way::{Assignee, Graph, Judgement, Slot, Unit};
 use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
 };
@@ -59,11 +60,12 @@ fn step(id: &str, does: Do, after: &[StepId], reads: &[Input]) -> Step {
 
 /// A coder, some checks and reviews beside each other, perhaps a tester who writes, a rebase and a merge.
 fn random_way(rng: &mut Rng) -> Way {
-    let limits = Limits { attempts: 3, losses: 3, runs: 0 };
+    let limits = Limits { attempts: 3, losses: 3, ..Limits::default() };
     let role = || RoleId::new("coder").expect("an id");
     let has_tester = chance(rng, 500);
     let zones = if has_tester { vec![Zone::Source] } else { vec![Zone::Source, Zone::Tests] };
-    let work = step("work", Do::Work { role: role(), writes: zones }, &[], &[Input::Spec]);
+    let work =
+        step("work", Do::Work { role: role(), writes: zones, retry_from: RetryFrom::Change }, &[], &[Input::Spec]);
     let mut steps = vec![Step { limits, ..work }];
     for number in 0..rng.usize(..4) {
         let name = format!("check{number}");
@@ -77,7 +79,11 @@ fn random_way(rng: &mut Rng) -> Way {
         steps.push(check);
     }
     if has_tester {
-        let does = Do::Work { role: RoleId::new("tester").expect("an id"), writes: vec![Zone::Tests] };
+        let does = Do::Work {
+            role: RoleId::new("tester").expect("an id"),
+            writes: vec![Zone::Tests],
+            retry_from: RetryFrom::Change,
+        };
         let tester = step("tests", does, &[StepId::work()], &[Input::Source]);
         steps.push(Step { limits, back: Some(StepId::new("tests").expect("an id")), ..tester });
     }

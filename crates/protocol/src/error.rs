@@ -54,8 +54,10 @@ macro_rules! codes {
 
 codes! {
     "agent.ambiguous" Person "several agents could do it and none was named";
+    "agent.denied" Person "a person denied what an agent asked for, and it did nothing without";
     "agent.login" Failed "the agent needs a login first";
     "agent.missing" Agent "the agent's program is not on PATH";
+    "agent.no-model" Usage "the agent does not offer the model, or none to choose";
     "agent.protocol" Failed "the agent broke its own protocol";
     "agent.spawn" Failed "the agent's process could not be started";
     "agent.timeout" Failed "the agent was silent or at work for too long";

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentName, MessageId, RunId, WorkerId};
+use crate::permission::Permissions;
 use crate::time::Millis;
 
 pub use crate::worker::WorkerEvent;
@@ -103,10 +104,16 @@ pub struct WorkerSpec {
     pub token: String,
     /// Environment of the agent, complete: nothing else is inherited.
     pub env: Vec<(String, String)>,
-    /// The first prompt; unused by `exec`.
+    /// The first prompt; a command gets it on standard input. All agents find it in the file that `SWITCHBOARD_TASK_FILE` names.
     pub prompt: String,
     /// Messages that the first prompt shows.
     pub mail: Vec<MessageId>,
+    /// What is allowed without asking a person.
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// The model that the agent is told to use; its own choice where nothing is said.
+    #[serde(default)]
+    pub model: Option<String>,
     /// MCP server over stdio that the agent is offered: name, then argv.
     pub mcp: Option<McpCommand>,
     /// Limits.

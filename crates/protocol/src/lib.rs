@@ -15,6 +15,7 @@ pub mod id;
 pub mod lease;
 pub mod message;
 pub mod need;
+pub mod permission;
 pub mod plan;
 pub mod record;
 pub mod run;

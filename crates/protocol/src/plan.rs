@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use id::{BadTaskId, TaskId, natural_order};
-pub use settings::{CommandLine, PhaseSettings, PlanSettings, TaskSettings};
+pub use settings::{CommandLine, PhaseSettings, PlanSettings, RetryFrom, TaskSettings};
 
 /// Fields that this version doesn't know, kept as they were.
 pub type Extra = Map<String, Value>;

@@ -28,6 +28,12 @@ pub use setup::SetupCommand;
 /// Attempts that a task gets before it is blocked.
 pub const MAX_ATTEMPTS: u32 = 5;
 
+/// Attempts that a task gets whose worker is a command: the same command does the same again.
+pub const MAX_COMMAND_ATTEMPTS: u32 = 1;
+
+/// How often a worker may fail in the same way, one attempt after the other, before the task is blocked.
+pub const MAX_REPEATS: u32 = 2;
+
 /// How often the change of one attempt is put on a new head of the run's branch before the task is blocked. One task is merged at a
 /// time, so that only a person's hand moves the branch in between.
 pub const MAX_REBASES: u32 = 20;

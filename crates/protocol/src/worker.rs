@@ -50,6 +50,16 @@ pub enum WorkerFact {
         /// What it was, fitted; its text is the event's body.
         what: WorkerEvent,
     },
+    /// The worker's agent asked our MCP server which tools there are, so that its model can be offered them.
+    WorkerToolsListed {
+        /// Who.
+        worker: WorkerId,
+    },
+    /// The worker's agent went through its first turn without asking our MCP server for its tools: it can neither read nor send mail.
+    WorkerToolsMissed {
+        /// Who.
+        worker: WorkerId,
+    },
 }
 
 /// TCP ports next to each other.
@@ -122,6 +132,12 @@ pub enum WorkerEvent {
         options: Vec<PermissionOption>,
         /// The command or the diff, cut at 4 KiB.
         detail: String,
+        /// `edit`, `execute`, … in ACP's words; empty where the agent doesn't say.
+        #[serde(default)]
+        tool_kind: String,
+        /// Files that it would touch, as the agent names them, at most 20.
+        #[serde(default)]
+        paths: Vec<String>,
     },
     /// The question was answered (by a person, a rule or a time-out).
     PermissionSettled {
@@ -129,6 +145,9 @@ pub enum WorkerEvent {
         ask: String,
         /// The chosen option; `None` if it was cancelled.
         option: Option<String>,
+        /// The rule that allowed it without asking a person, and what for: `edits: src/a.rs`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<String>,
     },
     /// What the agent has used since the last report of this kind.
     CostReported {
@@ -220,14 +239,17 @@ impl WorkerEvent {
                 paths.iter_mut().for_each(|path| short(path, 120));
             }
             // The question is a fact of its own.
-            Self::PermissionAsked { ask, title, options, detail } => {
+            Self::PermissionAsked { ask, title, options, detail, tool_kind, paths } => {
                 short(ask, 80);
+                short(tool_kind, 24);
                 title.clear();
                 options.clear();
                 detail.clear();
+                paths.clear();
             }
-            Self::PermissionSettled { ask, option } => {
+            Self::PermissionSettled { ask, option, rule } => {
                 short(ask, 80);
+                rule.iter_mut().for_each(|rule| short(rule, 200));
                 option.iter_mut().for_each(|option| short(option, 80));
             }
             Self::CostReported { .. } => {}
@@ -268,7 +290,15 @@ mod tests {
             WorkerEvent::AgentExited { code: Some(1), signal: Some(9), stderr: long(), by_us: true },
             WorkerEvent::Faulted { code: long(), what: long() },
             WorkerEvent::TurnStarted { turn: 1, mail: vec![MessageId::from_bits(u64::MAX); 50] },
-            WorkerEvent::PermissionAsked { ask: long(), title: long(), options: Vec::new(), detail: long() },
+            WorkerEvent::PermissionAsked {
+                ask: long(),
+                title: long(),
+                options: Vec::new(),
+                detail: long(),
+                tool_kind: long(),
+                paths: vec![long()],
+            },
+            WorkerEvent::PermissionSettled { ask: long(), option: Some(long()), rule: Some(long()) },
         ];
 
         for event in events {

@@ -6,6 +6,7 @@
 mod files;
 mod handshake;
 mod login;
+mod model;
 mod updates;
 mod wire;
 
@@ -52,6 +53,7 @@ pub struct Acp {
     phase: Phase,
     opened_by: Deadline,
     login: login::Login,
+    model: Option<String>,
     session: String,
     asks: HashMap<String, Ask>,
     asked: u64,
@@ -74,6 +76,8 @@ enum Phase {
     Initializing(u64),
     /// `session/new` with this id is on its way.
     Opening(u64),
+    /// The choice of a model with this id is on its way.
+    Choosing(u64),
     Idle,
     /// `session/prompt` with this id is on its way.
     Turn {
@@ -98,6 +102,7 @@ impl Driver for Acp {
             phase: Phase::Broken,
             opened_by: Deadline::after(HANDSHAKE),
             login: login::Login::of(&start.argv),
+            model: start.model.clone(),
             session: String::new(),
             asks: HashMap::new(),
             asked: 0,
@@ -124,7 +129,7 @@ impl Driver for Acp {
             if let Some(event) = self.ready.pop_front() {
                 return event;
             }
-            let heard = if matches!(self.phase, Phase::Initializing(_) | Phase::Opening(_)) {
+            let heard = if matches!(self.phase, Phase::Initializing(_) | Phase::Opening(_) | Phase::Choosing(_)) {
                 match tokio::time::timeout(self.opened_by.left(), self.pipe.hear()).await {
                     Ok(heard) => heard,
                     Err(_) => {
@@ -222,7 +227,7 @@ impl Acp {
     fn exited(&mut self) {
         match self.phase {
             Phase::Turn { is_cancelled, .. } => self.end_turn(if is_cancelled { "cancelled" } else { "error" }, None),
-            Phase::Initializing(_) | Phase::Opening(_) => match self.pipe.stderr() {
+            Phase::Initializing(_) | Phase::Opening(_) | Phase::Choosing(_) => match self.pipe.stderr() {
                 said if login::is_said(&said) => self.needs_login(said.trim()),
                 _ => self.break_off("agent.protocol", "the agent ended before it opened a session".to_owned()),
             },
@@ -311,7 +316,9 @@ impl Acp {
         self.calls.learn(&params["toolCall"], &self.cwd);
         let (title, detail) = updates::question(&params["toolCall"], &self.calls, &self.cwd);
         self.asks.insert(ask.clone(), Ask { id, options: options.iter().map(|option| option.id.clone()).collect() });
-        self.ready.push_back(Given::Event(WorkerEvent::PermissionAsked { ask, title, options, detail }));
+        let (tool_kind, paths) = self.calls.touched(&params["toolCall"], &self.cwd);
+        let asked = WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths };
+        self.ready.push_back(Given::Event(asked));
     }
 
     /// Some agents send our numbers back as text.
@@ -320,11 +327,17 @@ impl Acp {
         match self.phase {
             Phase::Initializing(expected) if id == expected => self.initialized(answer),
             Phase::Opening(expected) if id == expected => self.opened(answer),
+            Phase::Choosing(expected) if id == expected => self.chosen(answer),
             Phase::Turn { id: expected, is_cancelled, .. } if id == expected => {
                 self.started();
                 self.turn_answered(answer, is_cancelled);
             }
-            Phase::Initializing(_) | Phase::Opening(_) | Phase::Turn { .. } | Phase::Idle | Phase::Broken => {}
+            Phase::Initializing(_)
+            | Phase::Opening(_)
+            | Phase::Choosing(_)
+            | Phase::Turn { .. }
+            | Phase::Idle
+            | Phase::Broken => {}
         }
     }
 

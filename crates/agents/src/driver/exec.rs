@@ -36,8 +36,7 @@ impl Driver for Exec {
     const SHOWS_MAIL: bool = false;
 
     fn start(start: &Start) -> Result<Self> {
-        let mut pipe = Pipe::start(start)?;
-        pipe.close();
+        let pipe = Pipe::start(start)?;
         Ok(Self { pipe, is_prompted: false, text: Capture::new(TEXT_KEPT), turn: Turn::Opening })
     }
 
@@ -77,11 +76,13 @@ impl Driver for Exec {
         }
     }
 
-    /// The text is not for a command; the call says that its turn counts.
-    fn prompt(&mut self, _text: &str) -> bool {
+    /// The text goes to the command's standard input, which ends with it. A command need not read it.
+    fn prompt(&mut self, text: &str) -> bool {
         if self.turn != Turn::ToCome {
             return false;
         }
+        self.pipe.send(0, text.as_bytes().to_vec());
+        self.pipe.close();
         self.turn = Turn::Running;
         self.is_prompted = true;
         true
@@ -93,7 +94,9 @@ impl Driver for Exec {
 
     fn cancel(&mut self) {}
 
-    fn close(&mut self) {}
+    fn close(&mut self) {
+        self.pipe.close();
+    }
 
     async fn end(&mut self, grace: Duration) -> Terminated {
         self.pipe.end(grace).await

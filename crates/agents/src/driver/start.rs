@@ -16,4 +16,6 @@ pub struct Start {
     pub env: Env,
     /// MCP server that the agent is offered.
     pub mcp: Option<McpCommand>,
+    /// The model that it is told to use; its own choice where nothing is said.
+    pub model: Option<String>,
 }

@@ -141,7 +141,10 @@ impl Player {
                 self.wait_mail(from.as_deref(), Duration::from_secs(*timeout_s), save_as).await?;
             }
             Step::Reply { text } => self.reply(text).await?,
-            Step::AskPermission { title, on_reject } => return self.ask(title, *on_reject).await,
+            Step::AskPermission { title, path, on_reject } => {
+                let path = path.as_deref().map(|path| self.fill(path)).transpose()?;
+                return self.ask(title, path.as_deref(), *on_reject).await;
+            }
             Step::SleepMs { ms } => tokio::time::sleep(Duration::from_millis(*ms)).await,
             Step::Cost { usd } => {
                 let cost = json!({ "amount": usd, "currency": "USD" });
@@ -208,13 +211,19 @@ impl Player {
         answer
     }
 
-    async fn ask(&mut self, title: &str, on_reject: OnReject) -> Result<Next, String> {
+    async fn ask(&mut self, title: &str, path: Option<&str>, on_reject: OnReject) -> Result<Next, String> {
         let title = self.fill(title)?;
-        let call = self.begin(&title, "execute", None);
+        let kind = if path.is_some() { "edit" } else { "execute" };
+        let call = self.begin(&title, kind, path);
+        let diff: Vec<_> = path
+            .iter()
+            .map(|path| json!({ "type": "diff", "path": self.cwd.join(path), "oldText": "old\n", "newText": "new\n" }))
+            .collect();
+        let input = if path.is_some() { Value::Null } else { json!({ "command": title }) };
         let option = |id: &str, name: &str| json!({ "optionId": id, "name": name, "kind": id });
         let params = json!({
             "sessionId": "script-1",
-            "toolCall": { "toolCallId": call, "title": title, "kind": "execute", "rawInput": { "command": title } },
+            "toolCall": { "toolCallId": call, "title": title, "kind": kind, "rawInput": input, "content": diff },
             "options": [option("allow_once", "Allow"), option("reject_once", "Reject")],
         });
         let answer = self.out.ask("session/request_permission", &params).await;

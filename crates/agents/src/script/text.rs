@@ -120,6 +120,9 @@ pub enum Step {
     AskPermission {
         /// What for.
         title: String,
+        /// The file that it would edit; a command where none is named.
+        #[serde(default)]
+        path: Option<String>,
         /// When it is refused: fail, or leave out the next step.
         #[serde(default)]
         on_reject: OnReject,

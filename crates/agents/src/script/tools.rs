@@ -54,6 +54,7 @@ impl Tools {
         let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": info });
         tools.request("initialize", params).await?;
         tools.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;
+        tools.request("tools/list", json!({})).await?;
         Ok(Some(tools))
     }
 

@@ -6,5 +6,8 @@ pub const FRAMES: &str = "frames.jsonl";
 /// The file in a worker's folder by which its shim is known.
 pub const IDENTITY: &str = "shim.json";
 
+/// The file in a worker's folder that holds what it is asked to do: its first prompt.
+pub(super) const TASK: &str = "task.md";
+
 /// The lock in a worker's folder, held as long as its shim lives.
 pub const LOCK: &str = "lock";

@@ -40,8 +40,13 @@ impl Redactor {
                 status,
                 paths: paths.into_iter().map(|path| self.text(path)).collect(),
             },
-            WorkerEvent::PermissionAsked { ask, title, options, detail } => {
-                WorkerEvent::PermissionAsked { ask, title: self.text(title), options, detail: self.text(detail) }
+            WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths } => {
+                let (title, detail) = (self.text(title), self.text(detail));
+                let paths = paths.into_iter().map(|path| self.text(path)).collect();
+                WorkerEvent::PermissionAsked { ask, title, options, detail, tool_kind, paths }
+            }
+            WorkerEvent::PermissionSettled { ask, option, rule } => {
+                WorkerEvent::PermissionSettled { ask, option, rule: rule.map(|rule| self.text(rule)) }
             }
             WorkerEvent::TurnEnded { turn, stop, text } => WorkerEvent::TurnEnded { turn, stop, text: self.text(text) },
             WorkerEvent::AgentExited { code, signal, stderr, by_us } => {
@@ -50,7 +55,6 @@ impl Redactor {
             WorkerEvent::Faulted { code, what } => WorkerEvent::Faulted { code, what: self.text(what) },
             plain @ (WorkerEvent::SessionOpened { .. }
             | WorkerEvent::TurnStarted { .. }
-            | WorkerEvent::PermissionSettled { .. }
             | WorkerEvent::CostReported { .. }
             | WorkerEvent::Sealed { .. }) => plain,
         }

@@ -2,26 +2,31 @@
 
 mod asks;
 mod limits;
+mod permissions;
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use switchboard_process::env::Env;
+use switchboard_process::file::{self, Mode, Sync};
 use switchboard_process::orphans;
 use switchboard_protocol::frame::{ShimCommand, WorkerEvent, WorkerSpec};
 use switchboard_protocol::id::MessageId;
+use switchboard_protocol::permission::Permissions;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::files::TASK;
 use super::identity::Identity;
 use super::link::Order;
 use super::recorder::Recorder;
 use super::spool::Spool;
 use crate::driver::{Driver, Given, Start};
-use crate::{Error, Result};
+use crate::{Error, Result, catalog};
 use asks::Asks;
+use permissions::Allowed;
 
 /// Prompts that wait for the end of a turn; the daemon offers again what did not fit, as nothing shows that it was seen.
 const MAX_QUEUE: usize = 64;
@@ -157,7 +162,7 @@ impl Worker {
 
     /// Runs the agent to its end. Whatever happens, no process of it is left, and the last frame says so.
     pub(super) async fn run<D: Driver>(&mut self, argv: Vec<String>) -> Result<()> {
-        let start = self.start_with(argv.clone());
+        let start = self.start_with(argv.clone())?;
         match D::start(&start) {
             Ok(mut driver) => {
                 let driven = self.drive(&mut driver, argv).await;
@@ -180,14 +185,19 @@ impl Worker {
     }
 
     /// Every process of the agent carries the worker's name, by which a later daemon finds what a dead shim left.
-    fn start_with(&self, argv: Vec<String>) -> Start {
+    fn start_with(&self, argv: Vec<String>) -> Result<Start> {
+        let task = PathBuf::from(&self.spec.folder).join(TASK);
+        file::replace(&task, self.spec.prompt.as_bytes(), Mode::Private, Sync::No)
+            .map_err(Error::io("write the task"))?;
         let env: Env = self.spec.env.iter().cloned().collect();
-        Start {
-            argv,
-            cwd: PathBuf::from(&self.spec.cwd),
-            env: env.set("SWITCHBOARD_WORKER", self.spec.worker.as_str()),
-            mcp: self.spec.mcp.clone(),
+        let mut env = env.set("SWITCHBOARD_WORKER", self.spec.worker.as_str());
+        env = env.set("SWITCHBOARD_TASK_FILE", task.display().to_string());
+        if self.spec.permissions == Permissions::Ask {
+            let asks = catalog::of_command(&argv).map(|known| known.asks).unwrap_or_default();
+            env = asks.iter().fold(env, |env, (name, value)| env.set(*name, *value));
         }
+        let (cwd, mcp, model) = (PathBuf::from(&self.spec.cwd), self.spec.mcp.clone(), self.spec.model.clone());
+        Ok(Start { argv, cwd, env, mcp, model })
     }
 
     async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {
@@ -289,6 +299,13 @@ impl Worker {
                 self.stop_if_orphaned(driver)
             }
             WorkerEvent::PermissionAsked { ref ask, ref options, .. } => {
+                let tree = PathBuf::from(&self.spec.cwd);
+                if let Some(Allowed { option, rule }) = permissions::allowed(self.spec.permissions, &tree, &event)
+                    && driver.permit(ask, Some(&option))
+                {
+                    let (ask, option, rule) = (ask.clone(), Some(option), Some(rule));
+                    return self.record(WorkerEvent::PermissionSettled { ask, option, rule });
+                }
                 self.asks.open(ask, options);
                 self.record(event)
             }
@@ -349,7 +366,7 @@ impl Worker {
 
     fn cancel_questions(&mut self) -> Result<()> {
         for ask in self.asks.take_all() {
-            self.record(WorkerEvent::PermissionSettled { ask, option: None })?;
+            self.record(WorkerEvent::PermissionSettled { ask, option: None, rule: None })?;
         }
         Ok(())
     }
@@ -377,7 +394,7 @@ impl Worker {
         let Some(option) = self.asks.take_answer(ask, option) else { return Ok(()) };
         self.heard = Instant::now();
         if driver.permit(ask, option.as_deref()) {
-            self.record(WorkerEvent::PermissionSettled { ask: ask.to_owned(), option })?;
+            self.record(WorkerEvent::PermissionSettled { ask: ask.to_owned(), option, rule: None })?;
         }
         Ok(())
     }

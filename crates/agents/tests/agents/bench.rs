@@ -92,6 +92,8 @@ impl Bench {
             env: Vec::new(),
             prompt: "Task 1.1 of \"Test\", attempt 1.".to_owned(),
             mail: vec![mail(0)],
+            permissions: switchboard_protocol::permission::Permissions::Edits,
+            model: None,
             mcp: None,
             limits: WorkerLimits::default(),
         };

@@ -12,7 +12,8 @@ use switchboard_protocol::worker::WorkerEvent;
 use crate::roles;
 
 fn start(argv: &[&str], cwd: &Path, env: Env) -> Start {
-    Start { argv: argv.iter().map(|arg| (*arg).to_owned()).collect(), cwd: cwd.to_owned(), env, mcp: None }
+    let argv = argv.iter().map(|arg| (*arg).to_owned()).collect();
+    Start { argv, cwd: cwd.to_owned(), env, mcp: None, model: None }
 }
 
 fn scripted(folder: &Path, steps: &serde_json::Value) -> Start {

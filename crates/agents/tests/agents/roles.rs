@@ -53,6 +53,7 @@ fn mcp(file: &str) -> std::process::ExitCode {
         let (tool, args) = (message["params"]["name"].as_str().unwrap_or_default(), &message["params"]["arguments"]);
         let result = match (message["method"].as_str().unwrap_or_default(), tool) {
             ("initialize", _) => json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {} }),
+            ("tools/list", _) => json!({ "tools": [] }),
             ("tools/call", "check_inbox") => json!({ "structuredContent": { "messages": [mail] }, "content": [] }),
             ("tools/call", "fail") => json!({ "isError": true, "content": [{ "type": "text", "text": "no" }] }),
             ("tools/call", _) => {

@@ -193,7 +193,7 @@ async fn a_question_waits_for_its_answer_and_times_out_closed() {
     line.rest().await;
 
     let settled = |frame: Frame| {
-        let WorkerEvent::PermissionSettled { ask, option } = frame.event else { return None };
+        let WorkerEvent::PermissionSettled { ask, option, .. } = frame.event else { return None };
         Some((ask, option))
     };
     let settled: Vec<_> = bench.frames().into_iter().filter_map(settled).collect();

@@ -4,6 +4,7 @@ mod agents;
 mod follow;
 mod line;
 mod preview;
+mod question;
 
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// The agent for tasks that name none
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+    /// The model of that agent, by its own name for it; goes before what the plan says
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["example", "resume"])]
+    model: Option<String>,
     /// Say what would happen and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -67,7 +71,7 @@ struct Source {
 fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
     let source = read(path, context)?;
-    let choice = agents::choose(&source.plan, args.agent.as_deref(), context)?;
+    let choice = agents::choose(&source.plan, args.agent.as_deref(), args.model.as_deref(), context)?;
     trust::require(&source.text, &source.name, path, context)?;
     let mut request = StartRunRequest {
         plan: source.text,

@@ -6,9 +6,9 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
 use super::context::Ctx;
-use crate::Error;
 use crate::authorship::{author, message};
 use crate::port::git::Commit;
+use crate::{Error, needs};
 
 /// Files that the event names; the rest is counted.
 const FILES_NAMED: usize = 50;
@@ -39,7 +39,11 @@ pub(crate) async fn capture(
     let captured = captured.await?;
     ctx.world.crash("change-committed");
     let Some((captured, files, base)) = captured else {
-        return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
+        let refused = switchboard_needs::refused_to(&ctx.world.store, worker)?;
+        return Ok(Some(match needs::denied(&refused) {
+            Some(reason) => RunEvent::TaskBlocked { task: id.clone(), attempt, reason },
+            None => RunEvent::NothingChanged { task: id.clone(), attempt },
+        }));
     };
     let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let files = files.iter().take(FILES_NAMED).map(|change| crate::plan::text(&change.path)).collect();

@@ -12,7 +12,7 @@ use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerS
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
-use switchboard_protocol::run::{Refusal, RunEvent, StartFrom};
+use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::{PortRange, WorkerFact};
 
@@ -27,6 +27,10 @@ use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
 use crate::{Error, plan, prompt};
+
+/// Pauses after an agent that failed: the first, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Messages that a first prompt shows at most; the rest follows by `check_inbox` or a later turn.
 const FIRST_MAIL: usize = 10;
@@ -70,6 +74,9 @@ enum Launched {
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
     let (attempt, step) = (start.attempt, start.step.clone());
+    if !pause(&ctx, &refusals).await {
+        return Outcome::default();
+    }
     let Some(_permit) = ctx.world.start_permit().await else {
         // The daemon goes down: the next one starts it.
         ctx.world.stop.cancelled().await;
@@ -110,6 +117,20 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
     };
     reachable.give_up();
     Outcome { steps: vec![step], last }
+}
+
+/// Waits after an agent failed, twice as long after each failure in a row: what it lacked may be there by then. Returns whether the daemon is still up.
+async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
+    let failures = refusals.iter().rev().take_while(|refusal| refusal.cause == RefusalCause::AgentFailed).count();
+    let Some(doublings) = u32::try_from(failures).ok().and_then(|failures| failures.checked_sub(1)) else {
+        return true;
+    };
+    let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(LONGEST_PAUSE);
+    tokio::select! {
+        biased;
+        () = ctx.world.stop.cancelled() => false,
+        () = tokio::time::sleep(pause) => true,
+    }
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
@@ -273,8 +294,11 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
+        is_command: matches!(choice.driver, DriverSpec::Exec { .. }),
     };
-    let is_prompted = matches!(choice.driver, DriverSpec::Acp { .. });
+    let is_prompted = !previous.is_command;
+    let permissions = settings.permissions.unwrap_or(choice.permissions);
+    let model = choice.model_for(settings.model.as_deref());
     let mail = if is_prompted { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
     let identity = identity(ctx, id, attempt, &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
@@ -292,6 +316,8 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         agent: choice.name,
         attempt,
         driver: choice.driver,
+        permissions,
+        model,
         cwd: plan::text(&ctx.plan.worktree(id)),
         socket: plan::text(&ctx.world.config.socket),
         token,

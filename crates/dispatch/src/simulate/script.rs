@@ -135,5 +135,7 @@ fn asked() -> WorkerEvent {
         title: "run it".to_owned(),
         options: vec![option("yes", "allow_once"), option("no", "reject_once")],
         detail: "it".to_owned(),
+        tool_kind: "execute".to_owned(),
+        paths: Vec::new(),
     }
 }

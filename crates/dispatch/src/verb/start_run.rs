@@ -55,7 +55,8 @@ impl Dispatch {
         let run = world.fresh_run()?;
         let mut run_plan = run_plan(world, run, &request, plan, &start_point)?;
         let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
-        let compiled = compile(&run_plan.plan, &prepared).map_err(|refusals| failure(&refusals).at(&request.source))?;
+        let compiled = compile(&run_plan.plan, &prepared, |settings| run_plan.attempts(settings));
+        let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         let setup = setup(world, &mut run_plan).await?;
         trusted(world, &run_plan)?;
@@ -232,6 +233,13 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
             let what = format!("task {id} needs the program {:?}, which is not there", cut(&program, 100));
             return Err(Failure::new("agent.missing", what)
                 .hint("install it, or name another agent with --agent")
+                .into());
+        }
+        if let (DriverSpec::Exec { .. }, Some(model)) = (&choice.driver, choice.model_for(settings.model.as_deref())) {
+            let what =
+                format!("task {id} wants the model {:?}, and its command has no way to choose one", cut(&model, 100));
+            return Err(Failure::new("agent.no-model", what)
+                .hint("leave the model out, or put it into the command")
                 .into());
         }
         needed.entry(choice.name.folded()).or_insert(choice);

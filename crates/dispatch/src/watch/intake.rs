@@ -4,7 +4,7 @@
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
-use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::{RunEvent, TurnOutcome};
 use switchboard_protocol::worker::{REPORTED_VERSION, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
@@ -14,7 +14,7 @@ use super::ending::End;
 use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
-use crate::{Error, needs, prompt};
+use crate::{Error, needs, prompt, tools};
 
 /// Further turns that waiting mail may open in one worker.
 const MAIL_TURNS: u32 = 8;
@@ -109,7 +109,26 @@ impl Watch {
         let (outcome, reason) = end.outcome();
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
-        vec![vec![RunEvent::TurnEnded { task, worker, outcome, reason }], vec![lost]]
+        let ended = RunEvent::TurnEnded { task: task.clone(), worker, outcome, reason };
+        let denied = match outcome {
+            TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
+            TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::TimedOut => None,
+        };
+        // No attempt is spent: the task waits for the person.
+        let held =
+            denied.map(|reason| vec![lost.clone(), RunEvent::TaskBlocked { task, attempt: self.attempt, reason }]);
+        held.into_iter().chain([vec![ended], vec![lost]]).collect()
+    }
+
+    /// Why the task waits for a person who denied what its worker asked for.
+    fn denied(&self) -> Option<String> {
+        match switchboard_needs::refused_to(&self.world.store, &self.worker) {
+            Ok(refused) => needs::denied(&refused),
+            Err(error) => {
+                tracing::error!(worker = %self.worker, %error, "what was denied can't be read");
+                None
+            }
+        }
     }
 
     fn beside(&self, frame: &Frame) -> Result<Vec<NewEvent>, Error> {
@@ -125,7 +144,7 @@ impl Watch {
                 let evidence = format!("turn {turn} of {}", self.worker);
                 events.extend(self.world.ports.mail.injected(mail, &self.agent, &evidence)?);
             }
-            WorkerEvent::PermissionAsked { ask, title, options, detail } => {
+            WorkerEvent::PermissionAsked { ask, title, options, detail, .. } => {
                 let id = self.world.fresh_need()?;
                 let limit = i64::try_from(self.world.config.limits.permission_ms).unwrap_or(i64::MAX);
                 let fact = NeedEvent::NeedAsked {
@@ -142,6 +161,9 @@ impl Watch {
                 };
                 let event = switchboard_needs::asked(&fact, detail.clone(), self.agent.as_str());
                 events.push(event.map_err(shape("a question"))?);
+            }
+            WorkerEvent::TurnEnded { turn: 1, stop, .. } if !self.is_exec && stop == "end_turn" => {
+                events.extend(tools::missed(&self.world, &self.worker)?);
             }
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::SessionOpened { .. }
@@ -192,7 +214,7 @@ impl Watch {
 
 /// Whether no further attempt can succeed before a person has done something.
 fn is_hopeless(code: &str) -> bool {
-    matches!(code, "agent.missing" | "agent.login")
+    matches!(code, "agent.missing" | "agent.login" | "agent.no-model")
 }
 
 /// Whether a report must be on disk before it is acked: what costs, asks or ends.

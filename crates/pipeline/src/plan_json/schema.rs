@@ -67,6 +67,9 @@ const MAX_PORTS: u64 = 100;
 /// The object in which a plan speaks to Switchboard.
 const SETTINGS: &str = "x-switchboard";
 
+/// Most attempts that a plan may ask for.
+const MAX_ATTEMPTS: u64 = 20;
+
 const PLAN: &[Field] = &[
     needed("schema_version", Kind::Version),
     needed("title", Kind::FilledText),
@@ -124,10 +127,21 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("max_workers", Kind::Number(1, 64)),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("barrier", Kind::Flag),
+    optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
+    optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
+    optional("model", Kind::FilledText),
 ];
 
-const PHASE_SETTINGS: &[Field] =
-    &[optional("gates", Kind::Gates), optional("test", Kind::Command), optional("agent", Kind::Name)];
+const PHASE_SETTINGS: &[Field] = &[
+    optional("gates", Kind::Gates),
+    optional("test", Kind::Command),
+    optional("agent", Kind::Name),
+    optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
+    optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
+    optional("model", Kind::FilledText),
+];
 
 const TASK_SETTINGS: &[Field] = &[
     optional("agent", Kind::Name),
@@ -138,6 +152,10 @@ const TASK_SETTINGS: &[Field] = &[
     optional("scope", Kind::Paths),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("author", Kind::FilledText),
+    optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
+    optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
+    optional("model", Kind::FilledText),
 ];
 
 /// Checks a plan's shape. Takes out known fields that are null (the same as not being there) and writes `1.0` as `1`.

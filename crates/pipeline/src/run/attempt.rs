@@ -85,7 +85,13 @@ impl RunState {
         let record = &mut self.records[at];
         let attempt = record.attempt();
         let last = describe(&cause, &reasons);
+        let limit = record.unit.way().steps()[step].limits.repeats;
+        let is_repeated = limit > 0 && cause.is_of_agent() && record.repeats(&cause, &reasons) >= limit;
         record.refusals.push(Refusal { attempt, cause, reasons });
+        if is_repeated {
+            let moved = record.unit.hold(Hold::Repeated { step, limit });
+            return self.after(at, moved, last);
+        }
         let failed = Judgement { input: None, verdict: Verdict::Fail, output: None };
         let moved = record.unit.judge(step, failed).unwrap_or(Moved::On);
         self.after(at, moved, last)
@@ -112,7 +118,13 @@ impl RunState {
         let record = &self.records[at];
         let name = |step: &usize| record.unit.way().steps()[*step].id.clone();
         let reason = match record.unit.held() {
-            Some(Hold::Attempts { limit, .. }) => format!("{limit} attempts were refused; the last: {last}"),
+            Some(Hold::Attempts { limit: 1, .. }) => last,
+            Some(Hold::Attempts { limit, .. }) => {
+                format!("{limit} attempts were refused; {}the last: {last}", self.first_refusal(at, &last))
+            }
+            Some(Hold::Repeated { limit, .. }) => {
+                format!("it failed {limit} times in the same way; {}the last: {last}", self.first_refusal(at, &last))
+            }
             Some(Hold::Losses { limit, .. }) => format!("{limit} workers were lost; the last: {last}"),
             Some(Hold::Runs { step, limit }) => {
                 format!("step {} was done {limit} times, and what it stands on kept changing", name(step))
@@ -125,6 +137,13 @@ impl RunState {
         let mut consequences = vec![event.fitted()];
         consequences.extend(self.mark_blocked(at, reason));
         consequences
+    }
+
+    /// Why the first attempt was refused, where that is another reason than the last one's.
+    fn first_refusal(&self, at: usize, last: &str) -> String {
+        let record = &self.records[at];
+        let first = record.refusals.get(record.old_refusals).map(|first| describe(&first.cause, &first.reasons));
+        first.filter(|first| first != last).map(|first| format!("the first: {first}; ")).unwrap_or_default()
     }
 
     pub(super) fn mark_blocked(&mut self, at: usize, reason: String) -> Consequences {
@@ -259,6 +278,7 @@ impl RunState {
         record.resume = false;
         record.stopping = false;
         record.reports.clear();
+        record.old_refusals = record.refusals.len();
         again.iter().for_each(|unit| self.reopen(*unit));
         let mut consequences = Vec::new();
         for unit in &again {

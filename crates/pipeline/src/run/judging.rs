@@ -1,7 +1,7 @@
 //! What becomes of a captured change: gates, rebase, merge.
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{Do, Need};
 use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, Verdict};
 
@@ -93,7 +93,10 @@ impl RunState {
             record.refusals.push(Refusal { attempt, cause, reasons });
         }
         if let Some(Change { commit, base, .. }) = record.unit.change().cloned() {
-            record.from = StartFrom::Change { commit, base };
+            record.from = match record.retry_from() {
+                RetryFrom::Change => StartFrom::Change { commit, base },
+                RetryFrom::Clean => StartFrom::RunHead,
+            };
         }
         self.after(at, moved, last)
     }
@@ -266,7 +269,10 @@ impl RunState {
             return Ok(self.stop_now(at));
         }
         if let Some(change) = self.records[at].unit.change() {
-            self.records[at].from = StartFrom::Rebased { commit: change.commit.clone() };
+            self.records[at].from = match self.records[at].retry_from() {
+                RetryFrom::Change => StartFrom::Rebased { commit: change.commit.clone() },
+                RetryFrom::Clean => StartFrom::RunHead,
+            };
         }
         Ok(self.refuse(at, step, RefusalCause::MergeConflict, files.to_vec()))
     }

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::id::{Digest, WorkerId};
-use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{Do, Step, UnitId};
-use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskState, TaskView};
+use switchboard_protocol::run::{
+    Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, TaskState, TaskView,
+};
 use switchboard_protocol::time::Millis;
 
 use crate::paths::Pattern;
@@ -41,6 +43,8 @@ pub(super) struct Record {
     pub(super) stopping: bool,
     pub(super) reports: Vec<Reported>,
     pub(super) refusals: Vec<Refusal>,
+    /// Refusals before a person last asked for a retry.
+    pub(super) old_refusals: usize,
 }
 
 /// What a gate said, and about what.
@@ -85,7 +89,26 @@ impl Record {
             stopping: false,
             reports: Vec::new(),
             refusals: Vec::new(),
+            old_refusals: 0,
         }
+    }
+
+    /// What the next attempt begins with when this change was refused.
+    pub(super) fn retry_from(&self) -> RetryFrom {
+        let work = self.unit.way().first_work().map(|at| &self.unit.way().steps()[at].does);
+        match work {
+            Some(Do::Work { retry_from, .. }) => *retry_from,
+            Some(Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge) | None => {
+                RetryFrom::Change
+            }
+        }
+    }
+
+    /// How often the last attempts in a row, with one that fails like this now, failed in the same way.
+    pub(super) fn repeats(&self, cause: &RefusalCause, reasons: &[String]) -> u32 {
+        let is_same = |before: &&Refusal| before.cause == *cause && before.reasons == reasons;
+        let before = self.refusals[self.old_refusals.min(self.refusals.len())..].iter().rev().take_while(is_same);
+        u32::try_from(before.count()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// The task; `None` for a phase or a slice.

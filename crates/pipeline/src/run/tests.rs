@@ -286,7 +286,8 @@ fn the_fifth_refused_attempt_blocks_the_task_and_all_that_need_it_and_nothing_el
     run.block("1.1");
 
     let failed = |task: &str| RunEvent::TaskDepFailed { task: id(task), root: id("1.1") };
-    let reason = "5 attempts were refused; the last: gate secrets: secrets 5".to_owned();
+    let reason = "5 attempts were refused; the first: gate secrets: secrets 1; the last: gate secrets: secrets 5";
+    let reason = reason.to_owned();
     let blocked = RunEvent::TaskBlocked { task: id("1.1"), attempt: 5, reason };
     assert_eq!(run.last, [blocked, failed("1.2"), failed("1.3")]);
     assert_eq!(run.view("1.3").state, TaskState::DepFailed { root: id("1.1") });
@@ -480,12 +481,17 @@ fn a_task_may_be_blocked_from_outside_unless_somebody_is_at_work_on_it() {
 
 /// The way of a task as it is compiled today, with two gates.
 fn compiled_way() -> Way {
+    way_with(&serde_json::json!({}))
+}
+
+/// The way of a task with settings of its own.
+fn way_with(settings: &serde_json::Value) -> Way {
     let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
         "x-switchboard": { "gates": ["-build_check", "-test_runner"] },
-        "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d" }] }] });
+        "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
     let plan = crate::plan_json::parse(&plan.to_string()).unwrap();
     let prepared = crate::prepare::prepare(&plan, &std::collections::BTreeSet::new(), None);
-    let compiled = crate::way::compile(&plan, &prepared).unwrap();
+    let compiled = crate::way::compile(&plan, &prepared, crate::way::usual_attempts).unwrap();
     let task = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
 }
@@ -586,8 +592,54 @@ fn a_gate_that_refuses_the_rebased_tree_sends_it_back_and_the_next_in_line_goes_
     assert_eq!((run.view("1.2").attempt, run.view("1.2").refusals.len()), (2, 2));
     assert_eq!(run.doing(), ["run_command", "start_worker"]);
     let [_, Effect::StartWorker { from, .. }] = &run.effects()[..] else { panic!("no start") };
-    let (commit, base) = ("r-1.2-m-1.1".to_owned(), "m-1.1".to_owned());
-    assert_eq!(from, &StartFrom::Change { commit, base });
+    assert_eq!(from, &StartFrom::RunHead, "an attempt begins on a clean tree");
+}
+
+#[test]
+fn an_attempt_begins_with_the_refused_change_where_the_plan_says_so() {
+    let mut run = Run::on(&way_with(&serde_json::json!({ "retry_from": "change" })), 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let (commit, tree, base) = ("c".to_owned(), "t".to_owned(), "b".to_owned());
+    let (files, attempt) = (vec!["a".to_owned()], 1);
+    run.tell(RunEvent::ChangeCaptured { task: id("1.1"), attempt, commit, tree, base, files, files_total: 1 });
+
+    run.answer_checks("1.1", Verdict::Fail);
+
+    let [Effect::StartWorker { from, .. }] = &run.effects()[..] else { panic!("no start") };
+    assert_eq!(from, &StartFrom::Change { commit: "c".to_owned(), base: "b".to_owned() });
+}
+
+#[test]
+fn a_failure_that_repeats_itself_blocks_the_task_and_another_one_does_not() {
+    let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Failed);
+    run.end_turn("1.1", TurnOutcome::TimedOut);
+    run.end_turn("1.1", TurnOutcome::Failed);
+    assert_eq!(run.view("1.1").state, TaskState::Ready);
+
+    run.end_turn("1.1", TurnOutcome::Failed);
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
+    assert_eq!(reason, "it failed 2 times in the same way; the last: the agent failed: said so");
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.end_turn("1.1", TurnOutcome::Failed);
+    assert_eq!(run.view("1.1").state, TaskState::Ready, "a person's retry counts anew");
+}
+
+#[test]
+fn a_task_is_tried_as_often_as_its_plan_says_and_a_command_once() {
+    let mut once = Run::on(&way_with(&serde_json::json!({ "command": ["make"] })), 1, &[("1.1", &[], &[])]);
+    let mut thrice = Run::on(&way_with(&serde_json::json!({ "attempts": 3 })), 1, &[("1.1", &[], &[])]);
+
+    once.end_turn("1.1", TurnOutcome::Failed);
+    for outcome in [TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Failed] {
+        thrice.end_turn("1.1", outcome);
+    }
+
+    let TaskState::Blocked { reason } = once.view("1.1").state else { panic!("not blocked") };
+    assert_eq!(reason, "the agent failed: said so");
+    let TaskState::Blocked { reason } = thrice.view("1.1").state else { panic!("not blocked") };
+    assert!(reason.starts_with("3 attempts were refused"), "{reason}");
 }
 
 #[test]

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::plan::{Phase, Plan, Task, TaskId};
+use switchboard_protocol::plan::{Phase, Plan, RetryFrom, Task, TaskId};
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, When, Zone,
 };
-use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, MAX_REBASES, Prepared};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, MAX_REBASES, MAX_REPEATS, Prepared};
 
 use super::Graph;
 use crate::paths::Pattern;
@@ -48,11 +48,21 @@ pub struct UnitPlan {
     pub timeout_ms: Option<i64>,
 }
 
-/// Compiles the ways of all units of a plan as it was prepared.
+/// Attempts of a task where its plan doesn't say: one of a command, which does the same again, else as many as an agent gets.
+#[must_use]
+pub fn usual_attempts(settings: &Settings) -> u32 {
+    if settings.command.is_some() { MAX_COMMAND_ATTEMPTS } else { MAX_ATTEMPTS }
+}
+
+/// Compiles the ways of all units of a plan as it was prepared. `attempts` returns how often a task is tried where its plan doesn't say.
 ///
 /// # Errors
 /// Everything that can't be judged, waited for or found, all at once.
-pub fn compile(plan: &Plan, prepared: &Prepared) -> Result<Compiled, Vec<WayRefusal>> {
+pub fn compile(
+    plan: &Plan,
+    prepared: &Prepared,
+    attempts: impl Fn(&Settings) -> u32,
+) -> Result<Compiled, Vec<WayRefusal>> {
     let tasks: BTreeMap<&TaskId, (&Phase, &Task)> =
         plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(move |task| (&task.id, (phase, task)))).collect();
     let eligible: BTreeMap<&TaskId, ()> = prepared.eligible.iter().map(|id| (id, ())).collect();
@@ -64,9 +74,13 @@ pub fn compile(plan: &Plan, prepared: &Prepared) -> Result<Compiled, Vec<WayRefu
     for id in &prepared.eligible {
         let Some((phase, task)) = tasks.get(id) else { continue };
         let settings = settings::of(plan, phase, task);
+        let tries = Tries {
+            attempts: settings.attempts.unwrap_or_else(|| attempts(&settings)),
+            from: settings.retry_from.unwrap_or(RetryFrom::Clean),
+        };
         let within = places.get(id).map(|at| groups[*at].unit.clone());
         let after = task.depends.iter().filter(|on| eligible.contains_key(on)).cloned().map(UnitId::Task).collect();
-        compiler.add_task(task, &settings, within, after);
+        compiler.add_task(task, &settings, tries, (within, after));
     }
     compiler.finish()
 }
@@ -83,6 +97,13 @@ struct Compiler {
     units: Vec<UnitPlan>,
     refusals: Vec<WayRefusal>,
     notes: BTreeMap<String, Vec<TaskId>>,
+}
+
+/// How often a task is tried, and what its tree begins as then.
+#[derive(Debug, Clone, Copy)]
+struct Tries {
+    attempts: u32,
+    from: RetryFrom,
 }
 
 /// What tells two ways apart before they are built: gate, need and whether it applies.
@@ -104,7 +125,13 @@ impl Compiler {
         }
     }
 
-    fn add_task(&mut self, task: &Task, settings: &Settings, within: Option<UnitId>, after: Vec<UnitId>) {
+    fn add_task(
+        &mut self,
+        task: &Task,
+        settings: &Settings,
+        tries: Tries,
+        (within, after): (Option<UnitId>, Vec<UnitId>),
+    ) {
         let (wanted, refusals) = check::gates(&task.id, settings);
         let is_refused = !refusals.is_empty();
         self.refusals.extend(refusals);
@@ -114,7 +141,7 @@ impl Compiler {
         for note in wanted.iter().filter_map(Wanted::note) {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
-        let Some(way) = self.task_way(&task.id, &wanted) else { return };
+        let Some(way) = self.task_way(&task.id, &wanted, tries) else { return };
         self.units.push(UnitPlan {
             unit: UnitId::Task(task.id.clone()),
             within,
@@ -139,12 +166,13 @@ impl Compiler {
         self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
     }
 
-    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted]) -> Option<Digest> {
-        let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, String::new())]).collect();
+    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], tries: Tries) -> Option<Digest> {
+        let key: Vec<_> =
+            wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, format!("{tries:?}"))]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());
         }
-        let way = single_worker(wanted)?;
+        let way = single_worker(wanted, tries)?;
         self.keep(key, way, task.as_str())
     }
 
@@ -175,7 +203,7 @@ impl Compiler {
 
 /// The way of a task that one worker does: work, gates, rebase, merge. What a gate refuses goes back to the worker; after a
 /// rebase the gates judge the new tree before the branch moves to it.
-fn single_worker(wanted: &[Wanted]) -> Option<Way> {
+fn single_worker(wanted: &[Wanted], tries: Tries) -> Option<Way> {
     let work = StepId::work();
     let gates: Vec<_> = wanted.iter().map(|gate| step_id(gate.gate.id)).collect::<Option<_>>()?;
     let before_rebase: Vec<_> = [work.clone()].into_iter().chain(gates.iter().cloned()).collect();
@@ -183,13 +211,17 @@ fn single_worker(wanted: &[Wanted]) -> Option<Way> {
     let before_merge = before_rebase.iter().cloned().chain([rebase.clone()]).collect();
     let mut steps = vec![Step {
         id: work.clone(),
-        does: Do::Work { role: RoleId::new("coder").ok()?, writes: vec![Zone::Source, Zone::Tests] },
+        does: Do::Work {
+            role: RoleId::new("coder").ok()?,
+            writes: vec![Zone::Source, Zone::Tests],
+            retry_from: tries.from,
+        },
         after: Vec::new(),
         reads: vec![Input::Spec],
         when: When::Always,
         need: Need::Required,
         back: Some(work.clone()),
-        limits: Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, runs: 0 },
+        limits: Limits { attempts: tries.attempts, losses: MAX_LOSSES, repeats: MAX_REPEATS, runs: 0 },
     }];
     for (wanted, id) in wanted.iter().zip(gates) {
         steps.push(Step {
@@ -239,13 +271,17 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
     let work = StepId::work();
     let mut steps = vec![Step {
         id: work.clone(),
-        does: Do::Work { role: RoleId::new("coder")?, writes: vec![Zone::Source, Zone::Tests] },
+        does: Do::Work {
+            role: RoleId::new("coder")?,
+            writes: vec![Zone::Source, Zone::Tests],
+            retry_from: RetryFrom::Change,
+        },
         after: Vec::new(),
         reads: vec![Input::Spec],
         when: When::Always,
         need: Need::Required,
         back: Some(work.clone()),
-        limits: Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, runs: 0 },
+        limits: Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, ..Limits::default() },
     }];
     for gate in gates {
         steps.push(Step {

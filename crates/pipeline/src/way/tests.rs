@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::way::{Do, GateId, Input, Limits, Need, RoleId, Step, StepId, Way, When, Zone};
 use switchboard_protocol::run::{Change, Verdict};
 use switchboard_protocol::time::Millis;
@@ -25,7 +26,7 @@ fn ids(names: &[&str]) -> Vec<StepId> {
 }
 
 fn work(id: &str, writes: &[Zone]) -> Step {
-    step(id, Do::Work { role: RoleId::new("coder").unwrap(), writes: writes.to_vec() })
+    step(id, Do::Work { role: RoleId::new("coder").unwrap(), writes: writes.to_vec(), retry_from: RetryFrom::Change })
 }
 
 fn check(id: &str, after: &[&str], reads: &[Input]) -> Step {
@@ -37,7 +38,7 @@ fn check(id: &str, after: &[&str], reads: &[Input]) -> Step {
 /// Work, then a review of the source and tests of the tree beside each other, new tests after the review, then the merge.
 fn team() -> Unit {
     let mut code = work("work", &[Zone::Source]);
-    (code.back, code.limits) = (Some(StepId::work()), Limits { attempts: 3, losses: 2, runs: 0 });
+    (code.back, code.limits) = (Some(StepId::work()), Limits { attempts: 3, losses: 2, ..Limits::default() });
     let mut tests = work("write_tests", &[Zone::Tests]);
     (tests.after, tests.reads) = (ids(&["review"]), vec![Input::Source]);
     let mut merge = step("merge", Do::Merge);

@@ -106,6 +106,13 @@ pub enum Hold {
         /// The limit.
         limit: u32,
     },
+    /// The step's worker failed in the same way again and again.
+    Repeated {
+        /// Which step.
+        step: usize,
+        /// The limit.
+        limit: u32,
+    },
     /// Too many workers of the step were lost.
     Losses {
         /// Which step.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::id::Digest;
+use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
 };
@@ -34,8 +35,11 @@ pub(crate) fn group() -> Way {
 /// The way of a task with so many gates.
 pub(crate) fn task(gates: usize) -> Way {
     let zones = vec![Zone::Source, Zone::Tests];
-    let work = step("work", Do::Work { role: RoleId::new("coder").expect("a role"), writes: zones.clone() });
-    let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, runs: 0 };
+    let work = step(
+        "work",
+        Do::Work { role: RoleId::new("coder").expect("a role"), writes: zones.clone(), retry_from: RetryFrom::Change },
+    );
+    let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, ..Limits::default() };
     let mut steps = vec![Step { reads: vec![Input::Spec], limits, ..work }];
     for gate in 0..gates {
         let name = format!("gate{gate}");

@@ -4,6 +4,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use crate::permission::Permissions;
+
+/// What the work tree of an attempt begins as after a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryFrom {
+    /// The refused change, to be mended.
+    #[default]
+    Change,
+    /// The head of the run's branch.
+    Clean,
+}
+
+impl RetryFrom {
+    /// Whether it is the refused change, as runs that were recorded before this was a setting have it.
+    #[must_use]
+    pub const fn is_change(&self) -> bool {
+        matches!(self, Self::Change)
+    }
+}
 
 /// A command: an argument list that is run as it is, or one line for `sh -c`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +87,18 @@ pub struct PlanSettings {
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
+    /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_from: Option<RetryFrom>,
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// The model, by the agent's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -85,6 +117,18 @@ pub struct PhaseSettings {
     /// Who works where the task doesn't say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_from: Option<RetryFrom>,
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// The model, by the agent's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -118,6 +162,18 @@ pub struct TaskSettings {
     /// Who is named as author of its commit, `Name <address>`; else the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_from: Option<RetryFrom>,
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
+    /// The model, by the agent's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,

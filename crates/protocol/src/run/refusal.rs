@@ -15,6 +15,17 @@ pub struct Refusal {
     pub reasons: Vec<String>,
 }
 
+impl RefusalCause {
+    /// Whether the agent or its command failed, rather than the change that it left.
+    #[must_use]
+    pub const fn is_of_agent(&self) -> bool {
+        match self {
+            Self::AgentFailed | Self::AgentRefused | Self::TimedOut | Self::NothingChanged => true,
+            Self::Gate { .. } | Self::MergeConflict => false,
+        }
+    }
+}
+
 /// What refused an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]

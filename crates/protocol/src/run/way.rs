@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Verdict;
 use crate::id;
 use crate::id::Digest;
-use crate::plan::TaskId;
+use crate::plan::{RetryFrom, TaskId};
 
 id!(StepId, "", "The name of a step, unique in its way: `work`, `secretscan`, `merge`.");
 id!(GateId, "", "The name of a gate: `syntax_check`, `test_runner`.");
@@ -114,6 +114,9 @@ pub enum Do {
         role: RoleId,
         /// What it may change; nothing for one that only answers.
         writes: Vec<Zone>,
+        /// What its tree begins as after a refusal.
+        #[serde(default, skip_serializing_if = "RetryFrom::is_change")]
+        retry_from: RetryFrom,
     },
     /// A gate judges the captured tree.
     Check {
@@ -262,13 +265,21 @@ pub struct Limits {
     /// How often it may be done at all.
     #[serde(default)]
     pub runs: u32,
+    /// How often its worker may fail in the same way, one attempt after the other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeats: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Limits {
     /// Whether there is no limit.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        self.attempts == 0 && self.losses == 0 && self.runs == 0
+        self.attempts == 0 && self.losses == 0 && self.runs == 0 && self.repeats == 0
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::verb;
 use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
+use crate::permission::Permissions;
 use crate::run::HeldBy;
 use crate::time::Millis;
 
@@ -23,6 +24,36 @@ pub struct AgentChoice {
     /// Names of environment variables that it may inherit from the caller, with their values.
     #[serde(default)]
     pub env: Vec<(String, String)>,
+    /// What it may do without asking a person, where the plan doesn't say.
+    #[serde(default)]
+    pub permissions: Permissions,
+    /// The model, by the agent's own name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Whether that model goes before what the plan says: a flag does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub model_first: bool,
+    /// How often its tasks are tried, where the plan doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+}
+
+// === impl AgentChoice ===
+
+impl AgentChoice {
+    /// An agent under a name, with the usual settings.
+    #[must_use]
+    pub fn new(name: AgentName, driver: DriverSpec) -> Self {
+        let (permissions, env) = (Permissions::default(), Vec::new());
+        Self { name, driver, scripted: false, env, permissions, model: None, model_first: false, attempts: None }
+    }
+
+    /// The model for a task whose plan names this one, or none.
+    #[must_use]
+    pub fn model_for(&self, planned: Option<&str>) -> Option<String> {
+        let planned = planned.map(str::to_owned);
+        if self.model_first { self.model.clone().or(planned) } else { planned.or_else(|| self.model.clone()) }
+    }
 }
 
 /// A plan to run.

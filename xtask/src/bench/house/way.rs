@@ -63,7 +63,8 @@ impl Walk {
         let plan = plan_json::parse(&plan.to_string()).map_err(|error| anyhow::anyhow!("{error:?}"))?;
         // One at a time: every change stands on the head that it is merged onto.
         let prepared = prepare::prepare(&plan, &BTreeSet::new(), Some(1));
-        let compiled = way::compile(&plan, &prepared).map_err(|refusals| anyhow::anyhow!("{refusals:?}"))?;
+        let compiled =
+            way::compile(&plan, &prepared, way::usual_attempts).map_err(|refusals| anyhow::anyhow!("{refusals:?}"))?;
         let mut ways = Vec::new();
         for graph in &compiled.ways {
             let (way, text) = (graph.way(), serde_json::to_string(&graph.way())?);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use switchboard_protocol::worker::WorkerEvent;
 
+use super::model::{self, Choice};
 use super::{Acp, Phase, login, wire};
 use crate::Result;
 use crate::driver::Given;
@@ -34,12 +35,40 @@ impl Acp {
         match (session, answer.as_ref().err()) {
             (Some(session), _) => {
                 self.session = session.to_owned();
-                self.phase = Phase::Idle;
-                self.ready.push_back(Given::Event(WorkerEvent::SessionOpened { session: session.to_owned() }));
+                match (self.model.take(), answer) {
+                    (Some(model), Ok(opened)) => self.choose(&opened, &model),
+                    (Some(_) | None, _) => self.begin(),
+                }
             }
             (None, Some(fault)) if login::is_wanted(fault) => self.needs_login(&fault.to_string()),
             (None, Some(fault)) => self.break_off("agent.protocol", format!("the agent opened no session: {fault}")),
             (None, None) => self.break_off("agent.protocol", "the agent named no session".to_owned()),
         }
+    }
+
+    fn choose(&mut self, opened: &Value, model: &str) {
+        match model::choose(opened, model) {
+            Choice::Request(method, mut params) => {
+                params["sessionId"] = self.session.as_str().into();
+                let id = self.request(method, params);
+                self.phase = Phase::Choosing(id);
+            }
+            Choice::Refused(why) => self.break_off("agent.no-model", why),
+        }
+    }
+
+    pub(super) fn chosen(&mut self, answer: Result<Value, wire::Fault>) {
+        match answer {
+            Ok(_) => self.begin(),
+            Err(fault) if login::is_wanted(&fault) => self.needs_login(&fault.to_string()),
+            Err(fault) => self.break_off("agent.no-model", format!("the agent refused the model: {fault}")),
+        }
+    }
+
+    /// The session can be prompted.
+    fn begin(&mut self) {
+        self.phase = Phase::Idle;
+        let session = self.session.clone();
+        self.ready.push_back(Given::Event(WorkerEvent::SessionOpened { session }));
     }
 }

@@ -18,6 +18,9 @@ const DETAIL: usize = 4 << 10;
 /// Most paths of a tool call.
 const PATHS: usize = 20;
 
+/// Fields of a tool's arguments that name a file, in the spellings of the known agents.
+const INPUT_PATHS: [&str; 6] = ["absolute_path", "filePath", "file_path", "filepath", "notebook_path", "path"];
+
 /// Most options of a question.
 const OPTIONS: usize = 16;
 
@@ -76,6 +79,26 @@ impl Calls {
         let status = self.0.get(&id).map(|call| call.status.clone()).unwrap_or_default();
         let call = Call { status, ..self.merged(&id, call, cwd) };
         self.keep(id, call);
+    }
+
+    /// The kind of tool that a question is about, and every file that it names; none where they are too many to be all.
+    pub(super) fn touched(&self, call: &Value, cwd: &Path) -> (String, Vec<String>) {
+        let known = call["toolCallId"].as_str().and_then(|id| self.0.get(beginning(id, 100)));
+        let kind = call["kind"].as_str().or(known.map(|call| call.kind.as_str())).unwrap_or_default();
+        let input = &call["rawInput"];
+        let named = INPUT_PATHS.iter().filter_map(|field| input[*field].as_str());
+        let listed = ["locations", "content"].iter().flat_map(|field| call[*field].as_array().into_iter().flatten());
+        let listed: Vec<_> = named.chain(listed.filter_map(|entry| entry["path"].as_str())).collect();
+        let mut paths = known.map(|call| call.paths.clone()).unwrap_or_default();
+        for path in &listed {
+            let path = Path::new(path).strip_prefix(cwd).unwrap_or(Path::new(path)).to_string_lossy().into_owned();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        // A command may do anything, whatever it calls itself.
+        let is_edit = input["command"].is_null() && paths.len() < PATHS && paths.iter().all(|path| path.len() < 300);
+        (beginning(kind, 20).to_owned(), if is_edit { paths } else { Vec::new() })
     }
 
     /// What is known of a call and what an update adds.

@@ -10,8 +10,10 @@ macro_rules! pages {
 
 pages! {
     "agent.ambiguous"
+    "agent.denied"
     "agent.login"
     "agent.missing"
+    "agent.no-model"
     "agent.protocol"
     "agent.spawn"
     "agent.timeout"

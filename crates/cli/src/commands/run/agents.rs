@@ -24,7 +24,12 @@ pub(super) struct Choice {
 ///
 /// # Errors
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `config.untrusted`, `config.syntax`.
-pub(super) fn choose(plan: &Plan, named: Option<&str>, context: &Context) -> Result<Choice, Failure> {
+pub(super) fn choose(
+    plan: &Plan,
+    named: Option<&str>,
+    model: Option<&str>,
+    context: &Context,
+) -> Result<Choice, Failure> {
     let available = Available::read(context)?;
     let wanted = wanted(plan);
     let default = match named {
@@ -37,6 +42,15 @@ pub(super) fn choose(plan: &Plan, named: Option<&str>, context: &Context) -> Res
         choices.insert(fold(name), available.choice(&agent_name(name)?, context)?);
     }
     let default = default.map(|name| agent_name(&name)).transpose()?;
+    if let Some(model) = model {
+        let alone = (choices.len() == 1).then(|| choices.keys().next().cloned()).flatten();
+        let whose = default.as_ref().map(AgentName::folded).or(alone);
+        let Some(choice) = whose.and_then(|name| choices.get_mut(&name)) else {
+            let what = "a model is named, and several agents or none could take it";
+            return Err(Failure::new("agent.no-model", what).hint("name the model in the plan's x-switchboard"));
+        };
+        (choice.model, choice.model_first) = (Some(model.to_owned()), true);
+    }
     Ok(Choice { agents: choices.into_values().collect(), default })
 }
 

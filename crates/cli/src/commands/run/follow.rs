@@ -8,12 +8,14 @@ use signal_hook::iterator::Signals;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::event::{Event, ReadFrom};
 use switchboard_protocol::id::RunId;
+use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::verb::run::{
     GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest,
 };
 use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
 use super::line::Printer;
+use super::question::Questions;
 use crate::client::Client;
 use crate::context::Context;
 use crate::report::{Ending, Outcome};
@@ -45,7 +47,8 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
     let printer = Printer::new(run, &before);
     let cursor = ReadFrom::Lsn(cursor);
-    let mut watch = Watch { client, run, cursor, signals, bar, printer, interrupted: None };
+    let questions = context.can_ask().then(Questions::new);
+    let mut watch = Watch { client, run, cursor, signals, bar, printer, questions, interrupted: None };
     let left = watch.until_the_end(context);
     watch.bar.finish_and_clear();
     if let Some(ending) = left? {
@@ -61,6 +64,8 @@ struct Watch<'a> {
     signals: Signals,
     bar: ProgressBar,
     printer: Printer<'a>,
+    /// Where a person at a terminal can answer.
+    questions: Option<Questions>,
     interrupted: Option<Instant>,
 }
 
@@ -79,6 +84,10 @@ impl Watch<'_> {
             }
             if self.printer.has_ended() || !is_running && is_all {
                 return Ok(None);
+            }
+            let said = self.questions.as_mut().map(|questions| questions.answer(&mut self.client)).transpose()?;
+            if let Some(line) = said.flatten() {
+                self.say(&line, context);
             }
             if let Some(ending) = self.heed_signals(context)? {
                 return Ok(Some(ending));
@@ -118,7 +127,12 @@ impl Watch<'_> {
     }
 
     fn tell(&mut self, event: &Event, context: &mut Context) {
-        let lines = self.printer.lines(event, &context.out);
+        let mut lines = self.printer.lines(event, &context.out);
+        if let (Some(questions), Some(fact)) = (&mut self.questions, event.fact::<NeedEvent>())
+            && event.kind.starts_with("need_")
+        {
+            lines.extend(questions.hear(&fact, event.body.as_deref().unwrap_or_default(), self.run, &context.out));
+        }
         if context.json {
             context.out.json(event);
         } else {

@@ -67,7 +67,7 @@ impl<'a> Printer<'a> {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
         }
         match event.kind.as_str() {
-            "worker_equipped" | "worker_reported" => {
+            "worker_equipped" | "worker_reported" | "worker_tools_missed" => {
                 event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out))
             }
             "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
@@ -89,7 +89,15 @@ impl<'a> Printer<'a> {
                 let script = if scripted { " (a script)" } else { "" };
                 vec![format!("{} starts{script}, attempt {attempt}", self.head(&task))]
             }
-            WorkerFact::WorkerEquipped { .. } => Vec::new(),
+            WorkerFact::WorkerEquipped { .. } | WorkerFact::WorkerToolsListed { .. } => Vec::new(),
+            WorkerFact::WorkerToolsMissed { worker } => {
+                let told = |task: &String| {
+                    let line =
+                        format!("{} does not know Switchboard's tools: it can't read or send mail", self.head(task));
+                    out.paint(Tone::Notice, &line)
+                };
+                self.workers.get(&worker).map(told).into_iter().collect()
+            }
             WorkerFact::WorkerReported { worker, what, .. } => match self.workers.get(&worker) {
                 Some(task) => self.of_report(task, &what, event.body.as_deref().unwrap_or_default(), out),
                 None => Vec::new(),

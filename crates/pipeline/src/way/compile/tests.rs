@@ -24,7 +24,7 @@ fn plan(settings: Value, tasks: &[(&str, &[&str], Value)]) -> Plan {
 }
 
 fn compiled(plan: &Plan) -> Result<Compiled, Vec<WayRefusal>> {
-    compile(plan, &prepare(plan, &BTreeSet::new(), None))
+    compile(plan, &prepare(plan, &BTreeSet::new(), None), usual_attempts)
 }
 
 /// The gates of a way: name, need, and whether each applies.

@@ -1,0 +1,73 @@
+//! The choice of a model when a session opens. Agents offer it in one of two ways.
+
+use serde_json::{Value, json};
+
+use crate::beginning;
+
+/// Models that a refusal names, and the length of each in bytes.
+const NAMED: (usize, usize) = (12, 60);
+
+/// How to choose a model.
+#[derive(Debug, PartialEq)]
+pub(super) enum Choice {
+    /// Send this request, whose parameters lack the session.
+    Request(&'static str, Value),
+    /// The agent doesn't offer it; why, for a person.
+    Refused(String),
+}
+
+/// Finds a model by its id or its name among what the answer to `session/new` offers.
+pub(super) fn choose(opened: &Value, model: &str) -> Choice {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let option = list(&opened["configOptions"]).into_iter().find(|option| option["category"] == "model");
+    let mut offered = Vec::new();
+    if let Some(option) = option {
+        // Options may come in groups.
+        let flat = list(&option["options"]).into_iter().flat_map(|entry| match entry["options"].as_array() {
+            Some(group) => group.clone(),
+            None => vec![entry],
+        });
+        let values: Vec<_> = flat.collect();
+        if let Some(value) = find(&values, "value", model) {
+            return Choice::Request("session/set_config_option", json!({ "configId": option["id"], "value": value }));
+        }
+        offered.extend(values.iter().filter_map(|value| value["value"].as_str().map(str::to_owned)));
+    }
+    let models = list(&opened["models"]["availableModels"]);
+    if let Some(id) = find(&models, "modelId", model) {
+        return Choice::Request("session/set_model", json!({ "modelId": id }));
+    }
+    offered.extend(models.iter().filter_map(|value| value["modelId"].as_str().map(str::to_owned)));
+    if offered.is_empty() {
+        return Choice::Refused(format!("the agent has no way to choose the model {:?}", beginning(model, 100)));
+    }
+    let names: Vec<_> = offered.iter().take(NAMED.0).map(|name| beginning(name, NAMED.1)).collect();
+    Choice::Refused(format!("the agent does not offer the model {:?}, but {}", beginning(model, 100), names.join(", ")))
+}
+
+fn find(list: &[Value], field: &str, model: &str) -> Option<String> {
+    let by = |name: &str| list.iter().find(|entry| entry[name] == model);
+    by(field).or_else(|| by("name"))?[field].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_chosen_by_whatever_way_the_agent_offers() {
+        let option = json!({ "configOptions": [{ "id": "mode", "category": "mode", "options": [{ "value": "m" }] },
+            { "id": "model", "category": "model", "options": [{ "group": "g", "options": [{ "value": "m", "name": "M" }] }] }] });
+        let models = json!({ "models": { "availableModels": [{ "modelId": "m", "name": "M" }] } });
+
+        for model in ["m", "M"] {
+            let chosen = json!({ "configId": "model", "value": "m" });
+            assert_eq!(choose(&option, model), Choice::Request("session/set_config_option", chosen));
+            assert_eq!(choose(&models, model), Choice::Request("session/set_model", json!({ "modelId": "m" })));
+        }
+        let Choice::Refused(why) = choose(&models, "x") else { panic!("chosen") };
+        assert_eq!(why, "the agent does not offer the model \"x\", but m");
+        let Choice::Refused(why) = choose(&json!({}), "x") else { panic!("chosen") };
+        assert_eq!(why, "the agent has no way to choose the model \"x\"");
+    }
+}

@@ -1,0 +1,50 @@
+//! Whether a worker's agent knows our tools: the daemon hears it ask for them, and after its first turn it is known whether it did.
+
+use std::sync::Arc;
+
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::worker::WorkerFact;
+use switchboard_store::Batch;
+
+use crate::error::shape;
+use crate::work::WORKERS;
+use crate::world::World;
+use crate::{Dispatch, Error};
+
+impl Dispatch {
+    /// Records that a worker's agent asked for the list of our tools, once a worker.
+    pub fn tools_listed(&self, worker: &WorkerId) {
+        let (world, worker) = (Arc::clone(&self.world), worker.clone());
+        tokio::spawn(async move {
+            if let Err(error) = record(&world, &worker).await {
+                tracing::warn!(%worker, %error, "that the agent knows our tools was not recorded");
+            }
+        });
+    }
+}
+
+async fn record(world: &World, worker: &WorkerId) -> Result<(), Error> {
+    if is_listed(world, worker)? {
+        return Ok(());
+    }
+    let fact = WorkerFact::WorkerToolsListed { worker: worker.clone() };
+    let event = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_tools_listed"))?;
+    world.commit(Batch::written().event(event)).await?;
+    Ok(())
+}
+
+/// The event that says that the agent ended its first turn without knowing our tools; `None` where it does.
+pub(crate) fn missed(world: &World, worker: &WorkerId) -> Result<Option<NewEvent>, Error> {
+    if is_listed(world, worker)? {
+        return Ok(None);
+    }
+    let fact = WorkerFact::WorkerToolsMissed { worker: worker.clone() };
+    let event = NewEvent::of(&fact, format!("worker/{worker}"), "daemon");
+    Ok(Some(event.map_err(shape("worker_tools_missed"))?))
+}
+
+fn is_listed(world: &World, worker: &WorkerId) -> Result<bool, Error> {
+    let row = world.store.get(WORKERS, &[worker.as_str().into()])?;
+    Ok(row.is_some_and(|row| row.get_int("lists_tools") == Some(1)))
+}

@@ -1,0 +1,95 @@
+//! What an agent may do without asking, and how a person answers what it asks.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_process::spawn::Spawn;
+
+use super::sandbox::{BINARY, Done, Sandbox};
+
+/// A plan of one task whose agent asks whether it may edit `path`, and then writes `done`.
+fn asking(sandbox: &Sandbox, path: &str, settings: &Value) -> String {
+    let steps = json!([{ "do": "ask_permission", "title": format!("Edit {path}"), "path": path },
+        { "do": "write", "path": "done", "content": "x\n" }]);
+    sandbox.script("asker", &json!([{ "steps": steps }]));
+    let mut own = json!({ "agent": "asker" });
+    own.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": own }]))
+}
+
+fn needs(sandbox: &Sandbox) -> usize {
+    sandbox.call(&["list_needs", "include_settled=true"])["needs"].as_array().unwrap().len()
+}
+
+#[test]
+fn an_edit_inside_the_tasks_tree_is_not_asked_for_and_one_in_git_is() {
+    let inside = Sandbox::new();
+    let plan = asking(&inside, "src/new.rs", &json!({}));
+    inside.switchboard(&["up", "--detach"]).ends_with(0);
+    inside.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+    assert_eq!(needs(&inside), 0);
+    let events = inside.call(&["read_events", "limit=1000"]).to_string();
+    assert!(events.contains("edits: src/new.rs"), "the record says which rule allowed it");
+
+    let outside = Sandbox::new();
+    let plan = asking(&outside, ".git/hooks/pre-commit", &json!({}));
+    let done = run_at_terminal(&outside, &plan, "n");
+    assert_eq!(done.code, 4, "{}", done.out);
+    assert!(done.out.contains("ASKS YOU: Edit .git/hooks/pre-commit"), "{}", done.out);
+}
+
+#[test]
+fn a_plan_that_allows_everything_wants_to_be_trusted() {
+    let sandbox = Sandbox::new();
+    let plan = asking(&sandbox, "/elsewhere", &json!({ "permissions": "all" }));
+    let refused = sandbox.switchboard(&["run", &plan, "--yes", "--json"]);
+    assert_eq!(refused.ends_with(4).failure()["code"], "config.untrusted");
+
+    sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0).says("permissions all");
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+}
+
+#[test]
+fn a_question_is_answered_in_place_at_the_terminal_with_its_diff_before_the_eyes() {
+    let sandbox = Sandbox::new();
+    let plan = asking(&sandbox, "src/new.rs", &json!({ "permissions": "ask" }));
+
+    let done = run_at_terminal(&sandbox, &plan, "y");
+
+    assert_eq!(done.code, 0, "{}", done.out);
+    assert!(done.out.contains("-old") && done.out.contains("+new"), "{}", done.out);
+    assert!(done.out.contains("1 of 1 tasks merged"), "{}", done.out);
+}
+
+#[test]
+fn an_agent_that_offers_no_model_is_not_run_with_another() {
+    let sandbox = Sandbox::new();
+    let plan = asking(&sandbox, "src/new.rs", &json!({}));
+
+    let done = sandbox.switchboard(&["run", &plan, "--model", "gpt-9", "--yes"]).ends_with(1);
+
+    let done = done.says("no way to choose the model \"gpt-9\"").says("[agent.no-model]");
+    assert_eq!(done.out.matches("starts (a script)").count(), 1, "{}", done.out);
+    let command = json!([{ "id": "1.1", "phase": 1, "description": "d",
+        "x-switchboard": { "command": ["true"], "model": "gpt-9" } }]);
+    let plan = sandbox.trusted_plan(&command);
+    let refused = sandbox.switchboard(&["run", &plan, "--yes", "--json"]).ends_with(2);
+    assert_eq!(refused.failure()["code"], "agent.no-model");
+}
+
+/// Runs a plan in front of a terminal, and types an answer once a question is shown.
+fn run_at_terminal(sandbox: &Sandbox, plan: &str, answer: &str) -> Done {
+    let out = sandbox.folder().join("terminal.log");
+    let line = format!(
+        "(i=0; while [ $i -lt 600 ] && ! grep -q 'allow it' {out}; do i=$((i+1)); sleep 0.1; done; echo {answer}; sleep 30) \
+         | script --quiet --return --flush --command '{BINARY} run {plan} --yes' {out}",
+        out = out.display()
+    );
+    std::fs::write(&out, "").unwrap();
+    let argv = ["env", "-u", "CI", "bash", "-c", &format!("{line} & wait $!")];
+    let spawn = Spawn::new(argv).cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(120));
+    let output = spawn.output().unwrap();
+    let code = output.exit.code().unwrap_or(-1);
+    Done { code, out: std::fs::read_to_string(&out).unwrap_or_default(), err: output.stderr.text() }
+}
