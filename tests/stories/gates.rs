@@ -94,7 +94,7 @@ fn a_plan_adds_gates_and_leaving_a_default_out_is_said_and_shown() {
 #[test]
 fn the_lint_of_a_plan_runs_as_a_gate_though_nobody_names_it() {
     let sandbox = Sandbox::new();
-    let settings = json!({ "lint": ["sh", "-c", "grep -q tidy state.txt"] });
+    let settings = json!({ "lint": ["sh", "-c", "grep -q tidy state.txt"], "attempts": 2 });
     let line = "if [ $SWITCHBOARD_ATTEMPT = 1 ]; then echo wild; else echo tidy; fi > state.txt";
     let plan = plan(&sandbox, &settings, &json!([phase(1, &[task("1.1", line, &json!({}))])]));
 
@@ -121,7 +121,7 @@ fn the_second_phase_waits_for_all_of_the_first() {
 fn a_change_is_judged_again_on_the_tree_that_the_branch_will_have() {
     let sandbox = Sandbox::new();
     // Each change passes alone; together they don't.
-    let settings = json!({ "max_workers": 2, "test": ["sh", "-c", "! { test -f a.txt && test -f b.txt && ! test -f both.txt; }"] });
+    let settings = json!({ "max_workers": 2, "attempts": 2, "test": ["sh", "-c", "! { test -f a.txt && test -f b.txt && ! test -f both.txt; }"] });
     let tasks = [
         task("1.1", "echo 1 > a.txt", &json!({})),
         task(
@@ -160,7 +160,7 @@ fn a_task_that_leaves_its_scope_is_refused_with_the_paths_and_does_not_merge() {
     let tasks = [task("1.1", line, &json!({ "scope": ["a.txt"] })), touched];
     let plan = plan(&sandbox, &Value::Null, &json!([phase(1, &tasks)]));
 
-    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(3);
 
     let branch = sandbox.git(&["branch", "--list", "--format=%(refname:short)", "switchboard/*"]);
     let run = branch.trim().trim_start_matches("switchboard/").to_owned();

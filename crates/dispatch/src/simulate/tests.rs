@@ -88,9 +88,9 @@ fn mistakes_made_on_purpose_are_found() {
     ];
     for defect in cases {
         let found =
-            (1..=200).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
+            (1..=1000).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
 
-        assert!(found.is_some(), "{defect:?} was not found in 200 histories");
+        assert!(found.is_some(), "{defect:?} was not found in 1,000 histories");
     }
 }
 
