@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{Do, Step, UnitId};
-use switchboard_protocol::run::{
-    Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, TaskState, TaskView,
-};
+use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
 use crate::paths::Pattern;
