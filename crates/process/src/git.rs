@@ -26,4 +26,5 @@ pub use merge::Merged;
 pub use repo::{COMMITTER, Git, OLDEST, OWN_FOLDER, Repo};
 pub use status::Dirty;
 pub use types::{Author, Change, Entry, Head, Oid};
+pub use unusual::link_leads;
 pub use worktree::{Listed, Worktree};

@@ -43,7 +43,7 @@ impl Repo {
             "120000" => {
                 let target = self.call(["cat-file", "blob", entry.oid.as_str()]).bytes()?;
                 let target = Path::new(std::ffi::OsStr::from_bytes(&target));
-                let leads = where_to(&change.path, target);
+                let leads = link_leads(&change.path, target);
                 Ok(leads.map(|place| format!("the link {name} leads {place}: {}", target.display())))
             }
             "160000" => Ok(Some(format!("{name} is a submodule at {}", entry.oid))),
@@ -73,8 +73,9 @@ impl Repo {
     }
 }
 
-/// Where a link leads that does not stay among the repository's files.
-fn where_to(link: &Path, target: &Path) -> Option<&'static str> {
+/// Where a link at `link`, relative to the top, leads to if it does not stay among the repository's files.
+#[must_use]
+pub fn link_leads(link: &Path, target: &Path) -> Option<&'static str> {
     if target.is_absolute() {
         return Some("to a place of one machine");
     }
@@ -99,9 +100,11 @@ mod tests {
 
     #[test]
     fn a_link_among_the_files_is_usual_and_one_that_leaves_them_is_not() {
-        let leads = |link: &str, target: &str| where_to(Path::new(link), Path::new(target));
+        let leads = |link: &str, target: &str| link_leads(Path::new(link), Path::new(target));
 
-        assert_eq!(leads("a/b/link", "../c.txt"), None);
+        for (link, target) in [("a/b/link", "../c.txt"), ("a", "c/d"), ("a/b/c", "../../x"), ("a", "./.gitignore")] {
+            assert_eq!(leads(link, target), None, "{link} -> {target}");
+        }
         assert_eq!(leads("a/link", "../../c.txt"), Some("out of the repository"));
         assert_eq!(leads("link", "a/../../b"), Some("out of the repository"));
         assert_eq!(leads("a/link", "/etc/passwd"), Some("to a place of one machine"));
