@@ -90,7 +90,8 @@ fn drive(agent: &str, programs: &Path) {
     sandbox.switchboard(&["deny", &denied]).ends_with(0);
     let done = run.join().unwrap().ends_with(4).says("says that it is done").says("[agent.denied]");
     assert!(!done.out.contains("does not know Switchboard's tools"), "{agent}: {}", done.out);
-    sandbox.switchboard(&["retry"]).ends_with(0);
+    let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["run"].as_str().unwrap().to_owned();
+    sandbox.switchboard(&["retry", &run]).ends_with(0);
     let approved = asked(&sandbox, agent);
     sandbox.switchboard(&["approve", &approved]).ends_with(0);
     let again = start(&sandbox, &["--resume"]).join().unwrap();
