@@ -11,8 +11,8 @@ use super::sandbox::{BINARY, Done, Sandbox};
 fn asking(sandbox: &Sandbox, path: &str, settings: &Value) -> String {
     let steps = json!([{ "do": "ask_permission", "title": format!("Edit {path}"), "path": path },
         { "do": "write", "path": "done", "content": "x\n" }]);
-    sandbox.script("asker", &json!([{ "steps": steps }]));
-    let mut own = json!({ "agent": "asker" });
+    sandbox.script("cautious", &json!([{ "steps": steps }]));
+    let mut own = json!({ "agent": "cautious" });
     own.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
     sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": own }]))
 }
