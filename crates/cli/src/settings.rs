@@ -206,6 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
+        let agents = read("[agents.claude]\npermissions = \"all\"\nmodel = \"sonnet\"\nattempts = 2\n").unwrap();
+
+        let claude = agents.find("claude").unwrap();
+
+        assert!(claude.is_addition());
+        assert_eq!((claude.permissions, claude.attempts), (Permissions::All, Some(2)));
+        assert!(read("[agents.mine]\nmodel = \"x\"\n").unwrap_err().what.contains("`command`"));
+        assert!(read("[agents.mine]\ncommand = [\"x\"]\n").unwrap_err().what.contains("`driver`"));
+        assert_eq!(read("[agents.claude]\nattempts = 0\n").unwrap_err().code, "config.bad-value");
+        assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
+    }
+
+    #[test]
     fn no_file_means_no_agents() {
         let folder = tempfile::tempdir().unwrap();
 
