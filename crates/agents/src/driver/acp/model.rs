@@ -37,7 +37,12 @@ pub(super) fn choose(opened: &Value, model: &str) -> Choice {
     if let Some(id) = find(&models, "modelId", model) {
         return Choice::Request("session/set_model", json!({ "modelId": id }));
     }
-    offered.extend(models.iter().filter_map(|value| value["modelId"].as_str().map(str::to_owned)));
+    for id in models.iter().filter_map(|value| value["modelId"].as_str()) {
+        // Some agents offer their models in both ways.
+        if !offered.iter().any(|known| known == id) {
+            offered.push(id.to_owned());
+        }
+    }
     if offered.is_empty() {
         return Choice::Refused(format!("the agent has no way to choose the model {:?}", beginning(model, 100)));
     }
@@ -66,6 +71,10 @@ mod tests {
             assert_eq!(choose(&models, model), Choice::Request("session/set_model", json!({ "modelId": "m" })));
         }
         let Choice::Refused(why) = choose(&models, "x") else { panic!("chosen") };
+        assert_eq!(why, "the agent does not offer the model \"x\", but m");
+        let mut both = models;
+        both["configOptions"] = option["configOptions"].clone();
+        let Choice::Refused(why) = choose(&both, "x") else { panic!("chosen") };
         assert_eq!(why, "the agent does not offer the model \"x\", but m");
         let Choice::Refused(why) = choose(&json!({}), "x") else { panic!("chosen") };
         assert_eq!(why, "the agent has no way to choose the model \"x\"");
