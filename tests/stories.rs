@@ -29,6 +29,7 @@ mod stories {
     mod record;
     mod roots;
     mod sandbox;
+    mod seen;
     mod setup;
     mod sse;
     mod trust;

@@ -3,8 +3,9 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    adopt, agents, backup, call, check, completions, doctor, down, explain, leases, log, mcp, merge, messages, needs,
-    restart, restore, run, script_agent, session, shim, show, sign, status, stop, token, trust, up, verify,
+    adopt, agents, backup, call, check, clean, completions, diff, doctor, down, explain, leases, log, mcp, merge,
+    messages, needs, restart, restore, run, script_agent, session, shim, show, sign, status, stop, token, trust, up,
+    verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -29,11 +30,12 @@ pub(crate) enum Command {
     Run(run::Args),
     Status(status::Args),
     Show(show::Args),
-    Diff(show::DiffArgs),
+    Diff(diff::Args),
     Log(log::Args),
     Stop(stop::StopArgs),
     Retry(stop::RetryArgs),
     Merge(merge::Args),
+    Clean(clean::Args),
     Needs(needs::Args),
     Approve(needs::ApproveArgs),
     Deny(needs::DenyArgs),
@@ -75,11 +77,12 @@ impl Command {
             Command::Run(args) => run::run(args, context),
             Command::Status(args) => status::run(&args, context),
             Command::Show(args) => show::run(&args, context),
-            Command::Diff(args) => show::run_diff(&args, context),
+            Command::Diff(args) => diff::run(&args, context),
             Command::Log(args) => log::run(&args, context),
             Command::Stop(args) => stop::run_stop(args, context),
             Command::Retry(args) => stop::run_retry(args, context),
             Command::Merge(args) => merge::run(args, context),
+            Command::Clean(args) => clean::run(&args, context),
             Command::Needs(args) => needs::run(&args, context),
             Command::Approve(args) => needs::run_approve(args, context),
             Command::Deny(args) => needs::run_deny(args, context),

@@ -44,7 +44,7 @@ impl Context {
         };
         environment.says_yes = shared.yes;
         let color = !environment.wants_no_color();
-        let out = Output::stdout(color && environment.stdout_is_terminal);
+        let out = Output::stdout(color && environment.stdout_is_terminal, environment.columns());
         Self { environment, out, json: shared.json, color }
     }
 

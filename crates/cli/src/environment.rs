@@ -84,6 +84,16 @@ impl Environment {
         self.xdg("XDG_CACHE_HOME", ".cache")
     }
 
+    /// Columns of the terminal that standard output is; `None` elsewhere.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        if !self.stdout_is_terminal {
+            return None;
+        }
+        let told = self.variable("COLUMNS").and_then(|columns| columns.parse().ok());
+        let asked = || rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+        told.or_else(asked).filter(|columns| *columns >= 20)
+    }
+
     /// Whether colours are unwanted (<https://no-color.org>).
     pub(crate) fn wants_no_color(&self) -> bool {
         self.variable("NO_COLOR").is_some() || self.variable("TERM") == Some("dumb")

@@ -1,20 +1,27 @@
 //! Standard output: text for people, JSON for programs, and nothing worse than silence when the reader is gone.
 
+mod pager;
 mod plain;
+mod spent;
 mod table;
+mod when;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
+pub(crate) use pager::page;
 pub(crate) use plain::{counted, one_line, plain};
+pub(crate) use spent::{money, tokens};
 pub(crate) use table::Table;
+pub(crate) use when::{span, when};
 
 /// A place to print to. When the reader has closed its end, everything after that is dropped.
 pub(crate) struct Output {
     to: Box<dyn Write>,
     is_closed: bool,
     has_color: bool,
+    width: Option<usize>,
 }
 
 impl std::fmt::Debug for Output {
@@ -40,8 +47,20 @@ pub(crate) enum Tone {
 
 impl Output {
     /// The process's standard output.
-    pub(crate) fn stdout(has_color: bool) -> Self {
-        Self { to: Box::new(io::stdout()), is_closed: false, has_color }
+    pub(crate) fn stdout(has_color: bool, width: Option<usize>) -> Self {
+        Self { to: Box::new(io::stdout()), is_closed: false, has_color, width }
+    }
+
+    /// Whether colours are wanted.
+    pub(crate) fn has_color(&self) -> bool {
+        self.has_color
+    }
+
+    /// Prints a table, cut to the terminal's width.
+    pub(crate) fn table(&mut self, table: &Table) {
+        for line in table.within(self.width) {
+            self.line(line);
+        }
     }
 
     /// Prints one line. Control characters in `text` are the caller's business: see [`plain`].

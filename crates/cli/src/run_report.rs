@@ -4,7 +4,10 @@ use switchboard_protocol::error::{Exit, find};
 use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
-use crate::output::{Output, Table, Tone, one_line};
+use crate::output::{Output, Table, Tone, money, one_line, span, tokens};
+
+/// Silence from which on a worker is called silent: a tool or a model that works is heard of more often.
+const SILENT_MS: i64 = 40_000;
 
 /// Prints the report.
 pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
@@ -15,8 +18,9 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
         summary.state, summary.merged, summary.tasks, summary.branch
     ));
     out.line("");
-    for line in tasks(&run.list).lines() {
-        out.line(line);
+    out.table(&tasks(&run.list));
+    if let Some(line) = not_configured(&run.list) {
+        out.line(out.paint(Tone::Faint, &line));
     }
     for (task, lease) in run.list.iter().filter_map(|task| Some((task, task.held_by.as_ref()?))) {
         out.line("");
@@ -24,9 +28,9 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     }
     for task in run.list.iter().filter(|task| !task.refusals.is_empty()) {
         out.line("");
-        out.line(format!("{} was refused:", task.id));
+        out.line(out.paint(Tone::Bad, &format!("{} was refused:", task.id)));
         for refusal in &task.refusals {
-            out.line(format!("    {}", one_line(refusal, 300)));
+            out.line(out.paint(Tone::Bad, &format!("    {}", one_line(refusal, 300))));
         }
     }
     if !run.notes.is_empty() {
@@ -38,26 +42,64 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     }
     out.line("");
     out.line(format!("messages: {} sent, {} acknowledged", run.messages_sent, run.messages_acked));
+    let used = [money(summary.micro_usd), tokens(summary.input_tokens, summary.output_tokens)];
+    let used: Vec<_> = used.into_iter().flatten().collect();
+    if !used.is_empty() {
+        out.line(format!("used: {}", used.join(", ")));
+    }
+}
+
+/// Gates for which no command is named, once for all tasks.
+fn not_configured(list: &[TaskReport]) -> Option<String> {
+    let of = |task: &TaskReport| -> Vec<String> {
+        let gates = task.gates.iter().filter(|gate| gate.verdict == "not_configured");
+        gates.map(|gate| gate.gate.clone()).collect()
+    };
+    let names: std::collections::BTreeSet<_> = list.iter().flat_map(of).collect();
+    let words: Vec<_> = names.iter().map(|name| format!("{name} not configured")).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// What a task is at: waits for a person, is silent, uses a tool, or its state.
+pub(crate) fn state_of(task: &TaskReport) -> String {
+    if task.state != "working" {
+        return task.state.clone();
+    }
+    let silent = task.heard_at.map_or(0, |at| switchboard_process::clock::now().since(at));
+    if task.waits_for_you {
+        "waiting for you".to_owned()
+    } else if silent >= SILENT_MS {
+        format!("silent for {}", span(silent))
+    } else if task.doing.is_empty() {
+        task.state.clone()
+    } else {
+        one_line(&task.doing, 40)
+    }
 }
 
 fn tasks(list: &[TaskReport]) -> Table {
-    let mut table = Table::new(&["TASK", "AGENT", "ATTEMPTS", "STATE", "COMMIT", "GATES"]);
+    let mut table = Table::new(&["TASK", "AGENT", "TRIES", "STATE", "COMMIT", "GATES"]);
     for task in list {
         let agent = if task.scripted { format!("{} (script)", task.agent) } else { task.agent.clone() };
         let commit = task.commit.as_deref().map_or("-", |commit| commit.get(..9).unwrap_or(commit));
-        let cells = [task.id.clone(), agent, task.attempts.to_string(), task.state.clone(), commit.to_owned()];
+        let cells = [task.id.clone(), agent, task.attempts.to_string(), state_of(task), commit.to_owned()];
         table.row(cells.into_iter().chain([gates(task)]));
     }
     table
 }
 
-/// Every required gate, those that are not configured too.
+/// Gates that did not pass by name, those that did in one word.
 fn gates(task: &TaskReport) -> String {
     if task.gates.is_empty() {
         return "none".to_owned();
     }
-    let words: Vec<_> =
-        task.gates.iter().map(|gate| format!("{} {}", gate.gate, gate.verdict.replace('_', " "))).collect();
+    let mut words = Vec::new();
+    let passed = task.gates.iter().filter(|gate| gate.verdict == "pass").count();
+    let others = task.gates.iter().filter(|gate| !matches!(gate.verdict.as_str(), "pass" | "not_configured"));
+    words.extend(others.map(|gate| format!("{} {}", gate.gate, gate.verdict.replace('_', " "))));
+    if passed > 0 {
+        words.push(format!("{passed} passed"));
+    }
     words.join(", ")
 }
 
@@ -112,6 +154,11 @@ mod tests {
             depends: Vec::new(),
             worktree: String::new(),
             micro_usd: None,
+            input_tokens: None,
+            output_tokens: None,
+            doing: String::new(),
+            heard_at: None,
+            waits_for_you: false,
         }
     }
 
@@ -129,20 +176,36 @@ mod tests {
             is_merged: false,
             started_at: Millis(0),
             ended_at: None,
+            micro_usd: None,
+            input_tokens: None,
+            output_tokens: None,
         };
         GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new() }
     }
 
     #[test]
-    fn the_report_shows_gates_that_are_not_configured() {
-        let list = vec![task("1.1", "merged", &[("secretscan", "pass"), ("test_runner", "not_configured")])];
+    fn gates_that_are_not_configured_are_said_once_and_failures_by_name() {
+        let gates = [("secretscan", "pass"), ("lint", "fail"), ("test_runner", "not_configured")];
+        let list = vec![task("1.1", "merged", &gates), task("1.2", "merged", &gates)];
 
         let lines = tasks(&list).lines();
 
-        assert_eq!(
-            lines[1],
-            "1.1   ada (script)  1         merged  012345678  secretscan pass, test_runner not configured"
-        );
+        assert_eq!(lines[1], "1.1   ada (script)  1      merged  012345678  lint fail, 1 passed");
+        assert_eq!(not_configured(&list).as_deref(), Some("test_runner not configured"));
+    }
+
+    #[test]
+    fn a_task_at_work_says_what_it_is_at() {
+        let now = switchboard_process::clock::now();
+        let working = TaskReport { heard_at: Some(now), ..task("1.1", "working", &[]) };
+        let says = |task: TaskReport| state_of(&task);
+
+        assert_eq!(says(working.clone()), "working");
+        assert_eq!(says(TaskReport { doing: "edit a.rs".to_owned(), ..working.clone() }), "edit a.rs");
+        assert_eq!(says(TaskReport { waits_for_you: true, ..working.clone() }), "waiting for you");
+        let silent = TaskReport { heard_at: Some(now.plus(-90_500)), doing: "run".to_owned(), ..working };
+        assert_eq!(says(silent), "silent for 1 min 30 s");
+        assert_eq!(says(task("1.1", "merged", &[])), "merged");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
 use switchboard_protocol::time::Millis;
@@ -16,9 +16,11 @@ use crate::plan::RunPlan;
 use crate::work::WORKERS;
 use crate::world::World;
 
-pub(crate) fn summary(row: &Row) -> Result<RunSummary, Error> {
+pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
+    let run = crate::work::run_id(row)?;
+    let workers = world.store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?;
     Ok(RunSummary {
-        run: crate::work::run_id(row)?,
+        run,
         title: row.try_text("title")?.to_owned(),
         state: row.try_text("state")?.to_owned(),
         branch: row.try_text("branch")?.to_owned(),
@@ -30,6 +32,9 @@ pub(crate) fn summary(row: &Row) -> Result<RunSummary, Error> {
         is_merged: row.get_bool("is_merged"),
         started_at: Millis(row.try_int("started_at")?),
         ended_at: row.get_int("ended_at").map(Millis),
+        micro_usd: sum(&workers, "micro_usd"),
+        input_tokens: sum(&workers, "input_tokens"),
+        output_tokens: sum(&workers, "output_tokens"),
     })
 }
 
@@ -38,8 +43,8 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
     let query =
         Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
     let workers = world.store.read(&query)?;
-    let costs: Vec<_> = workers.iter().filter_map(|row| row.get_int("micro_usd")).collect();
     let last = workers.first();
+    let live = last.filter(|_| live_worker(&view.state).is_some());
     let worktree = plan.worktree(&view.task);
     Ok(TaskReport {
         id: view.task.to_string(),
@@ -58,8 +63,54 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
         files: files(world, &plan.run, &view.task)?,
         depends: task.depends.iter().map(ToString::to_string).collect(),
         worktree: if world.ports.files.is_folder(&worktree) { crate::plan::text(&worktree) } else { String::new() },
-        micro_usd: (!costs.is_empty()).then(|| u64::try_from(costs.iter().sum::<i64>()).unwrap_or(0)),
+        micro_usd: sum(&workers, "micro_usd"),
+        input_tokens: sum(&workers, "input_tokens"),
+        output_tokens: sum(&workers, "output_tokens"),
+        doing: live.and_then(|row| row.get_text("doing")).unwrap_or_default().to_owned(),
+        heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
+        waits_for_you: match live {
+            Some(_) => live_worker(&view.state).is_some_and(|worker| {
+                switchboard_needs::open_of(&world.store, worker).is_ok_and(|open| !open.is_empty())
+            }),
+            None => false,
+        },
     })
+}
+
+/// The sum of a column that some workers have; `None` if none has it.
+fn sum(workers: &[Row], column: &str) -> Option<u64> {
+    let counts: Vec<_> = workers.iter().filter_map(|row| row.get_int(column)).collect();
+    (!counts.is_empty()).then(|| counts.iter().map(|count| u64::try_from(*count).unwrap_or(0)).sum())
+}
+
+/// The worker that is at work on a task.
+const fn live_worker(state: &TaskState) -> Option<&WorkerId> {
+    match state {
+        TaskState::Working { worker } => Some(worker),
+        TaskState::Pending
+        | TaskState::Ready
+        | TaskState::Starting { .. }
+        | TaskState::Capturing { .. }
+        | TaskState::Captured { .. }
+        | TaskState::Gating { .. }
+        | TaskState::Passed { .. }
+        | TaskState::Merging { .. }
+        | TaskState::Merged { .. }
+        | TaskState::Blocked { .. }
+        | TaskState::DepFailed { .. }
+        | TaskState::Stopped => None,
+    }
+}
+
+/// When a worker was last heard of: its last report, or the last that its agent has printed.
+fn heard_at(world: &World, run: &RunId, row: &Row) -> Result<Option<Millis>, Error> {
+    let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
+    let spool = crate::plan::worker_folder(&world.config, run, &worker).join("spool");
+    let segments = std::fs::read_dir(spool).into_iter().flatten();
+    let printed = segments.filter_map(|segment| segment.ok()?.metadata().ok()?.modified().ok());
+    let printed = printed.filter_map(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    let printed = printed.filter_map(|at| i64::try_from(at.as_millis()).ok()).max();
+    Ok(row.get_int("heard_at").max(printed).map(Millis))
 }
 
 pub(crate) fn state_word(state: &TaskState) -> &'static str {

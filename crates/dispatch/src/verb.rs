@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod check_gate_status;
+pub(crate) mod clean_runs;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 pub(crate) mod merge_run;

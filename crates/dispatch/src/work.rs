@@ -77,6 +77,8 @@ static TABLES: [Table; 2] = [
             int("port"),
             int("ports"),
             int("lists_tools"),
+            text("doing"),
+            int("heard_at"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -94,7 +96,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        5
+        6
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -254,12 +256,18 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
 }
 
 fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<Change> {
-    let mut set: Vec<(&'static str, Cell)> = vec![("frame", frame.into())];
+    let mut set: Vec<(&'static str, Cell)> = vec![("frame", frame.into()), ("heard_at", event.ts.0.into())];
     let add =
         |column, by: u64| Change::add(WORKERS, [worker.into()], [(column, i64::try_from(by).unwrap_or(i64::MAX))]);
     let mut more = Vec::new();
     match what {
-        WorkerEvent::TurnEnded { stop, .. } => set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into())]),
+        WorkerEvent::TurnEnded { stop, .. } => {
+            set.extend([("stop", stop.as_str().into()), ("said", event.lsn.into()), ("doing", "".into())]);
+        }
+        WorkerEvent::ToolCalled { title, status, .. } => {
+            let is_over = matches!(status.as_str(), "completed" | "failed");
+            set.push(("doing", if is_over { "" } else { title.as_str() }.into()));
+        }
         WorkerEvent::Faulted { code, .. } => set.extend([("stop", code.as_str().into()), ("said", event.lsn.into())]),
         WorkerEvent::AgentExited { .. } => set.push(("exited", 1_i64.into())),
         WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
@@ -269,7 +277,6 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
         WorkerEvent::AgentStarted { .. }
         | WorkerEvent::SessionOpened { .. }
         | WorkerEvent::TurnStarted { .. }
-        | WorkerEvent::ToolCalled { .. }
         | WorkerEvent::PermissionAsked { .. }
         | WorkerEvent::PermissionSettled { .. }
         | WorkerEvent::Sealed { .. } => {}

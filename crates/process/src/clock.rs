@@ -12,6 +12,45 @@ pub fn now() -> Millis {
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// A point in time as a clock on the user's wall shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Local {
+    /// Year.
+    pub year: i32,
+    /// Month, from 1.
+    pub month: u32,
+    /// Day of the month, from 1.
+    pub day: u32,
+    /// Hour, from 0.
+    pub hour: u32,
+    /// Minute.
+    pub minute: u32,
+    /// Second.
+    pub second: u32,
+}
+
+/// A point in time in the zone that `TZ` or the machine names.
+#[must_use]
+pub fn local(at: Millis) -> Local {
+    let seconds: libc::time_t = at.0.div_euclid(1000);
+    let mut parts = std::mem::MaybeUninit::<libc::tm>::zeroed();
+    #[expect(unsafe_code, reason = "the standard library knows no time zones")]
+    // SAFETY: both pointers are valid for the call, and a zeroed `tm` is a valid one, whatever the call leaves in it.
+    let parts = unsafe {
+        libc::localtime_r(&raw const seconds, parts.as_mut_ptr());
+        parts.assume_init()
+    };
+    let number = |part: libc::c_int| u32::try_from(part).unwrap_or(0);
+    Local {
+        year: parts.tm_year + 1900,
+        month: number(parts.tm_mon) + 1,
+        day: number(parts.tm_mday),
+        hour: number(parts.tm_hour),
+        minute: number(parts.tm_min),
+        second: number(parts.tm_sec),
+    }
+}
+
 /// A point on the monotonic clock, which no change of the time of day moves.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(Option<Instant>);
@@ -105,6 +144,14 @@ mod tests {
         let changes = Changes::watch().unwrap();
 
         assert!(tokio::time::timeout(Duration::from_millis(50), changes.next()).await.is_err());
+    }
+
+    #[test]
+    fn local_time_is_that_of_some_zone() {
+        let at = local(Millis::parse("2026-02-27T12:00:00Z").unwrap());
+
+        assert!((at.year, at.month) == (2026, 2) && (26..=28).contains(&at.day), "{at:?}");
+        assert_eq!(at.second, 0);
     }
 
     #[test]

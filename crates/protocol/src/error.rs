@@ -60,6 +60,7 @@ codes! {
     "agent.no-model" Usage "the agent does not offer the model, or none to choose";
     "agent.protocol" Failed "the agent broke its own protocol";
     "agent.spawn" Failed "the agent's process could not be started";
+    "agent.spends" Person "the run costs money and nobody was asked";
     "agent.timeout" Failed "the agent was silent or at work for too long";
     "agent.unknown" Agent "no agent of this name is configured";
     "agent.unmanaged" Usage "a worker may not start a daemon or a run";

@@ -20,6 +20,27 @@ pub fn cut(text: &str, bytes: usize) -> String {
     out
 }
 
+/// A command as its words, each that is not plain in double quotes: control characters and marks that turn the direction of writing show as
+/// escapes, so that nothing hides in it.
+#[must_use]
+pub fn quoted<S: AsRef<str>>(argv: &[S]) -> String {
+    let word = |word: &S| {
+        let word = word.as_ref();
+        let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            return word.to_owned();
+        }
+        let hides = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        let shown = word.chars().map(|c| match c {
+            '"' | '\\' => format!("\\{c}"),
+            c if c.is_control() || hides(c) => c.escape_default().to_string(),
+            c => c.to_string(),
+        });
+        format!("\"{}\"", shown.collect::<String>())
+    };
+    argv.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// The text without the escape sequences of terminals (ECMA-48): colours, cursor moves, titles, links.
 #[must_use]
 pub fn unstyled(text: &str) -> Cow<'_, str> {
@@ -71,6 +92,13 @@ mod tests {
         assert_eq!(unstyled("\u{1b}"), "");
         assert_eq!(unstyled("[31m is no colour"), "[31m is no colour");
         assert_eq!(cut("\u{1b}[31mred\u{1b}[0m", 3), "red");
+    }
+
+    #[test]
+    fn a_quoted_command_hides_nothing() {
+        assert_eq!(quoted(&["npm", "ci", "--no-audit"]), "npm ci --no-audit");
+        let tricky = ["sh", "-c", "echo \"hi\"\u{1b}[2K\r\n\u{202e}x", ""];
+        assert_eq!(quoted(&tricky), r#"sh -c "echo \"hi\"\u{1b}[2K\r\n\u{202e}x" """#);
     }
 
     #[test]

@@ -175,6 +175,7 @@ macro_rules! for_each_verb {
             $crate::verb::queue::ReviveMessage
             $crate::verb::queue::SendRequest
             $crate::verb::queue::SendTeamMessage
+            $crate::verb::run::CleanRuns
             $crate::verb::run::GetRun
             $crate::verb::run::MergeRun
             $crate::verb::run::ResumeRun

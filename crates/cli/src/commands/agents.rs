@@ -4,7 +4,7 @@ use switchboard_protocol::team::Team;
 use switchboard_protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
 
 use crate::context::Context;
-use crate::output::{Output, Table, one_line};
+use crate::output::{Output, Table, one_line, when};
 use crate::report::Outcome;
 
 /// List the team: names, roles, status, unread mail, and teams within it
@@ -31,11 +31,9 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
             message => format!("{}: {message}", agent.status),
         };
         let cells = [agent.name.to_string(), kind.to_owned(), one_line(&agent.role, 20), agent.unread.to_string()];
-        table.row(cells.into_iter().chain([agent.last_seen.to_string(), one_line(&status, 60)]));
+        table.row(cells.into_iter().chain([when(agent.last_seen), one_line(&status, 60)]));
     }
-    for line in table.lines() {
-        context.out.line(line);
-    }
+    context.out.table(&table);
     show_teams(&roster.teams, &mut context.out);
     Ok(())
 }
@@ -52,7 +50,5 @@ fn show_teams(teams: &[Team], out: &mut Output) {
         let can = one_line(&team.capabilities.join(", "), 30);
         table.row([team.name.to_string(), kind.to_owned(), can, one_line(&members.join(", "), 100)]);
     }
-    for line in table.lines() {
-        out.line(line);
-    }
+    out.table(&table);
 }

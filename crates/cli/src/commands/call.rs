@@ -99,7 +99,7 @@ fn fields(schema: &Value) -> Vec<String> {
         let about = field["description"].as_str().unwrap_or_default();
         table.row([format!("  {name}"), kind, needed.to_owned(), one_line(about, 120)]);
     }
-    if table.is_empty() { vec!["  nothing".to_owned()] } else { table.lines() }
+    if table.is_empty() { vec!["  nothing".to_owned()] } else { table.within(None) }
 }
 
 fn unknown(verb: &str, rows: &[Row]) -> Failure {

@@ -141,7 +141,7 @@ fn list(context: &mut Context) {
         let on_request = if check.runs_commands { "; runs commands, so only when asked for" } else { "" };
         table.row([check.name.to_owned(), rules, format!("{}{on_request}", check.about)]);
     }
-    table.lines().iter().for_each(|line| context.out.line(line));
+    context.out.table(&table);
     context.out.line("");
     context.out.line("The rules: switchboard check --list --json");
 }

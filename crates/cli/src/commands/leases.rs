@@ -39,9 +39,7 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     }
     let mut table = Table::new(&["LEASE", "HOLDER", "MODE", "LEFT", "ON", "WHY"]);
     reply.leases.iter().for_each(|lease| table.row(row(lease)));
-    for line in table.lines() {
-        context.out.line(line);
-    }
+    context.out.table(&table);
     let hidden = reply.total.saturating_sub(reply.leases.len() as u64);
     if hidden > 0 {
         context.out.line(format!("and {hidden} more"));

@@ -1,27 +1,159 @@
 //! `switchboard log`
 
-use switchboard_protocol::verb::run::{ShowTask, ShowTaskRequest};
+mod entry;
 
+use std::collections::BTreeSet;
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::{Event, ReadFrom};
+use switchboard_protocol::verb::run::{ShowTask, ShowTaskReply, ShowTaskRequest};
+use switchboard_protocol::verb::system::{ReadEvents, ReadEventsRequest};
+use switchboard_protocol::worker::WorkerFact;
+
+use crate::client::Client;
 use crate::context::Context;
 use crate::output::plain;
 use crate::report::Outcome;
 
-/// Show the end of what a task's worker printed
+/// How long one look waits for the next event of a task that is followed.
+const LOOK_MS: u64 = 1000;
+
+/// Events that one look takes.
+const PAGE: u32 = 1000;
+
+/// Show what a task's workers did: turns, tools, what they said, what went wrong
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: show_task")]
+#[command(after_help = "Verb: show_task, read_events")]
 pub(crate) struct Args {
     /// `RUN/TASK`, or `TASK` of the newest run
     task: String,
+    /// Go on as more happens, until the task is done
+    #[arg(short, long, conflicts_with = "raw")]
+    follow: bool,
+    /// Only this attempt
+    #[arg(long, value_name = "N", conflicts_with = "raw", value_parser = clap::value_parser!(u32).range(1..))]
+    attempt: Option<u32>,
+    /// The end of what the last worker's agent printed, as it came
+    #[arg(long)]
+    raw: bool,
 }
 
 /// Asks and shows.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
-    let request = ShowTaskRequest { task: args.task.clone(), diff: false, output: true };
-    let reply = context.daemon()?.call::<ShowTask>(&request)?;
-    if context.json {
-        context.out.json(&reply);
-    } else {
-        context.out.text(&plain(reply.output.as_deref().unwrap_or_default()));
+    let mut client = context.daemon()?;
+    let reply = show(&mut client, &args.task, args.raw)?;
+    if args.raw {
+        if context.json {
+            context.out.json(&reply);
+        } else {
+            context.out.text(&plain(reply.output.as_deref().unwrap_or_default()));
+        }
+        return Ok(());
     }
-    Ok(())
+    let mut log = Log { reply, attempt: args.attempt, workers: BTreeSet::new(), seen: 0, skips: false };
+    let mut cursor = ReadFrom::default();
+    loop {
+        let request = ReadEventsRequest {
+            after: cursor,
+            limit: Some(PAGE),
+            wait_ms: if args.follow { LOOK_MS } else { 0 },
+            with_bodies: true,
+            ..ReadEventsRequest::default()
+        };
+        let page = client.call::<ReadEvents>(&request)?;
+        let is_all = page.events.len() < PAGE as usize;
+        page.events.iter().for_each(|event| log.tell(event, context));
+        cursor = ReadFrom::Cursor(page.cursor);
+        if context.out.is_closed() || (is_all && !args.follow) {
+            break;
+        }
+        if is_all && page.events.is_empty() {
+            log.reply = show(&mut client, &args.task, false)?;
+            if is_settled(&log.reply.task.state) {
+                break;
+            }
+        }
+    }
+    log.conclude(context)
+}
+
+fn show(client: &mut Client, task: &str, output: bool) -> Result<ShowTaskReply, Failure> {
+    client.call::<ShowTask>(&ShowTaskRequest { task: task.to_owned(), diff: false, output })
+}
+
+fn is_settled(state: &str) -> bool {
+    matches!(state, "merged" | "blocked" | "dep_failed" | "stopped")
+}
+
+/// The log of one task as it is printed.
+struct Log {
+    reply: ShowTaskReply,
+    /// The only attempt that is shown.
+    attempt: Option<u32>,
+    /// Workers of the task that are shown.
+    workers: BTreeSet<String>,
+    /// Entries that were printed.
+    seen: usize,
+    /// Whether what happens now belongs to an attempt that is not shown.
+    skips: bool,
+}
+
+// === impl Log ===
+
+impl Log {
+    fn tell(&mut self, event: &Event, context: &mut Context) {
+        let task = &self.reply.task.id;
+        let is_ours = if event.subject.starts_with("worker/") {
+            self.is_of_worker(event)
+        } else {
+            event.subject == format!("run/{}", self.reply.run) && entry::is_about(event, task) && !self.skips
+        };
+        if !is_ours {
+            return;
+        }
+        if context.json {
+            self.seen += 1;
+            context.out.json(event);
+            return;
+        }
+        let lines = entry::lines(event, &context.out);
+        self.seen += usize::from(!lines.is_empty());
+        lines.iter().for_each(|line| context.out.line(line));
+    }
+
+    /// Whether an event is of a worker that is shown; a worker's first event says whose it is.
+    fn is_of_worker(&mut self, event: &Event) -> bool {
+        match event.fact::<WorkerFact>() {
+            Some(WorkerFact::WorkerEquipped { worker, run, task, attempt, .. }) => {
+                let is_task = run == self.reply.run && task == self.reply.task.id;
+                let is_shown = is_task && self.attempt.is_none_or(|wanted| wanted == attempt);
+                if is_task {
+                    self.skips = !is_shown;
+                }
+                if is_shown {
+                    self.workers.insert(worker.to_string());
+                }
+                is_shown
+            }
+            Some(WorkerFact::WorkerReported { worker, .. }) => self.workers.contains(worker.as_str()),
+            None => false,
+        }
+    }
+
+    fn conclude(&self, context: &mut Context) -> Outcome {
+        if self.seen > 0 || context.json {
+            return Ok(());
+        }
+        let task = &self.reply.task;
+        match self.attempt {
+            Some(attempt) if task.attempts > 0 => {
+                let what = format!("task {} has had {} attempts, and no attempt {attempt}", task.id, task.attempts);
+                Err(Failure::new("request.bad-args", what).into())
+            }
+            Some(_) | None => {
+                context.out.line(format!("no worker has begun with task {}: it is {}", task.id, task.state));
+                Ok(())
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use switchboard_protocol::verb::bus::{ListMessages, ListMessagesRequest};
 use switchboard_protocol::verb::search::{MessageHit, SearchMessages, SearchMessagesRequest};
 
 use crate::context::Context;
-use crate::output::{Output, Tone, plain};
+use crate::output::{Output, Tone, plain, when};
 use crate::report::Outcome;
 
 /// List messages between agents and how far each has come
@@ -87,8 +87,9 @@ fn search(request: SearchMessagesRequest, context: &mut Context) -> Outcome {
 fn show_hit(hit: &MessageHit, out: &mut Output) {
     let claim = if hit.sender_verified { "" } else { " (unverified)" };
     let (tone, state) = of_state(hit.state);
-    let head = format!("{} {} {}{claim} -> {}", hit.created_at, hit.id, hit.sender, hit.recipient);
-    out.line(format!("{head}  {}  {}", hit.action.as_str(), out.paint(tone, state)));
+    let head = format!("{}  {}{claim} -> {}", when(hit.created_at), hit.sender, hit.recipient);
+    let id = out.paint(Tone::Faint, hit.id.as_str());
+    out.line(format!("{head}  {}  {}  {id}", hit.action.as_str(), out.paint(tone, state)));
     for line in plain(&hit.excerpt).lines() {
         out.line(format!("    {line}"));
     }
@@ -112,8 +113,9 @@ fn show(message: &Message, out: &mut Output) {
         QueueState::Cancelled => (Tone::Faint, "cancelled"),
         QueueState::Ready | QueueState::Leased | QueueState::Acked => of_state(message.state),
     };
-    let head = format!("{} {} {}{claim} -> {}", message.created_at, message.id, message.sender, message.recipient);
-    out.line(format!("{head}  {}  {}", message.action.as_str(), out.paint(tone, state)));
+    let head = format!("{}  {}{claim} -> {}", when(message.created_at), message.sender, message.recipient);
+    let id = out.paint(Tone::Faint, message.id.as_str());
+    out.line(format!("{head}  {}  {}  {id}", message.action.as_str(), out.paint(tone, state)));
     if !message.cause.is_empty() {
         out.line(format!("    ({})", plain(&message.cause)));
     }

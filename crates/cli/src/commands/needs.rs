@@ -6,7 +6,7 @@ use switchboard_protocol::verb::need::{
 };
 
 use crate::context::Context;
-use crate::output::{Output, Tone, one_line, plain};
+use crate::output::{Output, Tone, one_line, plain, when};
 use crate::report::Outcome;
 
 /// List the questions that wait for a person
@@ -107,5 +107,5 @@ pub(crate) fn show(need: &Need, out: &mut Output) {
     }
     out.line(format!("    switchboard approve {}", need.id));
     out.line(format!("    switchboard deny {}", need.id));
-    out.line(format!("    settled by itself at {}", need.expires_at));
+    out.line(format!("    settled by itself at {}", when(need.expires_at)));
 }

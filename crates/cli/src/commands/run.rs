@@ -72,7 +72,11 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
     let source = read(path, context)?;
     let choice = agents::choose(&source.plan, args.agent.as_deref(), args.model.as_deref(), context)?;
-    trust::require(&source.text, &source.name, path, context)?;
+    if args.dry_run {
+        trust::preview(&source.text, &source.name, context)?;
+    } else {
+        trust::require(&source.text, &source.name, path, context)?;
+    }
     let mut request = StartRunRequest {
         plan: source.text,
         source: source.name,
@@ -90,6 +94,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     if args.dry_run {
         return Ok(());
     }
+    refuse_to_spend_unasked(&choice.spends, context)?;
     if !context.environment.says_yes && context.can_ask() && !ask::yes("Start?", true)? {
         return Err(Ending::Said(Exit::Person));
     }
@@ -101,6 +106,15 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let run =
         reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
     follow::follow(client, &run, reply.cursor, args.merge, context)
+}
+
+/// A run that spends money wants a person's yes: at the terminal, where it is asked for next, or in advance.
+fn refuse_to_spend_unasked(spends: &[String], context: &Context) -> Result<(), Failure> {
+    if spends.is_empty() || context.environment.says_yes || context.can_ask() {
+        return Ok(());
+    }
+    let what = format!("runs with {} cost money, and nobody is asked here", spends.join(", "));
+    Err(Failure::new("agent.spends", what).hint("look at it with --dry-run, then add --yes"))
 }
 
 fn show_preview(preview: &StartRunReply, plan: &Plan, args: &Args, context: &mut Context) {

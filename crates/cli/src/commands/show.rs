@@ -1,9 +1,9 @@
-//! `switchboard show` and `switchboard diff`
+//! `switchboard show`
 
 use switchboard_protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskReply, ShowTaskRequest};
 
 use crate::context::Context;
-use crate::output::{Output, one_line, plain};
+use crate::output::{Output, Tone, counted, money, one_line, tokens};
 use crate::report::Outcome;
 use crate::run_report;
 
@@ -15,14 +15,6 @@ pub(crate) struct Args {
     what: Option<String>,
 }
 
-/// Show what a task changes
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: show_task")]
-pub(crate) struct DiffArgs {
-    /// `RUN/TASK`, or `TASK` of the newest run
-    task: String,
-}
-
 /// Shows a run or a task.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.what {
@@ -31,19 +23,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     }
 }
 
-/// Shows a diff.
-pub(crate) fn run_diff(args: &DiffArgs, context: &mut Context) -> Outcome {
-    let request = ShowTaskRequest { task: args.task.clone(), diff: true, output: false };
-    let reply = context.daemon()?.call::<ShowTask>(&request)?;
-    if context.json {
-        context.out.json(&reply);
-    } else {
-        context.out.text(&plain(reply.diff.as_deref().unwrap_or_default()));
-    }
-    Ok(())
-}
-
-fn is_run(what: &str) -> bool {
+/// Whether a word names a run and not a task.
+pub(super) fn is_run(what: &str) -> bool {
     what.starts_with("run_") && !what.contains('/')
 }
 
@@ -74,7 +55,12 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     out.line(format!("task      {} of {}", task.id, reply.run));
     out.line(format!("is        {}", one_line(&task.description, 500)));
     out.line(format!("agent     {}{script}", task.agent));
-    out.line(format!("state     {}, {} attempts", task.state, task.attempts));
+    out.line(format!("state     {}, {}", run_report::state_of(task), counted(task.attempts.into(), "attempt")));
+    let used = [money(task.micro_usd), tokens(task.input_tokens, task.output_tokens)];
+    let used: Vec<_> = used.into_iter().flatten().collect();
+    if !used.is_empty() {
+        out.line(format!("used      {}", used.join(", ")));
+    }
     if let Some(lease) = &task.held_by {
         out.line(format!("held      {}", one_line(&run_report::held_by(lease), 500)));
     }
@@ -82,13 +68,18 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
         out.line(format!("depends   {}", task.depends.join(", ")));
     }
     for gate in &task.gates {
-        out.line(format!("gate      {}: {}", gate.gate, gate.verdict));
+        let line = format!("gate      {}: {}", gate.gate, gate.verdict.replace('_', " "));
+        out.line(match gate.verdict.as_str() {
+            "fail" | "error" | "no_reply" => out.paint(Tone::Bad, &line),
+            "not_configured" | "skipped" => out.paint(Tone::Faint, &line),
+            _ => line,
+        });
         for reason in &gate.reasons {
             out.line(format!("            {}", one_line(reason, 300)));
         }
     }
     for refusal in &task.refusals {
-        out.line(format!("refused   {}", one_line(refusal, 300)));
+        out.line(out.paint(Tone::Bad, &format!("refused   {}", one_line(refusal, 300))));
     }
     if let Some(commit) = &task.commit {
         out.line(format!("commit    {commit}"));

@@ -1,29 +1,94 @@
 //! `switchboard status`
 
-use switchboard_protocol::verb::run::RunSummary;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::run::{GetRun, GetRunRequest, RunSummary, TaskReport};
 use switchboard_protocol::verb::system::{GetStatus, GetStatusReply, GetStatusRequest};
 
+use crate::client::Client;
 use crate::context::Context;
-use crate::output::{Output, Table, Tone, counted, one_line};
-use crate::report::Outcome;
+use crate::output::{Output, Table, Tone, counted, money, one_line, tokens, when};
+use crate::report::{Ending, Outcome};
+use crate::run_report::state_of;
+
+/// Between two looks of `--watch`.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Live runs whose tasks are shown.
+const LIVE_SHOWN: usize = 3;
 
 /// Show how everything is, what needs you first
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: get_status")]
-pub(crate) struct Args {}
-
-/// Asks and shows.
-pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
-    let status = context.daemon()?.call::<GetStatus>(&GetStatusRequest {})?;
-    if context.json {
-        context.out.json(&status);
-    } else {
-        show(&status, &mut context.out);
-    }
-    Ok(())
+#[command(after_help = "Verb: get_status, get_run")]
+pub(crate) struct Args {
+    /// Look again every two seconds, until Ctrl-C
+    #[arg(short, long)]
+    watch: bool,
 }
 
-fn show(status: &GetStatusReply, out: &mut Output) {
+/// What is shown: the whole, and the tasks of live runs that somebody is at.
+struct Shown {
+    status: GetStatusReply,
+    at_work: Vec<TaskReport>,
+}
+
+/// Asks and shows.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let mut client = context.daemon()?;
+    if !args.watch {
+        let shown = look(&mut client)?;
+        print(&shown, context);
+        return Ok(());
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
+    loop {
+        let shown = look(&mut client)?;
+        if context.environment.stdout_is_terminal && !context.json {
+            // To the corner, and everything below it away.
+            context.out.text("\x1b[H\x1b[2J");
+        }
+        print(&shown, context);
+        if context.out.is_closed() {
+            return Ok(());
+        }
+        let until = switchboard_process::clock::Deadline::after(LOOK);
+        while !until.has_passed() {
+            if let Some(signal) = signals.pending().next() {
+                return Err(Ending::Signal(if signal == SIGTERM { 143 } else { 130 }));
+            }
+            std::thread::sleep(until.left().min(Duration::from_millis(100)));
+        }
+    }
+}
+
+fn look(client: &mut Client) -> Result<Shown, Failure> {
+    let status = client.call::<GetStatus>(&GetStatusRequest {})?;
+    let mut at_work = Vec::new();
+    for run in status.runs.iter().filter(|run| run.state == "running").take(LIVE_SHOWN) {
+        let reply = client.call::<GetRun>(&GetRunRequest { run: Some(run.run.to_string()) })?;
+        at_work.extend(reply.list.into_iter().filter(is_at_work));
+    }
+    Ok(Shown { status, at_work })
+}
+
+fn is_at_work(task: &TaskReport) -> bool {
+    matches!(task.state.as_str(), "starting" | "working" | "capturing" | "gating" | "merging")
+}
+
+fn print(shown: &Shown, context: &mut Context) {
+    if context.json {
+        context.out.json(&shown.status);
+    } else {
+        show(shown, &mut context.out);
+    }
+}
+
+fn show(shown: &Shown, out: &mut Output) {
+    let status = &shown.status;
     if status.needs > 0 {
         let line = format!("{} for you: switchboard needs", counted(status.needs, "question"));
         out.line(out.paint(Tone::Notice, &line));
@@ -37,7 +102,7 @@ fn show(status: &GetStatusReply, out: &mut Output) {
     ));
     for mail in &status.unseen {
         let count = counted(mail.count, "message");
-        let line = format!("unseen      {} by {}, the oldest since {}", count, mail.agent, mail.since);
+        let line = format!("unseen      {} by {}, the oldest since {}", count, mail.agent, when(mail.since));
         out.line(out.paint(Tone::Notice, &line));
     }
     out.line(format!("record      {} events", status.lsn));
@@ -46,18 +111,30 @@ fn show(status: &GetStatusReply, out: &mut Output) {
         return;
     }
     out.line("");
-    for line in run_table(&status.runs).lines() {
-        out.line(line);
+    out.table(&run_table(&status.runs));
+    if !shown.at_work.is_empty() {
+        out.line("");
+        out.table(&work_table(&shown.at_work));
     }
 }
 
 fn run_table(runs: &[RunSummary]) -> Table {
-    let mut table = Table::new(&["RUN", "STATE", "MERGED", "BLOCKED", "INTO", "TITLE"]);
+    let mut table = Table::new(&["RUN", "STATE", "MERGED", "STARTED", "INTO", "USED", "TITLE"]);
     for run in runs {
         let into = if run.is_merged { format!("{} (done)", run.target) } else { run.target.clone() };
-        let merged = format!("{}/{}", run.merged, run.tasks);
-        let cells = [run.run.to_string(), run.state.clone(), merged, run.blocked.to_string()];
-        table.row(cells.into_iter().chain([one_line(&into, 40), one_line(&run.title, 50)]));
+        let blocked = if run.blocked > 0 { format!(", {} blocked", run.blocked) } else { String::new() };
+        let merged = format!("{}/{}{blocked}", run.merged, run.tasks);
+        let used = money(run.micro_usd).or_else(|| tokens(run.input_tokens, run.output_tokens));
+        let cells = [run.run.to_string(), run.state.clone(), merged, when(run.started_at), one_line(&into, 40)];
+        table.row(cells.into_iter().chain([used.unwrap_or_else(|| "-".to_owned()), one_line(&run.title, 50)]));
+    }
+    table
+}
+
+fn work_table(tasks: &[TaskReport]) -> Table {
+    let mut table = Table::new(&["TASK", "AGENT", "NOW", "WHAT"]);
+    for task in tasks {
+        table.row([task.id.clone(), task.agent.clone(), state_of(task), one_line(&task.description, 60)]);
     }
     table
 }

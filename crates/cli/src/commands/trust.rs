@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use switchboard_daemon::trust::{Commands, Pins, commands};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::text::quoted;
 
 use crate::ask;
 use crate::available::Available;
 use crate::context::Context;
-use crate::output::{counted, one_line};
+use crate::output::{Tone, counted, one_line, plain};
 use crate::report::Outcome;
 
 /// Show the commands that a plan or this repository brings, and allow exactly them
@@ -95,6 +96,22 @@ fn root(context: &Context) -> PathBuf {
     found.map_or_else(|_| context.folder().to_owned(), |place| place.root)
 }
 
+/// Shows the commands of a plan of which nothing is started. Those that are not trusted yet are marked.
+///
+/// # Errors
+/// When the plan does not parse.
+pub(crate) fn preview(text: &str, name: &str, context: &mut Context) -> Result<(), Failure> {
+    let commands = commands(text, name, &root(context))?;
+    if context.json || commands.list.is_empty() || pins(context)?.has(&commands.digest) {
+        return Ok(());
+    }
+    show(name, &commands, context);
+    let line = format!("these commands are not trusted yet, and a run asks first: switchboard trust {}", plain(name));
+    context.out.line(context.out.paint(Tone::Notice, &line));
+    context.out.line("");
+    Ok(())
+}
+
 fn pins(context: &Context) -> Result<Pins, Failure> {
     let folder = context.environment.config_folder();
     folder.as_deref().map(Pins::at).ok_or_else(|| Failure::new("config.bad-value", "HOME is not set"))
@@ -103,14 +120,14 @@ fn pins(context: &Context) -> Result<Pins, Failure> {
 fn untrusted(name: &str, commands: &Commands) -> Failure {
     let what = format!("{name} brings {} that you have not trusted", counted(commands.list.len() as u64, "command"));
     let mut failure = Failure::new("config.untrusted", what).at(name);
-    failure.cause = commands.list.iter().map(|(what, argv)| format!("{what}: {}", argv.join(" "))).collect();
+    failure.cause = commands.list.iter().map(|(what, argv)| format!("{what}: {}", quoted(argv))).collect();
     failure
 }
 
 fn show(name: &str, commands: &Commands, context: &mut Context) {
     context.out.line(format!("{name}: {}, {}", counted(commands.list.len() as u64, "command"), commands.digest));
     for (what, argv) in &commands.list {
-        context.out.line(format!("  {what}: {}", one_line(&argv.join(" "), 2000)));
+        context.out.line(format!("  {}: {}", plain(what), quoted(argv)));
     }
 }
 

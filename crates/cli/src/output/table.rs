@@ -1,6 +1,9 @@
 //! Columns that line up, also with wide characters.
 
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Columns that a cell keeps however narrow the terminal is.
+const NARROWEST: usize = 5;
 
 /// Rows of cells under a heading; the last column is never padded.
 #[derive(Debug, Clone, Default)]
@@ -24,10 +27,35 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// The lines.
+    /// The lines, as long as they are.
+    #[cfg(test)]
     pub(crate) fn lines(&self) -> Vec<String> {
+        self.within(None)
+    }
+
+    /// The lines, each at most `limit` columns: the widest cells are cut first, never below the width of their heading, and
+    /// those of the first column not at all.
+    pub(crate) fn within(&self, limit: Option<usize>) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
+        let mut widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
+        let full = widths.first().copied().unwrap_or(0);
+        // The first column names the row: people copy it.
+        let least = |column: usize| {
+            if column == 0 {
+                return full;
+            }
+            let heading = self.rows.first().and_then(|row| row.get(column));
+            heading.map_or(NARROWEST, |heading| heading.width().max(NARROWEST))
+        };
+        let over = |widths: &[usize]| {
+            let total = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
+            limit.map_or(0, |limit| total.saturating_sub(limit))
+        };
+        while over(&widths) > 0 {
+            let may_shrink = (0..columns).filter(|column| widths[*column] > least(*column));
+            let Some(widest) = may_shrink.max_by_key(|column| widths[*column]) else { break };
+            widths[widest] -= 1;
+        }
         self.rows.iter().map(|row| line(row, &widths)).collect()
     }
 
@@ -39,16 +67,44 @@ impl Table {
 fn line(row: &[String], widths: &[usize]) -> String {
     let mut out = String::new();
     for (cell, width) in row.iter().zip(widths) {
-        out.push_str(cell);
+        let cell = cut(cell, *width);
+        out.push_str(&cell);
         out.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
     }
     out.truncate(out.trim_end().len());
     out
 }
 
+/// A cell in at most `width` columns, with a mark where it was cut.
+fn cut(cell: &str, width: usize) -> std::borrow::Cow<'_, str> {
+    if cell.width() <= width {
+        return cell.into();
+    }
+    let mut out = String::new();
+    for c in cell.chars() {
+        if out.width() + c.width().unwrap_or(0) + 1 > width {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
+    out.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_fits_the_terminal_by_cutting_its_widest_cells() {
+        let mut table = Table::new(&["RUN", "INTO", "TITLE"]);
+        table.row(["run_0123456789abcdef", "main", "A very long title that no terminal has room for"]);
+
+        let lines = table.within(Some(50));
+
+        assert_eq!(lines[1], "run_0123456789abcdef  main  A very long title tha…");
+        assert!(lines.iter().all(|line| line.width() <= 50), "{lines:?}");
+    }
 
     #[test]
     fn columns_line_up_also_behind_wide_characters() {

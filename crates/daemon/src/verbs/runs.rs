@@ -7,6 +7,12 @@ use super::context::Context;
 use super::route::Handle;
 use super::{Ask, Verbs};
 
+impl Handle<run::CleanRuns> for Verbs {
+    async fn handle(&self, _: &Context, request: run::CleanRunsRequest) -> Result<run::CleanRunsReply, Failure> {
+        Ok(self.dispatch.clean_runs(&request).await?)
+    }
+}
+
 impl Handle<run::GetRun> for Verbs {
     async fn handle(&self, _: &Context, request: run::GetRunRequest) -> Result<run::GetRunReply, Failure> {
         Ok(self.dispatch.get_run(&request).await?)

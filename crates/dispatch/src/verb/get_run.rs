@@ -22,7 +22,7 @@ impl Dispatch {
         let plan = crate::history::plan(&self.world, &run)?;
         let (messages_sent, messages_acked) = report::mail_during(&self.world, &row)?;
         let list = views.iter().map(|view| report::task(&self.world, &plan, view)).collect::<Result<_, _>>()?;
-        let summary = report::summary(&row)?;
+        let summary = report::summary(&self.world, &row)?;
         let notes = self.notes(&summary).await?;
         Ok(GetRunReply { summary, list, messages_sent, messages_acked, notes })
     }
@@ -45,6 +45,7 @@ impl Dispatch {
     /// # Errors
     /// The store's failure.
     pub fn runs(&self, limit: u64) -> Result<Vec<RunSummary>, Error> {
-        self.world.store.read(&Query::table(RUNS).desc("seq").limit(limit))?.iter().map(report::summary).collect()
+        let rows = self.world.store.read(&Query::table(RUNS).desc("seq").limit(limit))?;
+        rows.iter().map(|row| report::summary(&self.world, row)).collect()
     }
 }

@@ -24,6 +24,7 @@ use crate::port::{Git, Shims};
 use crate::work::RUNS;
 use crate::world::World;
 use crate::{Dispatch, Error};
+use switchboard_protocol::text::quoted;
 
 /// Dirty files that a refusal names.
 const NAMED: usize = 10;
@@ -59,7 +60,10 @@ impl Dispatch {
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         let setup = setup(world, &mut run_plan).await?;
-        trusted(world, &run_plan)?;
+        // A dry run starts nothing, so that nothing has to be trusted for it.
+        if !request.dry_run {
+            trusted(world, &run_plan)?;
+        }
         let decided = Decided { prepared, compiled, agents, setup };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
@@ -256,7 +260,7 @@ fn trusted(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
         return Ok(());
     }
     let list: Vec<_> =
-        commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&argv.join(" "), 200))).collect();
+        commands.iter().take(20).map(|(what, argv)| format!("{what}: {}", cut(&quoted(argv), 200))).collect();
     let what = format!("the plan brings {} commands that you have not trusted", commands.len());
     let mut failure = Failure::new("config.untrusted", what).hint("look at them, then: switchboard trust PLAN");
     failure.cause = list;

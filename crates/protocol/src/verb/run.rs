@@ -178,6 +178,21 @@ pub struct TaskReport {
     /// Millionths of a US dollar; nothing when no agent named a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
+    /// Tokens that its workers read; nothing when no agent counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens that its workers wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// The tool that its worker is using.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doing: String,
+    /// When its worker was last heard of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_at: Option<Millis>,
+    /// Whether its worker waits for a person's answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_you: bool,
 }
 
 /// A run in a line.
@@ -208,6 +223,15 @@ pub struct RunSummary {
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Millis>,
+    /// Millionths of a US dollar; nothing when no agent named a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
+    /// Tokens that its workers read; nothing when no agent counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens that its workers wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
 }
 
 /// A run in full.
@@ -393,4 +417,54 @@ verb! {
     /// Merge a run's branch into the branch it was started from; it completes or changes nothing.
     MergeRun = "merge_run", Synced, Approve, Found,
     MergeRunRequest => MergeRunReply
+}
+
+/// What to remove of runs that have ended.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CleanRunsRequest {
+    /// One run by its id or the beginning of it; all that have ended when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Remove; without it they are only listed.
+    #[serde(default)]
+    pub remove: bool,
+    /// Also what holds work that is merged nowhere.
+    #[serde(default)]
+    pub unmerged: bool,
+}
+
+/// A work tree or a branch that a run left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOver {
+    /// The run.
+    pub run: RunId,
+    /// The task whose it is; nothing for the run's own branch.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub task: String,
+    /// Its work tree, if it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub worktree: String,
+    /// Its branch, if it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub branch: String,
+    /// What of it is merged nowhere, in words; empty if nothing is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unmerged: String,
+    /// Whether this call has removed it.
+    #[serde(default)]
+    pub removed: bool,
+}
+
+/// What ended runs left.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CleanRunsReply {
+    /// Work trees and branches, newest run first.
+    pub left: Vec<LeftOver>,
+}
+
+verb! {
+    /// List the work trees and branches that ended runs left, or remove them; what is merged nowhere stays unless it is asked for.
+    CleanRuns = "clean_runs", Synced, Work, Found,
+    CleanRunsRequest => CleanRunsReply
 }

@@ -16,6 +16,7 @@ pages! {
     "agent.no-model"
     "agent.protocol"
     "agent.spawn"
+    "agent.spends"
     "agent.timeout"
     "agent.unknown"
     "agent.unmanaged"

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
 use switchboard_protocol::plan::{Phase, Plan, Task, TaskStatus};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::ask;
-use crate::available::Available;
+use crate::available::{Available, Candidate};
 use crate::context::Context;
 
 /// What was chosen.
@@ -18,6 +19,8 @@ pub(super) struct Choice {
     pub(super) agents: Vec<AgentChoice>,
     /// Who does the tasks that name nobody.
     pub(super) default: Option<AgentName>,
+    /// Those of them whose runs cost money.
+    pub(super) spends: Vec<String>,
 }
 
 /// Chooses; asks where several could do it and a person is there.
@@ -38,8 +41,16 @@ pub(super) fn choose(
         None => None,
     };
     let mut choices = BTreeMap::new();
+    let mut spends = Vec::new();
+    let candidates = available.candidates(context);
     for name in wanted.names.iter().chain(&default) {
-        choices.insert(fold(name), available.choice(&agent_name(name)?, context)?);
+        let choice = available.choice(&agent_name(name)?, context)?;
+        // A command of the user's own may cost anything; only what calls a model is known to.
+        let calls_a_model = matches!(choice.driver, DriverSpec::Acp { .. }) && !choice.scripted;
+        let is_dear = |candidate: &&Candidate| fold(&candidate.name) == fold(name) && candidate.spends;
+        let dear = candidates.iter().find(is_dear).filter(|_| calls_a_model);
+        spends.extend(dear.map(|candidate| candidate.name.clone()));
+        choices.insert(fold(name), choice);
     }
     let default = default.map(|name| agent_name(&name)).transpose()?;
     if let Some(model) = model {
@@ -51,7 +62,9 @@ pub(super) fn choose(
         };
         (choice.model, choice.model_first) = (Some(model.to_owned()), true);
     }
-    Ok(Choice { agents: choices.into_values().collect(), default })
+    spends.sort();
+    spends.dedup();
+    Ok(Choice { agents: choices.into_values().collect(), default, spends })
 }
 
 /// The one agent that may be taken without asking, or the one that a person names. An agent whose runs cost money is

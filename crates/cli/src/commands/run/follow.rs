@@ -43,9 +43,10 @@ const PAGE: u32 = 500;
 pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
-    let bar = bar(context);
-    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?.summary;
-    let printer = Printer::new(run, &before);
+    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?;
+    let mut printer = Printer::new(run, &before);
+    recall(&mut client, cursor, &mut printer)?;
+    let bar = bar(before.summary.tasks, context);
     let cursor = ReadFrom::Lsn(cursor);
     let questions = context.can_ask().then(Questions::new);
     let mut watch = Watch { client, run, cursor, signals, bar, printer, questions, interrupted: None };
@@ -55,6 +56,21 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
         return Err(ending);
     }
     watch.conclude(merge, context)
+}
+
+/// Tells a printer which workers began before the first event that it prints, so that it knows them by name.
+fn recall(client: &mut Client, until: u64, printer: &mut Printer<'_>) -> Result<(), Failure> {
+    let mut after = ReadFrom::default();
+    loop {
+        let kinds = vec!["worker_equipped".to_owned()];
+        let request = ReadEventsRequest { after, kinds, limit: Some(1000), ..ReadEventsRequest::default() };
+        let page = client.call::<ReadEvents>(&request)?;
+        page.events.iter().filter(|event| event.lsn <= until).for_each(|event| printer.recall(event));
+        if page.events.len() < 1000 || page.events.last().is_some_and(|event| event.lsn >= until) {
+            return Ok(());
+        }
+        after = ReadFrom::Cursor(page.cursor);
+    }
 }
 
 struct Watch<'a> {
@@ -219,11 +235,12 @@ fn next_step(report: &GetRunReply, context: &mut Context) {
 }
 
 /// A bar below the lines, on a terminal only.
-fn bar(context: &Context) -> ProgressBar {
-    if context.json || !context.environment.stdout_is_terminal || !context.environment.stderr_is_terminal {
+fn bar(tasks: u64, context: &Context) -> ProgressBar {
+    if tasks == 0 || context.json || !context.environment.stdout_is_terminal || !context.environment.stderr_is_terminal
+    {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
+    let bar = ProgressBar::with_draw_target(Some(tasks), ProgressDrawTarget::stderr_with_hz(8));
     if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} merged  {elapsed}  {wide_msg}") {
         bar.set_style(style.progress_chars("=> "));
     }

@@ -1,6 +1,7 @@
 //! Turns events into lines: who did what on which task, refusals with what was found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
 use switchboard_protocol::event::Event;
@@ -9,7 +10,7 @@ use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, RunOutcome, TurnOutcome, Verdict};
-use switchboard_protocol::verb::run::RunSummary;
+use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::output::{Output, Tone, counted, one_line};
 
@@ -28,16 +29,39 @@ pub(super) struct Printer<'a> {
     tasks: u64,
     merged: u64,
     has_ended: bool,
+    /// Gates of which it was said that they are not configured.
+    not_configured: BTreeSet<String>,
 }
 
 // === impl Printer ===
 
 impl<'a> Printer<'a> {
     /// Begins with what is known of the run before the first event that is told.
-    pub(super) fn new(run: &'a RunId, summary: &RunSummary) -> Self {
-        let (agents, workers) = (BTreeMap::new(), BTreeMap::new());
-        let (tasks, merged) = (summary.tasks, summary.merged);
-        Self { run, agents, workers, at_work: Vec::new(), tasks, merged, has_ended: false }
+    pub(super) fn new(run: &'a RunId, before: &GetRunReply) -> Self {
+        let named = before.list.iter().filter(|task| !task.agent.is_empty());
+        let agents = named.map(|task| (task.id.clone(), task.agent.clone())).collect();
+        let (tasks, merged) = (before.summary.tasks, before.summary.merged);
+        let is_begun = |task: &&TaskReport| matches!(task.state.as_str(), "starting" | "working");
+        let at_work = before.list.iter().filter(is_begun).map(|task| task.id.clone()).collect();
+        Self {
+            run,
+            agents,
+            workers: BTreeMap::new(),
+            at_work,
+            tasks,
+            merged,
+            has_ended: false,
+            not_configured: BTreeSet::new(),
+        }
+    }
+
+    /// Takes note of a worker that began before the first event that is told.
+    pub(super) fn recall(&mut self, event: &Event) {
+        if let Some(WorkerFact::WorkerEquipped { worker, run, task, .. }) = event.fact()
+            && run == *self.run
+        {
+            self.workers.insert(worker, task);
+        }
     }
 
     /// Whether the run has ended.
@@ -204,7 +228,7 @@ impl<'a> Printer<'a> {
         format!("{} {says}{why}", self.head(task))
     }
 
-    fn of_gate(&self, task: &str, gate: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
+    fn of_gate(&mut self, task: &str, gate: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
         let (tone, word) = match verdict {
             Verdict::Pass => (Tone::Good, "passed"),
             Verdict::Warn => (Tone::Notice, "passed with a warning"),
@@ -214,10 +238,12 @@ impl<'a> Printer<'a> {
             Verdict::Skipped => (Tone::Notice, "skipped"),
             Verdict::NotConfigured => (Tone::Faint, "is not configured"),
         };
-        let mut lines = vec![out.paint(tone, &format!("{} {gate} {word}", self.head(task)))];
         if verdict == Verdict::NotConfigured {
-            return lines;
+            // The same for every task: said once.
+            let is_new = self.not_configured.insert(gate.to_owned());
+            return is_new.then(|| out.paint(tone, &format!("{:14} {gate} {word}", ""))).into_iter().collect();
         }
+        let mut lines = vec![out.paint(tone, &format!("{} {gate} {word}", self.head(task)))];
         lines.extend(reasons.iter().map(|reason| format!("{:15}  {}", "", one_line(reason, WIDTH))));
         lines
     }

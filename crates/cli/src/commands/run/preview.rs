@@ -4,6 +4,7 @@ use std::path::Path;
 
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::plan::Plan;
+use switchboard_protocol::text::quoted;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply};
 
 use crate::context::Context;
@@ -46,5 +47,5 @@ fn described(agent: &AgentChoice) -> String {
         DriverSpec::Exec { argv } => ("a command", argv),
     };
     let script = if agent.scripted { "a SCRIPT that plays an agent, " } else { "" };
-    format!("{script}{how}: {}", one_line(&argv.join(" "), 160))
+    format!("{script}{how}: {}", one_line(&quoted(argv), 160))
 }

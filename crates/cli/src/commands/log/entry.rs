@@ -1,0 +1,162 @@
+//! One event of a task as lines of its log: the local time, what happened, and below it what was said.
+
+use switchboard_protocol::event::Event;
+use switchboard_protocol::run::{RunEvent, TurnOutcome, Verdict};
+use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
+
+use crate::output::{Output, Tone, money, one_line, plain, tokens, when};
+
+/// Widest line of an agent's title or reason.
+const WIDTH: usize = 200;
+
+/// Lines of a text that are shown at most; the rest is in `log --raw`.
+const TEXT_LINES: usize = 40;
+
+/// Whether an event of a run is about a task.
+pub(super) fn is_about(event: &Event, task: &str) -> bool {
+    event.fact::<RunEvent>().is_some_and(|fact| fact.task().is_some_and(|of| of.as_str() == task))
+}
+
+/// The lines of an event; none when it is of no interest.
+pub(super) fn lines(event: &Event, out: &Output) -> Vec<String> {
+    let body = event.body.as_deref().unwrap_or_default();
+    let told = if event.subject.starts_with("worker/") {
+        event.fact::<WorkerFact>().and_then(|fact| of_worker(fact, body))
+    } else {
+        event.fact::<RunEvent>().and_then(of_run)
+    };
+    let Some(Told { tone, what, text }) = told else { return Vec::new() };
+    let what = match tone {
+        Some(tone) => out.paint(tone, &what),
+        None => what,
+    };
+    let mut lines = vec![format!("{}  {what}", out.paint(Tone::Faint, &when(event.ts)))];
+    let text = plain(&text);
+    let all = text.trim().lines().count();
+    lines.extend(text.trim().lines().take(TEXT_LINES).map(|line| format!("          {line}")));
+    if all > TEXT_LINES {
+        lines.push(format!("          … {} more lines", all - TEXT_LINES));
+    }
+    lines
+}
+
+/// What an event tells.
+struct Told {
+    tone: Option<Tone>,
+    what: String,
+    text: String,
+}
+
+fn told(tone: Option<Tone>, what: impl Into<String>) -> Option<Told> {
+    Some(Told { tone, what: what.into(), text: String::new() })
+}
+
+fn with_text(tone: Option<Tone>, what: impl Into<String>, text: &str) -> Option<Told> {
+    Some(Told { tone, what: what.into(), text: text.to_owned() })
+}
+
+fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
+    match fact {
+        WorkerFact::WorkerEquipped { agent, attempt, scripted, .. } => {
+            let script = if scripted { " (a script)" } else { "" };
+            told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts"))
+        }
+        WorkerFact::WorkerReported { what, .. } => of_report(what, body),
+    }
+}
+
+fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
+    match what {
+        WorkerEvent::TurnStarted { turn, mail } => {
+            let mail = if mail.is_empty() { String::new() } else { format!(", with {} messages", mail.len()) };
+            told(None, format!("turn {turn} begins{mail}"))
+        }
+        WorkerEvent::ToolCalled { title, tool_kind, status, paths, .. } => {
+            let on = if paths.is_empty() { String::new() } else { format!("  {}", one_line(&paths.join(", "), WIDTH)) };
+            let what = format!("tool {tool_kind:8} {status:11} {}{on}", one_line(&title, WIDTH));
+            let tone = (status == "failed").then_some(Tone::Bad);
+            (status != "pending").then(|| told(tone, what)).flatten()
+        }
+        WorkerEvent::PermissionAsked { .. } => told(Some(Tone::Notice), "asks you for a permission"),
+        WorkerEvent::PermissionSettled { option, .. } => {
+            let outcome = option.map_or_else(|| "cancelled".to_owned(), |option| one_line(&option, 60));
+            told(Some(Tone::Notice), format!("the permission is settled: {outcome}"))
+        }
+        WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
+            let words: Vec<_> =
+                [money(micro_usd), tokens(Some(input_tokens), Some(output_tokens))].into_iter().flatten().collect();
+            (!words.is_empty()).then(|| told(Some(Tone::Faint), format!("used {}", words.join(", ")))).flatten()
+        }
+        WorkerEvent::TurnEnded { turn, stop, .. } => with_text(None, format!("turn {turn} ends: {stop}"), body),
+        WorkerEvent::AgentExited { code: Some(0), .. } => told(None, "the agent has ended"),
+        WorkerEvent::AgentExited { code, signal, .. } => {
+            let how = match (code, signal) {
+                (Some(code), _) => format!("exit code {code}"),
+                (None, Some(signal)) => format!("signal {signal}"),
+                (None, None) => "no exit state".to_owned(),
+            };
+            with_text(Some(Tone::Bad), format!("the agent has ended: {how}"), body)
+        }
+        WorkerEvent::Faulted { code, .. } => with_text(Some(Tone::Bad), format!("fault {code}"), body),
+        WorkerEvent::AgentStarted { .. } | WorkerEvent::SessionOpened { .. } | WorkerEvent::Sealed { .. } => None,
+    }
+}
+
+fn of_run(fact: RunEvent) -> Option<Told> {
+    match fact {
+        RunEvent::WorkerLost { reason, .. } => with_text(Some(Tone::Bad), "the worker was lost", &reason),
+        RunEvent::TurnEnded { outcome, reason, .. } if outcome != TurnOutcome::Finished => {
+            let how = match outcome {
+                TurnOutcome::Finished => "finished",
+                TurnOutcome::Failed => "failed",
+                TurnOutcome::Stopped => "was stopped",
+                TurnOutcome::Refused => "was declined by the agent",
+                TurnOutcome::TimedOut => "took too long",
+            };
+            with_text(Some(Tone::Bad), format!("the attempt {how}"), &reason)
+        }
+        RunEvent::ChangeCaptured { files, files_total, .. } => {
+            with_text(None, format!("changed {files_total} files"), &files.join("\n"))
+        }
+        RunEvent::NothingChanged { .. } => told(Some(Tone::Bad), "nothing was changed, so it is not done"),
+        RunEvent::GateReported { gate, verdict, reasons, .. } => {
+            let (tone, word) = match verdict {
+                Verdict::Pass => (Tone::Good, "passed"),
+                Verdict::Warn => (Tone::Notice, "passed with a warning"),
+                Verdict::Fail => (Tone::Bad, "failed"),
+                Verdict::Error => (Tone::Bad, "could not judge"),
+                Verdict::NoReply => (Tone::Bad, "did not answer"),
+                Verdict::Skipped => (Tone::Faint, "skipped"),
+                Verdict::NotConfigured => return None,
+            };
+            with_text(Some(tone), format!("gate {gate} {word}"), &reasons.join("\n"))
+        }
+        RunEvent::ChangeRebased { .. } => told(None, "rebased onto what was merged meanwhile"),
+        RunEvent::MergeConflicted { files, .. } => with_text(Some(Tone::Bad), "conflicts", &files.join("\n")),
+        RunEvent::TaskMerged { commit, .. } => {
+            told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
+        }
+        RunEvent::TaskBlocked { reason, .. } => with_text(Some(Tone::Bad), "blocked", &reason),
+        RunEvent::TaskStopRequested { .. } => told(Some(Tone::Notice), "is to stop"),
+        RunEvent::TaskRetryRequested { .. } => told(Some(Tone::Notice), "is tried again"),
+        RunEvent::TaskDepFailed { root, .. } => told(Some(Tone::Bad), format!("can't start: {root} is not done")),
+        RunEvent::TurnEnded { .. }
+        | RunEvent::TreeSetupFailed { .. }
+        | RunEvent::SetupChosen { .. }
+        | RunEvent::RunConfigured { .. }
+        | RunEvent::RunStarted { .. }
+        | RunEvent::PlanRecorded { .. }
+        | RunEvent::WayRecorded { .. }
+        | RunEvent::UnitAdded { .. }
+        | RunEvent::UnitExtended { .. }
+        | RunEvent::WorkerIntended { .. }
+        | RunEvent::WorkerStarted { .. }
+        | RunEvent::BranchMoved { .. }
+        | RunEvent::MergeIntended { .. }
+        | RunEvent::RunStopRequested
+        | RunEvent::RunFinished { .. }
+        | RunEvent::RunMergeIntended { .. }
+        | RunEvent::RunMerged { .. }
+        | RunEvent::RunMergeAbandoned { .. } => None,
+    }
+}

@@ -1,0 +1,122 @@
+//! What a person sees: logs, diffs, a preview of what is not trusted yet, and what runs have left.
+
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+
+/// A run with a task that is merged at its second attempt, and one that is blocked.
+fn half_done() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.script(
+        "ada",
+        &json!([
+            { "attempt": 1, "steps": [{ "do": "lie", "text": "I leave it at that." }] },
+            { "steps": [
+                { "do": "write", "path": "hello.txt", "content": "hello\n" }, { "do": "say", "text": "Now it is there." }
+            ] },
+        ]),
+    );
+    let plan = json!([
+        { "id": "1.1", "phase": 1, "description": "say hello" },
+        { "id": "1.2", "phase": 1, "description": "fail", "x-switchboard": { "command": ["sh", "-c", "echo half > half.txt; exit 3"] } },
+    ]);
+    let plan = sandbox.trusted_plan(&plan);
+    sandbox.switchboard(&["run", &plan, "--agent", "ada", "--yes"]).ends_with(1);
+    sandbox
+}
+
+#[test]
+fn the_log_of_a_task_reads_like_a_story_and_has_its_attempts_one_by_one() {
+    let sandbox = half_done();
+
+    let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
+    let place = |words: &str| log.find(words).unwrap_or_else(|| panic!("{words:?} is missing: {log}"));
+    assert!(place("attempt 1: ada (a script) starts") < place("turn 1 begins"), "{log}");
+    assert!(place("nothing was changed") < place("attempt 2: ada"), "{log}");
+    assert!(place("attempt 2: ada") < place("Now it is there."), "{log}");
+    assert!(place("gate secretscan passed") < place("merged as"), "{log}");
+    assert!(!log.contains("jsonrpc") && !log.contains("not configured"), "{log}");
+
+    let second = sandbox.switchboard(&["log", "1.1", "--attempt", "2"]).ends_with(0).out;
+    assert!(second.contains("Now it is there.") && !second.contains("attempt 1"), "{second}");
+    sandbox.switchboard(&["log", "1.1", "--attempt", "7"]).ends_with(2).says("no attempt 7");
+    sandbox.switchboard(&["log", "1.1", "--raw"]).ends_with(0).says("jsonrpc");
+    sandbox.switchboard(&["log", "1.1", "--follow"]).ends_with(0).says("merged as");
+    sandbox.switchboard(&["log", "1.2"]).ends_with(0).says("exit code 3");
+}
+
+#[test]
+fn a_diff_is_of_a_task_or_of_all_that_a_run_has_merged() {
+    let sandbox = half_done();
+
+    sandbox.switchboard(&["diff", "1.1"]).ends_with(0).says("+hello");
+    let run = sandbox.switchboard(&["diff"]).ends_with(0).says("+hello").out;
+
+    assert!(run.starts_with("diff --git") && !run.contains('\x1b'), "{run}");
+    let id = sandbox.switchboard(&["show", "--json"]).json()["run"].as_str().unwrap().to_owned();
+    assert_eq!(sandbox.switchboard(&["diff", &id]).ends_with(0).out, run);
+}
+
+#[test]
+fn what_failed_runs_left_is_listed_then_removed_and_unmerged_work_only_by_its_own_flag() {
+    let sandbox = half_done();
+    let ours = ["refs/heads/switchboard", "refs/heads/switchboard-task"];
+    let branches = || sandbox.git(&[&["for-each-ref", "--format=%(refname:short)"], &ours[..]].concat());
+    assert_eq!(branches().lines().count(), 2, "the run's branch and that of the blocked task");
+
+    let listed = sandbox.switchboard(&["clean"]).ends_with(0).out;
+    assert!(listed.contains("not merged into main") && listed.contains("1.2"), "{listed}");
+    assert!(listed.contains("--unmerged"), "{listed}");
+    assert_eq!(branches().lines().count(), 2);
+
+    sandbox.switchboard(&["merge", "--partial"]).ends_with(0);
+    sandbox.switchboard(&["clean"]).ends_with(4).says("nothing was removed");
+    sandbox.switchboard(&["clean", "--yes"]).ends_with(0).says("removed 1");
+    assert!(branches().starts_with("switchboard-task/"), "{}", branches());
+
+    sandbox.switchboard(&["clean", "--unmerged", "--yes"]).ends_with(0).says("removed 1");
+    assert_eq!(branches(), "");
+    sandbox.switchboard(&["clean"]).ends_with(0).says("left nothing behind");
+}
+
+#[test]
+fn a_dry_run_shows_what_is_not_trusted_with_every_character_visible() {
+    let sandbox = Sandbox::new();
+    let line = "echo hi\u{1b}[2K\r# rm -rf";
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d",
+        "x-switchboard": { "command": ["sh", "-c", line] } }]));
+
+    let shown = sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0);
+
+    let shown = shown.says(r#"sh -c "echo hi\u{1b}[2K\r# rm -rf""#).says("not trusted yet");
+    assert!(!shown.out.contains('\x1b'), "{:?}", shown.out);
+    assert_eq!(sandbox.call(&["get_status"])["runs"], json!([]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(4);
+}
+
+#[test]
+fn a_run_that_costs_money_is_not_started_unasked() {
+    let sandbox = Sandbox::new();
+    sandbox.settings("[agents.dear]\ndriver = \"acp\"\ncommand = [\"true\"]\n");
+    sandbox.settings("[agents.free]\ndriver = \"exec\"\ncommand = [\"true\"]\nspends = false\n");
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+
+    let refused = sandbox.switchboard(&["run", &plan, "--agent", "dear", "--json"]).ends_with(4).failure();
+    assert_eq!(refused["code"], "agent.spends");
+    sandbox.switchboard(&["run", &plan, "--agent", "dear", "--dry-run"]).ends_with(0);
+    assert_eq!(sandbox.call(&["get_status"])["runs"], Value::Array(Vec::new()));
+    sandbox.switchboard(&["run", &plan, "--agent", "free"]).ends_with(1).says("changed nothing");
+}
+
+#[test]
+fn what_is_not_configured_is_said_once_and_times_are_local() {
+    let mut sandbox = half_done();
+    sandbox.set("TZ", "Pacific/Kiritimati");
+
+    let report = sandbox.switchboard(&["show"]).ends_with(0).out;
+    assert_eq!(report.matches("build_check not configured").count(), 1, "{report}");
+    let here = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
+    sandbox.set("TZ", "UTC");
+    let there = sandbox.switchboard(&["log", "1.1"]).ends_with(0).out;
+    assert_ne!(here.lines().next(), there.lines().next());
+}
