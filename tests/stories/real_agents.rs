@@ -99,6 +99,12 @@ fn drive(agent: &str, programs: &Path) {
     assert_eq!(sandbox.state_of_user(), user, "{agent}: the user's tree");
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(1), &json!(2)), "{agent}: {report}");
+    // Each request of the model's script reads 1000 tokens and writes 20; requests without tools are for a title.
+    let (read, requests) = (report["input_tokens"].as_u64().unwrap_or(0), model.requests());
+    if agent == "opencode" {
+        assert_eq!(read, requests * 1000, "{agent}: {report}");
+    }
+    assert!((1000..=requests * 1000).contains(&read), "{agent}: {read} tokens in {requests} requests");
     // Each attempt sent itself a message by the MCP server, was shown it in a turn of its own and acknowledged it.
     assert_eq!((&report["messages_sent"], &report["messages_acked"]), (&json!(2), &json!(2)), "{agent}: {report}");
     assert!(model.heard("A person has denied what you asked for"), "{agent}: the second attempt does not know why");
@@ -271,6 +277,13 @@ impl Model {
 
     fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// How many requests offered tools.
+    fn requests(&self) -> u64 {
+        let log = fs::read_to_string(&self.log).unwrap();
+        let requests = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        requests.filter(|request| request["tools"].as_array().is_some_and(|tools| !tools.is_empty())).count() as u64
     }
 
     /// Whether some request held these words.

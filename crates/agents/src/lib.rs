@@ -7,6 +7,7 @@ pub mod catalog;
 mod confine;
 pub mod driver;
 mod error;
+pub mod handshake;
 pub mod script;
 pub mod shim;
 

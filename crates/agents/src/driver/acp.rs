@@ -7,6 +7,7 @@ mod files;
 mod handshake;
 mod login;
 mod model;
+mod tally;
 mod updates;
 mod wire;
 
@@ -59,6 +60,7 @@ pub struct Acp {
     asked: u64,
     calls: updates::Calls,
     usage: Usage,
+    tally: tally::Tally,
     text: String,
     ready: VecDeque<Given>,
 }
@@ -108,6 +110,7 @@ impl Driver for Acp {
             asked: 0,
             calls: updates::Calls::default(),
             usage: Usage::default(),
+            tally: tally::Tally::of(start),
             text: String::new(),
             ready: VecDeque::new(),
         };
@@ -137,6 +140,17 @@ impl Driver for Acp {
                         self.break_off("agent.timeout", format!("the agent opened no session within {limit} s"));
                         continue;
                     }
+                }
+            } else if self.tally.is_counting() {
+                tokio::select! {
+                    biased;
+                    counted = self.tally.counted() => {
+                        if let Some((answer, used)) = counted {
+                            self.turn_counted(&answer, used);
+                        }
+                        continue;
+                    }
+                    heard = self.pipe.hear() => heard,
                 }
             } else {
                 self.pipe.hear().await
@@ -225,6 +239,9 @@ impl Acp {
     }
 
     fn exited(&mut self) {
+        if let Some(answer) = self.tally.give_up() {
+            self.turn_counted(&answer, None);
+        }
         match self.phase {
             Phase::Turn { is_cancelled, .. } => self.end_turn(if is_cancelled { "cancelled" } else { "error" }, None),
             Phase::Initializing(_) | Phase::Opening(_) | Phase::Choosing(_) => match self.pipe.stderr() {
@@ -349,14 +366,22 @@ impl Acp {
                 self.needs_login(crate::beginning(&text, TEXT_KEPT));
             }
             Ok(result) => {
-                self.ready.extend(self.usage.result(&result).map(Given::Event));
-                let stop = crate::beginning(result["stopReason"].as_str().unwrap_or("end_turn"), 40).to_owned();
-                self.end_turn(&stop, None);
+                if let Some(result) = self.tally.begin(&self.session, result) {
+                    self.turn_counted(&result, None);
+                }
             }
             Err(_) if is_cancelled => self.end_turn("cancelled", None),
             Err(fault) if login::is_wanted(&fault) => self.needs_login(&fault.to_string()),
             Err(fault) => self.end_turn("error", Some(fault.to_string())),
         }
+    }
+
+    /// The turn is over, and what it used is known as well as it can be.
+    fn turn_counted(&mut self, result: &Value, used: Option<WorkerEvent>) {
+        let told = self.usage.result(result);
+        self.ready.extend(used.or(told).map(Given::Event));
+        let stop = crate::beginning(result["stopReason"].as_str().unwrap_or("end_turn"), 40).to_owned();
+        self.end_turn(&stop, None);
     }
 
     /// An answer, a tool or a question shows that the prompt has arrived, even before our writer has said so.

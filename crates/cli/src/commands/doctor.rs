@@ -1,6 +1,7 @@
 //! `switchboard doctor`
 
 mod files;
+mod handshakes;
 mod look;
 mod machine;
 mod repository;
@@ -24,6 +25,9 @@ pub(crate) struct Args {
     /// Don't ask the daemon, and check the record as it lies on the disk; refused while one runs
     #[arg(long)]
     no_daemon: bool,
+    /// Start each agent and see whether it opens a session; it is asked nothing, so that it costs nothing
+    #[arg(long)]
+    agents: bool,
 }
 
 /// Looks, fixes if asked to, and shows.
@@ -31,6 +35,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut looks = machine::looks(context);
     looks.extend(repository::looks(args.fix, args.no_daemon, context));
     looks.extend(team::looks(context));
+    if args.agents {
+        looks.extend(handshakes::looks(context));
+    }
     if context.json {
         context.out.json(&serde_json::json!({ "looks": looks }));
     } else {

@@ -15,6 +15,7 @@ impl Acp {
         match answer {
             Ok(answer) if answer["protocolVersion"] == wire::VERSION => {
                 self.login.learn(&answer);
+                self.tally.learn(&answer);
                 let id = self.request("session/new", wire::new_session(&self.cwd, self.mcp.as_ref()));
                 self.phase = Phase::Opening(id);
             }

@@ -1,0 +1,125 @@
+//! What a session of OpenCode has used. Its answer to a prompt counts the last request of the turn only, and a turn makes one for each tool; its
+//! `export` of a session counts all. Seen with the version in `tests/real/package.json`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use switchboard_process::env::Env;
+use switchboard_process::spawn::Spawn;
+use switchboard_protocol::worker::WorkerEvent;
+use tokio::task::JoinHandle;
+
+use crate::driver::start::Start;
+
+/// The name by which the agent introduces itself.
+const NAME: &str = "OpenCode";
+
+/// How long an export may take; two to six seconds were measured on a busy machine.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Bytes kept of the beginning of an export, which holds what is wanted.
+const KEEP: usize = 256 << 10;
+
+/// Tokens read and written.
+type Tokens = (u64, u64);
+
+/// Counts the tokens of one agent's session, turn by turn.
+#[derive(Debug)]
+pub(super) struct Tally {
+    program: String,
+    cwd: PathBuf,
+    env: Env,
+    is_wanted: bool,
+    /// What has been told of the session.
+    told: Tokens,
+    /// The turn that is over but for its count: the answer to its prompt, and the count that is under way.
+    turn: Option<(Value, JoinHandle<Option<Tokens>>)>,
+}
+
+// === impl Tally ===
+
+impl Tally {
+    pub(super) fn of(start: &Start) -> Self {
+        let program = start.argv.first().cloned().unwrap_or_default();
+        let (cwd, env) = (start.cwd.clone(), start.env.clone());
+        Self { program, cwd, env, is_wanted: false, told: (0, 0), turn: None }
+    }
+
+    /// Learns from the answer to `initialize` whether the agent is one whose answers count too little.
+    pub(super) fn learn(&mut self, initialized: &Value) {
+        self.is_wanted = initialized["agentInfo"]["name"] == NAME;
+    }
+
+    /// Begins to count what a session has used up to the end of a turn; gives the answer back where the answer itself says it.
+    pub(super) fn begin(&mut self, session: &str, answer: Value) -> Option<Value> {
+        if !self.is_wanted {
+            return Some(answer);
+        }
+        let export = Spawn::new([self.program.as_str(), "export", session])
+            .cwd(&self.cwd)
+            .env_only(self.env.clone())
+            .ends_with_us()
+            .wall(LIMIT)
+            .keep(KEEP);
+        let count = move || {
+            let output =
+                export.output().inspect_err(|error| tracing::warn!(%error, "a session can't be exported")).ok()?;
+            counted(&output.stdout.text())
+        };
+        self.turn = Some((answer, tokio::task::spawn_blocking(count)));
+        None
+    }
+
+    /// Whether a turn is over but for its count.
+    pub(super) const fn is_counting(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Waits for the count; returns the answer to the prompt, and what the turn has used if that was counted. Dropped half-way it goes on at the
+    /// next call.
+    pub(super) async fn counted(&mut self) -> Option<(Value, Option<WorkerEvent>)> {
+        let (_, counting) = self.turn.as_mut()?;
+        let total = counting.await.ok().flatten();
+        let (answer, _) = self.turn.take()?;
+        let used = total.map(|(input, output)| {
+            let (known_input, known_output) = std::mem::replace(&mut self.told, (input, output));
+            WorkerEvent::CostReported {
+                micro_usd: None,
+                input_tokens: input.saturating_sub(known_input),
+                output_tokens: output.saturating_sub(known_output),
+            }
+        });
+        Some((answer, used))
+    }
+
+    /// The answer to the prompt of a turn whose count nobody waits for any more.
+    pub(super) fn give_up(&mut self) -> Option<Value> {
+        self.turn.take().map(|(answer, _)| answer)
+    }
+}
+
+/// The tokens of an exported session: what came from a cache or went into it was read, what was thought was written.
+fn counted(export: &str) -> Option<Tokens> {
+    let begin = export.find("\"info\":")? + "\"info\":".len();
+    let mut values = serde_json::Deserializer::from_str(&export[begin..]).into_iter::<Value>();
+    let tokens = values.next()?.ok()?["tokens"].take();
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    let input = tokens["input"].as_u64()? + number(&tokens["cache"]["read"]) + number(&tokens["cache"]["write"]);
+    Some((input, number(&tokens["output"]) + number(&tokens["reasoning"])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_requests_of_a_session_are_counted_with_cache_and_thought() {
+        let export = r#"{ "info": { "id": "ses_1", "title": "a \"quoted\" one", "tokens": { "input": 2400, "output": 80,
+            "reasoning": 5, "cache": { "read": 1600, "write": 7 } } }, "messages": [ { "cut off"#;
+
+        assert_eq!(counted(export), Some((4007, 85)));
+        assert_eq!(counted(r#"{ "info": { "id": "ses_1" }, "messages": [] }"#), None);
+        assert_eq!(counted("Session not found"), None);
+    }
+}
