@@ -94,6 +94,7 @@ const fn live_worker(state: &TaskState) -> Option<&WorkerId> {
         | TaskState::Captured { .. }
         | TaskState::Gating { .. }
         | TaskState::Passed { .. }
+        | TaskState::Held { .. }
         | TaskState::Merging { .. }
         | TaskState::Merged { .. }
         | TaskState::Blocked { .. }

@@ -3,6 +3,7 @@
 use switchboard_protocol::verb::system::{CreateSessionCode, CreateSessionCodeRequest};
 
 use crate::context::Context;
+use crate::output::when;
 use crate::report::Outcome;
 
 /// Print a one-time code that opens a session of yours over HTTP
@@ -17,7 +18,7 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
         context.out.json(&reply);
         return Ok(());
     }
-    context.out.line(format!("{}   (once, until {})", reply.code, reply.expires_at));
+    context.out.line(format!("{}   (once, until {})", reply.code, when(reply.expires_at)));
     context.out.line(format!("POST {{\"code\": \"{}\"}} to {}", reply.code, reply.url));
     Ok(())
 }

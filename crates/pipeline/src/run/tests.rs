@@ -316,6 +316,29 @@ fn lost_workers_are_no_attempts_but_the_third_blocks() {
 }
 
 #[test]
+fn a_tree_that_can_not_be_set_up_blocks_its_task_and_spends_neither_attempt_nor_loss() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[])]);
+    let (worker, step) = (WorkerId::from_bits(7), StepId::work());
+    run.tell(RunEvent::WorkerIntended { task: id("1.1"), step, attempt: 1, worker: worker.clone() });
+    let failed = RunEvent::TreeSetupFailed { task: id("1.1"), worker, reason: "npm ci failed".to_owned() };
+
+    run.tell(failed.clone());
+
+    let view = run.view("1.1");
+    assert_eq!(view.state, TaskState::Blocked { reason: "npm ci failed".to_owned() });
+    assert_eq!((view.attempt, view.losses, view.refusals.len()), (1, 0, 0));
+    assert_eq!(run.view("1.2").state, TaskState::DepFailed { root: id("1.1") });
+    assert!(run.effects().iter().all(|effect| !matches!(effect, Effect::StartWorker { .. })));
+    run.tell(failed);
+    assert_eq!(run.last, [], "told again it changes nothing");
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.merge("1.1");
+    run.merge("1.2");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
+}
+
+#[test]
 fn a_merge_conflict_refuses_the_attempt_and_the_next_starts_rebased() {
     let mut run = Run::of(1, &[("1.1", &[], &[])]);
     run.pass("1.1");

@@ -65,7 +65,9 @@ impl Checker {
                 self.leave_turn(task);
                 self.intended(task, *attempt);
             }
-            RunEvent::WorkerLost { task, .. } | RunEvent::TurnEnded { task, .. } => {
+            RunEvent::WorkerLost { task, .. }
+            | RunEvent::TreeSetupFailed { task, .. }
+            | RunEvent::TurnEnded { task, .. } => {
                 self.live.remove(task);
             }
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, .. } => {
@@ -84,6 +86,7 @@ impl Checker {
                     self.leave_turn(task);
                 }
             }
+            // One that looked before another's merge began may say so late: that merge goes on.
             RunEvent::BranchMoved { task, .. } => drop(self.merging.take_if(|merging| merging == task)),
             RunEvent::MergeIntended { task, attempt, commit, onto } => {
                 self.merge_intended(task, *attempt, commit, onto)
@@ -104,8 +107,7 @@ impl Checker {
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
             }
-            RunEvent::TreeSetupFailed { .. }
-            | RunEvent::SetupChosen { .. }
+            RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::MergeReleased { .. }

@@ -268,6 +268,10 @@ impl World {
             self.surely(RunEvent::WorkerLost { task, worker, reason: "no such program".to_owned() });
             return;
         }
+        if self.goes_wrong(20) {
+            self.surely(RunEvent::TreeSetupFailed { task, worker, reason: "no network".to_owned() });
+            return;
+        }
         self.surely(RunEvent::WorkerStarted { task: task.clone(), worker: worker.clone() });
         self.jobs.push(Job::Work { task, worker });
     }

@@ -181,7 +181,10 @@ impl<'a> Printer<'a> {
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
-            RunEvent::TurnEnded { task, outcome, reason, .. } => vec![self.of_turn(task.as_str(), outcome, &reason)],
+            RunEvent::TurnEnded { task, outcome, reason, .. } => {
+                let line = self.of_turn(task.as_str(), outcome, &reason);
+                vec![if outcome == TurnOutcome::Finished { line } else { out.paint(Tone::Bad, &line) }]
+            }
             RunEvent::ChangeCaptured { task, files, files_total, .. } => {
                 let names = one_line(&files.join(", "), WIDTH);
                 vec![format!("{} changed {}: {names}", self.head(task.as_str()), counted(files_total.into(), "file"))]
@@ -275,7 +278,9 @@ impl<'a> Printer<'a> {
             RunEvent::TaskDepFailed { root, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{head} can't start: {root} did not make it"))]
             }
-            RunEvent::WorkerLost { reason, .. } => vec![format!("{head} was lost: {}", one_line(&reason, WIDTH))],
+            RunEvent::WorkerLost { reason, .. } => {
+                vec![out.paint(Tone::Bad, &format!("{head} was lost: {}", one_line(&reason, WIDTH)))]
+            }
             RunEvent::ChangeRebased { .. } => vec![format!("{head} rebased, its gates judge it again")],
             RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],
             RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
