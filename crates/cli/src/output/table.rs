@@ -5,6 +5,9 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// Columns that a cell keeps however narrow the terminal is.
 const NARROWEST: usize = 5;
 
+/// Columns that the free text at the end of a row keeps before other cells are cut.
+const TEXT: usize = 10;
+
 /// Rows of cells under a heading; the last column is never padded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
@@ -33,8 +36,8 @@ impl Table {
         self.within(None)
     }
 
-    /// The lines, each at most `limit` columns: the widest cells are cut first, never below the width of their heading, and
-    /// those of the first column not at all.
+    /// The lines, each at most `limit` columns. To fit, cells of the last column are cut first, then those of the widest; none below the width
+    /// of its heading, and those of the first column not at all.
     pub(crate) fn within(&self, limit: Option<usize>) -> Vec<String> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
@@ -51,6 +54,12 @@ impl Table {
             let total = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
             limit.map_or(0, |limit| total.saturating_sub(limit))
         };
+        // The last column is free text.
+        let too_wide = over(&widths);
+        if let Some(last) = widths.last_mut().filter(|_| columns > 1) {
+            let spare = last.saturating_sub(least(columns - 1).max(TEXT));
+            *last -= spare.min(too_wide);
+        }
         while over(&widths) > 0 {
             let may_shrink = (0..columns).filter(|column| widths[*column] > least(*column));
             let Some(widest) = may_shrink.max_by_key(|column| widths[*column]) else { break };

@@ -47,6 +47,8 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     let mut printer = Printer::new(run, &before);
     recall(&mut client, cursor, &mut printer)?;
     let bar = bar(before.summary.tasks, context);
+    bar.set_position(printer.merged());
+    bar.set_message(printer.at_work());
     let cursor = ReadFrom::Lsn(cursor);
     let questions = context.can_ask().then(Questions::new);
     let mut watch = Watch { client, run, cursor, signals, bar, printer, questions, interrupted: None };
