@@ -135,7 +135,11 @@ impl Log {
                 }
                 is_shown
             }
-            Some(WorkerFact::WorkerReported { worker, .. }) => self.workers.contains(worker.as_str()),
+            Some(
+                WorkerFact::WorkerReported { worker, .. }
+                | WorkerFact::WorkerToolsListed { worker }
+                | WorkerFact::WorkerToolsMissed { worker },
+            ) => self.workers.contains(worker.as_str()),
             None => false,
         }
     }

@@ -62,6 +62,10 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
             told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts"))
         }
         WorkerFact::WorkerReported { what, .. } => of_report(what, body),
+        WorkerFact::WorkerToolsListed { .. } => None,
+        WorkerFact::WorkerToolsMissed { .. } => {
+            told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")
+        }
     }
 }
 
@@ -132,6 +136,10 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             with_text(Some(tone), format!("gate {gate} {word}"), &reasons.join("\n"))
         }
         RunEvent::ChangeRebased { .. } => told(None, "rebased onto what was merged meanwhile"),
+        RunEvent::MergeHeld { lease, .. } => {
+            told(Some(Tone::Notice), format!("is held: {}", one_line(&crate::run_report::held_by(&lease), WIDTH)))
+        }
+        RunEvent::MergeReleased { .. } => told(None, "is not held any more"),
         RunEvent::MergeConflicted { files, .. } => with_text(Some(Tone::Bad), "conflicts", &files.join("\n")),
         RunEvent::TaskMerged { commit, .. } => {
             told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
