@@ -26,6 +26,7 @@ mod stories {
     mod needs;
     mod permissions;
     mod real_agents;
+    mod recipes;
     mod record;
     mod roots;
     mod sandbox;

@@ -1,6 +1,7 @@
-//! `cargo xtask schemas`: what the types of `protocol` say, as files for clients, editors and the page: the JSON schemas of verbs and events,
-//! and TypeScript types of both.
+//! `cargo xtask schemas`: what the types say, as files for clients, editors and the page: the JSON schemas of verbs, events, plans and settings,
+//! TypeScript types of verbs and events, and the tables of fields in `docs/plan.md` and `docs/config.md`.
 
+mod reference;
 mod typescript;
 
 use std::fs;
@@ -12,10 +13,13 @@ use serde_json::{Map, Value, json};
 use switchboard_protocol::verb::{Verb, table};
 
 use self::typescript::Module;
+use crate::command::{command, output};
 
 const VERBS: &str = "crates/protocol/schemas/verbs.json";
 const EVENTS: &str = "crates/protocol/schemas/events.json";
 const TYPES: &str = "web/src/types.ts";
+const PLAN: [&str; 2] = ["schemas/plan.schema.json", "docs/plan.md"];
+const CONFIG: [&str; 2] = ["schemas/config.schema.json", "docs/config.md"];
 
 /// How to write.
 #[derive(Debug, clap::Args)]
@@ -32,7 +36,13 @@ pub(crate) struct Args {
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let verbs = serde_json::to_string_pretty(&table()).context("the table of verbs")? + "\n";
     let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
-    for (file, text) in [(VERBS, verbs), (EVENTS, events), (TYPES, types()?)] {
+    let mut files = vec![(VERBS, verbs), (EVENTS, events), (TYPES, types()?)];
+    for (schema, [file, document]) in [(switchboard_protocol::plan::schema(), PLAN), (config(root)?, CONFIG)] {
+        let text = fs::read_to_string(root.join(document)).with_context(|| document.to_owned())?;
+        files.push((file, serde_json::to_string_pretty(&schema).context(file)? + "\n"));
+        files.push((document, reference::renewed(&text, &schema).context(document)?));
+    }
+    for (file, text) in files {
         let path = root.join(file);
         if args.check {
             let there = fs::read_to_string(&path).with_context(|| file.to_owned())?;
@@ -46,6 +56,12 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
         println!("schemas: {file}{}", if args.check { " is up to date" } else { "" });
     }
     Ok(())
+}
+
+/// The schema of the settings, which only the program itself has.
+fn config(root: &Path) -> anyhow::Result<Value> {
+    let args = ["run", "--quiet", "--package", "switchboard-cli", "--", "schema", "config"];
+    Ok(serde_json::from_slice(&output(command("cargo", root).args(args))?)?)
 }
 
 /// The schemas of all events by what they are about, and the definitions that they share.

@@ -28,6 +28,24 @@ pub struct Known {
     pub asks: &'static [(&'static str, &'static str)],
 }
 
+/// Whether an agent reads `AGENTS.md` of its work tree by itself (codex-acp 2.6 and opencode 1.18 do; Claude Code, Gemini CLI and Qwen Code read
+/// files of other names).
+#[must_use]
+pub fn reads_agents_md(name: &str) -> bool {
+    matches!(name, "codex" | "opencode")
+}
+
+/// The file that an agent reads instead, where there is one.
+#[must_use]
+pub fn own_file(name: &str) -> Option<&'static str> {
+    match name {
+        "claude" => Some("CLAUDE.md"),
+        "gemini" => Some("GEMINI.md"),
+        "qwen" => Some("QWEN.md"),
+        _ => None,
+    }
+}
+
 /// All of them, by name; what each takes was tried with the versions in `tests/real/package.json`. None asks a person
 /// before it uses Switchboard's own tools, since the daemon decides about those; settings of privacy are inherited.
 pub const ALL: &[Known] = &[

@@ -3,9 +3,9 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    adopt, agents, backup, call, check, clean, completions, diff, doctor, down, explain, leases, log, mcp, merge,
-    messages, needs, restart, restore, run, script_agent, session, shim, show, sign, status, stop, token, trust, up,
-    verify,
+    adopt, agents, backup, call, check, clean, completions, diff, doctor, down, explain, leases, log, man, mcp, merge,
+    messages, needs, restart, restore, run, schema, script_agent, session, shim, show, sign, status, stop, token,
+    trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Session(session::Args),
     Adopt(adopt::Args),
     Completions(completions::Args),
+    Man(man::Args),
+    Schema(schema::Args),
     #[command(hide = true)]
     Shim(shim::Args),
     #[command(hide = true)]
@@ -108,6 +110,8 @@ impl Command {
             Command::Session(args) => session::run(&args, context),
             Command::Adopt(args) => adopt::run(&args, context),
             Command::Completions(args) => completions::run(&args, Args::command(), context),
+            Command::Man(args) => man::run(&args, Args::command(), context),
+            Command::Schema(args) => schema::run(&args, context),
             Command::Shim(args) => shim::run(&args),
             Command::ScriptAgent(args) => script_agent::run(&args),
         }

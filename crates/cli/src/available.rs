@@ -1,6 +1,8 @@
 //! The agents that can be had here: those of the user's settings, those of the repository that the user trusts, and
 //! those that Switchboard knows and finds on `PATH`. In this order; the first one of a name counts.
 
+use std::path::Path;
+
 use switchboard_agents::catalog::{self, Known};
 use switchboard_daemon::FOLDER;
 use switchboard_daemon::trust::{Commands, Pins};
@@ -70,6 +72,13 @@ impl Available {
         }
         let known = catalog::find(name.as_str()).ok_or_else(|| self.unknown(name))?;
         of_catalog(name, known, context)
+    }
+
+    /// The description that counts for an agent, and the file in which it stands; `None` for one that is only known by name.
+    pub(crate) fn described(&self, name: &AgentName) -> Option<(&Described, &Path)> {
+        let project = self.is_project_trusted.then_some(&self.project);
+        let files = [Some(&self.user), project];
+        files.into_iter().flatten().find_map(|file| Some((file.find(name.as_str())?, file.path.as_path())))
     }
 
     /// Everybody who could be asked, whose program is there.

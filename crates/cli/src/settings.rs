@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
@@ -16,8 +17,9 @@ use switchboard_protocol::permission::Permissions;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// An agent that somebody has described.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Agent")]
 pub(crate) struct Described {
     /// `acp` or `exec`; may be left out with `command` for an agent that Switchboard knows by name.
     #[serde(default)]
@@ -28,6 +30,12 @@ pub(crate) struct Described {
     /// Names of variables that it may inherit.
     #[serde(default)]
     pub(crate) env: Vec<String>,
+    /// What it is told with every task.
+    #[serde(default)]
+    pub(crate) instructions: Option<String>,
+    /// A file with more of that, relative to this one.
+    #[serde(default)]
+    pub(crate) instructions_file: Option<PathBuf>,
     /// It is a script that plays an agent.
     #[serde(default)]
     pub(crate) scripted: bool,
@@ -49,16 +57,22 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// How an agent is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Driver {
+    /// It speaks the Agent Client Protocol.
     Acp,
+    /// A command that works in the tree and exits.
     Exec,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// Settings: agents of one's own.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "Settings")]
 struct File {
+    /// Agents by name.
     #[serde(default)]
     agents: BTreeMap<String, Described>,
 }
@@ -117,6 +131,11 @@ impl Described {
 
 // === impl Agents ===
 
+/// The JSON Schema of the file.
+pub(crate) fn schema() -> serde_json::Value {
+    schemars::schema_for!(File).to_value()
+}
+
 impl Agents {
     /// Reads the agents of a settings folder; none where there is no file.
     ///
@@ -164,6 +183,8 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "permissions",
         "model",
         "attempts",
+        "instructions",
+        "instructions_file",
         "ask",
         "edits",
         "all",
@@ -217,6 +238,24 @@ mod tests {
         assert!(read("[agents.mine]\ncommand = [\"x\"]\n").unwrap_err().what.contains("`driver`"));
         assert_eq!(read("[agents.claude]\nattempts = 0\n").unwrap_err().code, "config.bad-value");
         assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
+    }
+
+    #[test]
+    fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
+        let schema = schema();
+        let fields = schema["$defs"]["Agent"]["properties"].as_object().unwrap();
+        assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["agents"]);
+
+        for name in fields.keys() {
+            let others = [("driver", "driver = \"acp\"\n"), ("command", "command = [\"a\"]\n")];
+            let others: String = others.iter().filter(|(other, _)| other != name).map(|(_, line)| *line).collect();
+            let failure = read(&format!("[agents.a]\n{others}{name} = {{ no = 1 }}\n")).unwrap_err();
+            assert_eq!(failure.code, "config.syntax", "{name}");
+            let failure = read(&format!("[agents.a]\n{others}{name}_zz = 1\n")).unwrap_err();
+            assert!(failure.what.contains(&format!("{name}_zz")), "{}", failure.what);
+        }
+        assert_eq!(read("agents = 1\n").unwrap_err().code, "config.syntax");
+        assert!(read("agents_zz = 1\n").unwrap_err().what.contains("agents_zz"));
     }
 
     #[test]

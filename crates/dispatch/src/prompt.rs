@@ -27,8 +27,15 @@ pub(crate) struct Previous<'a> {
     pub(crate) is_command: bool,
 }
 
-/// The first prompt of a worker.
-pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, previous: &Previous<'_>, mail: &[Message]) -> String {
+/// The first prompt of a worker; `instructions` are what its agent is told with every task.
+pub(crate) fn first(
+    plan: &RunPlan,
+    task: &Task,
+    attempt: u32,
+    instructions: &str,
+    previous: &Previous<'_>,
+    mail: &[Message],
+) -> String {
     let mut text = format!("Task {} of \"{}\", attempt {attempt}.\n\n{}\n", task.id, plan.plan.title, task.description);
     if let Some(acceptance) = &task.acceptance {
         let _ = write!(text, "\nIt is accepted when: {acceptance}\n");
@@ -37,6 +44,9 @@ pub(crate) fn first(plan: &RunPlan, task: &Task, attempt: u32, previous: &Previo
         let _ = write!(text, "\nFiles you are expected to touch: {}\n", task.files_touched.join(", "));
     }
     text.push_str(&past(previous));
+    if !instructions.is_empty() {
+        let _ = write!(text, "\nInstructions of the repository and its user for you:\n{}\n", instructions.trim_end());
+    }
     text.push_str(RULES);
     if !previous.is_command {
         text.push_str(TOOLS);

@@ -43,6 +43,8 @@ pub struct Settings {
     pub gates: Vec<String>,
     /// Globs that it may write; nothing said means anywhere.
     pub scope: Option<Vec<String>>,
+    /// Globs that it may not write.
+    pub exclude: Vec<String>,
     /// Files, folders and globs that it declares to write; empty where nothing is said.
     pub files_touched: Vec<String>,
     /// Longest time of one attempt in milliseconds.
@@ -63,21 +65,25 @@ impl Settings {
     /// Whether the task says which files it may change.
     #[must_use]
     pub fn declares_files(&self) -> bool {
-        self.scope.is_some() || !self.files_touched.is_empty()
+        self.scope.is_some() || !self.exclude.is_empty() || !self.files_touched.is_empty()
     }
 
     /// The files of a change that the task may not write, each with the declaration that leaves it out: a file has to lie in the scope and in
-    /// `files_touched`, where each is declared.
+    /// `files_touched`, where each is declared, and in nothing that is excluded.
     #[must_use]
     pub fn outside<'a>(&self, files: impl IntoIterator<Item = &'a str>) -> Vec<Outside<'a>> {
         let parse =
             |declared: &[String]| declared.iter().filter_map(|text| Pattern::parse(text).ok()).collect::<Vec<_>>();
         let scope = self.scope.as_deref().map(parse);
+        let excluded = parse(&self.exclude);
         let touched = (!self.files_touched.is_empty()).then(|| parse(&self.files_touched));
         let covers = |declared: &Option<Vec<Pattern>>, file: &str| {
             declared.as_ref().is_none_or(|declared| declared.iter().any(|pattern| pattern.covers(file)))
         };
         let outside = |file: &'a str| {
+            if excluded.iter().any(|pattern| pattern.covers(file)) {
+                return Some(Outside { file, of: "x-switchboard without `exclude`" });
+            }
             if !covers(&scope, file) {
                 return Some(Outside { file, of: "x-switchboard.scope" });
             }
@@ -127,6 +133,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         ports: plan.ports.map_or(TREE_PORTS, |ports| u16::try_from(ports).unwrap_or(u16::MAX)),
         gates: [&plan.gates, &phase.gates, &own.gates].into_iter().flatten().flatten().cloned().collect(),
         scope: own.scope.clone(),
+        exclude: [&plan.exclude, &own.exclude].into_iter().flatten().flatten().cloned().collect(),
         files_touched: task.files_touched.clone(),
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
         author: own.author.clone(),
@@ -178,6 +185,8 @@ mod tests {
         let ci = || (".github/workflows/ci.yml".to_owned(), "x-switchboard.scope");
         assert_eq!(outside(&declared(Some(&["src/**"]), &[])), [ci()]);
         assert_eq!(outside(&declared(Some(&["src"]), &["src/a.rs"])), [("src/b.rs".to_owned(), "files_touched"), ci()]);
+        let without = Settings { exclude: vec!["src/b.*".to_owned(), ".github".to_owned()], ..Settings::default() };
+        assert_eq!(outside(&without).len(), 2, "what is excluded may not be written, wherever else one may write");
         assert_eq!(outside(&declared(Some(&[]), &[])).len(), 3, "an empty scope lets nothing be written");
     }
 

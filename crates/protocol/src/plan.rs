@@ -12,6 +12,16 @@ use serde_json::{Map, Value};
 pub use id::{BadTaskId, TaskId, natural_order};
 pub use settings::{CommandLine, PhaseSettings, PlanSettings, RetryFrom, TaskSettings};
 
+/// The JSON Schema of a `plan.json`, as editors take it: `x-switchboard` has no other fields than ours.
+#[must_use]
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(Plan).to_value();
+    for name in ["PlanSettings", "PhaseSettings", "TaskSettings"] {
+        schema["$defs"][name]["additionalProperties"] = Value::Bool(false);
+    }
+    schema
+}
+
 /// Fields that this version doesn't know, kept as they were.
 pub type Extra = Map<String, Value>;
 

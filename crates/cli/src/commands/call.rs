@@ -90,16 +90,30 @@ fn fields(schema: &Value) -> Vec<String> {
     let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
     let mut table = Table::default();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = match &field["type"] {
-            Value::String(word) => word.clone(),
-            Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "object".to_owned(),
+        let kind = match (choices(field, &schema["$defs"]), &field["type"]) {
+            (words, _) if !words.is_empty() => words.join(" | "),
+            (_, Value::String(word)) => word.clone(),
+            (_, Value::Array(words)) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+            (_, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => "object".to_owned(),
         };
         let needed = if required(name) { "required" } else { "" };
         let about = field["description"].as_str().unwrap_or_default();
         table.row([format!("  {name}"), kind, needed.to_owned(), one_line(about, 120)]);
     }
     if table.is_empty() { vec!["  nothing".to_owned()] } else { table.within(None) }
+}
+
+/// The words that a field may hold, where it is one of a few.
+fn choices<'a>(field: &'a Value, defs: &'a Value) -> Vec<&'a str> {
+    if let Some(name) = field["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        return choices(&defs[name], defs);
+    }
+    if let Some(word) = field["const"].as_str() {
+        return vec![word];
+    }
+    let lists = ["enum", "oneOf", "anyOf", "allOf"].into_iter().filter_map(|word| field[word].as_array());
+    let each = |one: &'a Value| one.as_str().map_or_else(|| choices(one, defs), |word| vec![word]);
+    lists.flatten().flat_map(each).collect()
 }
 
 fn unknown(verb: &str, rows: &[Row]) -> Failure {
@@ -190,6 +204,17 @@ mod tests {
             "  done         boolean            What it asks for is done, too.",
         ];
         assert_eq!(fields(&row.request), lines);
+    }
+
+    #[test]
+    fn the_help_of_a_verb_names_the_words_of_a_choice() {
+        let rows = table();
+        let row = rows.iter().find(|row| row.name == "send_message").unwrap();
+
+        let help = fields(&row.request).join("\n");
+
+        assert!(help.contains("request_review | ") && help.contains("| execute"), "{help}");
+        assert!(help.contains("normal | ") || help.contains("| normal"), "{help}");
     }
 
     #[test]

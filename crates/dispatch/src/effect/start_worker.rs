@@ -307,7 +307,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
         v: FRAME_VERSION,
-        prompt: prompt::first(&ctx.plan, &task, attempt, &previous, &mail),
+        prompt: prompt::first(&ctx.plan, &task, attempt, &choice.instructions, &previous, &mail),
         mail: mail.into_iter().map(|message| message.id).collect(),
         folder: plan::text(&plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker)),
         worker,

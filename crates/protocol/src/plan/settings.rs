@@ -75,6 +75,9 @@ pub struct PlanSettings {
     /// number in `SWITCHBOARD_PORT_COUNT`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u32>,
+    /// Globs that no task may write, such as `vendor/**`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<Vec<String>>,
     /// Who works where neither phase nor task says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -156,6 +159,9 @@ pub struct TaskSettings {
     /// Globs that it may write; nothing said means anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Vec<String>>,
+    /// Globs that it may not write, beside the plan's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<Vec<String>>,
     /// Longest time of one attempt, in minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,

@@ -36,6 +36,9 @@ pub struct AgentChoice {
     /// How often its tasks are tried, where the plan doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// What it is told with every task, at most 32 KiB.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub instructions: String,
 }
 
 // === impl AgentChoice ===
@@ -44,8 +47,17 @@ impl AgentChoice {
     /// An agent under a name, with the usual settings.
     #[must_use]
     pub fn new(name: AgentName, driver: DriverSpec) -> Self {
-        let (permissions, env) = (Permissions::default(), Vec::new());
-        Self { name, driver, scripted: false, env, permissions, model: None, model_first: false, attempts: None }
+        Self {
+            name,
+            driver,
+            scripted: false,
+            env: Vec::new(),
+            permissions: Permissions::default(),
+            model: None,
+            model_first: false,
+            attempts: None,
+            instructions: String::new(),
+        }
     }
 
     /// The model for a task whose plan names this one, or none.

@@ -1,5 +1,7 @@
 //! Who does the work: the agents that a plan names, and the one for tasks that name none.
 
+mod instructions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::error::Failure;
@@ -64,7 +66,11 @@ pub(super) fn choose(
     }
     spends.sort();
     spends.dedup();
-    Ok(Choice { agents: choices.into_values().collect(), default, spends })
+    let mut agents: Vec<_> = choices.into_values().collect();
+    for choice in &mut agents {
+        choice.instructions = instructions::of(&choice.name, &available, context)?;
+    }
+    Ok(Choice { agents, default, spends })
 }
 
 /// The one agent that may be taken without asking, or the one that a person names. An agent whose runs cost money is

@@ -1,0 +1,93 @@
+//! What an agent is told with every task: the repository's `AGENTS.md` where it doesn't read that itself, and what its settings say.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use switchboard_agents::catalog;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, fold};
+
+use crate::available::Available;
+use crate::context::Context;
+use crate::session::work_tree;
+
+/// The file of a repository that holds for all agents.
+const SHARED: &str = "AGENTS.md";
+
+/// Largest file of instructions in bytes: more would be most of what a small model can take.
+const MOST: u64 = 16 << 10;
+
+/// Puts together what an agent is told.
+///
+/// # Errors
+/// `config.bad-value` for a file that its settings name and that can't be read or is too large.
+pub(super) fn of(name: &AgentName, available: &Available, context: &Context) -> Result<String, Failure> {
+    let mut parts = Vec::new();
+    if let Some(root) = work_tree(context.folder()) {
+        parts.extend(shared(&fold(name.as_str()), &root));
+    }
+    if let Some((agent, settings)) = available.described(name) {
+        parts.extend(agent.instructions.clone());
+        if let Some(file) = &agent.instructions_file {
+            let path = settings.parent().unwrap_or(Path::new("/")).join(file);
+            let text = read(&path).map_err(|error| {
+                Failure::new("config.bad-value", format!("the instructions of {name} can't be read"))
+                    .at(path.display().to_string())
+                    .because(&error)
+            })?;
+            parts.push(text);
+        }
+    }
+    let parts: Vec<_> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
+    Ok(parts.join("\n\n"))
+}
+
+/// `AGENTS.md`, for an agent that neither reads it itself nor has a file of its own that names it.
+fn shared(name: &str, root: &Path) -> Option<String> {
+    let names_it = |file| read(&root.join(file)).is_ok_and(|text| text.contains(SHARED));
+    if catalog::reads_agents_md(name) || catalog::own_file(name).is_some_and(names_it) {
+        return None;
+    }
+    read(&root.join(SHARED)).ok()
+}
+
+/// Reads a plain file. A link is not followed: a repository could make one to a file of the user's, which an agent would then be told.
+fn read(path: &Path) -> std::io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > MOST {
+        return Err(std::io::Error::other(format!("it is no plain file of at most {MOST} bytes")));
+    }
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_md_goes_to_those_who_would_not_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::write(root.join(SHARED), "be brief").unwrap();
+
+        assert_eq!(shared("claude", root).as_deref(), Some("be brief"));
+        assert_eq!(shared("mine", root).as_deref(), Some("be brief"));
+        assert_eq!(shared("codex", root), None);
+        std::fs::write(root.join("CLAUDE.md"), "@AGENTS.md").unwrap();
+        assert_eq!(shared("claude", root), None);
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink("secret", folder.path().join(SHARED)).unwrap();
+
+        assert_eq!(shared("mine", folder.path()), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! Every field of a plan, as its JSON Schema lists them: a key that does not exist and a value of a wrong type are refused, and two plans that differ
+//! in one field alone are carried out differently. A field that is new has to be added here.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use switchboard_pipeline::{plan_json, prepare::prepare, settings, way};
+use switchboard_protocol::plan::{Plan, schema};
+
+/// Fields that other tools read and write: they are kept as they are, and nothing here depends on them.
+const OF_OTHERS: [&str; 15] = [
+    "Plan.schema_version",
+    "Plan.swarm",
+    "Plan.current_phase",
+    "Plan.migration_status",
+    "Plan.specMtime",
+    "Plan.specHash",
+    "ExecutionProfile.council_parallel",
+    "ExecutionProfile.locked",
+    "ExecutionProfile.auto_proceed",
+    "Phase.required_agents",
+    "Phase.type",
+    "Phase.status",
+    "Task.size",
+    "Task.evidence_path",
+    "Task.blocked_reason",
+];
+
+/// Fields that hold other objects of this list, or that only repeat where something stands.
+const STRUCTURE: [&str; 8] = [
+    "Plan.phases",
+    "Plan.execution_profile",
+    "Plan.x-switchboard",
+    "Phase.tasks",
+    "Phase.x-switchboard",
+    "Phase.id",
+    "Task.x-switchboard",
+    "Task.phase",
+];
+
+/// Where each object stands in the plan of this test.
+const PLACES: [(&str, &str); 7] = [
+    ("Plan", ""),
+    ("ExecutionProfile", "/execution_profile"),
+    ("PlanSettings", "/x-switchboard"),
+    ("Phase", "/phases/1"),
+    ("PhaseSettings", "/phases/0/x-switchboard"),
+    ("Task", "/phases/0/tasks/1"),
+    ("TaskSettings", "/phases/0/tasks/1/x-switchboard"),
+];
+
+fn plan() -> Value {
+    json!({
+        "schema_version": "1.0.0", "title": "t", "swarm": "s",
+        "execution_profile": { "parallelization_enabled": true, "max_concurrent_tasks": 8 },
+        "x-switchboard": {},
+        "phases": [
+            { "id": 1, "name": "one", "x-switchboard": {}, "tasks": [
+                { "id": "1.1", "phase": 1, "description": "first" },
+                { "id": "1.2", "phase": 1, "description": "second", "x-switchboard": {} },
+                { "id": "1.3", "phase": 1, "description": "third", "x-switchboard": { "slice": "later" } } ] },
+            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "last" }] }
+        ]
+    })
+}
+
+/// A value of a field that is not the one of the plan above.
+fn another(field: &str) -> Option<Value> {
+    let (_, name) = field.split_once('.')?;
+    Some(match (field, name) {
+        ("Task.id", _) => json!("1.9"),
+        ("Task.status", _) => json!("completed"),
+        ("Task.depends", _) => json!(["1.1"]),
+        ("Task.files_touched", _) => json!(["src/a.rs"]),
+        ("ExecutionProfile.parallelization_enabled", _) => json!(false),
+        ("ExecutionProfile.max_concurrent_tasks", _) => json!(3),
+        (_, "title" | "name" | "description" | "acceptance" | "agent" | "slice" | "model") => json!("other"),
+        (_, "gates") => json!(["-syntax_check"]),
+        (_, "test" | "build" | "lint" | "setup" | "command") => json!(["make", "other"]),
+        (_, "setup_minutes" | "timeout_minutes" | "ports" | "attempts") => json!(7),
+        (_, "max_workers") => json!(2),
+        (_, "barrier") => json!(false),
+        (_, "scope" | "exclude") => json!(["docs/**"]),
+        (_, "author") => json!("Ada <ada@example.org>"),
+        (_, "permissions") => json!("ask"),
+        (_, "retry_from") => json!("change"),
+        _ => return None,
+    })
+}
+
+fn with(place: &str, name: &str, value: Value) -> Value {
+    let mut plan = plan();
+    let object =
+        plan.pointer_mut(place).and_then(Value::as_object_mut).expect("the plan of this test has every object");
+    object.insert(name.to_owned(), value);
+    plan
+}
+
+fn object<'a>(schema: &'a Value, name: &str) -> &'a Value {
+    if name == "Plan" { schema } else { &schema["$defs"][name] }
+}
+
+/// Every field, `Object.field`, with the place of its object.
+fn fields() -> Vec<(String, &'static str)> {
+    let schema = schema();
+    let all = PLACES.iter().flat_map(|(object_name, place)| {
+        let names = object(&schema, object_name)["properties"].as_object().expect("an object has fields").keys();
+        names.map(|name| (format!("{object_name}.{name}"), *place)).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+/// All that a plan decides before a run begins, and what its workers are told; or why it is refused.
+fn outcome(plan: &Value) -> String {
+    let plan: Plan = match plan_json::parse(&plan.to_string()) {
+        Ok(plan) => plan,
+        Err(error) => return format!("refused: {error:?}"),
+    };
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+    let told: Vec<_> = plan
+        .phases
+        .iter()
+        .flat_map(|phase| phase.tasks.iter().map(move |task| (phase, task)))
+        .map(|(phase, task)| {
+            (&phase.name, &task.id, &task.description, &task.acceptance, settings::of(&plan, phase, task))
+        })
+        .collect();
+    let compiled = way::compile(&plan, &prepared, |settings| settings.attempts.unwrap_or(5));
+    format!("{} {told:?} {prepared:?} {:?} {compiled:?}", plan.title, settings::max_workers(&plan, None))
+}
+
+#[test]
+fn every_object_that_a_plan_may_hold_is_in_this_test() {
+    let schema = schema();
+    let objects = schema["$defs"].as_object().unwrap().iter().filter(|(_, def)| def["properties"].is_object());
+    let missing: Vec<_> =
+        objects.map(|(name, _)| name.as_str()).filter(|name| !PLACES.iter().any(|(known, _)| known == name)).collect();
+
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn a_key_that_does_not_exist_is_refused_in_x_switchboard_and_named_elsewhere() {
+    for (object, place) in PLACES {
+        let plan = with(place, "zz_unknown", json!(1));
+
+        let parsed = plan_json::parse(&plan.to_string());
+
+        if object.ends_with("Settings") {
+            let error = format!("{:?}", parsed.unwrap_err());
+            assert!(error.contains("zz_unknown"), "{object}: {error}");
+        } else {
+            let named = plan_json::unknown_fields(&parsed.unwrap());
+            assert!(format!("{named:?}").contains("zz_unknown"), "{object}: {named:?}");
+        }
+    }
+}
+
+#[test]
+fn a_value_of_a_wrong_type_is_refused_with_its_place() {
+    for (field, place) in fields() {
+        let (_, name) = field.split_once('.').unwrap();
+        // No field but the objects takes an object, and those take no number.
+        let wrong = if STRUCTURE.contains(&field.as_str()) { json!("no") } else { json!({ "no": 1 }) };
+        let plan = with(place, name, wrong);
+
+        let error = plan_json::parse(&plan.to_string()).err().map(|error| format!("{error:?}"));
+
+        assert!(error.as_ref().is_some_and(|error| error.contains(name)), "{field}: {error:?}");
+    }
+}
+
+#[test]
+fn two_plans_that_differ_in_one_field_are_carried_out_differently() {
+    let before = outcome(&plan());
+    for (field, place) in fields() {
+        if OF_OTHERS.contains(&field.as_str()) || STRUCTURE.contains(&field.as_str()) {
+            continue;
+        }
+        let (_, name) = field.split_once('.').unwrap();
+        let value = another(&field).unwrap_or_else(|| panic!("{field} is new: say here what it could be"));
+
+        let after = outcome(&with(place, name, value));
+
+        assert_ne!(after, before, "{field} makes no difference");
+    }
+}
