@@ -5,6 +5,7 @@
 
 mod effect;
 mod event;
+mod held;
 mod outcome;
 mod prepared;
 mod refusal;
@@ -14,12 +15,12 @@ pub mod way;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AgentName, WorkerId};
+use crate::id::WorkerId;
 use crate::plan::TaskId;
-use crate::time::Millis;
 
 pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
+pub use held::HeldBy;
 pub use outcome::{RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};
@@ -136,17 +137,6 @@ impl TaskState {
             | Self::Merging { .. } => false,
         }
     }
-}
-
-/// The lease of another agent that a merge waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct HeldBy {
-    /// Who has reserved the files.
-    pub holder: AgentName,
-    /// Files of the change that are reserved; may be cut to fit.
-    pub files: Vec<String>,
-    /// When the lease ends unless it is renewed.
-    pub until: Millis,
 }
 
 /// A captured change.

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::held::HeldBy;
 use super::way::{CommandStep, StepId, When};
-use super::{HeldBy, Refusal, RunOutcome};
+use super::{Refusal, RunOutcome};
 use crate::id::{Digest, WorkerId};
 use crate::plan::TaskId;
 

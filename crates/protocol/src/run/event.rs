@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::held::HeldBy;
 use super::way::{StepId, UnitId};
-use super::{HeldBy, RunOutcome, SetupCommand, TurnOutcome, Verdict};
+use super::{RunOutcome, SetupCommand, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
 use crate::id::{AgentName, Digest, RunId, WorkerId};
 use crate::plan::TaskId;

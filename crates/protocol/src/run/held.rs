@@ -1,0 +1,18 @@
+//! Why a change that no gate refuses is not merged yet.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::id::AgentName;
+use crate::time::Millis;
+
+/// The lease of another agent that a merge waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct HeldBy {
+    /// Who has reserved the files.
+    pub holder: AgentName,
+    /// Files of the change that are reserved; may be cut to fit.
+    pub files: Vec<String>,
+    /// When the lease ends unless it is renewed.
+    pub until: Millis,
+}
