@@ -346,7 +346,7 @@ fn the_lint_that_the_plan_names_is_a_gate_and_a_part_of_the_batch() {
     let lint = "! grep -rl 1 */state.txt";
     let plan = sandbox.plan_text(
         &serde_json::json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story",
-            "x-switchboard": { "lint": ["sh", "-c", lint], "max_workers": 1 },
+            "x-switchboard": { "lint": ["sh", "-c", lint], "max_workers": 1, "attempts": 2 },
             "phases": [{ "id": 1, "name": "P", "tasks": [task("1.1", "pre_check_batch"), task("1.2", "lint")] }] })
         .to_string(),
     );

@@ -39,7 +39,7 @@ pub(crate) struct Described {
     /// It is a script that plays an agent.
     #[serde(default)]
     pub(crate) scripted: bool,
-    /// Runs with it cost money; it is then never chosen without being named. Default: true.
+    /// Runs with it cost money; it is then never chosen without being named.
     #[serde(default = "yes")]
     pub(crate) spends: bool,
     /// What it may do without asking a person, where the plan doesn't say: `ask`, `edits` (default) or `all`.

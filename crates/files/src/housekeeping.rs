@@ -21,10 +21,9 @@ const MAX_POLICY: usize = 64 << 10;
 
 const HOUR_S: i64 = 3600;
 
-/// `housekeeping.policy.json`. `staleUnprocessedInboxRetentionHours` and its switch are read and mean
-/// nothing: a file for an agent that nobody knows is refused when it comes.
+/// `housekeeping.policy.json`. A key that does not exist makes the whole file unusable: `enabled` misspelt must not be taken for a yes.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Rules {
     /// Whether anything is done at all.
     enabled: bool,
@@ -36,6 +35,9 @@ struct Rules {
     keep_recent_processed_per_agent: usize,
     /// Days after which `*.done` goes to the archive.
     stale_signal_retention_days: i64,
+    /// Means nothing here, like the next one: a file for an agent that nobody knows is refused when it comes.
+    stale_unprocessed_inbox_retention_hours: Option<i64>,
+    stale_unprocessed_unknown_agents_only: Option<bool>,
 }
 
 impl Default for Rules {
@@ -46,6 +48,8 @@ impl Default for Rules {
             processed_message_retention_hours: 24,
             keep_recent_processed_per_agent: 50,
             stale_signal_retention_days: 3,
+            stale_unprocessed_inbox_retention_hours: None,
+            stale_unprocessed_unknown_agents_only: None,
         }
     }
 }
@@ -75,8 +79,8 @@ impl Housekeeping {
 fn rules(root: &Folder) -> Rules {
     let Ok(bytes) = root.read("housekeeping.policy.json", MAX_POLICY) else { return Rules::default() };
     serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-        tracing::warn!(%error, "housekeeping.policy.json does not parse; the defaults are used");
-        Rules::default()
+        tracing::warn!(%error, "housekeeping.policy.json can't be used; nothing is tidied until it can");
+        Rules { enabled: false, ..Rules::default() }
     })
 }
 
@@ -193,16 +197,20 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_file_changes_what_it_names_and_a_broken_one_nothing() {
+    fn a_policy_file_changes_what_it_names_and_with_a_broken_one_nothing_is_tidied() {
         let place = tempfile::tempdir().unwrap();
         let root = Folder::root(place.path()).unwrap();
         assert_eq!(rules(&root), Rules::default());
 
-        root.replace("housekeeping.policy.json", br#"{"enabled":false,"staleUnprocessedUnknownAgentsOnly":true}"#)
-            .unwrap();
-        assert_eq!(rules(&root), Rules { enabled: false, ..Rules::default() });
+        let read = |text: &str| {
+            root.replace("housekeeping.policy.json", text.as_bytes()).unwrap();
+            rules(&root)
+        };
+        let all = read(r#"{"runIntervalMinutes":5,"staleUnprocessedUnknownAgentsOnly":true}"#);
+        assert!(all.enabled && all.run_interval_minutes == 5, "{all:?}");
 
-        root.replace("housekeeping.policy.json", b"{").unwrap();
-        assert_eq!(rules(&root), Rules::default());
+        for broken in ["{", r#"{"enabld":false}"#, r#"{"enabled":"no"}"#] {
+            assert!(!read(broken).enabled, "{broken}");
+        }
     }
 }
