@@ -75,17 +75,29 @@ impl LeaseBook {
     /// # Errors
     /// When the store can't be read or written.
     pub async fn follow_time(&self) -> Result<bool, Error> {
-        let ahead = self.ahead();
-        if ahead.abs_diff(self.ahead.load(Ordering::Relaxed)) <= JUMP_MS.unsigned_abs() {
+        if !self.has_jumped(self.ahead()) {
             return Ok(false);
         }
-        let mut folded = self.lock().await?;
+        let mut folded = self.folded.lock().await;
+        self.catch_up(&mut folded)?;
+        self.note_jump(&mut folded).await
+    }
+
+    async fn note_jump(&self, folded: &mut Folded) -> Result<bool, Error> {
+        let ahead = self.ahead();
+        if !self.has_jumped(ahead) {
+            return Ok(false);
+        }
         if !folded.book.is_empty() {
             let resumed = LeaseEvent::LeasesResumed { at: self.now() };
-            self.commit(&mut folded, Batch::new(Durability::Synced), "daemon", &[resumed]).await?;
+            self.commit(folded, Batch::new(Durability::Synced), "daemon", &[resumed]).await?;
         }
         self.ahead.store(ahead, Ordering::Relaxed);
         Ok(true)
+    }
+
+    fn has_jumped(&self, ahead: i64) -> bool {
+        ahead.abs_diff(self.ahead.load(Ordering::Relaxed)) > JUMP_MS.unsigned_abs()
     }
 
     fn ahead(&self) -> i64 {
@@ -112,10 +124,11 @@ impl LeaseBook {
         self.clock.now()
     }
 
-    /// The book with all that has happened up to now.
+    /// The book with all that has happened up to now. A jump of the time that nobody has told of is noted down first.
     pub(super) async fn lock(&self) -> Result<MutexGuard<'_, Folded>, Error> {
         let mut folded = self.folded.lock().await;
         self.catch_up(&mut folded)?;
+        self.note_jump(&mut folded).await?;
         Ok(folded)
     }
 
