@@ -63,6 +63,33 @@ fn a_second_daemon_names_the_first_and_down_is_no_error_where_none_runs() {
 }
 
 #[test]
+fn down_ends_a_daemon_that_is_still_being_started() {
+    use std::time::Duration;
+    let sandbox = Sandbox::new();
+    // The state folder is made by the first daemon.
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["down"]).ends_with(0);
+    let states = sandbox.folder().join("state/switchboard");
+    let lock = std::fs::read_dir(states).unwrap().map(|entry| entry.unwrap().path().join("start.lock"));
+    let lock = lock.into_iter().find(|lock| lock.exists()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let guard = runtime.enter();
+
+    for _ in 0..5 {
+        let status = switchboard_process::spawn::Spawn::new([super::sandbox::BINARY, "status"]);
+        let mut status = status.cwd(sandbox.root()).env_only(sandbox.environment()).piped().unwrap();
+        let is_starting = || switchboard_process::lock::holder(&lock).unwrap().is_some();
+        assert!(super::sandbox::within(Duration::from_secs(20), is_starting), "nothing was started");
+
+        sandbox.switchboard(&["down"]).ends_with(0).says("has ended");
+
+        runtime.block_on(status.wait());
+        assert_eq!(sandbox.processes(), Vec::<u32>::new());
+    }
+    drop(guard);
+}
+
+#[test]
 fn the_doctor_mends_what_a_killed_daemon_leaves_and_an_open_token() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();

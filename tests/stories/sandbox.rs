@@ -245,8 +245,17 @@ impl Drop for Sandbox {
         }
         // Shims end a moment after their last frame is acknowledged.
         let is_over = within(Duration::from_secs(20), || self.processes().is_empty());
-        assert!(is_over, "these still run: {:?}", self.processes());
+        assert!(is_over, "these still run: {:?}\n{down:?}", self.processes().iter().map(described).collect::<Vec<_>>());
     }
+}
+
+/// A process as `/proc` shows it: id, state, parent and command line.
+fn described(pid: &u32) -> String {
+    let read = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let (status, line) = (read("status"), read("cmdline"));
+    let status = String::from_utf8_lossy(&status);
+    let shown = status.lines().filter(|line| line.starts_with("State") || line.starts_with("PPid"));
+    format!("{pid} {:?} {}", shown.collect::<Vec<_>>(), String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
 /// Processes whose command line or work folder names something.

@@ -6,6 +6,7 @@ use switchboard_process::clock::Deadline;
 use switchboard_process::env::{Env, var};
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::lineage::{self, Part, Process};
+use switchboard_process::lock::{self, Lock};
 use switchboard_process::spawn::Spawn;
 use switchboard_protocol::error::Failure;
 
@@ -27,28 +28,65 @@ pub struct Launch {
     pub ends_with_run: bool,
 }
 
-/// Finds the daemon of a place or starts one, and returns what it says of itself.
+/// Finds the daemon of a place or starts one, and returns what it says of itself. One command starts it at a time; the others wait for it.
 ///
 /// # Errors
 /// `agent.unmanaged` inside a worker; `daemon.unreachable` with the end of its log when it does not become ready.
 pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
+    let limit = Deadline::after(READY);
+    loop {
+        if let Some(info) = running(place)? {
+            return Ok(info);
+        }
+        refuse_below_a_worker()?;
+        match Lock::take(&place.start_lock(), "") {
+            Ok(_starting) => match start(place, launch) {
+                // The daemon before this one was ending, or a command without the lock (`up`) has started one meanwhile.
+                Err(error) if error.to_failure().code == "daemon.running" && !limit.has_passed() => {}
+                other => return other,
+            },
+            Err(switchboard_process::Error::Held { .. }) if !limit.has_passed() => {}
+            Err(error) => return Err(error.into()),
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Waits until no daemon is being started: it is ready then, or there is none.
+///
+/// # Errors
+/// `daemon.unreachable` when the start takes too long.
+pub fn wait_for_start(place: &RootPaths) -> Result<(), Error> {
+    let limit = Deadline::after(READY);
+    while lock::holder(&place.start_lock())?.is_some() || (Owner::of(place)?.is_some() && running(place)?.is_none()) {
+        if limit.has_passed() {
+            return Err(not_ready(place));
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+fn refuse_below_a_worker() -> Result<(), Error> {
+    if !is_below_a_worker() {
+        return Ok(());
+    }
+    let what = "no daemon runs, and a worker may not start one";
+    Err(Failure::new("agent.unmanaged", what).hint("start it outside of the worker: switchboard up").into())
+}
+
+/// Starts a daemon, unless another command has done so, and waits until it is ready.
+fn start(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
     if let Some(info) = running(place)? {
         return Ok(info);
-    }
-    if is_below_a_worker() {
-        let what = "no daemon runs, and a worker may not start one";
-        return Err(Failure::new("agent.unmanaged", what)
-            .hint("start it outside of the worker: switchboard up")
-            .into());
     }
     let binary = std::env::current_exe().map_err(crate::error::io(&place.root))?;
     let mut argv = vec![binary.display().to_string(), "up".to_owned(), "--foreground-internal".to_owned()];
     if launch.ends_with_run {
         argv.push("--ends-with-run".to_owned());
     }
-    let log = place.log();
     let spawn = Spawn::new(argv).cwd(&place.root).env_only(Env::plain().inherit(PASSED)).own_session();
-    let started = spawn.detached(Some(&log))?;
+    let started = spawn.detached(Some(&place.log()))?;
     let lives = || started.fingerprint.as_ref().is_some_and(Fingerprint::is_alive);
     let limit = Deadline::after(READY);
     while !limit.has_passed() {
@@ -60,15 +98,16 @@ pub fn launch(place: &RootPaths, launch: Launch) -> Result<ServerInfo, Error> {
         }
         std::thread::sleep(LOOK);
     }
-    // Two commands may have started a daemon each: the one that was slower has ended, and the other is ready soon.
+    // `up` in a terminal may have been faster: the one that was started here has ended, and the other is ready soon.
     if let Some(info) = other(place)? {
         return Ok(info);
     }
-    if let Some(failure) = left_word(place) {
-        return Err(failure.into());
-    }
+    Err(left_word(place).map_or_else(|| not_ready(place), Error::from))
+}
+
+fn not_ready(place: &RootPaths) -> Error {
     let what = format!("the daemon did not become ready within {} s", READY.as_secs());
-    Err(Failure::new("daemon.unreachable", what).at(log.display().to_string()).hint("switchboard doctor").into())
+    Failure::new("daemon.unreachable", what).at(place.log().display().to_string()).hint("switchboard doctor").into()
 }
 
 /// Whether this process runs below a worker's shim or a daemon, whatever its environment says.

@@ -34,7 +34,7 @@ mod verbs;
 
 pub use boot::{Options, serve};
 pub use error::Error;
-pub use launch::{Launch, is_below_a_worker, launch};
+pub use launch::{Launch, is_below_a_worker, launch, wait_for_start};
 pub use owner::Owner;
 pub use place::{Adoption, RootPaths, belongs};
 pub use project::{FOLDER, ServerInfo};

@@ -85,6 +85,12 @@ impl RootPaths {
         self.state.join("daemon.lock")
     }
 
+    /// The lock of the command that starts a daemon, held until that is ready.
+    #[must_use]
+    pub fn start_lock(&self) -> PathBuf {
+        self.state.join("start.lock")
+    }
+
     /// Why the last daemon did not start; gone once one has.
     #[must_use]
     pub fn boot_failure(&self) -> PathBuf {

@@ -6,6 +6,7 @@ use switchboard_process::clock::Deadline;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{Shutdown, ShutdownReply, ShutdownRequest};
 
+use crate::client::Client;
 use crate::context::Context;
 use crate::report::Outcome;
 
@@ -34,12 +35,27 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     Ok(())
 }
 
-/// Ends the daemon and waits until it is gone; nothing when none runs.
+/// Ends the daemon and waits until it is gone; nothing when none runs. One that is being started is waited for.
 ///
 /// # Errors
 /// `daemon.unreachable` when it does not answer or does not go.
 pub(crate) fn end(context: &Context, keep_workers: bool) -> Result<Option<ShutdownReply>, Failure> {
-    let mut client = match context.running_daemon() {
+    let limit = Deadline::after(LET_GO);
+    loop {
+        match try_end(context, keep_workers) {
+            // It was killed a moment ago: its socket still took the connection. Another may be on its way.
+            Err(failure) if is_gone(&failure) && !limit.has_passed() => std::thread::sleep(LOOK),
+            ended => return ended,
+        }
+    }
+}
+
+fn is_gone(failure: &Failure) -> bool {
+    matches!(failure.code.as_str(), "daemon.not-running" | "daemon.unreachable")
+}
+
+fn try_end(context: &Context, keep_workers: bool) -> Result<Option<ShutdownReply>, Failure> {
+    let mut client = match running(context) {
         Ok(client) => client,
         Err(failure) if failure.code == "daemon.not-running" => return Ok(None),
         Err(failure) => return Err(failure),
@@ -48,6 +64,16 @@ pub(crate) fn end(context: &Context, keep_workers: bool) -> Result<Option<Shutdo
     client.wait_for_end()?;
     wait_for_lock(context, reply.pid)?;
     Ok(Some(reply))
+}
+
+fn running(context: &Context) -> Result<Client, Failure> {
+    match (context.running_daemon(), context.place()) {
+        (Err(failure), Ok(place)) if failure.code == "daemon.not-running" => {
+            switchboard_daemon::wait_for_start(&place)?;
+            context.running_daemon()
+        }
+        (client, _) => client,
+    }
 }
 
 /// Waits until the daemon has let go of the record too: it closes its sockets a moment before, and the next command may
