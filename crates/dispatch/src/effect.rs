@@ -9,6 +9,7 @@ mod merge;
 mod rebase;
 mod run_checks;
 mod set_up;
+mod start_point;
 mod start_worker;
 mod stop_worker;
 

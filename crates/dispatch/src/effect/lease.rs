@@ -31,10 +31,10 @@ pub(super) async fn wait(ctx: &Ctx, captured: Captured<'_>, known: &HeldBy) -> R
     })
 }
 
+/// Under this name the task's worker is on the roster and reserves files.
 fn agent(ctx: &Ctx, task: &TaskId) -> Result<AgentName, Error> {
     let (_, settings) = ctx.plan.settings(task)?;
-    let name = ctx.plan.agent_name(&settings).unwrap_or_else(|| "exec".to_owned());
-    AgentName::new(&name).map_err(|_| Error::Missing(format!("the agent of task {task}")))
+    Ok(ctx.plan.choice(task, &settings)?.name)
 }
 
 async fn files(ctx: &Ctx, captured: Captured<'_>) -> Result<Vec<String>, Error> {

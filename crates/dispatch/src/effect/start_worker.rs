@@ -1,11 +1,11 @@
 //! A work tree, a shim in it, and an agent under the shim.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_pipeline::settings::Settings;
-use switchboard_process::git::{Author, Merged, Oid};
+use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
@@ -19,6 +19,7 @@ use switchboard_protocol::worker::{PortRange, WorkerFact};
 use super::blocked::blocked;
 use super::context::Ctx;
 use super::set_up::{MadeTree, SetUp, set_up};
+use super::start_point::{StartPoint, run_head};
 use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
@@ -42,16 +43,6 @@ pub(crate) struct Start {
     pub(crate) from: StartFrom,
     /// Keep what a lost worker of the same attempt left.
     pub(crate) resume: bool,
-}
-
-/// Where a worker begins.
-struct StartPoint {
-    /// The commit that its change will stand on.
-    base: Oid,
-    /// The commit that its tree begins as; leaving just that is no change.
-    start: Oid,
-    /// What the tree is brought to; `None` leaves it as it is.
-    content: Option<Oid>,
 }
 
 /// What is decided about a worker before its start is recorded.
@@ -143,14 +134,13 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
-    let start_point = ctx.world.git(move |git| match &last {
-        Some(last) if start.resume && was_made(git, &path, last)? => {
-            Ok(StartPoint { base: Oid::parse(&last.base)?, start: Oid::parse(&last.start)?, content: None })
+    let start_point = ctx.world.git(move |git| {
+        let left = last.as_ref().filter(|_| start.resume);
+        if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
+            return Ok(kept);
         }
-        Some(_) | None => {
-            let head = run_head(git, &branch, first.as_ref())?;
-            start_point(git, head, last, start.from, &author("Switchboard", now))
-        }
+        let head = run_head(git, &branch, first.as_ref())?;
+        StartPoint::fresh(git, head, last, start.from, &author("Switchboard", now))
     });
     Ok(WorkerSetup {
         worker: ctx.world.fresh_worker()?,
@@ -161,52 +151,6 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         start_point: start_point.await?,
         ports,
     })
-}
-
-/// Whether the tree at `path` was made for the last worker. A daemon that dies between recording a worker and making its tree leaves the tree of the
-/// attempt before: on the new base its content would take back what others have merged meanwhile.
-fn was_made(git: &dyn Git, path: &Path, last: &LastWorker) -> Result<bool, Error> {
-    let Some(tip) = git.worktree_tip(path)? else { return Ok(false) };
-    git.is_ancestor(&Oid::parse(&last.start)?, &tip)
-}
-
-/// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.
-fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Error> {
-    match (git.branch(branch)?, first) {
-        (Some(head), _) => Ok(head),
-        (None, Some(first)) => {
-            git.update_branch(branch, first, None)?;
-            Ok(first.clone())
-        }
-        (None, None) => Err(Error::Missing(format!("the branch {branch}"))),
-    }
-}
-
-/// The commit that the change will stand on, and the one that the tree begins as.
-fn start_point(
-    git: &dyn Git,
-    head: Oid,
-    last: Option<LastWorker>,
-    from: StartFrom,
-    author: &Author,
-) -> Result<StartPoint, Error> {
-    let fresh = |head: Oid| StartPoint { base: head.clone(), start: head.clone(), content: Some(head) };
-    match (from, last) {
-        (StartFrom::Change { commit, base }, Some(last)) => {
-            let commit = Oid::parse(&commit)?;
-            let base = Oid::parse(if base.is_empty() { &last.base } else { &base })?;
-            Ok(StartPoint { base, start: commit.clone(), content: Some(commit) })
-        }
-        (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
-            Merged::Clean { tree } => {
-                let message = "An earlier attempt on the run's present head";
-                let content = git.commit_tree(&tree, &[&head], author, message)?;
-                Ok(StartPoint { base: head.clone(), start: head, content: Some(content) })
-            }
-            Merged::Conflict { .. } => Ok(fresh(head)),
-        },
-        (StartFrom::RunHead, _) | (StartFrom::Change { .. }, None) => Ok(fresh(head)),
-    }
 }
 
 async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &WorkerSetup) -> Result<(), Error> {

@@ -67,12 +67,20 @@ pub(super) fn behaviour(stage: &Stage) -> Behaviour {
 pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)> {
     let say = |ms, event| (ms, Act::Say(event));
     let started = WorkerEvent::AgentStarted { pid: 7, argv: vec!["agent".to_owned()] };
-    let faulted = |code: &str| WorkerEvent::Faulted { code: code.to_owned(), what: "can't".to_owned() };
+    // Half of the failures say the same as others, so that both kinds come: those that repeat themselves and those that are new.
+    let is_usual = spec.worker.as_str().ends_with(['0', '1', '2', '3', '4', '5', '6', '7']);
+    let words = if is_usual { "can't".to_owned() } else { format!("can't, says {}", spec.worker) };
+    let faulted = |code: &str| WorkerEvent::Faulted { code: code.to_owned(), what: words.clone() };
     let is_exec = matches!(spec.driver, DriverSpec::Exec { .. });
     let ends = |stop: &str, code| {
         let linger = if is_exec { 1 } else { 2000 };
         let turn = if is_exec { "exit" } else { stop };
-        vec![say(20, turn_ended(1, turn)), say(linger, exited(Some(code), None)), say(5, sealed()), (5, Act::Exit)]
+        vec![
+            say(20, turn_ended(1, turn, &words)),
+            say(linger, exited(Some(code), None)),
+            say(5, sealed()),
+            (5, Act::Exit),
+        ]
     };
     let mut acts = vec![(30, Act::Begin)];
     match behaviour {
@@ -106,7 +114,7 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
         Behaviour::Sloppy => acts.extend([vec![write(true)], ends("end_turn", 0)].concat()),
         Behaviour::Restless => {
             acts.push(write(false));
-            acts.push(say(10, turn_ended(1, "end_turn")));
+            acts.push(say(10, turn_ended(1, "end_turn", &words)));
             acts.push((300, Act::Write { is_bad: true }));
             acts.extend([say(1000, exited(Some(0), None)), say(5, sealed()), (5, Act::Exit)]);
         }

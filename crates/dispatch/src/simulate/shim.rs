@@ -109,7 +109,7 @@ impl SimShim {
             ShimCommand::Finish | ShimCommand::Permit { .. } => self.hurry(now),
             ShimCommand::Prompt { mail, .. } => {
                 let turn = self.turn + 1;
-                self.acts.push_front((now + 30, Act::Say(turn_ended(turn, "end_turn"))));
+                self.acts.push_front((now + 30, Act::Say(turn_ended(turn, "end_turn", "that is that"))));
                 let started = WorkerEvent::TurnStarted { turn, mail: mail.clone() };
                 self.acts.push_front((now + 10, Act::Say(started)));
                 self.turn = turn;
@@ -141,6 +141,6 @@ pub(super) fn sealed() -> WorkerEvent {
     WorkerEvent::Sealed { bytes: 1, dropped: 0, digest: "0".repeat(64) }
 }
 
-pub(super) fn turn_ended(turn: u32, stop: &str) -> WorkerEvent {
-    WorkerEvent::TurnEnded { turn, stop: stop.to_owned(), text: "that is that".to_owned() }
+pub(super) fn turn_ended(turn: u32, stop: &str, text: &str) -> WorkerEvent {
+    WorkerEvent::TurnEnded { turn, stop: stop.to_owned(), text: text.to_owned() }
 }

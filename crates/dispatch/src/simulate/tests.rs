@@ -88,9 +88,9 @@ fn mistakes_made_on_purpose_are_found() {
     ];
     for defect in cases {
         let found =
-            (1..=1000).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
+            (1..=200).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
 
-        assert!(found.is_some(), "{defect:?} was not found in 1,000 histories");
+        assert!(found.is_some(), "{defect:?} was not found in 200 histories");
     }
 }
 
@@ -99,10 +99,4 @@ fn many_tasks_are_done() {
     let report = plays(1, SimSpec::big(200));
 
     assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 200));
-}
-
-/// The daemon dies between the record of a second attempt's worker and its tree, and the next worker goes on.
-#[test]
-fn a_tree_of_an_earlier_attempt_is_not_taken_for_that_of_a_worker_that_never_began() {
-    plays(570, SimSpec::rough());
 }

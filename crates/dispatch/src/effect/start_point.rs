@@ -1,0 +1,115 @@
+//! Which commit a worker's change will stand on, and what its tree begins as.
+
+use std::path::Path;
+
+use switchboard_process::git::{Author, Merged, Oid};
+use switchboard_protocol::run::StartFrom;
+
+use crate::Error;
+use crate::handle::LastWorker;
+use crate::port::Git;
+
+/// Where a worker begins.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct StartPoint {
+    /// The commit that its change will stand on.
+    pub(super) base: Oid,
+    /// The commit that its tree begins as; leaving just that is no change.
+    pub(super) start: Oid,
+    /// What the tree is brought to; `None` leaves it as it is.
+    pub(super) content: Option<Oid>,
+}
+
+// === impl StartPoint ===
+
+impl StartPoint {
+    /// Goes on in the tree at `path`; `None` unless it was made for the last worker. A daemon that dies between recording a worker and making its tree
+    /// leaves the tree of the attempt before: on the new base its content would take back what others have merged meanwhile.
+    pub(super) fn of_tree(git: &dyn Git, path: &Path, last: &LastWorker) -> Result<Option<Self>, Error> {
+        let (base, start) = (Oid::parse(&last.base)?, Oid::parse(&last.start)?);
+        let Some(tip) = git.worktree_tip(path)? else { return Ok(None) };
+        Ok(git.is_ancestor(&start, &tip)?.then_some(Self { base, start, content: None }))
+    }
+
+    /// Begins in a tree that is brought to what the attempt is to start from.
+    pub(super) fn fresh(
+        git: &dyn Git,
+        head: Oid,
+        last: Option<LastWorker>,
+        from: StartFrom,
+        author: &Author,
+    ) -> Result<Self, Error> {
+        match (from, last) {
+            (StartFrom::Change { commit, base }, Some(last)) => {
+                let commit = Oid::parse(&commit)?;
+                let base = Oid::parse(if base.is_empty() { &last.base } else { &base })?;
+                Ok(Self { base, start: commit.clone(), content: Some(commit) })
+            }
+            (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
+                Merged::Clean { tree } => {
+                    let message = "An earlier attempt on the run's present head";
+                    let content = git.commit_tree(&tree, &[&head], author, message)?;
+                    Ok(Self { base: head.clone(), start: head, content: Some(content) })
+                }
+                Merged::Conflict { .. } => Ok(Self::at(head)),
+            },
+            (StartFrom::RunHead, _) | (StartFrom::Change { .. }, None) => Ok(Self::at(head)),
+        }
+    }
+
+    fn at(head: Oid) -> Self {
+        Self { base: head.clone(), start: head.clone(), content: Some(head) }
+    }
+}
+
+/// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.
+pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Error> {
+    match (git.branch(branch)?, first) {
+        (Some(head), _) => Ok(head),
+        (None, Some(first)) => {
+            git.update_branch(branch, first, None)?;
+            Ok(first.clone())
+        }
+        (None, None) => Err(Error::Missing(format!("the branch {branch}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_process::env::Env;
+    use switchboard_process::git::Git as Program;
+    use switchboard_process::spawn::Spawn;
+
+    use super::*;
+
+    #[test]
+    fn only_the_tree_that_was_made_for_the_last_worker_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let env =
+            Env::empty().inherit(["PATH"]).set("HOME", base.display().to_string()).set("GIT_CONFIG_NOSYSTEM", "1");
+        let git = |args: &[&str]| {
+            let argv = ["git", "-c", "user.name=U", "-c", "user.email=u@example.com"].iter().chain(args).copied();
+            let done = Spawn::new(argv).env_only(env.clone()).cwd(&base).output().unwrap();
+            assert!(done.succeeded(), "git {args:?}: {}", done.stderr.text());
+        };
+        git(&["init", "-q", "-b", "main"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "what the attempt before began on"]);
+        let repo = Program::find(env.clone()).unwrap().discover(&base).unwrap();
+        let before = repo.head_commit().unwrap();
+        git(&["commit", "-q", "--allow-empty", "-m", "merged meanwhile"]);
+        let after = repo.head_commit().unwrap();
+        let tree = base.join("trees/1");
+        let of_tree = |start: &Oid| {
+            let last = LastWorker { base: start.to_string(), start: start.to_string() };
+            StartPoint::of_tree(&repo, &tree, &last).unwrap()
+        };
+
+        assert_eq!(of_tree(&before), None);
+        repo.worktree_add(&tree, "switchboard/task", &before).unwrap();
+
+        let kept = StartPoint { base: before.clone(), start: before.clone(), content: None };
+        assert_eq!(of_tree(&before), Some(kept));
+        assert_eq!(of_tree(&after), None);
+    }
+}
