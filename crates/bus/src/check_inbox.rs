@@ -39,8 +39,8 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     let is_open = request.mailbox == MailBox::Inbox && !request.include_acked;
     let all = All { query: all, is_open };
     let rows = page(store, &all, request.since, u64::from(limit))?;
-    let is_all = request.since.is_none() && rows.len() < limit as usize;
-    let (cursor, more) = if is_all { (last_of(&rows)?, 0) } else { rest(store, &all, request.since, &rows)? };
+    let is_whole = request.since.is_none() && rows.len() < limit as usize;
+    let (cursor, more) = rest(store, &all, request.since, &rows, is_whole)?;
     let mut messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
     if request.verbose == Some(false) {
         messages.iter_mut().for_each(preview);
@@ -110,17 +110,16 @@ fn page(store: &Store, all: &All, since: Option<u64>, limit: u64) -> Result<Vec<
     }
 }
 
-/// The newest of what is shown, which is all there is.
-fn last_of(shown: &[Row]) -> Result<u64, Error> {
-    shown.iter().try_fold(0, |last, row| Ok(row.try_u64("seq")?.max(last)))
-}
-
 /// From where to read on so that nothing is left out, and how many messages that would be.
-fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row]) -> Result<(u64, u64), Error> {
+/// `is_whole` says that all of them are shown.
+fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row], is_whole: bool) -> Result<(u64, u64), Error> {
     let begin = since.unwrap_or(0);
     let mut seqs = shown.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;
     seqs.sort_unstable();
     let Some(last) = seqs.last().copied() else { return Ok((begin, 0)) };
+    if is_whole {
+        return Ok((last, 0));
+    }
     // With lanes, what was shown need not be the oldest: the cursor stops before the first message that was not shown.
     let oldest = all.oldest(store, begin, seqs.len() as u64 + 1)?;
     let oldest = oldest.iter().map(|row| row.try_u64("seq")).collect::<Result<Vec<_>, _>>()?;

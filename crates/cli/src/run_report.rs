@@ -180,7 +180,7 @@ mod tests {
             input_tokens: None,
             output_tokens: None,
         };
-        GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new() }
+        GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new(), diff: None }
     }
 
     #[test]

@@ -209,6 +209,9 @@ impl Engine {
 
     /// Ends the waits that are not among what is to be done any more: a task that waits for a lease may have been stopped.
     fn end_waits(&mut self, effects: &[Effect]) {
+        if self.waits.is_empty() {
+            return;
+        }
         let wanted: BTreeSet<_> = effects.iter().map(Effect::key).collect();
         let under_way = &mut self.under_way;
         self.waits.retain(|key, _| {

@@ -1,5 +1,6 @@
 //! How runs and tasks are shown, and the evidence that is kept of gates.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -38,13 +39,19 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
     })
 }
 
-pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<TaskReport, Error> {
+/// Files of each task's last captured change.
+pub(crate) type Files = BTreeMap<TaskId, Vec<String>>;
+
+/// Shows a task; `files` come from [`files`], once for all tasks of a run.
+pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView) -> Result<TaskReport, Error> {
     let (task, settings) = plan.settings(&view.task)?;
     let query =
         Query::table(WORKERS).eq("run", plan.run.as_str()).eq("task", view.task.as_str()).desc("seq").limit(1000);
     let workers = world.store.read(&query)?;
     let last = workers.first();
-    let live = last.filter(|_| live_worker(&view.state).is_some());
+    let working = if let TaskState::Working { worker } = &view.state { Some(worker) } else { None };
+    let live = last.filter(|_| working.is_some());
+    let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
     Ok(TaskReport {
         id: view.task.to_string(),
@@ -60,7 +67,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
         gates: view.gates.iter().map(gate).collect(),
         refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
         commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },
-        files: files(world, &plan.run, &view.task)?,
+        files: files.get(&view.task).cloned().unwrap_or_default(),
         depends: task.depends.iter().map(ToString::to_string).collect(),
         worktree: if world.ports.files.is_folder(&worktree) { crate::plan::text(&worktree) } else { String::new() },
         micro_usd: sum(&workers, "micro_usd"),
@@ -68,12 +75,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
         output_tokens: sum(&workers, "output_tokens"),
         doing: live.and_then(|row| row.get_text("doing")).unwrap_or_default().to_owned(),
         heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
-        waits_for_you: match live {
-            Some(_) => live_worker(&view.state).is_some_and(|worker| {
-                switchboard_needs::open_of(&world.store, worker).is_ok_and(|open| !open.is_empty())
-            }),
-            None => false,
-        },
+        waits_for_you: open.is_some_and(|open| !open.is_empty()),
     })
 }
 
@@ -81,26 +83,6 @@ pub(crate) fn task(world: &World, plan: &RunPlan, view: &TaskView) -> Result<Tas
 fn sum(workers: &[Row], column: &str) -> Option<u64> {
     let counts: Vec<_> = workers.iter().filter_map(|row| row.get_int(column)).collect();
     (!counts.is_empty()).then(|| counts.iter().map(|count| u64::try_from(*count).unwrap_or(0)).sum())
-}
-
-/// The worker that is at work on a task.
-const fn live_worker(state: &TaskState) -> Option<&WorkerId> {
-    match state {
-        TaskState::Working { worker } => Some(worker),
-        TaskState::Pending
-        | TaskState::Ready
-        | TaskState::Starting { .. }
-        | TaskState::Capturing { .. }
-        | TaskState::Captured { .. }
-        | TaskState::Gating { .. }
-        | TaskState::Passed { .. }
-        | TaskState::Held { .. }
-        | TaskState::Merging { .. }
-        | TaskState::Merged { .. }
-        | TaskState::Blocked { .. }
-        | TaskState::DepFailed { .. }
-        | TaskState::Stopped => None,
-    }
 }
 
 /// When a worker was last heard of: its last report, or the last that its agent has printed.
@@ -175,23 +157,16 @@ fn refusal(refusal: &Refusal) -> String {
     format!("attempt {}: {by}: {}", refusal.attempt, refusal.reasons.join("; "))
 }
 
-/// Files of a task's last captured change.
-fn files(world: &World, run: &RunId, task: &TaskId) -> Result<Vec<String>, Error> {
-    let subject = format!("run/{run}");
-    let mut found = Vec::new();
-    let mut after = 0;
-    loop {
-        let page = world.store.events_of(&subject, after, 1000)?;
-        let Some(last) = page.last() else { return Ok(found) };
-        after = last.rev;
-        for event in &page {
-            if let Some(RunEvent::ChangeCaptured { task: of, files, .. }) = event.fact()
-                && of == *task
-            {
-                found = files;
-            }
+/// Reads the files of each task's last captured change, in one pass over the run's events.
+pub(crate) fn files(world: &World, run: &RunId) -> Result<Files, Error> {
+    let mut found = Files::new();
+    crate::history::events(&world.store, run, 0, |event| {
+        if let Some(RunEvent::ChangeCaptured { task, files, .. }) = event.fact() {
+            found.insert(task, files);
         }
-    }
+        true
+    })?;
+    Ok(found)
 }
 
 /// Messages sent and acknowledged between a run's start and its end.

@@ -23,7 +23,7 @@ mod queue;
 mod record;
 mod step;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
@@ -224,6 +224,23 @@ impl RunState {
     /// Tasks that are neither merged nor given up.
     pub fn unsettled(&self) -> impl Iterator<Item = &TaskId> {
         self.tasks.iter().filter(|(_, at)| !self.records[**at].is_settled()).map(|(id, _)| id)
+    }
+
+    /// Unsettled tasks that wait for a task, directly, through others, or through a phase; in their natural order.
+    #[must_use]
+    pub fn waiting_for(&self, id: &TaskId) -> BTreeSet<TaskId> {
+        let (mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new());
+        let mut next: Vec<usize> = self.tasks.get(id).into_iter().copied().collect();
+        while let Some(at) = next.pop() {
+            for dependent in &self.records[at].dependents {
+                let record = &self.records[*dependent];
+                if seen.insert(*dependent) && !record.is_settled() {
+                    waiting.extend(record.task().cloned());
+                    next.push(*dependent);
+                }
+            }
+        }
+        waiting
     }
 
     /// Tasks between an intent and its outcome (Starting, Merging): at boot, find out what became of each before anything

@@ -75,7 +75,7 @@ impl Deadline {
     }
 }
 
-/// Tells when somebody sets the time of day, by a timer of the kernel that such a change cancels (`TFD_TIMER_CANCEL_ON_SET`).
+/// Reports changes of the time of day, by a timer that the kernel cancels at each (`TFD_TIMER_CANCEL_ON_SET`).
 #[derive(Debug)]
 pub struct Changes(#[cfg(target_os = "linux")] tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>);
 

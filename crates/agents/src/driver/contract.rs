@@ -65,7 +65,7 @@ pub trait Driver: Sized {
     /// Asks the agent to end its turn and cancels open questions. `TurnEnded` may follow, or never.
     fn cancel(&mut self);
 
-    /// Tells the agent that no more prompts will come, after which it should exit.
+    /// Announces that no more prompts will come; the agent should exit then.
     fn close(&mut self);
 
     /// Ends the agent's group: SIGTERM, `grace`, SIGKILL. `next` then returns what is left, up to `Exited`.

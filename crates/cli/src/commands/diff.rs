@@ -1,15 +1,10 @@
 //! `switchboard diff`
 
-use switchboard_daemon::RootPaths;
-use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskRequest};
+use switchboard_protocol::verb::run::{GetRun, GetRunRequest, ShowTask, ShowTaskRequest};
 
 use crate::context::Context;
 use crate::output::{Output, Tone, page, plain};
 use crate::report::Outcome;
-
-/// Bytes kept of each end of a run's diff.
-const DIFF_BYTES: usize = 2 << 20;
 
 /// Show what a task changes, or all that a run has merged
 #[derive(Debug, clap::Args)]
@@ -33,32 +28,19 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             show(reply.diff.as_deref(), &format!("task {task} has changed nothing yet: it is {state}"), context);
         }
         run => {
-            let reply = context.daemon()?.call::<GetRun>(&GetRunRequest { run: run.clone() })?;
-            let diff = of_run(&reply, context)?;
+            let reply = context.daemon()?.call::<GetRun>(&GetRunRequest { run: run.clone(), diff: true })?;
             if context.json {
-                context.out.json(&serde_json::json!({ "run": reply.summary.run, "diff": diff }));
+                context.out.json(&reply);
                 return Ok(());
             }
-            show(Some(&diff), &format!("{} has merged nothing yet", reply.summary.run), context);
+            let nothing = match (&reply.diff, reply.summary.merged) {
+                (None, 1..) => "its branch is gone; its work is in the branch that it was merged into",
+                (Some(_) | None, _) => "it has merged nothing yet",
+            };
+            show(reply.diff.as_deref(), &format!("{}: {nothing}", reply.summary.run), context);
         }
     }
     Ok(())
-}
-
-/// What a run's branch has on top of the commit that it started from.
-fn of_run(reply: &GetRunReply, context: &Context) -> Result<String, Failure> {
-    let place = RootPaths::discover(context.folder())?;
-    let summary = &reply.summary;
-    let find = |revision: &str| place.repo.rev_parse(revision).map_err(|error| error.failure());
-    let missing = |what: &str| Failure::new("dispatch.unknown-run", format!("{what} of {} is gone", summary.run));
-    let base = find(&summary.base)?.ok_or_else(|| missing("the first commit"))?;
-    let tip = match find(&summary.branch)? {
-        Some(tip) => tip,
-        // Nothing has been merged, or the branch was cleaned away.
-        None if summary.merged == 0 => return Ok(String::new()),
-        None => return Err(missing("the branch").hint("its work is in the branch that it was merged into")),
-    };
-    Ok(place.repo.diff_text(&base, &tip, DIFF_BYTES).map_err(|error| error.failure())?.text)
 }
 
 fn show(diff: Option<&str>, nothing: &str, context: &mut Context) {

@@ -29,7 +29,7 @@ pub(super) fn is_run(what: &str) -> bool {
 }
 
 fn show_run(run: Option<String>, context: &mut Context) -> Outcome {
-    let reply: GetRunReply = context.daemon()?.call::<GetRun>(&GetRunRequest { run })?;
+    let reply: GetRunReply = context.daemon()?.call::<GetRun>(&GetRunRequest { run, diff: false })?;
     if context.json {
         context.out.json(&reply);
     } else {

@@ -45,6 +45,9 @@ fn say(reply: &RunReply, context: &mut Context) {
             let what = if task.waits { "waits for it in vain" } else { task.state.as_str() };
             context.out.line(format!("    {} ({what}): {}", task.id, one_line(&task.description, 80)));
         }
+        if reply.more > 0 {
+            context.out.line(format!("    and {} more", reply.more));
+        }
         context.out.line(format!("follow it: switchboard run --resume {}", reply.run));
     }
 }

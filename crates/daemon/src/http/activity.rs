@@ -17,7 +17,7 @@ use super::limits::Limits;
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was sent since the connection began, or since its last answer.
+    /// No byte has come in since the connection was opened or last answered.
     Idle(Instant),
     /// The beginning of a request has come.
     Head(Instant),

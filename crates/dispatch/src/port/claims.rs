@@ -14,7 +14,7 @@ pub(crate) trait PortClaims: Send + Sync {
     fn is_anothers(&self, block: u32) -> Result<bool, Error>;
     /// Claims a block; returns false if another daemon has it.
     fn claim(&self, block: u32) -> Result<bool, Error>;
-    /// Gives a block back.
+    /// Releases a block.
     fn release(&self, block: u32) -> Result<(), Error>;
     /// Whether nobody has a port bound.
     fn is_free(&self, port: u16) -> bool;

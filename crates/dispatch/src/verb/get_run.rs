@@ -10,6 +10,9 @@ use crate::work::RUNS;
 use crate::work::run_id;
 use crate::{Dispatch, Error, report};
 
+/// Bytes kept of each end of a run's diff.
+const DIFF_BYTES: usize = 2 << 20;
+
 impl Dispatch {
     /// Shows a run.
     ///
@@ -21,10 +24,12 @@ impl Dispatch {
         let views = self.views(&run).await?;
         let plan = crate::history::plan(&self.world, &run)?;
         let (messages_sent, messages_acked) = report::mail_during(&self.world, &row)?;
-        let list = views.iter().map(|view| report::task(&self.world, &plan, view)).collect::<Result<_, _>>()?;
+        let files = report::files(&self.world, &run)?;
+        let list = views.iter().map(|view| report::task(&self.world, &plan, &files, view)).collect::<Result<_, _>>()?;
         let summary = report::summary(&self.world, &row)?;
         let notes = self.notes(&summary).await?;
-        Ok(GetRunReply { summary, list, messages_sent, messages_acked, notes })
+        let diff = if request.diff { self.diff(&summary).await? } else { None };
+        Ok(GetRunReply { summary, list, messages_sent, messages_acked, notes, diff })
     }
 
     /// What to know before the branch of a run that is over is merged.
@@ -32,11 +37,22 @@ impl Dispatch {
         if summary.state == "running" || summary.is_merged || summary.merged == 0 {
             return Ok(Vec::new());
         }
+        let notes = self.of_branch(summary, |git, base, head| git.unusual(base, head)).await?;
+        Ok(notes.unwrap_or_default())
+    }
+
+    async fn diff(&self, summary: &RunSummary) -> Result<Option<String>, Error> {
+        self.of_branch(summary, |git, base, head| git.diff_text(base, head, DIFF_BYTES)).await
+    }
+
+    /// Compares a run's branch with the commit that it started from; `None` if the branch is gone.
+    async fn of_branch<T: Send + 'static>(
+        &self,
+        summary: &RunSummary,
+        look: impl FnOnce(&dyn Git, &Oid, &Oid) -> Result<T, Error> + Send + 'static,
+    ) -> Result<Option<T>, Error> {
         let (base, branch) = (Oid::parse(&summary.base)?, summary.branch.clone());
-        let look = move |git: &dyn Git| match git.branch(&branch)? {
-            Some(head) => git.unusual(&base, &head),
-            None => Ok(Vec::new()),
-        };
+        let look = move |git: &dyn Git| git.branch(&branch)?.map(|head| look(git, &base, &head)).transpose();
         self.world.git(look).await
     }
 

@@ -25,7 +25,8 @@ impl Dispatch {
         }
         let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let answer = reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new() })?;
+        let answer =
+            reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new(), more: 0 })?;
         reply(self.retry(&run, task, call, answer).await?)
     }
 

@@ -42,7 +42,13 @@ impl Dispatch {
         };
         let diff = if request.diff { diff(&self.world, view, worker.as_ref()).await? } else { None };
         let output = if request.output && !folder.is_empty() { report::output(&folder, OUTPUT_BYTES)? } else { None };
-        Ok(ShowTaskReply { run, task: report::task(&self.world, &fixed, view)?, diff, output, folder })
+        Ok(ShowTaskReply {
+            run,
+            task: report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?,
+            diff,
+            output,
+            folder,
+        })
     }
 }
 

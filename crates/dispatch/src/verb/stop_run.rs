@@ -1,18 +1,23 @@
 //! `stop_run`: stop a run or one task of it; what was captured stays.
 
-use std::collections::BTreeSet;
-
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{ConcernedTask, RunReply, StopRunRequest};
 use switchboard_store::Idempotency;
 
 use super::{find_target, reply, reply_value};
 use crate::handle::{Handle, Record};
 use crate::work::run_id;
-use crate::{Dispatch, Error, report};
+use crate::{Dispatch, Error, history, report};
+
+/// Tasks that a reply names.
+const NAMED: usize = 50;
+
+/// Longest description of one of them, in bytes.
+const DESCRIBED: usize = 200;
 
 impl Dispatch {
     /// Asks a run or a task to stop. A call that is repeated under its key gets the first answer.
@@ -29,9 +34,11 @@ impl Dispatch {
             let over = || Failure::new("request.conflict", format!("{run} is over"));
             self.engine(&run).ok_or_else(|| over().into())
         };
-        let tasks = self.concerned(&run, task.as_ref()).await?;
+        let mut tasks = self.concerned(&run, task.as_ref())?;
+        let more = tasks.len().saturating_sub(NAMED) as u64;
+        tasks.truncate(NAMED);
         let step = task.map_or(RunEvent::RunStopRequested, |task| RunEvent::TaskStopRequested { task });
-        let answer = reply_value(&RunReply { run: run.clone(), state: "stopping".to_owned(), tasks })?;
+        let answer = reply_value(&RunReply { run: run.clone(), state: "stopping".to_owned(), tasks, more })?;
         let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
         let ask = |engine: Handle| {
             let record = record.clone();
@@ -40,29 +47,20 @@ impl Dispatch {
         reply(self.ask(engine, ask).await?)
     }
 
-    /// The tasks that a stop ends, and those that wait for them, straight or through others.
-    async fn concerned(&self, run: &RunId, task: Option<&TaskId>) -> Result<Vec<ConcernedTask>, Error> {
-        let plan = crate::history::plan(&self.world, run)?;
-        let (mut found, mut gone) = (Vec::new(), BTreeSet::new());
-        // Tasks come in an order in which what they depend on may follow: looked at until nothing is added.
-        let views = self.views(run).await?;
-        loop {
-            let before = gone.len();
-            for view in views.iter().filter(|view| !view.state.is_settled()) {
-                let (settings, _) = plan.settings(&view.task)?;
-                let waits = settings.depends.iter().any(|other| gone.contains(other));
-                let is_meant = task.is_none_or(|task| *task == view.task);
-                if (is_meant || waits) && gone.insert(view.task.clone()) {
-                    found.push(ConcernedTask {
-                        id: view.task.to_string(),
-                        description: settings.description.clone(),
-                        state: report::state_word(&view.state).to_owned(),
-                        waits: !is_meant,
-                    });
-                }
-            }
-            if gone.len() == before {
-                return Ok(found);
+    /// The tasks that a stop ends, then those that wait for them.
+    fn concerned(&self, run: &RunId, task: Option<&TaskId>) -> Result<Vec<ConcernedTask>, Error> {
+        let plan = history::plan(&self.world, run)?;
+        let state = history::fold(&self.world.store, run)?;
+        let show = |id: &TaskId, waits: bool| {
+            let (task, _) = plan.settings(id)?;
+            let state = state.task(id).map_or("", |view| report::state_word(&view.state)).to_owned();
+            Ok(ConcernedTask { id: id.to_string(), description: cut(&task.description, DESCRIBED), state, waits })
+        };
+        match task {
+            None => state.unsettled().map(|id| show(id, false)).collect(),
+            Some(task) => {
+                let waiting = state.waiting_for(task);
+                std::iter::once(show(task, false)).chain(waiting.iter().map(|id| show(id, true))).collect()
             }
         }
     }

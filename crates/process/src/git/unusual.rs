@@ -14,6 +14,9 @@ const BIG: u64 = 1 << 20;
 /// Files of a change that are looked at; a change with more is said to be one.
 const MAX_LOOKED: usize = 5_000;
 
+/// Links and large files whose content is looked at: a call of git each.
+const MAX_READ: usize = 100;
+
 /// Bytes at the beginning of a file in which git looks for a NUL to tell that it is no text (`buffer_is_binary`).
 const BEGINNING: usize = 8_000;
 
@@ -31,9 +34,15 @@ impl Repo {
         }
         let looked = &entries[..entries.len().min(MAX_LOOKED)];
         let sizes = self.sizes(looked)?;
-        for ((change, entry), size) in looked.iter().zip(sizes) {
+        let needs_look = |entry: &Entry, size: Option<u64>| {
+            matches!(entry.mode.as_str(), "120000" | "160000") || size.is_some_and(|size| size >= BIG)
+        };
+        let mut left = looked.iter().zip(sizes).filter(|((_, entry), size)| needs_look(entry, *size));
+        for ((change, entry), size) in left.by_ref().take(MAX_READ) {
             found.extend(self.unusual_entry(change, entry, size)?);
         }
+        let left = left.count();
+        found.extend((left > 0).then(|| format!("{left} more links, submodules and large files were not looked at")));
         Ok(found)
     }
 
@@ -47,12 +56,10 @@ impl Repo {
                 Ok(leads.map(|place| format!("the link {name} leads {place}: {}", target.display())))
             }
             "160000" => Ok(Some(format!("{name} is a submodule at {}", entry.oid))),
-            _ => match size.filter(|size| *size >= BIG) {
-                Some(size) if self.is_binary(entry)? => {
-                    Ok(Some(format!("{name} is no text and has {:.1} MB", size as f64 / 1e6)))
-                }
-                Some(_) | None => Ok(None),
-            },
+            _ if self.is_binary(entry)? => {
+                Ok(Some(format!("{name} is no text and has {:.1} MB", size.unwrap_or(0) as f64 / 1e6)))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -139,6 +139,9 @@ pub struct GetRunRequest {
     /// Its id or the beginning of it; the newest run when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// Also what its branch changes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub diff: bool,
 }
 
 /// A gate's word on one attempt.
@@ -262,6 +265,9 @@ pub struct GetRunReply {
     /// submodules. Empty while it is at work and after it was merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What its branch changes against the commit that it started from, if that was asked for and the branch is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 verb! {
@@ -323,9 +329,16 @@ pub struct RunReply {
     pub run: RunId,
     /// Its state now.
     pub state: String,
-    /// The tasks that it concerns, in their order.
+    /// The tasks that it concerns, in their order, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<ConcernedTask>,
+    /// How many more there are.
+    #[serde(default, skip_serializing_if = "is_none_left")]
+    pub more: u64,
+}
+
+fn is_none_left(more: &u64) -> bool {
+    *more == 0
 }
 
 /// A task that a call concerns.

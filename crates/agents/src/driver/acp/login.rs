@@ -1,4 +1,4 @@
-//! Tells an agent that lacks a login from one that failed otherwise, and says how to log in.
+//! Distinguishes an agent without a login from one that failed for another reason, and says how to log in.
 
 use serde_json::Value;
 

@@ -43,7 +43,7 @@ const PAGE: u32 = 500;
 pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, context: &mut Context) -> Outcome {
     let signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::new("internal.bug", "signals can't be listened to").because(&error))?;
-    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()) })?;
+    let before = client.call::<GetRun>(&GetRunRequest { run: Some(run.to_string()), diff: false })?;
     let mut printer = Printer::new(run, &before);
     recall(&mut client, cursor, &mut printer)?;
     let bar = bar(before.summary.tasks, context);
@@ -60,7 +60,7 @@ pub(super) fn follow(mut client: Client, run: &RunId, cursor: u64, merge: bool, 
     watch.conclude(merge, context)
 }
 
-/// Tells a printer which workers began before the first event that it prints, so that it knows them by name.
+/// Registers the workers that began before the first event that is printed, so that a printer can name them.
 fn recall(client: &mut Client, until: u64, printer: &mut Printer<'_>) -> Result<(), Failure> {
     let mut after = ReadFrom::default();
     loop {
@@ -192,7 +192,7 @@ impl Watch<'_> {
     }
 
     fn get(&mut self) -> Result<GetRunReply, Failure> {
-        self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()) })
+        self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()), diff: false })
     }
 
     /// The report, the merge that was asked for, and what the record says of itself.
