@@ -2,6 +2,8 @@
 //!
 //! An automaton over the same words is several times slower: its table does not fit the first cache.
 
+use std::ops::Range;
+
 /// Bits of a byte's class: 63 kinds of bytes and one for all that no word holds.
 const CLASS: u32 = 6;
 /// Three classes in a row.
@@ -9,14 +11,23 @@ const THREES: usize = 1 << (3 * CLASS);
 
 /// Words of at least three bytes in small letters, found whatever their case.
 pub(crate) struct Keywords {
+    /// Sorted by their beginnings.
     words: Vec<&'static str>,
-    /// The beginning of each word.
-    threes: Vec<usize>,
     classes: [u8; 256],
     /// A bit for each three classes that begin a word.
     begins: Box<[u64; THREES / 64]>,
-    /// Where the words that begin so stand in `words`, which is sorted by it; a beginning that no word has is not looked up.
-    first: Vec<u16>,
+    /// How many beginnings stand before those of each element of `begins`.
+    before: Box<[u16; THREES / 64]>,
+    /// One for each beginning, in the same order.
+    groups: Vec<Group>,
+}
+
+/// The words that begin alike.
+#[derive(Clone)]
+struct Group {
+    words: Range<usize>,
+    /// A bit for each class that the fourth byte of one of them has; all where one has no fourth byte.
+    fourth: u64,
 }
 
 // === impl Keywords ===
@@ -36,13 +47,25 @@ impl Keywords {
         debug_assert!(u32::from(next) < 1 << CLASS, "a class fits its bits");
         let three = |word: &str| threes(&classes, word.as_bytes());
         words.sort_by_key(|word| three(word));
-        let threes: Vec<usize> = words.iter().map(|word| three(word)).collect();
-        let (mut begins, mut first) = (Box::new([0_u64; THREES / 64]), vec![0_u16; THREES]);
-        for (at, three) in threes.iter().enumerate().rev() {
+        let mut begins = Box::new([0_u64; THREES / 64]);
+        let mut groups: Vec<Group> = Vec::new();
+        for (at, word) in words.iter().enumerate() {
+            let three = three(word);
+            let fourth = word.as_bytes().get(3).map_or(u64::MAX, |byte| 1 << classes[usize::from(*byte)]);
+            match groups.last_mut() {
+                Some(group) if begins[three / 64] >> (three % 64) & 1 == 1 => {
+                    group.words.end = at + 1;
+                    group.fourth |= fourth;
+                }
+                Some(_) | None => groups.push(Group { words: at..at + 1, fourth }),
+            }
             begins[three / 64] |= 1 << (three % 64);
-            first[*three] = u16::try_from(at).unwrap_or(u16::MAX);
         }
-        Self { words, threes, classes, begins, first }
+        let mut before = Box::new([0_u16; THREES / 64]);
+        for at in 1..before.len() {
+            before[at] = before[at - 1] + u16::try_from(begins[at - 1].count_ones()).unwrap_or(u16::MAX);
+        }
+        Self { words, classes, begins, before, groups }
     }
 
     /// Returns the words, in the order of their numbers.
@@ -54,18 +77,26 @@ impl Keywords {
     pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(usize, usize) -> bool) {
         let mut from = 2;
         while let Some((end, three)) = self.next(text, from) {
-            let at = end - 2;
-            let first = usize::from(self.first[three]);
-            let words = self.words[first..].iter().zip(&self.threes[first..]);
-            for (offset, (word, _)) in words.enumerate().take_while(|(_, (_, begins))| **begins == three) {
-                let part = text[at..].get(..word.len());
-                let is_there = part.is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-                if is_there && !found(at, first + offset) {
+            from = end + 1;
+            let (at, group) = (end - 2, self.group(three));
+            let fourth = text.get(from).map_or(0, |byte| self.classes[usize::from(*byte)]);
+            if group.fourth >> fourth & 1 == 0 {
+                continue;
+            }
+            for word in group.words.clone() {
+                let name = self.words[word].as_bytes();
+                let part = text[at..].get(..name.len());
+                if part.is_some_and(|part| part.eq_ignore_ascii_case(name)) && !found(at, word) {
                     return;
                 }
             }
-            from = end + 1;
         }
+    }
+
+    /// Returns the words of a beginning that some have: the bits before its own count the groups before it.
+    fn group(&self, three: usize) -> &Group {
+        let bits = self.begins[three / 64] & ((1 << (three % 64)) - 1);
+        &self.groups[usize::from(self.before[three / 64]) + bits.count_ones() as usize]
     }
 
     /// Finds the next place from `from` on, where the third byte of a word may stand.
