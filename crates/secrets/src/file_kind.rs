@@ -260,7 +260,7 @@ pub fn is_text_type(path: &str) -> bool {
 fn is_test(path: &str, file: &str) -> bool {
     let mut folders = path.rsplit('/').skip(1);
     folders.any(|folder| TEST_FOLDERS.contains(&folder))
-        || file.starts_with("test_")
+        || ["test_", "test-", "tst-"].iter().any(|start| file.starts_with(start))
         || ["test", "tests", "spec"].contains(&file.split('.').next().unwrap_or(file))
         || [
             ".test.",
