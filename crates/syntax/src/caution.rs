@@ -65,9 +65,19 @@ impl Caution {
     }
 }
 
-/// Returns whether a directive or a name in capitals stands on the problem's lines or next to them.
+/// Lines above a problem in which its statement may begin.
+const STATEMENT_LINES: usize = 20;
+
+/// Returns whether a directive, a name in capitals or more names than a declaration has stand on the problem's lines, next to them
+/// or where its statement begins.
 fn is_near_macro(problem: &Problem, source: &Source) -> bool {
-    let lines = problem.lines.start.saturating_sub(1)..(problem.lines.end + 1).min(problem.lines.start + 50);
+    let ends_statement = |line: &usize| {
+        let text = source.lines().bytes(&source.text, *line).trim_ascii_end();
+        text.is_empty() || matches!(text.last(), Some(b';' | b'{' | b'}'))
+    };
+    let above = (0..problem.lines.start).rev().take(STATEMENT_LINES).take_while(|line| !ends_statement(line)).count();
+    let first = problem.lines.start - above.max(usize::from(problem.lines.start > 0));
+    let lines = first..(problem.lines.end + 1).min(problem.lines.start + 50);
     lines.into_iter().any(|line| {
         let text = source.lines().bytes(&source.text, line);
         let is_capital = |word: &[u8]| {
@@ -76,6 +86,81 @@ fn is_near_macro(problem: &Problem, source: &Source) -> bool {
                 && word[0].is_ascii_uppercase()
         };
         text.trim_ascii_start().starts_with(b"#")
+            || has_macro_word(text)
             || text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').any(is_capital)
     })
+}
+
+/// Returns whether more names stand in a row than a declaration of C has, `g_autofree Node *a` or `extern int a attribute_hidden`: one of
+/// them is a macro in small letters.
+fn has_macro_word(line: &[u8]) -> bool {
+    const BUILT_IN: [&[u8]; 11] =
+        [b"int", b"char", b"void", b"short", b"long", b"float", b"double", b"unsigned", b"signed", b"bool", b"auto"];
+    const OTHERS: [&[u8]; 26] = [
+        b"const",
+        b"volatile",
+        b"static",
+        b"extern",
+        b"inline",
+        b"register",
+        b"struct",
+        b"union",
+        b"enum",
+        b"typedef",
+        b"class",
+        b"virtual",
+        b"constexpr",
+        b"typename",
+        b"template",
+        b"using",
+        b"namespace",
+        b"friend",
+        b"explicit",
+        b"mutable",
+        b"override",
+        b"final",
+        b"noexcept",
+        b"public",
+        b"private",
+        b"protected",
+    ];
+    let code = line.split(|byte| matches!(byte, b'=' | b'"' | b'/')).next().unwrap_or_default();
+    code.split(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b' ' | b'\t' | b'*')).any(|row| {
+        let words = || row.split(|byte| matches!(byte, b' ' | b'\t' | b'*')).filter(|word| !word.is_empty());
+        let has = |known: &[&[u8]]| words().any(|word| known.contains(&word));
+        if words().any(|word| word[0].is_ascii_digit())
+            || has(&[b"return", b"goto", b"case", b"else", b"new", b"delete"])
+        {
+            return false;
+        }
+        let is_name = |word: &&[u8]| !BUILT_IN.contains(word) && !OTHERS.contains(word);
+        // Where a type follows a name, a `;` or `,` is missing.
+        let is_broken = words().skip_while(|word| !is_name(word)).any(|word| BUILT_IN.contains(&word));
+        let names = words().filter(is_name).count();
+        !is_broken && names > if has(&BUILT_IN) { 1 } else { 2 }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_too_many_is_a_macro_and_declarations_calls_and_returns_have_none() {
+        for line in ["\tg_autofree Node *alt;", "extern unsigned int a attribute_hidden;", "f(int a unused)"] {
+            assert!(has_macro_word(line.as_bytes()), "{line}");
+        }
+        for line in [
+            "static const struct node *a, *b;",
+            "unsigned long long x = y z w;",
+            "Node a(Node *b, int c);",
+            "    return a b;",
+            "a = b * c;",
+            "// three words here",
+            "x 3 y z",
+            "int left char *right;",
+        ] {
+            assert!(!has_macro_word(line.as_bytes()), "{line}");
+        }
+    }
 }

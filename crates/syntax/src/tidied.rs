@@ -36,8 +36,8 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
             tidy.types();
             tidy.markup();
         }
-        Language::Bash
-        | Language::C
+        Language::Bash => tidy.joined_ends(),
+        Language::C
         | Language::CSharp
         | Language::Cpp
         | Language::Dart
@@ -72,6 +72,26 @@ impl Tidy<'_> {
 
     fn blank(&mut self, from: usize, to: usize) {
         self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+    }
+
+    /// `fi \⏎ done`: the end of one construct right before the end of another.
+    fn joined_ends(&mut self) {
+        const ENDS: [&[u8]; 4] = [b"fi", b"done", b"esac", b"}"];
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        for at in self.all("\\\n") {
+            let before = self.text[..at].trim_ascii_end();
+            let ends = ENDS.iter().any(|word| {
+                before.strip_suffix(*word).is_some_and(|rest| rest.last().is_none_or(u8::is_ascii_whitespace))
+            });
+            let next = self.text[at + 2..].trim_ascii_start();
+            let closes = [&ENDS[..], &[b"else", b"elif"]]
+                .concat()
+                .iter()
+                .any(|word| next.strip_prefix(*word).is_some_and(|rest| !rest.first().is_some_and(is_part)));
+            if ends && closes {
+                self.text.to_mut()[at] = b';';
+            }
+        }
     }
 
     /// `! important`
@@ -465,6 +485,8 @@ mod tests {
     #[test]
     fn what_the_grammars_do_not_know_is_replaced_and_nothing_moves() {
         for (language, text, tidy) in [
+            (Language::Bash, "  fi \\\ndone; \\\n", "  fi ;\ndone; \\\n"),
+            (Language::Bash, "fi \\\n | cat\necho fi \\\n finish", "fi \\\n | cat\necho fi \\\n finish"),
             (Language::Css, "a { b: c ! important }", "a { b: c  !important }"),
             (Language::JavaScript, "export { a as void };", "export { a as _oid };"),
             (Language::JavaScript, "<td class={a} />", "<td _lass={a} />"),
