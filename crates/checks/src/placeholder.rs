@@ -16,6 +16,7 @@ use switchboard_syntax::{notes, tree};
 
 mod code;
 mod found;
+mod mark;
 mod plain;
 mod stub;
 mod test_double;
@@ -40,6 +41,9 @@ pub(crate) const RULES: [&str; 9] = [
 
 /// Characters of an excerpt.
 const EXCERPT: usize = 100;
+/// The longest line that is taken for written by hand. Of the lines with findings in 86 npm and 62 PyPI packages, those of
+/// source files have up to 210 bytes, those of packed ones 2,000 and more.
+const LINE: usize = 1_000;
 
 /// The check.
 #[derive(Debug, Default)]
@@ -70,13 +74,16 @@ impl FileCheck for PlaceholderScan {
             return Look::Skipped("minified: nobody writes it by hand".into());
         }
         let mut found = plain::of_plan(&source.path, &source.text);
+        let mut parsed = None;
         let comments = match (source.language, plain::marker(&source.path)) {
             (Some(language), _) => {
                 let Some(tree) = parsers.tree_of(language, &source.text) else {
                     return Look::Skipped("parsing it took too long".into());
                 };
                 found.extend(code::placeholders(&tree, &source.text, language, &source.path));
-                tree::comments(&tree)
+                let comments = tree::comments(&tree);
+                parsed = Some(tree);
+                comments
             }
             (None, Some(marker)) => plain::comments(&source.text, marker),
             (None, None) if source.path.ends_with(".swarm/plan.md") => Vec::new(),
@@ -89,8 +96,11 @@ impl FileCheck for PlaceholderScan {
             }
         }
         if self.deny.is_empty() && (source.has_base || self.all_is_change) {
-            found.extend(marks(&notes::in_comments(&source.text, &comments)));
+            let notes = notes::in_comments(&source.text, &comments);
+            found.extend(mark::placeholders(&notes, parsed.as_ref(), &source.text));
         }
+        // What a tool has packed into lines that nobody writes is somebody else's code.
+        found.retain(|one| source.lines().bytes(&source.text, source.lines().line_of(one.range.start)).len() <= LINE);
         // Of each line the heaviest one.
         let line = |placeholder: &Placeholder| source.lines().line_of(placeholder.range.start);
         found.sort_by_key(|one| (line(one), one.weight, one.range.start, one.rule.clone()));
@@ -110,24 +120,6 @@ fn denied(own: &[(String, regex::bytes::Regex)], text: &[u8], comment: &Range<us
         Some(Placeholder { weight: Weight::Blocks, rule: format!("placeholder/custom-{name}").into(), what, range })
     });
     hits.collect()
-}
-
-/// A mark in a change is work that the change leaves undone; in code that nobody changes it is only a note.
-fn marks(notes: &[notes::Note]) -> impl Iterator<Item = Placeholder> {
-    notes.iter().filter_map(|note| {
-        let rule = match note.tag {
-            "TODO" => "placeholder/comment-todo",
-            "FIXME" => "placeholder/comment-fixme",
-            "HACK" | "XXX" | "TBD" | "WIP" => "placeholder/comment-other",
-            _ => return None,
-        };
-        Some(Placeholder {
-            weight: Weight::Blocks,
-            rule: rule.into(),
-            what: "a mark for work that is left undone",
-            range: note.range.clone(),
-        })
-    })
 }
 
 fn finding(source: &Source, placeholder: &Placeholder, is_change: bool, seen: &mut Occurrences) -> Finding {

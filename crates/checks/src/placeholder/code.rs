@@ -4,10 +4,11 @@ use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
 use super::found::{Placeholder, Weight};
-use super::words::says_unfinished;
+use super::words::{says_contract, says_unfinished};
 use super::{stub, test_double, text as strings, typed};
 use switchboard_syntax::tree::each_node_below;
 
+mod contract;
 mod python;
 
 /// What makes a statement one that only some calls reach.
@@ -107,10 +108,19 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     }
     match bytes(node.child_by_field_name("macro")?, text) {
         b"todo" => Some(throw(node, Weight::Blocks)),
-        b"unimplemented" => Some(throw(node, by_reach(above))),
+        // Other than `todo!`, it is no promise: of a trait a type may leave out what nobody asks of it.
+        b"unimplemented" => {
+            let is_left_out = says_contract(bytes(node, text)) || is_in_trait_impl(above);
+            Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above) }))
+        }
         b"panic" if says_unfinished(bytes(node, text)) => Some(throw(node, by_reach(above))),
         _ => None,
     }
+}
+
+fn is_in_trait_impl(above: &[Node<'_>]) -> bool {
+    let inner = above.iter().rev().find(|outer| outer.kind() == "impl_item");
+    inner.is_some_and(|outer| outer.child_by_field_name("trait").is_some())
 }
 
 /// The text of an error behind its name.
@@ -141,7 +151,7 @@ fn is_in_double(above: &[Node<'_>], text: &[u8]) -> bool {
 fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> Option<Placeholder> {
     let is_it =
         kinds.contains(&node.kind()) && node.byte_range().len() < 300 && says_unfinished(message(bytes(node, text)));
-    is_it.then(|| throw(node, by_reach(above)))
+    is_it.then(|| throw(node, if contract::is_owed(above, text) { Weight::Note } else { by_reach(above) }))
 }
 
 /// A throw of the error that a language has for this, or of one whose message says so.

@@ -12,13 +12,13 @@ use super::test_double;
 /// `\xE2\x80\xA6` is the character for three dots.
 const ELISIONS: &str = r"(?x)
     ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:\(\s*)?(?:the\s)?(?:rest|remaining|remainder|existing|other|previous|same|unchanged|more)\b
-        [^.\n]{0,30}\b(?:codes?|files?|methods?|functions?|classe?s?|implementations?|logic|fields?|imports?|tests?|content|body|handlers?|routes?|props|props|unchanged|same|as\sbefore|omitted|above|here)\b
+        [^.\n]{0,30}\b(?:codes?|files?|methods?|functions?|classe?s?|implementations?|logic|fields?|imports?|tests?|content|body|handlers?|routes?|props|unchanged|same|as\sbefore|omitted|above|here)\b[^?\n]{0,40}$
   | ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:unchanged|same\sas\s(?:before|above)|omitted)\b
   | ^\W*(?:the\s)?(?:rest|remainder)\b(?:\sof\s(?:the\s|this\s|your\s)?(?:\w+\s){1,3}?)?\s?(?:is\s|are\s|remains?\s|stays?\s|goes\s|of\s)?(?:the\s)?(?:(?:unchanged|as\sbefore|as\sis|omitted|here|elided)\b[^\n]{0,20}|same(?:\sas\s(?:before|above|earlier))?\W*)$
   | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?\s?[a-z\s]{0,12}|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
-  | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
+  | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods|functions|implementations?|logic|imports|fields|tests|routes|handlers)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
-  | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:remains?|stays?|is|here|unchanged|omitted)\b
+  | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:(?:is\s|are\s)?(?:here|unchanged|omitted|elided|the\ssame|as\sbefore)|remains?|stays?)\b
   | (?:\.\.\.|\b(?:code|implementation|logic|body|rest|remaining|others?|details|handling|methods?|functions?|imports?|validation|tests?)\b)[^.\n]{0,40}\b(?:omitted|left\sout|removed|elided)\sfor\s(?:brevity|simplicity)\b
   | ^\W*(?:omitted|left\sout|elided)\sfor\s(?:brevity|simplicity)\W*$
 ";
@@ -28,10 +28,11 @@ const PRETENCES: &str = r"(?x)
     \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\s)?here\b
   | \b(?:implement|implementation)\s(?:this\s)?(?:later|goes\shere|here\slater)\b
   | \bplaceholder\s(?:implementation|code|logic)\b
-  | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)\b
+  | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)(?:\W*$|[,;:.]\s|\s(?:for\snow|until|to\sbe)\b)
   | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
-  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?(?:for\snow|until)\b
-  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?\b
+  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?for\snow\b
+  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?until\b
+  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|instead|here)\b)
   | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:for|until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|only\s|always\s)(?:returns?|assumes?|pretends?|fakes?|logs?|prints?)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|true|false|none|null|nil|success|sample)\b
@@ -40,7 +41,7 @@ const PRETENCES: &str = r"(?x)
   | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
   | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
   | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario),?\s(?:you|we|i|it|this|that|one|there|these|should|would|could)\b
-  | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:you|we|this|it)(?:'d|\swould|\sshould)\b
+  | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:(?:you|we|this)(?:'d|\swould|\sshould)|it(?:'d|\swould))\b
 ";
 
 /// Sentences that finished code has as well: what it does not do, and when somebody may do it.
@@ -72,9 +73,11 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec
     };
     let mut found: Vec<Placeholder> = Vec::new();
     let mut start = comment.start;
+    let is_block = text[comment.clone()].starts_with(b"/*");
     for line in text[comment.clone()].split_inclusive(|byte| *byte == b'\n') {
+        let is_shown = is_shown_code(line) || (is_block && is_line_comment(line));
         let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
-            let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown_code(line))?;
+            let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown)?;
             Some((hit.range(), (*weight).max(lightest(*is_elision))))
         });
         found.extend(hit.map(|(range, weight)| Placeholder {
@@ -92,10 +95,20 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec
 fn is_shown_code(line: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'#' | b'/' | b'*' | b'!' | b'-');
     let line = line.trim_ascii_start();
-    let rest = &line[line.iter().take_while(|byte| is_mark(byte)).count()..];
+    let marks = line.iter().take_while(|byte| is_mark(byte)).count();
+    let (mark, rest) = line.split_at(marks);
     let indent = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let inner = &rest[indent..];
-    rest.len() < line.len() && indent >= 2 && (inner.starts_with(b"#") || inner.starts_with(b"//"))
+    let has_comment = inner.starts_with(b"//") || (indent >= 2 && inner.starts_with(b"#"));
+    // A manual that stands above a function shows code with gaps.
+    let has_gap = matches!(mark, b"///" | b"//!") && indent >= 4 && inner.starts_with(b"...");
+    marks > 0 && indent >= 1 && (has_comment || has_gap)
+}
+
+/// Returns whether a line of a comment in `/* */` is a comment of the other kind: that of code which is shown.
+fn is_line_comment(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.strip_prefix(b"*").unwrap_or(line).trim_ascii_start().starts_with(b"//")
 }
 
 /// Returns whether code follows a comment on its last line.
@@ -114,10 +127,15 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
     static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"not (?:yet )?implemented|\bunimplemented\b|\btodo\b|implement (?:me|this)|to be implemented|\bstub\b")
     });
+    MESSAGE.is_match(text) && !says_contract(text)
+}
+
+/// Returns whether a message tells who has to do something, or that nobody is to come here.
+pub(crate) fn says_contract(text: &[u8]) -> bool {
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to)\w*\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot supported\b",
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported)\w*\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b",
         )
     });
-    MESSAGE.is_match(text) && !CONTRACT.is_match(text)
+    CONTRACT.is_match(text)
 }

@@ -358,6 +358,80 @@ fn sentences_and_shown_code_do_not_block() {
 }
 
 #[test]
+fn a_mark_blocks_where_it_says_that_code_is_missing_or_stands_in_its_place() {
+    for (path, text) in [
+        ("a.py", "x = 1\n# TODO: implement retries\n"),
+        ("a.py", "x = 1\n# TODO(ann): add the real lookup\n"),
+        ("a.py", "x = f()\n# FIXME: this is hard-coded\n"),
+        ("a.py", "x = 1\n# TODO\n"),
+        ("a.py", "def f(x):\n    # TODO: faster\n    pass\n"),
+        ("a.js", "function f(x) {\n  // TODO: ask ann\n  return null;\n}\n"),
+        ("a.go", "package a\n\nfunc F() {\n\t// XXX: later on\n}\n"),
+        ("a.c", "void f(int a) {\n  /* HACK: not done yet */\n  g(a);\n}\n"),
+        ("a.yaml", "# TODO: add the port\nport: 1\n"),
+    ] {
+        assert!(!blocking(path, text).is_empty(), "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.py", "x = 1  # TODO: could be cached\n"),
+        ("a.cc", "void f() {\n  g();  // TODO: Remove after the next release\n}\n"),
+        ("a.c", "/* XXX */\nint a;\n"),
+        ("a.rs", "fn f() -> u32 {\n    // TODO(#12): is this the right place?\n    g()\n}\n"),
+        ("a.php", "<?php\ntry { f(); } catch (E $e) {\n  // TODO: print it to the log?\n}\n"),
+        ("a.js", "const a = {\n  // FIXME: should we accept more hosts?\n};\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+        assert_eq!(marks(path, text).len(), 1, "{path}: {text}");
+    }
+}
+
+/// The rules of the marks that are listed when the file is a change.
+fn marks(path: &str, text: &str) -> Vec<String> {
+    let scratch = Scratch::repository();
+    scratch.write("start", "").commit();
+    scratch.write(path, text);
+    let reply = scratch.check_only(CheckName::PlaceholderScan);
+    let found = findings(&reply);
+    let rules = found.iter().map(|finding| finding.rule.clone());
+    rules.filter(|rule| rule.starts_with("placeholder/comment-")).collect()
+}
+
+#[test]
+fn what_describes_a_double_or_is_owed_by_others_does_not_block() {
+    let packed = format!("{}function f() {{ throw new Error('not implemented'); }}", "f();".repeat(300));
+    for (path, text) in [
+        ("a.rs", "/// Mock implementation of `std::sync::Mutex`.\nstruct M;\n"),
+        ("a.rs", "///\n///     ... more fields\nstruct M;\n"),
+        ("a.rs", "impl Upgrade for Never {\n    fn new(&self) -> u8 { unimplemented!() }\n}\n"),
+        ("a.rs", "fn f() -> u8 { unimplemented!(\"nobody should ask for it\") }\n"),
+        ("a.js", "/* Example:\n *   // your code here\n */\nf();\n"),
+        ("a.js", "// used as a placeholder until the texture is ready\nf();\n"),
+        ("a.js", "// Returns a placeholder value for changing data at once.\nf();\n"),
+        ("a.js", "/** An abstract cursor. */\nclass Cursor { next() { throw new Error('Not implemented.'); } }\n"),
+        (
+            "a.js",
+            "class A { get() { throw new Error('get not implemented'); } put() { throw new Error('put not implemented'); } }\n",
+        ),
+        ("a.py", "# In production, it should always be false.\nx = 1\n"),
+        ("a.py", "if a == b:\n    # Existing field unchanged.\n    pass\n"),
+        ("a.py", "if TYPE_CHECKING:\n    def f(x):\n        \"\"\"Adds.\"\"\"\n        ...\n"),
+        ("a.py", "class A(B):\n    def f(self): ...\n    def g(self):\n        \"\"\"Adds.\"\"\"\n        ...\n"),
+        ("a.py", "class A:\n    def find(self):\n        raise NotImplementedError('find is not implemented')\n"),
+        ("a.js", packed.as_str()),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.rs", "// Mock implementation\nstruct M;\n"),
+        ("a.js", "// return a mock response for now\nf();\n"),
+        ("a.py", "class A:\n    def find(self):\n        raise NotImplementedError('not implemented')\n"),
+        ("a.js", "class A { get() { throw new Error('not implemented'); } }\n"),
+    ] {
+        assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
+    }
+}
+
+#[test]
 fn doubles_limits_and_contracts_do_not_block() {
     for (path, text) in [
         ("src/FakeClock.cs", "class FakeClock { int Now() => throw new NotImplementedException(); }"),

@@ -87,7 +87,9 @@ fn secretscan_gives_place_and_kind_and_never_the_value() {
 #[test]
 fn placeholder_scan_takes_named_files_as_a_change() {
     let scratch = Scratch::plain();
-    scratch.write("a.rs", "// TODO: cache it\nfn f() -> u32 { todo!() }\n").write("b.py", "# a legacy word\nx = 1\n");
+    scratch
+        .write("a.rs", "// TODO: add a cache\nfn f() -> u32 { todo!() }\n")
+        .write("b.py", "# a legacy word\nx = 1\n");
 
     let reply = result(&scratch, "placeholder_scan", json!({ "changed_files": ["a.rs", "b.py"] }));
 
@@ -100,7 +102,7 @@ fn placeholder_scan_takes_named_files_as_a_change() {
     assert_eq!(
         rows,
         [
-            json!([1, "comment", "placeholder/comment-todo", "// TODO: cache it"]),
+            json!([1, "comment", "placeholder/comment-todo", "// TODO: add a cache"]),
             json!([2, "function_body", "placeholder/code-throw-todo", "fn f() -> u32 { todo!() }"]),
         ]
     );

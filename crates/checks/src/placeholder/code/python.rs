@@ -33,7 +33,11 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         only.kind() == "raise_statement" && memchr::memmem::find(bytes(*only, text), b"NotImplementedError").is_some();
     let is_owed = class.is_some() || is_decorated;
     if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
-        return Some(throw(*only, Weight::Blocks));
+        let is_contract = class.is_some_and(|class| is_for_others(*class, node, words, text));
+        return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
+    }
+    if above.iter().any(|outer| is_for_types(*outer, text)) {
+        return None;
     }
     let is_plain = above.last().is_some_and(|parent| parent.kind() == "module");
     let is_ellipsis = bytes(*only, text) == b"...";
@@ -41,7 +45,9 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
     let is_stub = if has_docstring {
         // A description and no code: in a class only where nothing says that others fill it in.
-        is_ellipsis && !is_decorated && (is_plain || class.is_some_and(|class| is_filled_in_here(*class, text)))
+        is_ellipsis
+            && !is_decorated
+            && (is_plain || class.is_some_and(|class| is_filled_in_here(*class, text) && !is_interface(*class, text)))
     } else {
         (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private
     };
@@ -51,6 +57,39 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         what: "the whole function does nothing",
         range: only.byte_range(),
     })
+}
+
+/// `if TYPE_CHECKING:`: what stands below only tells a reader of types.
+fn is_for_types(outer: Node<'_>, text: &[u8]) -> bool {
+    let condition = outer.child_by_field_name("condition").filter(|_| outer.kind() == "if_statement");
+    condition.is_some_and(|condition| bytes(condition, text).ends_with(b"TYPE_CHECKING"))
+}
+
+/// Returns whether a class names methods for others to write: two or more, and none of them has a body.
+fn is_interface(class: Node<'_>, text: &[u8]) -> bool {
+    let Some(body) = class.child_by_field_name("body") else { return false };
+    let mut cursor = body.walk();
+    let mut methods = 0;
+    for child in body.named_children(&mut cursor) {
+        let method = child.child_by_field_name("definition").unwrap_or(child);
+        if method.kind() != "function_definition" {
+            continue;
+        }
+        if !bytes(method, text).trim_ascii_end().ends_with(b"...") {
+            return false;
+        }
+        methods += 1;
+    }
+    methods >= 2
+}
+
+/// Returns whether a method is what subclasses owe: its class is called a base class, or the message names the method.
+fn is_for_others(class: Node<'_>, method: Node<'_>, words: &[u8], text: &[u8]) -> bool {
+    let name =
+        |node: Node<'_>| node.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default().to_owned();
+    let (class, method) = (name(class), name(method));
+    let is_base = BOUND.iter().any(|word| memchr::memmem::find(&class, word.as_bytes()).is_some());
+    is_base || (method.len() > 3 && memchr::memmem::find(words, &method).is_some())
 }
 
 /// Returns whether the methods of a class are written in it: none of its bases is a protocol or leaves them to subclasses.
