@@ -29,6 +29,50 @@ fn a_base_or_a_path_that_is_not_there_is_refused_by_its_code() {
 }
 
 #[test]
+fn excluded_files_are_counted_and_named_and_a_change_cannot_exclude_itself() {
+    let sandbox = Sandbox::new();
+    let settings = sandbox.root().join(".switchboard/config.toml");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    std::fs::write(&settings, "[checks]\nexclude = [\"vendor/\"]\n").unwrap();
+    sandbox.git(&["add", "--force", ".switchboard/config.toml"]);
+    sandbox.commit("settings");
+    sandbox.write("vendor/a.py", "def broken(:\n");
+    sandbox.write("gen/b.py", "def broken(:\n");
+    sandbox.write("c.py", "x = 1\n");
+
+    sandbox.switchboard(&["check", "--base", "HEAD"]).ends_with(3).says("gen/b.py:1").says("excluded: 1");
+    let done = sandbox.switchboard(&["check", "--base", "HEAD", "--exclude", "gen/"]).ends_with(0).says("excluded: 2");
+    assert!(done.out.contains("excluded by `gen/`: gen/b.py"), "{}", done.out);
+    assert!(done.out.contains("excluded by `vendor/`: vendor/a.py"), "{}", done.out);
+    let all = sandbox.switchboard(&["check", "--base", "HEAD", "--exclude", "*", "--json"]).ends_with(0).json();
+    assert_eq!((all["verdict"].as_str(), all["reports"][0]["excluded"].as_u64()), (Some("skip"), Some(3)));
+    sandbox.switchboard(&["syntax_check", "--base", "HEAD"]).ends_with(3).says("excluded: 1");
+
+    std::fs::write(&settings, "[checks]\nexclude = [\"vendor/\", \"gen/\"]\n").unwrap();
+    sandbox.switchboard(&["check", "--base", "HEAD"]).ends_with(3).says("gen/b.py:1");
+    sandbox.git(&["commit", "--quiet", "--message=gen is left out, too", "--", ".switchboard/config.toml"]);
+    sandbox.switchboard(&["check", "--base", "HEAD"]).ends_with(0).says("excluded: 2");
+    sandbox.switchboard(&["check", "--base", "HEAD", "--exclude", "{a"]).ends_with(2).says("{a");
+}
+
+#[test]
+fn a_gate_names_what_it_left_out() {
+    let sandbox = Sandbox::new();
+    let settings = sandbox.root().join(".switchboard/config.toml");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    std::fs::write(&settings, "[checks]\nexclude = [\"vendor/\"]\n").unwrap();
+    sandbox.git(&["add", "--force", ".switchboard/config.toml"]);
+    sandbox.commit("settings");
+    let write = "mkdir vendor; echo 'def broken(:' > vendor/a.py; echo 'x = 1' > b.py";
+    let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
+        "x-switchboard": { "command": ["sh", "-c", write], "gates": ["syntax_check"] } }]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("excluded: 1");
+}
+
+#[test]
 fn only_what_is_staged_counts_when_that_is_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.write("broken.go", "package main\nfunc main( {\n");

@@ -35,6 +35,7 @@ pub(crate) fn not_available(request: &CheckRequest) -> impl Iterator<Item = Chec
         files_checked: 0,
         skipped: Vec::new(),
         skipped_left_out: 0,
+        excluded: 0,
         runs: Vec::new(),
         duration_ms: 0,
     })
@@ -74,6 +75,7 @@ fn report(check: CheckName, root: &Path, commands: &[&CheckCommand], limits: &Li
         files_checked: 0,
         skipped: Vec::new(),
         skipped_left_out: 0,
+        excluded: 0,
         runs,
         duration_ms: millis(started),
     }

@@ -159,7 +159,7 @@ impl Engine {
         baseline: &Baseline,
     ) -> Result<(Vec<Looked>, Option<Error>), Error> {
         let started = Instant::now();
-        let Selection { entries, gone, skipped, blobs, has_base, .. } = selection;
+        let Selection { entries, gone, skipped, excluded, blobs, has_base, .. } = selection;
         let pass = Pass {
             entries: &entries,
             checks,
@@ -180,6 +180,7 @@ impl Engine {
         let mut reports: Vec<Report> = checks.iter().map(new_report).collect();
         for report in &mut reports {
             skipped.iter().for_each(|file| report.skip(file.clone()));
+            excluded.iter().for_each(|file| report.exclude(file.clone()));
         }
         for Seen { path, looks, is_change, is_staged_apart } in seen {
             for (report, look) in reports.iter_mut().zip(looks) {

@@ -74,6 +74,22 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The repository's settings cannot be used.
+    #[error("the settings in `{path}` cannot be used: {why}")]
+    Settings {
+        /// The file, relative to the root.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// A glob that excludes files cannot be used.
+    #[error("the glob `{glob}` cannot be used: {why}")]
+    Glob {
+        /// The glob as it was written.
+        glob: String,
+        /// Why.
+        why: String,
+    },
     /// A line that the checking child read is no request.
     #[error("the line is not a check request: {why}")]
     BadRequest {
@@ -105,7 +121,8 @@ impl Error {
             Self::Command { .. } => "check.command",
             Self::TimeLimit { .. } => "check.time-limit",
             Self::Baseline { .. } => "check.bad-baseline",
-            Self::BadRequest { .. } => "request.bad-args",
+            Self::Settings { .. } => "config.syntax",
+            Self::Glob { .. } | Self::BadRequest { .. } => "request.bad-args",
             Self::TooManyFiles { .. } => "check.too-many-files",
             Self::Channel(_) => "check.channel",
         }
@@ -124,6 +141,8 @@ impl Error {
             Self::Command { .. } => "check that the program is installed and on PATH",
             Self::TimeLimit { .. } => "give it a longer time limit, or find out what it waits for",
             Self::Baseline { .. } => "write a new baseline, or leave it out",
+            Self::Settings { .. } => "switchboard explain config.syntax",
+            Self::Glob { .. } => "write globs as in a .gitignore file, such as `vendor/` or `*.lock`",
             Self::BadRequest { .. } => "send one JSON object a line, with at least `root`",
             Self::TooManyFiles { .. } => "name the paths to check, or a base to compare with",
             Self::Channel(_) => "start the checking child again",

@@ -14,6 +14,8 @@ pub(crate) struct Report {
     most_skipped: usize,
     most_findings: usize,
     skipped_left_out: u64,
+    /// Files that the project or the caller leaves out; they are among the skipped ones.
+    excluded: u64,
     /// Files of the change that could not be read and are of a code or text type.
     missing: usize,
     looked_at: Vec<String>,
@@ -43,6 +45,7 @@ impl Report {
             most_skipped: limits.skipped,
             most_findings: limits.findings,
             skipped_left_out: 0,
+            excluded: 0,
             missing: 0,
             looked_at: Vec::new(),
         }
@@ -82,6 +85,11 @@ impl Report {
         }
     }
 
+    pub(crate) fn exclude(&mut self, file: SkippedFile) {
+        self.excluded += 1;
+        self.skip(file);
+    }
+
     /// Returns the verdict: findings that block fail it, a file of the change that could not be read leaves it incomplete, and
     /// no file looked at is no pass.
     pub(crate) fn finish(mut self, duration_ms: u64) -> Looked {
@@ -95,7 +103,7 @@ impl Report {
             (0, 0, 0, _) => CheckVerdict::Pass,
         };
         let skipped = self.skipped.len() as u64 + self.skipped_left_out;
-        let summary = counts.summary(files_checked, skipped, self.missing as u64);
+        let summary = counts.summary(files_checked, skipped, self.missing as u64, self.excluded);
         // Where some must be left out, it is never one that blocks before one that does not.
         self.findings.sort_by(|a, b| b.blocks.cmp(&a.blocks).then_with(|| place(a).cmp(&place(b))));
         let left_out = self.findings.len().saturating_sub(self.most_findings);
@@ -110,6 +118,7 @@ impl Report {
             files_checked,
             skipped: self.skipped,
             skipped_left_out: self.skipped_left_out,
+            excluded: self.excluded,
             runs: Vec::new(),
             duration_ms,
         };
@@ -138,7 +147,7 @@ impl Counts {
         }
     }
 
-    fn summary(&self, files: u64, skipped: u64, missing: u64) -> String {
+    fn summary(&self, files: u64, skipped: u64, missing: u64, excluded: u64) -> String {
         let mut words = vec![count(files, "file checked", "files checked")];
         words.push(match (self.blocking, self.new) {
             (0, 0) => "nothing new".into(),
@@ -154,8 +163,11 @@ impl Counts {
         if self.allowed > 0 {
             words.push(format!("{} allowed", self.allowed));
         }
-        if skipped > 0 {
-            words.push(count(skipped, "file skipped", "files skipped"));
+        if skipped > excluded {
+            words.push(count(skipped - excluded, "file skipped", "files skipped"));
+        }
+        if excluded > 0 {
+            words.push(format!("excluded: {excluded}"));
         }
         if missing > 0 {
             words.push(format!("{missing} of the change could not be read"));

@@ -279,6 +279,7 @@ impl Tally {
             files_checked: self.checked,
             skipped: self.skipped,
             skipped_left_out: self.skipped_left_out,
+            excluded: 0,
             runs: Vec::new(),
             duration_ms: millis(started),
         }

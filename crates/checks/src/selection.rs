@@ -10,9 +10,11 @@ use crate::git::{Blob, Blobs, Change, Git, Mode, Side};
 use crate::limits::Limits;
 
 mod asked;
+mod excluded;
 pub(crate) mod walk;
 
 use asked::Asked;
+use excluded::Excluded;
 
 /// A file to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub(crate) struct Selection {
     /// Blobs of files that the base had and that are gone, by path: a new file may be one of them, moved.
     pub(crate) gone: Vec<(PathBuf, String)>,
     pub(crate) skipped: Vec<SkippedFile>,
+    /// What the project or the caller leaves out.
+    pub(crate) excluded: Vec<SkippedFile>,
     pub(crate) problems: Vec<Error>,
     /// Whether there is a commit to compare with.
     pub(crate) has_base: bool,
@@ -79,15 +83,17 @@ enum Against {
 pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Result<Selection, Error> {
     let git = Git::open(root, limits)?.map(|git| git.with_index(request.index_file.as_deref()));
     let against = against(git.as_ref(), request)?;
+    let blobs = git.as_ref().map(Git::blobs);
     let mut selection = Selection {
         base: against.label(),
         entries: Vec::new(),
         gone: Vec::new(),
         skipped: Vec::new(),
+        excluded: Vec::new(),
         problems: Vec::new(),
         has_base: matches!(against, Against::Commit { .. }),
-        secretscan_ignore: secretscan_ignore(root, git.as_ref(), &against)?,
-        blobs: git.as_ref().map(Git::blobs),
+        secretscan_ignore: setting(root, blobs.as_ref(), &against, ".secretscanignore")?,
+        blobs,
     };
     let asked = Asked::new(root, &request.paths, &mut selection.problems);
     match (&git, &against) {
@@ -100,6 +106,9 @@ pub(crate) fn select(root: &Path, request: &CheckRequest, limits: &Limits) -> Re
         (None, _) => selection.walked(root, &asked),
     }
     selection.named(root, &asked, git.as_ref(), &against)?;
+    let settings = setting(root, selection.blobs.as_ref(), &against, excluded::SETTINGS)?;
+    let excluded = Excluded::new(&settings, &request.exclude, &mut selection.problems);
+    selection.excluded = excluded.take(&mut selection.entries, &mut selection.skipped);
     selection.entries.sort_by(|a, b| (&a.path, a.is_staged_apart).cmp(&(&b.path, b.is_staged_apart)));
     selection.entries.dedup_by(|a, b| a.path == b.path && a.is_staged_apart == b.is_staged_apart);
     if selection.entries.len() > limits.files {
@@ -316,18 +325,16 @@ impl Selection {
     }
 }
 
-/// Reads `.secretscanignore` as the base has it: a change must not excuse itself. Without a base the work tree's counts.
-fn secretscan_ignore(root: &Path, git: Option<&Git>, against: &Against) -> Result<String, Error> {
-    let text = match (git, against) {
-        (Some(git), Against::Commit { id, .. }) => match git.blob_at(id, ".secretscanignore")? {
-            Some(blob) => match git.blobs().read(&blob)? {
-                Blob::Content(text) => text,
-                Blob::TooLarge | Blob::Missing => Vec::new(),
-            },
-            None => Vec::new(),
+/// Reads a file that takes others out of the checks, as the base has it: a change must not excuse itself. Without a base the
+/// work tree's counts.
+fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) -> Result<String, Error> {
+    let text = match (blobs, against) {
+        (Some(blobs), Against::Commit { id, .. }) => match blobs.read(&format!("{id}:./{path}"))? {
+            Blob::Content(text) => text,
+            Blob::TooLarge | Blob::Missing => Vec::new(),
         },
         (Some(_), Against::Nothing | Against::UnbornIndex) | (None, _) => {
-            std::fs::read(root.join(".secretscanignore")).unwrap_or_default()
+            std::fs::read(root.join(path)).unwrap_or_default()
         }
     };
     Ok(String::from_utf8_lossy(&text).into_owned())

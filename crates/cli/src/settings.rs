@@ -67,7 +67,7 @@ enum Driver {
     Exec,
 }
 
-/// Settings: agents of one's own.
+/// Settings: agents of one's own, and what the checks leave out.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Settings")]
@@ -75,15 +75,30 @@ struct File {
     /// Agents by name.
     #[serde(default)]
     agents: BTreeMap<String, Described>,
+    /// The checks of files.
+    #[serde(default)]
+    checks: Checks,
 }
 
-/// Agents that are described in a file, and the file.
+/// The checks of files. A repository's own file counts as the commit has it that a change is compared with, and the user's for
+/// `switchboard check`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Checks {
+    /// Globs as in a `.gitignore` of files that the checks leave out; each is counted and named.
+    #[serde(default)]
+    exclude: Vec<String>,
+}
+
+/// Agents that are described in a file, the file, and what else it says.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Agents {
     /// Where they are described.
     pub(crate) path: PathBuf,
     /// By name.
     pub(crate) list: BTreeMap<String, Described>,
+    /// Globs of files that the checks leave out.
+    pub(crate) exclude: Vec<String>,
 }
 
 // === impl Described ===
@@ -159,7 +174,7 @@ impl Agents {
         for (name, agent) in &file.agents {
             agent.check(name).map_err(|failure| failure.at(path.display().to_string()))?;
         }
-        Ok(Self { path, list: file.agents })
+        Ok(Self { path, list: file.agents, exclude: file.checks.exclude })
     }
 
     /// The agent of a name; spellings that differ in case, spaces or `_` meet.
@@ -175,6 +190,8 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let failure = Failure::new("config.syntax", format!("the settings do not parse: {}", error.message())).at(place);
     let fields = [
         "agents",
+        "checks",
+        "exclude",
         "driver",
         "command",
         "env",
@@ -244,7 +261,7 @@ mod tests {
     fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
         let schema = schema();
         let fields = schema["$defs"]["Agent"]["properties"].as_object().unwrap();
-        assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["agents"]);
+        assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["agents", "checks"]);
 
         for name in fields.keys() {
             let others = [("driver", "driver = \"acp\"\n"), ("command", "command = [\"a\"]\n")];
@@ -256,6 +273,13 @@ mod tests {
         }
         assert_eq!(read("agents = 1\n").unwrap_err().code, "config.syntax");
         assert!(read("agents_zz = 1\n").unwrap_err().what.contains("agents_zz"));
+    }
+
+    #[test]
+    fn globs_of_files_to_leave_out_are_read_and_a_misspelt_key_is_named() {
+        assert_eq!(read("[checks]\nexclude = [\"vendor/\"]\n").unwrap().exclude, ["vendor/"]);
+        assert!(read("[checks]\nexcludes = []\n").unwrap_err().hint.contains("`exclude`"));
+        assert_eq!(read("[checks]\nexclude = \"vendor/\"\n").unwrap_err().code, "config.syntax");
     }
 
     #[test]

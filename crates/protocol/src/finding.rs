@@ -273,11 +273,18 @@ pub struct CheckReport {
     /// How many skipped files were left out of the list because there were too many.
     #[serde(default)]
     pub skipped_left_out: u64,
+    /// How many of the skipped files the project's settings or the caller excluded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub excluded: u64,
     /// The commands it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandRun>,
     /// How long it took, in milliseconds; checks that share a pass over the files share its time.
     pub duration_ms: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What new findings are told from.
@@ -309,6 +316,10 @@ pub struct CheckRequest {
     /// Files and folders to look at, changed or not; empty means every changed file.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Globs in the manner of `.gitignore`: files that are not looked at, beside those that the project's settings exclude. Each
+    /// is counted and named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
     /// The checks to run; empty means all that need no command, and those that have one.
     #[serde(default)]
     pub only: Vec<CheckName>,

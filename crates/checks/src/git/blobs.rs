@@ -34,7 +34,7 @@ impl Blobs {
         Self { root: root.to_owned(), limits: limits.clone(), batch: Mutex::new(None) }
     }
 
-    /// Reads one blob that is no larger than a file may be.
+    /// Reads one blob that is no larger than a file may be; it is named by its id, or by a commit and a path.
     pub(crate) fn read(&self, id: &str) -> Result<Blob, Error> {
         self.read_up_to(id, self.limits.file_bytes)
     }

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::output::Table;
 use crate::report::{Ending, Outcome};
 use crate::session::work_tree;
+use crate::settings::Agents;
 
 /// Check changed files, or those named, without a daemon
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// Tell new findings from those that this revision had; where the branch left the main one when left out
     #[arg(long, value_name = "REV")]
     base: Option<String>,
+    /// Leave these files out, by globs as in a .gitignore; they are counted and named
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    exclude: Vec<String>,
     /// Only this check; can be given several times
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     only: Vec<String>,
@@ -46,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Look for secrets in all that was ever committed, instead of in files
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build"])]
     history: bool,
     /// With --history: only what came after this revision
     #[arg(long, value_name = "REV", requires = "history")]
@@ -55,13 +59,13 @@ pub(crate) struct Args {
     #[arg(long)]
     no_cache: bool,
     /// List the checks and their rules
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "history"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build", "history"])]
     list: bool,
     /// Have git check every commit before it is made
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "history", "list"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build", "history", "list"])]
     install_hook: bool,
     /// Answer one request a line on standard input, for whoever checks often
-    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "only", "build", "history", "list", "install_hook"])]
+    #[arg(long, conflicts_with_all = ["paths", "staged", "base", "exclude", "only", "build", "history", "list", "install_hook"])]
     serve: bool,
 }
 
@@ -201,12 +205,14 @@ fn request(args: Args, root: Option<PathBuf>, context: &Context) -> Result<Check
     let root = root.unwrap_or_else(|| context.folder().to_owned());
     let only = args.only.iter().map(|word| check(word)).collect::<Result<_, _>>()?;
     let commands = if args.build { build(&root)? } else { Vec::new() };
+    let settings = context.environment.config_folder().as_deref().map(Agents::read).transpose()?.unwrap_or_default();
     let text = |path: PathBuf| context.resolve(&path).display().to_string();
     // Git hands its hooks the index of the commit in the making, which need not be the repository's own.
     let index_file = context.environment.variable("GIT_INDEX_FILE").filter(|_| args.staged);
     Ok(CheckRequest {
         base,
         paths: args.paths.into_iter().map(text).collect(),
+        exclude: args.exclude.into_iter().chain(settings.exclude).collect(),
         only,
         commands,
         baseline: args.baseline.map(text),

@@ -139,6 +139,8 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
         return (Verdict::Error, vec!["the check did not report".to_owned()]);
     };
     match report.verdict {
+        // What was left out is named, so that nobody takes the pass for more than it is.
+        CheckVerdict::Pass if report.excluded > 0 => (Verdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
         CheckVerdict::Warn => (Verdict::Warn, vec![report.summary.clone()]),
         // A command that did nothing, such as a test command without a test, has not judged the change.
