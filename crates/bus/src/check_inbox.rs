@@ -1,5 +1,6 @@
 //! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own call is evidence that it saw them.
 
+use serde::{Deserialize, Serialize};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
@@ -11,7 +12,7 @@ use switchboard_store::{Batch, Durability, Query, Row, Store};
 use crate::error::refuse;
 use crate::mail::MESSAGES;
 use crate::message::{of_row, preview};
-use crate::{Call, Error, addressee, roster};
+use crate::{Call, Error, addressee, repeated, roster};
 
 /// Messages in an answer unless asked otherwise.
 const DEFAULT_LIMIT: u32 = 20;
@@ -20,7 +21,16 @@ const MAX_LIMIT: u32 = 100;
 /// Messages behind an answer are counted up to this, so that a full inbox costs no more than a short one.
 const MAX_BEHIND: u64 = 100;
 
+/// What a call was answered with, as its key remembers it.
+#[derive(Debug, Serialize, Deserialize)]
+struct Answered {
+    ids: Vec<MessageId>,
+    cursor: u64,
+    more: u64,
+}
+
 /// Reads an inbox or an outbox; the recipient's own messages count as injected from now on, unless only previews were asked for.
+/// A call that is repeated under its key shows the messages of the first answer.
 ///
 /// # Errors
 /// A refusal (somebody else's inbox, an action that does not exist) or the store's failure.
@@ -45,10 +55,12 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     if request.verbose == Some(false) {
         messages.iter_mut().for_each(preview);
     }
+    let reply = CheckInboxReply { messages, cursor, more };
     if is_own && request.mailbox == MailBox::Inbox {
-        saw(store, call, &messages).await?;
+        let before = saw(store, call, &reply).await?;
+        return before.map_or(Ok(reply), |before| again(store, &before, request.verbose == Some(false)));
     }
-    Ok(CheckInboxReply { messages, cursor, more })
+    Ok(reply)
 }
 
 /// Everything that the request could mean, without order.
@@ -131,21 +143,42 @@ fn rest(store: &Store, all: &All, since: Option<u64>, shown: &[Row], is_whole: b
     Ok((cursor, behind.saturating_sub(shown_behind)))
 }
 
-async fn saw(store: &Store, call: &Call, messages: &[Message]) -> Result<(), Error> {
-    let fresh: Vec<_> = messages
-        .iter()
-        .filter(|message| message.state < DeliveryState::Injected && !message.is_preview)
-        .map(|message| message.id.clone())
-        .collect();
-    if fresh.is_empty() {
-        return Ok(());
+/// Records that the recipient has seen messages. Returns what the call was answered with when it was made before under the same key.
+async fn saw(store: &Store, call: &Call, reply: &CheckInboxReply) -> Result<Option<Answered>, Error> {
+    let is_fresh = |message: &&Message| message.state < DeliveryState::Injected && !message.is_preview;
+    let fresh: Vec<_> = reply.messages.iter().filter(is_fresh).map(|message| message.id.clone()).collect();
+    let key = call.idempotency.clone();
+    let committed = if fresh.is_empty() {
+        // A call that records nothing has nothing to remember either, unless it is the second of its key.
+        match repeated::or_refuse(store, key.as_ref(), nothing_before()).await {
+            Err(Error::Refused(_)) => return Ok(None),
+            committed => committed?,
+        }
+    } else {
+        let ids = reply.messages.iter().map(|message| message.id.clone()).collect();
+        let answered = Answered { ids, cursor: reply.cursor, more: reply.more };
+        let mut batch = Batch { idempotency: key, ..Batch::new(Durability::Written) };
+        batch.reply = serde_json::to_value(answered)?;
+        for event in injections(&fresh, &call.caller.name, "check_inbox", call.caller.name.as_str())? {
+            batch = batch.event(event);
+        }
+        store.commit(batch).await?
+    };
+    Ok(if committed.repeated { Some(serde_json::from_value(committed.reply)?) } else { None })
+}
+
+fn nothing_before() -> Failure {
+    Failure::new("request.conflict", "no call was made under this key before")
+}
+
+/// The messages of an earlier answer, as they are now.
+fn again(store: &Store, before: &Answered, is_short: bool) -> Result<CheckInboxReply, Error> {
+    let message = |id| of_row(store, &crate::message::row(store, id)?);
+    let mut messages = before.ids.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    if is_short {
+        messages.iter_mut().for_each(preview);
     }
-    let mut batch = Batch::new(Durability::Written);
-    for event in injections(&fresh, &call.caller.name, "check_inbox", call.caller.name.as_str())? {
-        batch = batch.event(event);
-    }
-    store.commit(batch).await?;
-    Ok(())
+    Ok(CheckInboxReply { messages, cursor: before.cursor, more: before.more })
 }
 
 /// The events that record that a recipient has seen messages.

@@ -36,8 +36,12 @@ async fn a_delivery_is_held_until_it_is_acknowledged_with_its_token() {
 }
 
 fn keyed(who: &str, key: &str) -> Call {
+    keyed_for(who, "receive_messages", key)
+}
+
+fn keyed_for(who: &str, verb: &'static str, key: &str) -> Call {
     let args = switchboard_protocol::id::Digest::of(b"the same arguments");
-    let call = Idempotency { key: key.to_owned(), caller: who.to_owned(), verb: "receive_messages", args };
+    let call = Idempotency { key: key.to_owned(), caller: who.to_owned(), verb, args };
     Call { idempotency: Some(call), ..caller(who) }
 }
 
@@ -58,6 +62,26 @@ async fn who_asks_again_under_the_same_key_gets_the_same_messages_and_no_others(
     assert!(again().await.is_empty(), "what was acknowledged is not held any more");
     assert_eq!(texts(&world.receive("ben", json!({})).await), ["two"]);
     assert!(again().await.is_empty(), "also with nothing left to deliver");
+}
+
+#[tokio::test]
+async fn who_looks_again_under_the_same_key_sees_what_the_first_look_showed() {
+    let world = World::with(&["ada", "ben"]).await;
+    let look = |key: &str| {
+        let call = keyed_for("ben", "check_inbox", key);
+        let store = world.store.clone();
+        async move { check_inbox(&store, &call, args(json!({}))).await.unwrap() }
+    };
+    world.send("ada", to_ben("one")).await;
+    let first = look("k").await;
+    assert_eq!(texts(&first.messages), ["one"]);
+    world.send("ada", to_ben("two")).await;
+
+    let again = look("k").await;
+
+    assert_eq!((texts(&again.messages), again.cursor, again.more), (vec!["one"], first.cursor, first.more));
+    assert_eq!(texts(&look("other").await.messages), ["one", "two"]);
+    assert_eq!(texts(&look("k").await.messages), ["one"]);
 }
 
 #[tokio::test]
