@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use switchboard_process::clock::Deadline;
+use switchboard_process::fingerprint::Fingerprint;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{Shutdown, ShutdownReply, ShutdownRequest};
 
@@ -10,7 +11,7 @@ use crate::client::Client;
 use crate::context::Context;
 use crate::report::Outcome;
 
-/// How long a daemon that ends may hold the record after its sockets are closed.
+/// How long a daemon may take to end after its sockets are closed.
 const LET_GO: Duration = Duration::from_secs(10);
 
 /// How often that is looked at.
@@ -61,8 +62,11 @@ fn try_end(context: &Context, keep_workers: bool) -> Result<Option<ShutdownReply
         Err(failure) => return Err(failure),
     };
     let reply = client.call::<Shutdown>(&ShutdownRequest { keep_workers })?;
+    let process = Fingerprint::of(reply.pid);
     client.wait_for_end()?;
-    wait_for_lock(context, reply.pid)?;
+    if let Some(process) = process {
+        wait_for_exit(&process)?;
+    }
     Ok(Some(reply))
 }
 
@@ -76,15 +80,13 @@ fn running(context: &Context) -> Result<Client, Failure> {
     }
 }
 
-/// Waits until the daemon has let go of the record too: it closes its sockets a moment before, and the next command may
-/// want to start another.
-fn wait_for_lock(context: &Context, pid: u32) -> Result<(), Failure> {
+/// Waits until the process is gone, and the record with it: the daemon closes its sockets a moment before, and the next command may want to start
+/// another.
+fn wait_for_exit(process: &Fingerprint) -> Result<(), Failure> {
     let limit = Deadline::after(LET_GO);
-    // A daemon that was named by its socket alone may belong to another folder.
-    let Ok(place) = context.place() else { return Ok(()) };
-    while switchboard_daemon::Owner::of(&place).map_err(Failure::from)?.is_some_and(|owner| owner.pid == pid) {
+    while process.is_alive() {
         if limit.has_passed() {
-            let what = format!("the daemon (process {pid}) ends, but still holds the record");
+            let what = format!("the daemon (process {}) ends, but is still there", process.pid);
             return Err(Failure::new("daemon.unreachable", what).hint("try again in a moment"));
         }
         std::thread::sleep(LOOK);
