@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_pipeline::run::RunState;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
@@ -74,7 +73,7 @@ impl Engine {
         let assignees = TaskAssignees::of(&plan, tasks)?;
         let on_roster = assignees.among(recorded.state().unsettled());
         let was_live = recorded.state().outcome().is_none();
-        world.tree_ports.retain(run, |task| !is_settled(recorded.state(), task));
+        world.tree_ports.retain(run, |task| !recorded.state().is_settled(task));
         Ok(Self {
             world,
             plan,
@@ -248,11 +247,6 @@ impl Engine {
             me.done(key, outcome).await;
         })
     }
-}
-
-/// Whether nothing more happens to a task unless a person asks for it.
-fn is_settled(state: &RunState, task: &TaskId) -> bool {
-    state.task(task).is_none_or(|view| view.state.is_settled())
 }
 
 /// Returns at a point in time; never where there is none.

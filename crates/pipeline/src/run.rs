@@ -199,6 +199,12 @@ impl RunState {
         self.tasks.get(id).and_then(|at| self.records[*at].view())
     }
 
+    /// Whether a task is merged or given up; also if there is no such task.
+    #[must_use]
+    pub fn is_settled(&self, id: &TaskId) -> bool {
+        self.tasks.get(id).is_none_or(|at| self.records[*at].is_settled())
+    }
+
     /// All tasks in their natural order.
     pub fn tasks(&self) -> impl Iterator<Item = TaskView> {
         self.tasks.values().filter_map(|at| self.records[*at].view())

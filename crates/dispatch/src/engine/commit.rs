@@ -177,7 +177,7 @@ impl Engine {
                 self.recorded.take_over(&steps, committed.ts).map_err(never)?;
                 if self.recorded.state().unsettled_count() != before {
                     let state = self.recorded.state();
-                    self.world.tree_ports.retain(&self.plan.run, |task| !super::is_settled(state, task));
+                    self.world.tree_ports.retain(&self.plan.run, |task| !state.is_settled(task));
                 }
                 self.on_roster = assigned;
                 Ok(committed.reply)

@@ -114,16 +114,20 @@ impl Repo {
 
     pub(super) fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> bool {
         let oldest = self.generation(ancestor);
+        // Most commits have one parent: only what merges is looked at more than one way.
         let mut open = vec![commit];
         let mut seen = std::collections::HashSet::new();
-        while let Some(at) = open.pop() {
-            if at == ancestor {
-                return true;
-            }
-            if seen.insert(at)
-                && let Some(made) = self.commits.get(at)
-            {
-                open.extend(made.parents.iter().filter(|parent| self.generation(parent) >= oldest));
+        while let Some(mut at) = open.pop() {
+            while let Some(made) = self.commits.get(at) {
+                if at == ancestor {
+                    return true;
+                }
+                if made.generation <= oldest || (made.parents.len() > 1 && !seen.insert(at)) {
+                    break;
+                }
+                let Some((first, others)) = made.parents.split_first() else { break };
+                open.extend(others);
+                at = first;
             }
         }
         false
