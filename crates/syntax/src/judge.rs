@@ -70,6 +70,9 @@ fn code(source: &Source, language: Language, parsers: &mut Parsers) -> Judged {
     if matches!(language, Language::C | Language::Cpp) && is_objective(&source.text) {
         return skipped("Objective-C, for which there is no grammar");
     }
+    if language == Language::Bash && !is_for_a_shell(&source.text) {
+        return skipped("not a shell script, by its first line");
+    }
     let Some(tree) = parsers.tree_of(language, &source.text) else {
         return skipped("parsing it took too long");
     };
@@ -145,6 +148,19 @@ fn is_objective(text: &[u8]) -> bool {
     ["\n@interface ", "\n@protocol ", "\n@implementation ", "\n@import ", "\n@class ", "\n#import "]
         .iter()
         .any(|word| memchr::memmem::find(text, word.as_bytes()).is_some())
+}
+
+/// Scripts of Perl and PHP that build tools rename, and XML made by a script, end in `.sh`, too.
+fn is_for_a_shell(text: &[u8]) -> bool {
+    const SHELLS: [&str; 9] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "SHELL"];
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Some(program) = first.strip_prefix(b"#!") else { return !first.starts_with(b"<?") };
+    let program = String::from_utf8_lossy(program);
+    let mut words = program.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    // A program that is named when it is installed, `#!@prefix@/bin/…`, may be one.
+    const OTHERS: [&str; 12] =
+        ["perl", "PERL", "php", "PHP", "python", "python3", "ruby", "node", "awk", "sed", "expect", "tclsh"];
+    words.clone().any(|word| SHELLS.contains(&word)) || !words.any(|word| OTHERS.contains(&word))
 }
 
 /// What tells new problems from old ones.

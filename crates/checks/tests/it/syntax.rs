@@ -449,8 +449,18 @@ fn what_grammars_stumble_over_does_not_block() {
         ("a.jsx", "const a = <h5 class=\"b\">Live & Query</h5>;\n"),
         ("a.js", "var a\n\n[1].forEach(f)\n"),
         ("a.php", "<?php\nInteger::g();\n"),
+        ("a.sh", "#!/usr/bin/perl -w\nif (open(F, $a)) { print <F>; }\n"),
+        ("b.sh", "#!@PERL@\nuse strict;\nsub f { return (1; }\n"),
+        ("c.sh", "<?xml version=\"1.0\"?>\n<a>(</a>\n"),
     ] {
         assert_eq!(blocked(path, text), [], "{path}");
+    }
+}
+
+#[test]
+fn a_script_for_any_shell_is_read() {
+    for first in ["#!/bin/sh", "#!/usr/bin/env bash", "#!@SHELL@", "# a note", "#!@BIN@/run"] {
+        assert_eq!(blocked("a.sh", &format!("{first}\nif a; then\n  b\n")), [(2, 1)], "{first}");
     }
 }
 

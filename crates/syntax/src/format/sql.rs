@@ -1,4 +1,5 @@
-//! SQL of any dialect: quotes, comments and parentheses. What stands between them differs from database to database.
+//! SQL of any dialect: quotes, comments and brackets, those in the bodies of functions in SQL, too. What stands between them differs
+//! from database to database.
 
 use crate::problem::{Kind, Problem};
 
@@ -8,6 +9,7 @@ pub(super) fn problem(text: &[u8]) -> Option<Problem> {
     if memchr::memmem::find(text, b"\\if ").is_some() {
         return None;
     }
+    let has_own_end = sets_delimiter(text);
     let mut open: Vec<usize> = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -31,15 +33,29 @@ pub(super) fn problem(text: &[u8]) -> Option<Problem> {
                 Some(length) => length,
                 None => return endless("a string"),
             },
-            b'$' => dollar_quoted(rest).unwrap_or(1),
-            b'(' => {
+            b'$' => match dollar_quoted(rest) {
+                Some(_) if has_own_end => 1,
+                Some((mark, length)) => {
+                    let body = at + mark..at + length - mark;
+                    if is_sql(&text[..at], &rest[length..])
+                        && let Some(inner) = problem(&text[body.clone()])
+                    {
+                        return Some(Problem::at(text, body.start + inner.range.start, inner.kind));
+                    }
+                    length
+                }
+                None => 1,
+            },
+            b'(' | b'[' => {
                 open.push(at);
                 1
             }
-            b')' => {
-                if open.pop().is_none() {
-                    return Some(Problem::at(text, at, Kind::ClosesNothing(")".into())));
+            b')' | b']' => {
+                let opening = if rest[0] == b')' { b'(' } else { b'[' };
+                if open.last().is_none_or(|open| text[*open] != opening) {
+                    return Some(Problem::at(text, at, Kind::ClosesNothing(char::from(rest[0]).into())));
                 }
+                open.pop();
                 1
             }
             // The data of a dump, up to a line of `\.`.
@@ -52,7 +68,7 @@ pub(super) fn problem(text: &[u8]) -> Option<Problem> {
         at += length;
     }
     let at = open.pop()?;
-    Some(Problem::at(text, at, Kind::Unclosed("(".into())))
+    Some(Problem::at(text, at, Kind::Unclosed(char::from(text[at]).into())))
 }
 
 fn line(rest: &[u8]) -> usize {
@@ -111,14 +127,37 @@ fn end_of(rest: &[u8], escapes: bool) -> Option<usize> {
     None
 }
 
-/// `$$…$$` or `$name$…$name$` of PostgreSQL; `None` if it is neither or never ends.
-fn dollar_quoted(rest: &[u8]) -> Option<usize> {
+/// `DELIMITER $$` of MySQL: the mark ends a statement and quotes nothing.
+fn sets_delimiter(text: &[u8]) -> bool {
+    memchr::memmem::find_iter(text, b"$$").any(|at| {
+        let line = text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        line.trim_ascii().eq_ignore_ascii_case(b"delimiter")
+    })
+}
+
+/// Returns whether what is quoted between these two texts is SQL: the body of a function that says so, or a block to be done.
+fn is_sql(before: &[u8], after: &[u8]) -> bool {
+    /// The longest head and tail of a statement that are looked at.
+    const AROUND: usize = 2_000;
+    let head = &before[before.len().saturating_sub(AROUND)..];
+    let head = head.rsplit(|byte| *byte == b';').next().unwrap_or_default();
+    let tail = after[..after.len().min(AROUND)].split(|byte| *byte == b';').next().unwrap_or_default();
+    let said = [head, tail].map(|part| String::from_utf8_lossy(part).to_ascii_lowercase().replace(['\'', '"'], ""));
+    let mut words = said.iter().flat_map(|part| part.split_ascii_whitespace());
+    match words.find(|word| *word == "language") {
+        Some(_) => matches!(words.next(), Some("sql" | "plpgsql")),
+        None => said[0].split_ascii_whitespace().next_back() == Some("do"),
+    }
+}
+
+/// `$$…$$` or `$name$…$name$` of PostgreSQL: the length of its mark and its own; `None` if it is neither or never ends.
+fn dollar_quoted(rest: &[u8]) -> Option<(usize, usize)> {
     let end = 1 + rest[1..].iter().take(64).position(|byte| *byte == b'$')?;
     let is_name = rest[1..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         && !rest.get(1).is_some_and(u8::is_ascii_digit);
     let mark = &rest[..=end];
     let close = is_name.then(|| memchr::memmem::find(&rest[end + 1..], mark)).flatten()?;
-    Some(end + 1 + close + mark.len())
+    Some((mark.len(), end + 1 + close + mark.len()))
 }
 
 /// Returns whether the statement that ends here is `COPY … FROM stdin`.
@@ -141,6 +180,8 @@ mod tests {
             "CREATE FUNCTION f() AS $x$ BEGIN it's ( $$ END $x$;",
             "INSERT INTO a VALUES ('it\\'s', '\\', E'\\'');",
             "COPY a (b) FROM stdin;\nit's (\n\\.\nSELECT 1;",
+            "CREATE FUNCTION f() AS $$ it's ( $$ LANGUAGE plpython;",
+            "CREATE FUNCTION f(a int[]) LANGUAGE 'sql' AS $$ SELECT a[1] || '(' $$;",
             "\\echo it's (\nSELECT `a(`;\n# it's\n",
         ] {
             assert_eq!(lines(text), None, "{text}");
@@ -149,6 +190,11 @@ mod tests {
             ("SELECT (1;\nSELECT 2;\n", 1),
             ("SELECT 1;\nSELECT 2);\n", 2),
             ("SELECT 1;\nSELECT 'a;\n", 2),
+            ("CREATE FUNCTION f() AS $$\nSELECT (1;\n$$ LANGUAGE sql;", 2),
+            ("DO $$\nBEGIN\nPERFORM f(1));\nEND\n$$;", 3),
+            ("DELIMITER $$\nCREATE FUNCTION f() BEGIN SELECT (1; END$$\nDELIMITER ;", 2),
+            ("SELECT a[1;\n", 1),
+            ("SELECT (a[1);\n", 1),
             ("/* a\nSELECT 1;", 1),
         ] {
             assert_eq!(lines(text), Some(line), "{text}");
