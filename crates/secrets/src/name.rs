@@ -1,4 +1,8 @@
 //! What the name of a variable, field or flag promises about its value.
+//!
+//! The words were chosen by hand, not counted: those that manuals of services and frameworks use for a credential, and those that stood before
+//! `token`, `secret` or `key` in published code where the value was none. What they find and tell wrongly is measured by `secrets_generated` and
+//! `clean_findings_per_10k` of `cargo xtask bench gates`.
 
 /// The kind of credential that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -141,13 +141,16 @@ impl Scanner {
         let mut hits = Vec::new();
         self.keywords.each(text, |at, word| {
             let kind = if kind.is_deployed && is_commented_out(text, at) { kind.shown() } else { kind };
-            let place = Context { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
+            let place = |kind| Context { text, at, keyword_end: at + self.keywords.words()[word].len(), kind };
             for owner in &self.owners[word] {
                 let (detector, regex) = &self.detectors[*owner];
                 if takes(kind, &detector.find)
-                    && let Some(found) = detector.find(&place, regex)
+                    && let Some(found) = detector.find(&place(kind), regex)
                 {
-                    hits.extend(weigh(detector, found, text));
+                    // What a description of code shows is judged as in a manual. Few places are found, so only these are looked at.
+                    let is_shown = kind.form == Form::Code && !kind.is_test && is_description(text, at);
+                    let found = if is_shown { detector.find(&place(kind.shown()), regex) } else { Some(found) };
+                    hits.extend(found.and_then(|found| weigh(detector, found, text)));
                 }
             }
             hits.len() < MOST_HITS
@@ -161,6 +164,13 @@ fn is_commented_out(text: &[u8], at: usize) -> bool {
     let line =
         text[at.saturating_sub(400)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
     line.starts_with(b"#") || line.starts_with(b";") || line.starts_with(b"//")
+}
+
+/// Returns whether a line belongs to a comment that documents: `/// …`, `//! …`, ` * …`.
+fn is_description(text: &[u8], at: usize) -> bool {
+    let line =
+        text[at.saturating_sub(400)..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
+    [&b"///"[..], b"//!", b"* ", b"/**"].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Returns whether a detector looks into this kind of file.

@@ -237,6 +237,25 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         || (small[0] == b'/' && (wordiness(&small) > 0.5 || count(&small, |byte| *byte == b'/') >= 3))
         || is_number_or_date(&small)
         || is_image(&small)
+        || is_setting_name(value)
+        || is_numbered_name(&small)
+}
+
+/// `WEBHOOK_URL`: the name of a variable of the environment.
+fn is_setting_name(value: &[u8]) -> bool {
+    let is_part = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_uppercase);
+    value.contains(&b'_') && value.split(|byte| *byte == b'_').all(is_part)
+}
+
+/// `0002_auto_20260101_1747`: words and numbers that underscores keep apart.
+fn is_numbered_name(value: &[u8]) -> bool {
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let is_word = |part: &[u8]| part.iter().all(u8::is_ascii_alphabetic) && wordiness(part) > 0.5;
+    let parts = || value.split(|byte| *byte == b'_');
+    parts().count() >= 3
+        && parts().all(|part| is_number(part) || is_word(part))
+        && parts().any(is_number)
+        && parts().any(is_word)
 }
 
 /// `name:1.2-alpine`, `registry/name:latest`: an image of a container and its tag.

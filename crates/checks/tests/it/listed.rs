@@ -144,3 +144,18 @@ fn flags_of_commands_are_told_in_scripts_and_manuals() {
     assert_eq!(told("a.md", "    tool login --password zk8mqw2x\n"), [("high", "password".to_owned())]);
     none(&[("a.sh", "gzip -P 4 a\nkeytool -storepass $PASS\nopenssl rsa -passin env:PASS\nunzip -P a.zip\n")]);
 }
+
+#[test]
+fn what_a_description_shows_and_names_of_settings_do_not_block() {
+    for (path, text) in
+        [("src/lib.rs", "//! let password = b\"hunter42\";\n"), ("src/a.js", "/**\n * password: 'hunter42'\n */\n")]
+    {
+        assert!(told(path, text).iter().all(|(severity, _)| *severity == "low"), "{text}");
+    }
+    assert_eq!(told("src/lib.rs", "let password = b\"hunter42\";\n").len(), 1);
+    none(&[
+        ("src/a.json", "{\"variables\": [\"MY_API_KEY\", \"MY_WEBHOOK_URL\"], \"api_key\": \"SOME_OTHER_KEY\"}\n"),
+        ("src/a.py", "    ('authtoken', '0002_auto_20160226_1747'),\n"),
+        ("src/b.py", "# azureservicebus://POLICY_NAME:SAS_KEY@BUS_NAMESPACE\n"),
+    ]);
+}
