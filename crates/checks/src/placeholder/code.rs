@@ -107,10 +107,10 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
         return None;
     }
     match bytes(node.child_by_field_name("macro")?, text) {
-        b"todo" => Some(throw(node, Weight::Blocks)),
+        b"todo" => Some(throw(node, if is_for_its_type(above, text) { Weight::Note } else { Weight::Blocks })),
         // Other than `todo!`, it is no promise: of a trait a type may leave out what nobody asks of it.
         b"unimplemented" => {
-            let is_left_out = says_contract(bytes(node, text)) || is_in_trait_impl(above);
+            let is_left_out = says_contract(bytes(node, text)) || is_in_trait(above) || is_for_a_build(above, text);
             Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above) }))
         }
         b"panic" if says_unfinished(bytes(node, text)) => Some(throw(node, by_reach(above))),
@@ -118,9 +118,26 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     }
 }
 
-fn is_in_trait_impl(above: &[Node<'_>]) -> bool {
-    let inner = above.iter().rev().find(|outer| outer.kind() == "impl_item");
-    inner.is_some_and(|outer| outer.child_by_field_name("trait").is_some())
+/// Returns whether an attribute says for which builds the code around is, or that nobody is to call it any more.
+fn is_for_a_build(above: &[Node<'_>], text: &[u8]) -> bool {
+    above.iter().filter(|outer| matches!(outer.kind(), "function_item" | "mod_item" | "impl_item")).any(|item| {
+        let before = std::iter::successors(item.prev_named_sibling(), |node| node.prev_named_sibling());
+        before.take_while(|node| node.kind() == "attribute_item").any(|node| {
+            let attribute = bytes(node, text);
+            attribute.starts_with(b"#[cfg(") || attribute.starts_with(b"#[deprecated")
+        })
+    })
+}
+
+/// Returns whether a macro stands in a method of a trait: one that a type leaves out, or the default that types replace.
+fn is_in_trait(above: &[Node<'_>]) -> bool {
+    let inner = above.iter().rev().find(|outer| matches!(outer.kind(), "impl_item" | "trait_item"));
+    inner.is_some_and(|outer| outer.kind() == "trait_item" || outer.child_by_field_name("trait").is_some())
+}
+
+/// `let _a: Type = todo!();`: only its type matters.
+fn is_for_its_type(above: &[Node<'_>], text: &[u8]) -> bool {
+    above.last().is_some_and(|outer| outer.kind() == "let_declaration" && bytes(*outer, text).starts_with(b"let _"))
 }
 
 /// The text of an error behind its name.
@@ -151,7 +168,12 @@ fn is_in_double(above: &[Node<'_>], text: &[u8]) -> bool {
 fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> Option<Placeholder> {
     let is_it =
         kinds.contains(&node.kind()) && node.byte_range().len() < 300 && says_unfinished(message(bytes(node, text)));
-    is_it.then(|| throw(node, if contract::is_owed(above, text) { Weight::Note } else { by_reach(above) }))
+    // A message that is put together tells of a value that is not handled.
+    let is_listed = is_it
+        && (is_of_value(bytes(node, text))
+            || contract::is_last_case(node, above, text)
+            || contract::is_owed(above, text));
+    is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above) }))
 }
 
 /// A throw of the error that a language has for this, or of one whose message says so.
@@ -177,10 +199,13 @@ fn of_call(node: Node<'_>, above: &[Node<'_>], text: &[u8], names: &[&str]) -> O
     if *name == "TODO" {
         return Some(throw(node, Weight::Blocks));
     }
-    // A message that is put together tells of a value that is not handled.
-    let is_of_value = call.windows(3).any(|part| part == b"\" +" || part == b"+ \"");
-    let weight = if is_of_value { Weight::Note } else { by_reach(above) };
+    let weight = if is_of_value(call) { Weight::Note } else { by_reach(above) };
     says_unfinished(&call[name.len()..]).then(|| throw(node, weight))
+}
+
+/// Returns whether the message of an error is put together: it tells of a value that is not handled.
+fn is_of_value(raised: &[u8]) -> bool {
+    raised.windows(2).any(|part| part == b"${") || raised.windows(3).any(|part| part == b"\" +" || part == b"+ \"")
 }
 
 /// `return errors.New("not implemented")` as the whole function, where no other file has it for another platform.

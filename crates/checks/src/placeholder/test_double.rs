@@ -18,14 +18,18 @@ const FOLDERS: [&str; 14] = [
     "idlelib",
 ];
 /// Words of a file's name, or of a class, that say the same.
-const WORDS: [&str; 10] = ["test", "tests", "spec", "mock", "mocks", "fake", "stub", "stubs", "dummy", "fixture"];
+const WORDS: [&str; 12] =
+    ["test", "tests", "doctest", "doctests", "spec", "mock", "mocks", "fake", "stub", "stubs", "dummy", "fixture"];
 
 /// Returns whether a file holds tests or doubles.
 pub(super) fn is_file(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_folder = |folder: &str| {
         let folder = folder.to_ascii_lowercase();
-        FOLDERS.iter().any(|start| folder.starts_with(start)) || folder.ends_with(".tests") || folder.ends_with("_test")
+        FOLDERS.iter().any(|start| folder.starts_with(start))
+            || folder.ends_with(".tests")
+            || folder.ends_with("_test")
+            || folder.ends_with("_tests")
     };
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     folders.split('/').any(is_folder) || is_name(stem) || name.starts_with("conftest")

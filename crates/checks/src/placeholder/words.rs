@@ -15,7 +15,7 @@ const ELISIONS: &str = r"(?x)
         [^.\n]{0,30}\b(?:codes?|files?|methods?|functions?|classe?s?|implementations?|logic|fields?|imports?|tests?|content|body|handlers?|routes?|props|unchanged|same|as\sbefore|omitted|above|here)\b[^?\n]{0,40}$
   | ^\W*(?:\.\.\.|\xE2\x80\xA6)\W*(?:unchanged|same\sas\s(?:before|above)|omitted)\b
   | ^\W*(?:the\s)?(?:rest|remainder)\b(?:\sof\s(?:the\s|this\s|your\s)?(?:\w+\s){1,3}?)?\s?(?:is\s|are\s|remains?\s|stays?\s|goes\s|of\s)?(?:the\s)?(?:(?:unchanged|as\sbefore|as\sis|omitted|here|elided)\b[^\n]{0,20}|same(?:\sas\s(?:before|above|earlier))?\W*)$
-  | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?\s?[a-z\s]{0,12}|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
+  | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?(?:\shere|\sas\sbefore)?|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
   | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods|functions|implementations?|logic|imports|fields|tests|routes|handlers)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
   | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:(?:is\s|are\s)?(?:here|unchanged|omitted|elided|the\ssame|as\sbefore)|remains?|stays?)\b
@@ -134,7 +134,7 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
 pub(crate) fn says_contract(text: &[u8]) -> bool {
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported)\w*\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b",
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b",
         )
     });
     CONTRACT.is_match(text)

@@ -418,6 +418,17 @@ fn what_describes_a_double_or_is_owed_by_others_does_not_block() {
         ("a.py", "class A(B):\n    def f(self): ...\n    def g(self):\n        \"\"\"Adds.\"\"\"\n        ...\n"),
         ("a.py", "class A:\n    def find(self):\n        raise NotImplementedError('find is not implemented')\n"),
         ("a.js", packed.as_str()),
+        ("a.rs", "trait T {\n    fn f(&self) -> u8 { unimplemented!() }\n}\n"),
+        ("a.rs", "fn f() {\n    let _a: u8 = todo!();\n}\n"),
+        ("a.rs", "#[deprecated(note = \"g\")]\npub fn f() -> u8 { unimplemented!() }\n"),
+        ("a.js", "const notImplemented = () => { throw new Error('not implemented'); };\n"),
+        ("a.js", "function f(x) { if (x) return 1; throw new Error('not implemented'); }\n"),
+        ("a.js", "class A {\n  /** @abstract */\n  next() { throw new Error('Not implemented.'); }\n}\n"),
+        ("a.js", "// Original implementation continues below...\nf();\n"),
+        ("src/macro_tests/a.rs", "fn f() -> u8 { todo!() }\n"),
+        ("a.js", "function f(x) { throw new Error(`${x} is not implemented`); }\n"),
+        ("a.rs", "#[cfg(not(feature = \"std\"))]\nmod m {\n    pub fn f() -> u8 { unimplemented!() }\n}\n"),
+        ("a.py", "def f(x):\n    \"\"\"Adds.\"\"\"\n    ...\nif not TYPE_CHECKING:\n    def f(x):\n        return x\n"),
     ] {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }

@@ -45,9 +45,10 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
     let is_stub = if has_docstring {
         // A description and no code: in a class only where nothing says that others fill it in.
+        let is_alone = is_plain && !is_written_again(node, text);
         is_ellipsis
             && !is_decorated
-            && (is_plain || class.is_some_and(|class| is_filled_in_here(*class, text) && !is_interface(*class, text)))
+            && (is_alone || class.is_some_and(|class| is_filled_in_here(*class, text) && !is_interface(*class, text)))
     } else {
         (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private
     };
@@ -57,6 +58,13 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         what: "the whole function does nothing",
         range: only.byte_range(),
     })
+}
+
+/// Returns whether a file has another function of the name: this one is there for its types and its description.
+fn is_written_again(function: Node<'_>, text: &[u8]) -> bool {
+    let Some(name) = function.child_by_field_name("name") else { return false };
+    let head = [b"def ", bytes(name, text), b"("].concat();
+    memchr::memmem::find_iter(text, &head).take(2).count() == 2
 }
 
 /// `if TYPE_CHECKING:`: what stands below only tells a reader of types.
