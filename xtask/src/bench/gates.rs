@@ -16,6 +16,7 @@ mod setup;
 mod skipped;
 mod speed;
 mod syntax;
+mod unfinished;
 
 use std::path::Path;
 
@@ -37,10 +38,14 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let binary = binary.canonicalize().with_context(missing)?;
     let bench = Bench { args, binary, peers: root.join("target/bench-peers") };
     let mut report = Map::new();
-    if args.only_new_files || args.only_syntax {
+    if args.only_new_files || args.only_syntax || args.only_unfinished {
         if args.only_syntax {
             report.insert("syntax".into(), syntax::measure(&bench)?);
-        } else {
+        }
+        if args.only_unfinished {
+            report.insert("placeholders_planted".into(), unfinished::measure(&bench)?);
+        }
+        if args.only_new_files {
             measure_new_files(&bench, &mut report)?;
         }
         println!("{}", Value::Object(report));
@@ -55,6 +60,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     report.insert("secrets_planted".into(), labelled::measure(&bench, library.as_ref().ok())?);
     report.insert("secrets_generated".into(), generated::measure(&bench)?);
     report.insert("skipped_code_files_passed".into(), skipped::measure(&bench)?);
+    report.insert("placeholders_planted".into(), unfinished::measure(&bench)?);
     if !args.only_planted {
         report.insert("syntax".into(), syntax::measure(&bench)?);
         measure_new_files(&bench, &mut report)?;

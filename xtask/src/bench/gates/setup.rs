@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Measure only the comparison with compilers
     #[arg(long)]
     pub(super) only_syntax: bool,
+    /// Measure only how much planted unfinished code is blocked
+    #[arg(long)]
+    pub(super) only_unfinished: bool,
     /// Install no peer and no compiler; measure only with what is there
     #[arg(long)]
     pub(super) offline: bool,
