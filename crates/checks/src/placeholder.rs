@@ -41,8 +41,8 @@ pub(crate) const RULES: [&str; 9] = [
 
 /// Characters of an excerpt.
 const EXCERPT: usize = 100;
-/// The longest line that is taken for written by hand. Of the lines with findings in 86 npm and 62 PyPI packages, those of
-/// source files have up to 210 bytes, those of packed ones 2,000 and more.
+/// The longest line that is taken for written by hand. Of 905 findings in packages of npm, of PyPI and of crates those in source files stand on lines of
+/// up to 204 bytes, those in packed ones, but for one, on lines of 1,900 and more.
 const LINE: usize = 1_000;
 
 /// The check.
