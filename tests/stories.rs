@@ -7,6 +7,7 @@ mod stories {
     mod agents;
     mod authority;
     mod bad_input;
+    mod budget;
     mod checks;
     mod commands;
     mod crashes;

@@ -3,9 +3,9 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    adopt, agents, backup, call, check, clean, completions, diff, doctor, down, explain, leases, log, man, mcp, merge,
-    messages, needs, restart, restore, run, schema, script_agent, session, shim, show, sign, status, stop, token,
-    trust, up, verify,
+    adopt, agents, backup, budget, call, check, clean, completions, diff, doctor, down, explain, leases, log, man, mcp,
+    merge, messages, needs, pause, restart, restore, run, schema, script_agent, session, shim, show, sign, status,
+    stop, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -32,6 +32,9 @@ pub(crate) enum Command {
     Show(show::Args),
     Diff(diff::Args),
     Log(log::Args),
+    Pause(pause::PauseArgs),
+    Resume(pause::ResumeArgs),
+    Budget(budget::Args),
     Stop(stop::StopArgs),
     Retry(stop::RetryArgs),
     Merge(merge::Args),
@@ -81,6 +84,9 @@ impl Command {
             Command::Show(args) => show::run(&args, context),
             Command::Diff(args) => diff::run(&args, context),
             Command::Log(args) => log::run(&args, context),
+            Command::Pause(args) => pause::run_pause(args, context),
+            Command::Resume(args) => pause::run_resume(args, context),
+            Command::Budget(args) => budget::run(&args, context),
             Command::Stop(args) => stop::run_stop(args, context),
             Command::Retry(args) => stop::run_retry(args, context),
             Command::Merge(args) => merge::run(args, context),

@@ -3,6 +3,7 @@
 pub(crate) mod adopt;
 pub(crate) mod agents;
 pub(crate) mod backup;
+pub(crate) mod budget;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod clean;
@@ -19,6 +20,7 @@ pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod messages;
 pub(crate) mod needs;
+pub(crate) mod pause;
 pub(crate) mod restart;
 pub(crate) mod restore;
 pub(crate) mod run;

@@ -4,6 +4,7 @@ use switchboard_protocol::error::{Exit, find};
 use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
+use crate::commands::budget::described;
 use crate::output::{Output, Table, Tone, money, one_line, span, tokens};
 
 /// Silence from which on a worker is called silent: a tool or a model that works is heard of more often.
@@ -46,6 +47,9 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     let used: Vec<_> = used.into_iter().flatten().collect();
     if !used.is_empty() {
         out.line(format!("used: {}", used.join(", ")));
+    }
+    if summary.budget.is_some() {
+        out.line(format!("budget: {}", described(summary)));
     }
 }
 
@@ -179,6 +183,9 @@ mod tests {
             micro_usd: None,
             input_tokens: None,
             output_tokens: None,
+            estimated_micro_usd: None,
+            budget: None,
+            paused: None,
         };
         GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new(), diff: None }
     }

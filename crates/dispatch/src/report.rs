@@ -12,7 +12,7 @@ use switchboard_protocol::verb::run::{GateReport, RunSummary, TaskReport};
 use switchboard_store::{Filter, Query, Row};
 
 use crate::Error;
-use crate::error::io;
+use crate::error::{io, shape};
 use crate::plan::RunPlan;
 use crate::work::WORKERS;
 use crate::world::World;
@@ -36,6 +36,13 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         micro_usd: sum(&workers, "micro_usd"),
         input_tokens: sum(&workers, "input_tokens"),
         output_tokens: sum(&workers, "output_tokens"),
+        estimated_micro_usd: sum(&workers, "estimated"),
+        budget: row.get_text("budget").map(serde_json::from_str).transpose().map_err(shape("a budget"))?,
+        paused: row
+            .get_text("paused")
+            .map(|word| serde_json::from_value(word.into()))
+            .transpose()
+            .map_err(shape("a pause"))?,
     })
 }
 
@@ -51,6 +58,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let last = workers.first();
     let working = if let TaskState::Working { worker } = &view.state { Some(worker) } else { None };
     let live = last.filter(|_| working.is_some());
+    let is_paused = view.is_paused && live.is_none() && !view.state.is_settled();
     let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
     Ok(TaskReport {
@@ -61,7 +69,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
             .or_else(|| plan.agent_name(&settings))
             .unwrap_or_default(),
         scripted: last.is_some_and(|row| row.get_bool("scripted")),
-        state: state_word(&view.state).to_owned(),
+        state: if is_paused { "paused" } else { state_word(&view.state) }.to_owned(),
         held_by: if let TaskState::Held { lease, .. } = &view.state { Some(lease.clone()) } else { None },
         attempts: if workers.is_empty() { 0 } else { view.attempt },
         gates: view.gates.iter().map(gate).collect(),

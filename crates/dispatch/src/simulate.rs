@@ -277,6 +277,7 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
         worktrees: None,
         merge: stage.chance(200),
+        budget: stage.budget,
         dry_run: false,
         ends_daemon: false,
     })

@@ -6,9 +6,11 @@ pub(crate) mod clean_runs;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 pub(crate) mod merge_run;
-pub(crate) mod resume_run;
+pub(crate) mod pause_run;
+mod resume_run;
 pub(crate) mod retry_task;
-pub(crate) mod show_task;
+pub(crate) mod set_budget;
+mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
 

@@ -56,6 +56,8 @@ struct Watch {
     /// Why the worker is to end, and the milliseconds between the request and the end of its group.
     stopping: Option<(StopCause, u64)>,
     turns: u32,
+    /// What the worker has told that it cost, in millionths of a US dollar, as far as that is in the record.
+    cost: u64,
     /// The run knows how the worker ended.
     is_concluded: bool,
     is_sealed: bool,
@@ -169,6 +171,7 @@ impl Watch {
             epoch: 0,
             stopping: None,
             turns: 0,
+            cost: row.get_int("micro_usd").and_then(|cost| u64::try_from(cost).ok()).unwrap_or(0),
             is_concluded: false,
             is_sealed: false,
             since: Instant::now(),

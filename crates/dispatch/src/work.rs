@@ -47,6 +47,8 @@ static TABLES: [Table; 2] = [
             text("merging_to"),
             int("is_merged"),
             text("setup"),
+            text("budget"),
+            text("paused"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -72,6 +74,7 @@ static TABLES: [Table; 2] = [
             int("said"),
             int("exited"),
             int("micro_usd"),
+            int("estimated"),
             int("input_tokens"),
             int("output_tokens"),
             int("port"),
@@ -96,7 +99,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        6
+        7
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -206,7 +209,24 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::MergeIntended { .. }
         | RunEvent::MergeConflicted { .. }
         | RunEvent::TaskStopRequested { .. }
+        | RunEvent::BudgetAlert { .. }
+        | RunEvent::CostCounted { estimated: false, .. }
+        | RunEvent::TaskPaused { .. }
+        | RunEvent::TaskResumed { .. }
         | RunEvent::RunStopRequested => Vec::new(),
+        RunEvent::BudgetSet { budget } => {
+            let text = budget.map_or(Cell::Null, |budget| serde_json::to_string(&budget).unwrap_or_default().into());
+            vec![patch(RUNS, run, vec![("budget", text)])]
+        }
+        RunEvent::CostCounted { worker, total_micro_usd, estimated: true, .. } => {
+            let estimate = i64::try_from(total_micro_usd).unwrap_or(i64::MAX);
+            vec![patch(WORKERS, worker.as_str(), vec![("estimated", estimate.into())])]
+        }
+        RunEvent::RunPaused { cause } => {
+            let word = serde_json::to_value(cause).ok().and_then(|word| word.as_str().map(str::to_owned));
+            vec![patch(RUNS, run, vec![("paused", word.map_or(Cell::Null, Cell::from))])]
+        }
+        RunEvent::RunResumed => vec![patch(RUNS, run, vec![("paused", Cell::Null)])],
     }
 }
 

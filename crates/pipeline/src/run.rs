@@ -11,9 +11,11 @@
 //! was folded before changes nothing, or is [`Refused`]; it never leads to a second effect. Nothing in `step` and `decide` looks at
 //! all units: each has its place in the lists of [`queue`](self::queue).
 
+mod account;
 mod adding;
 mod attempt;
 mod consequences;
+mod control;
 mod decide;
 mod ended;
 mod expect;
@@ -29,13 +31,14 @@ use std::sync::Arc;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
-use switchboard_protocol::run::{RunOutcome, TaskState, TaskView};
+use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
 pub use consequences::Consequences;
 pub use older::Reader;
 
 use crate::way::Graph;
+use account::Account;
 use ended::Ended;
 use queue::Queue;
 use record::Record;
@@ -61,6 +64,9 @@ pub struct RunState {
     unsettled: usize,
     ended: Ended,
     stopping: bool,
+    account: Account,
+    /// Why nothing starts, if nothing does.
+    pause: Option<PauseCause>,
     finished: Option<RunOutcome>,
 }
 
@@ -185,6 +191,30 @@ impl RunState {
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.stopping
+    }
+
+    /// Why nothing starts in the run, if it is paused.
+    #[must_use]
+    pub const fn pause(&self) -> Option<PauseCause> {
+        self.pause
+    }
+
+    /// Whether a task is paused by itself.
+    #[must_use]
+    pub fn is_paused(&self, id: &TaskId) -> bool {
+        self.tasks.get(id).is_some_and(|at| self.records[*at].is_paused)
+    }
+
+    /// What the run may cost, if there is a ceiling.
+    #[must_use]
+    pub const fn budget(&self) -> Option<&Budget> {
+        self.account.budget()
+    }
+
+    /// What the run has cost, in millionths of a US dollar, as far as its workers have told or it is estimated.
+    #[must_use]
+    pub const fn spent(&self) -> u64 {
+        self.account.spent()
     }
 
     /// How the run ended, once it has.

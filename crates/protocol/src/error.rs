@@ -117,6 +117,7 @@ codes! {
     "daemon.running" Failed "a daemon already runs for this repository";
     "daemon.unreachable" Failed "the daemon does not answer";
     "dispatch.already-running" Failed "this plan already runs";
+    "dispatch.budget" Usage "a budget under which no worker could start";
     "dispatch.dirty" Person "files that the merge would touch have changes of yours";
     "dispatch.merge-conflict" Failed "the merge would conflict";
     "dispatch.no-change" Failed "the worker changed nothing";

@@ -3,6 +3,7 @@
 //!
 //! [`RunEvent`]s are facts of the event log (subject `run/…`); [`Effect`]s are what the dispatcher carries out.
 
+mod budget;
 mod effect;
 mod event;
 mod held;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::WorkerId;
 use crate::plan::TaskId;
 
+pub use budget::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOWN_COSTS, PauseCause};
 pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
@@ -180,6 +182,9 @@ pub struct TaskView {
     pub losses: u32,
     /// Whether somebody asked to stop it.
     pub stopping: bool,
+    /// Whether somebody has paused it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_paused: bool,
     /// What the gates said about the present attempt, required ones first.
     pub gates: Vec<GateReport>,
     /// Gates of its way that have not spoken about the present attempt.

@@ -178,8 +178,10 @@ macro_rules! for_each_verb {
             $crate::verb::run::CleanRuns
             $crate::verb::run::GetRun
             $crate::verb::run::MergeRun
+            $crate::verb::run::PauseRun
             $crate::verb::run::ResumeRun
             $crate::verb::run::RetryTask
+            $crate::verb::run::SetBudget
             $crate::verb::run::ShowTask
             $crate::verb::run::StartRun
             $crate::verb::run::StopRun

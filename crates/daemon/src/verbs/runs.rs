@@ -33,6 +33,18 @@ impl Handle<run::ResumeRun> for Verbs {
     }
 }
 
+impl Handle<run::PauseRun> for Verbs {
+    async fn handle(&self, call: &Context, request: run::PauseRunRequest) -> Result<run::RunReply, Failure> {
+        Ok(self.dispatch.pause_run(&request, call.idempotency.clone()).await?)
+    }
+}
+
+impl Handle<run::SetBudget> for Verbs {
+    async fn handle(&self, call: &Context, request: run::SetBudgetRequest) -> Result<run::RunReply, Failure> {
+        Ok(self.dispatch.set_budget(&request, call.idempotency.clone()).await?)
+    }
+}
+
 impl Handle<run::RetryTask> for Verbs {
     async fn handle(&self, call: &Context, request: run::RetryTaskRequest) -> Result<run::RunReply, Failure> {
         Ok(self.dispatch.retry_task(&request, call.idempotency.clone()).await?)

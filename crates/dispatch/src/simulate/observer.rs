@@ -9,7 +9,9 @@ use switchboard_protocol::id::Digest;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Need, Way};
-use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
+use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
+
+use super::stage::COST;
 
 /// A task's attempt.
 type Attempt = (TaskId, u32);
@@ -35,6 +37,10 @@ pub(super) struct Observer {
     /// The first attempt, or the first since a person's retry, that got a worker.
     first_attempt: BTreeMap<TaskId, u32>,
     losses: BTreeMap<TaskId, u32>,
+    budget: Option<Budget>,
+    /// What each worker has told that it cost, or counts as having cost.
+    costs: BTreeMap<WorkerId, u64>,
+    is_paused: bool,
     pub(super) lost: u64,
     broken: Option<String>,
 }
@@ -55,6 +61,11 @@ impl Observer {
         if !holds {
             self.fault(what());
         }
+    }
+
+    /// What the run has cost.
+    pub(super) fn spent(&self) -> u64 {
+        self.costs.values().sum()
     }
 
     /// Tasks that are merged.
@@ -129,6 +140,13 @@ impl Observer {
                 self.first_attempt.remove(&task);
                 self.losses.remove(&task);
             }
+            RunEvent::BudgetSet { budget } => self.budget = budget,
+            RunEvent::CostCounted { worker, total_micro_usd, .. } => {
+                let cost = self.costs.entry(worker).or_default();
+                *cost = total_micro_usd.max(*cost);
+            }
+            RunEvent::RunPaused { .. } => self.is_paused = true,
+            RunEvent::RunResumed => self.is_paused = false,
             // Neither an attempt nor a loss.
             RunEvent::TreeSetupFailed { worker, .. } => {
                 self.live.remove(&worker);
@@ -147,6 +165,9 @@ impl Observer {
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
+            | RunEvent::BudgetAlert { .. }
+            | RunEvent::TaskPaused { .. }
+            | RunEvent::TaskResumed { .. }
             | RunEvent::RunStopRequested
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
@@ -160,9 +181,25 @@ impl Observer {
         let first = *self.first_attempt.entry(task.clone()).or_insert(attempt);
         self.insist(attempt < first + MAX_ATTEMPTS, || format!("{task} begins attempt {attempt}, from {first}"));
         self.insist(!self.ended.contains(&worker), || format!("{worker} is intended after its end"));
+        self.insist(!self.is_paused, || format!("{worker} is intended in a paused run"));
+        self.expect_budget(&worker);
         self.live.insert(worker, task);
         let (live, limit) = (self.live.len(), self.max_workers);
         self.insist(live <= limit, || format!("{live} workers are live, {limit} are allowed"));
+    }
+
+    /// What is spent and what is set aside for workers never exceed the ceiling when one starts.
+    fn expect_budget(&mut self, worker: &WorkerId) {
+        let Some(budget) = self.budget else { return };
+        let spent = self.spent();
+        // Without a number, the reservation follows from what workers cost, which is always the same here, or from the ceiling.
+        let reserve = budget.reserve.unwrap_or(COST.min(budget.ceiling));
+        let cost = |worker: &WorkerId| self.costs.get(worker).copied().unwrap_or(0);
+        let aside: u64 = self.live.keys().map(|live| reserve.saturating_sub(cost(live))).sum();
+        let taken = spent + aside + reserve;
+        self.insist(taken <= budget.ceiling && spent < budget.ceiling, || {
+            format!("{worker} starts with {spent} spent and {aside} set aside of {}", budget.ceiling)
+        });
     }
 
     /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use switchboard_needs::Decision;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
-use switchboard_protocol::verb::run::{MergeRunRequest, ResumeRunRequest, RetryTaskRequest, StopRunRequest};
+use switchboard_protocol::run::{AtCeiling, Budget};
+use switchboard_protocol::verb::run::{
+    MergeRunRequest, PauseRunRequest, ResumeRunRequest, RetryTaskRequest, SetBudgetRequest, StopRunRequest,
+};
 use switchboard_store::{Batch, Idempotency, Query};
 
-use super::stage::Stage;
+use super::stage::{COST, Stage};
 use super::{Folded, compare, request};
 use crate::work::{RUNS, run_id};
 use crate::world::lock;
@@ -33,6 +36,9 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plan: &str) -> R
         look(stage, daemon, &run, &mut folded).await?;
         if is_over && !go_on(stage, daemon, &run).await? {
             return Ok(());
+        }
+        if !is_over && stage.chance(500) {
+            resume(stage, daemon, &run).await?;
         }
         if stage.chance(stage.spec.people) {
             interfere(stage, daemon, &run).await?;
@@ -129,9 +135,40 @@ async fn repeated<T: serde::Serialize, F: Future<Output = Result<T, Error>>>(
     }
 }
 
+/// Somebody lets paused work go on: raises the budget where it is that.
+async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    let row = daemon.world.store.get(RUNS, &[run.as_str().into()]).map_err(|error| error.to_string())?;
+    match row.as_ref().and_then(|row| row.get_text("paused")) {
+        Some("budget") => {
+            let spent: u64 = lock(&stage.observer).spent();
+            let budget =
+                Budget { ceiling: spent + COST * (1 + stage.below(4)), reserve: None, at_ceiling: AtCeiling::Pause };
+            let request = SetBudgetRequest { run: Some(run.to_string()), budget: stage.chance(900).then_some(budget) };
+            repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
+        }
+        Some(_) => {
+            let request = ResumeRunRequest { run: Some(run.to_string()), ends_daemon: false };
+            repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+        }
+        None => {}
+    }
+    let Some(engine) = daemon.engine(run) else { return Ok(()) };
+    let Ok(views) = engine.view().await else { return Ok(()) };
+    for view in views.iter().filter(|view| view.is_paused) {
+        let request = ResumeRunRequest { run: Some(format!("{run}/{}", view.task)), ends_daemon: false };
+        repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+    }
+    Ok(())
+}
+
 async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
     let task = format!("{run}/1.{}", 1 + stage.below(8));
-    match stage.below(9) {
+    match stage.below(11) {
+        9 => {
+            let what = if stage.chance(300) { run.to_string() } else { task };
+            let request = PauseRunRequest { what };
+            repeated(stage, |call| daemon.pause_run(&request, Some(call)), "pause_run").await?;
+        }
         0 => {
             let request = StopRunRequest { what: task };
             repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;

@@ -3,7 +3,7 @@
 use switchboard_protocol::frame::{DriverSpec, PermissionOption, WorkerEvent, WorkerSpec};
 
 use super::shim::{Act, FOR_EVER, exited, sealed, turn_ended};
-use super::stage::Stage;
+use super::stage::{COST, Stage};
 
 /// How long an agent that asked something waits for the answer.
 const PATIENCE: i64 = 40 * 60_000;
@@ -105,7 +105,7 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
     acts.push(say(10, started));
     acts.push(say(10, WorkerEvent::SessionOpened { session: "s".to_owned() }));
     acts.push(say(10, WorkerEvent::TurnStarted { turn: 1, mail: Vec::new() }));
-    let cost = WorkerEvent::CostReported { micro_usd: Some(3), input_tokens: 5, output_tokens: 7 };
+    let cost = WorkerEvent::CostReported { micro_usd: Some(COST), input_tokens: 5, output_tokens: 7 };
     acts.push(say(100, cost));
     let write = |is_bad| (200, Act::Write { is_bad });
     match behaviour {

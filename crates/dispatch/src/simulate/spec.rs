@@ -21,6 +21,8 @@ pub struct SimSpec {
     pub bad_gates: u64,
     /// Set-ups of work trees that fail.
     pub bad_setups: u64,
+    /// Runs that have a budget, which is too small for them until people raise it.
+    pub budgets: u64,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -119,6 +121,7 @@ impl SimSpec {
             failed_git: 0,
             bad_gates: 0,
             bad_setups: 0,
+            budgets: 0,
             crashes: 0,
             people: 0,
             refuse: None,
@@ -137,6 +140,7 @@ impl SimSpec {
             failed_git: 8,
             bad_gates: 120,
             bad_setups: 30,
+            budgets: 250,
             crashes: 6,
             people: 300,
             ..Self::kind()

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use fastrand::Rng;
+use switchboard_protocol::run::{AtCeiling, Budget};
 use tokio::sync::{Notify, watch};
 
 use super::clock::SimClock;
@@ -16,8 +17,13 @@ use super::spec::{Refusal, SimReport, SimSpec};
 use crate::Dispatch;
 use crate::world::lock;
 
+/// What a worker costs, in millionths of a US dollar.
+pub(super) const COST: u64 = 3;
+
 pub(super) struct Stage {
     pub(super) spec: SimSpec,
+    /// What the run may cost at first.
+    pub(super) budget: Option<Budget>,
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
     pub(super) shims: Mutex<BTreeMap<PathBuf, SimShim>>,
@@ -39,8 +45,15 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn new(seed: u64, spec: SimSpec) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let budget = (rng.u64(..1000) < spec.budgets).then(|| Budget {
+            ceiling: COST * rng.u64(1..4),
+            reserve: [None, Some(COST), Some(0)][rng.usize(..3)],
+            at_ceiling: [AtCeiling::Pause, AtCeiling::Halt][usize::from(rng.u8(..4) == 0)],
+        });
         Self {
             spec,
+            budget,
             clock: SimClock::new(),
             repo: Mutex::new(Repo::new()),
             shims: Mutex::default(),
@@ -50,7 +63,7 @@ impl Stage {
             report: Mutex::default(),
             daemon: Mutex::default(),
             gone: watch::Sender::new(0),
-            rng: Mutex::new(Rng::with_seed(seed)),
+            rng: Mutex::new(rng),
             crash: Notify::new(),
             refuse_until: Mutex::new(i64::MIN),
         }

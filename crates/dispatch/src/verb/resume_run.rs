@@ -1,9 +1,15 @@
 //! `resume_run`: go on with what a stop or a crash interrupted.
 
+use serde_json::Value;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest};
 use switchboard_store::{Batch, Idempotency};
 
-use super::{find_run, reply, reply_value};
+use super::{find_run, find_target, reply, reply_value};
+use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -22,7 +28,10 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
-        let row = find_run(&self.world, request.run.as_deref())?;
+        let (row, task) = match request.run.as_deref().filter(|what| what.contains('/')) {
+            Some(what) => find_target(&self.world, what)?,
+            None => (find_run(&self.world, request.run.as_deref())?, None),
+        };
         let run = run_id(&row)?;
         let cursor = self.world.store.head().lsn;
         let was = row.try_text("state")?;
@@ -36,9 +45,32 @@ impl Dispatch {
         if is_running {
             self.start_engine(&run)?;
         }
+        if task.is_some() || row.get_text("paused").is_some() {
+            return reply(self.end_pause(&run, task, call, answer).await?);
+        }
         let Some(call) = call else { return reply(answer) };
         // No event: only the answer is stored under the call's key.
         let committed = self.world.commit(Batch::synced().idempotent(call).reply(answer)).await?;
         reply(committed.reply)
+    }
+
+    async fn end_pause(
+        &self,
+        run: &RunId,
+        task: Option<TaskId>,
+        call: Option<Idempotency>,
+        answer: Value,
+    ) -> Result<Value, Error> {
+        let engine = || {
+            let over = || Failure::new("request.conflict", format!("{run} is over"));
+            self.engine(run).ok_or_else(|| over().into())
+        };
+        let step = task.map_or(RunEvent::RunResumed, |task| RunEvent::TaskResumed { task });
+        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
+        let ask = |engine: Handle| {
+            let record = record.clone();
+            async move { engine.ask(record).await }
+        };
+        self.ask(engine, ask).await
     }
 }

@@ -51,6 +51,7 @@ impl Dispatch {
         if let Some(answered) = world.answered(call.as_ref()).await? {
             return super::reply(answered);
         }
+        request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
         let plan = plan::read(&request.plan, &request.source)?;
         let start_point = world.git(start_point).await?;
         let run = world.fresh_run()?;
@@ -95,7 +96,8 @@ impl Dispatch {
             let subject = format!("run/{}", run_plan.run);
             batch = batch.event(NewEvent::of(&fact, subject, caller.by).map_err(shape("a set-up"))?);
         }
-        for step in decided.opening(&run_plan.plan, &hash, start_point)? {
+        let budget = request.budget.map(|budget| RunEvent::BudgetSet { budget: Some(budget) });
+        for step in decided.opening(&run_plan.plan, &hash, start_point)?.into_iter().chain(budget) {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }

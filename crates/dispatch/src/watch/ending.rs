@@ -32,6 +32,7 @@ impl End<'_> {
         match self.asked {
             Some(StopCause::Requested) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
             Some(StopCause::TimedOut) => return (TurnOutcome::TimedOut, "the time limit has passed".to_owned()),
+            Some(StopCause::Budget) => return (TurnOutcome::Paused, "the run's budget is spent".to_owned()),
             None => {}
         }
         match self.stop {
@@ -120,6 +121,7 @@ mod tests {
 
         assert_eq!(asked(StopCause::Requested), TurnOutcome::Stopped);
         assert_eq!(asked(StopCause::TimedOut), TurnOutcome::TimedOut);
+        assert_eq!(asked(StopCause::Budget), TurnOutcome::Paused);
         assert_eq!(End { stop: Some("cancelled"), ..end() }.outcome().0, TurnOutcome::Stopped);
         assert_eq!(End { stop: Some("refusal"), ..end() }.outcome().0, TurnOutcome::Refused);
         assert_eq!(End { stop: Some("agent.timeout"), ..end() }.outcome().0, TurnOutcome::TimedOut);

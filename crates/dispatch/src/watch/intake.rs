@@ -31,9 +31,13 @@ impl Watch {
         let beside = self.beside(frame)?;
         let durability = if is_heavy(&frame.event) { Durability::Synced } else { Durability::Written };
         let steps = self.steps(&frame.event);
-        let is_end = !steps.is_empty() && !matches!(frame.event, WorkerEvent::AgentStarted { .. });
+        let goes_on = matches!(frame.event, WorkerEvent::AgentStarted { .. } | WorkerEvent::CostReported { .. });
+        let is_end = !steps.is_empty() && !goes_on;
         self.record(steps, beside, durability).await?;
         self.seen = frame_number(frame);
+        if let WorkerEvent::CostReported { micro_usd: Some(cost), .. } = &frame.event {
+            self.cost = self.cost.saturating_add(*cost);
+        }
         self.world.crash("frame-recorded");
         if is_end {
             self.is_concluded = true;
@@ -89,8 +93,12 @@ impl Watch {
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionAsked { .. }
             | WorkerEvent::PermissionSettled { .. }
-            | WorkerEvent::CostReported { .. }
+            | WorkerEvent::CostReported { micro_usd: None, .. }
             | WorkerEvent::Sealed { .. } => Vec::new(),
+            WorkerEvent::CostReported { micro_usd: Some(cost), .. } => {
+                let total_micro_usd = self.cost.saturating_add(*cost);
+                vec![vec![RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false }]]
+            }
         }
     }
 
@@ -112,7 +120,7 @@ impl Watch {
         let ended = RunEvent::TurnEnded { task: task.clone(), worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
-            TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::TimedOut => None,
+            TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::TimedOut | TurnOutcome::Paused => None,
         };
         // No attempt is spent: the task waits for the person.
         let held =

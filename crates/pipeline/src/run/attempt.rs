@@ -19,6 +19,8 @@ impl RunState {
         let deadline = record.deadline();
         let must_stop = record.stopping && record.live_worker().is_some();
         let is_capturing = record.capturing_step().is_some() && !record.is_settled();
+        // A paused task ends what is under way and is open for nothing.
+        let open = if record.is_paused { OpenFor::Nothing } else { open };
         let is_due = must_stop || is_capturing || matches!(open, OpenFor::Checks { .. } | OpenFor::Lease);
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
@@ -42,7 +44,17 @@ impl RunState {
             TurnOutcome::Failed => self.refuse(at, step, RefusalCause::AgentFailed, reasons()),
             TurnOutcome::Refused => self.refuse(at, step, RefusalCause::AgentRefused, reasons()),
             TurnOutcome::TimedOut => self.refuse(at, step, RefusalCause::TimedOut, reasons()),
+            TurnOutcome::Paused => self.put_off(at, step),
         }
+    }
+
+    /// The worker was interrupted: the attempt goes on in its tree with another.
+    fn put_off(&mut self, at: usize, step: usize) -> Consequences {
+        self.queue.set_live(at, false);
+        let record = &mut self.records[at];
+        record.resume = true;
+        let moved = record.unit.put_off(step).unwrap_or(Moved::On);
+        self.after(at, moved, String::new())
     }
 
     /// The worker says it is done: what it may write is captured next; one that only answers has passed.
@@ -277,10 +289,12 @@ impl RunState {
         record.unit.release(work);
         record.resume = false;
         record.stopping = false;
+        record.is_paused = false;
         record.reports.clear();
         record.old_refusals = record.refusals.len();
         again.iter().for_each(|unit| self.reopen(*unit));
         let mut consequences = Vec::new();
+        consequences.extend(self.end_requested_pause());
         for unit in &again {
             consequences.extend(self.fail_again(*unit, &again));
         }

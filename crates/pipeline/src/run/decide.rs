@@ -1,7 +1,7 @@
 //! What is to be done next.
 
 use switchboard_protocol::run::way::{Do, Step};
-use switchboard_protocol::run::{CheckAsked, Effect, RunOutcome, StopCause};
+use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
 
 use super::RunState;
@@ -17,9 +17,19 @@ impl RunState {
             return Vec::new();
         }
         let mut effects: Vec<_> = self.queue.due().filter_map(|at| follow_up(&self.records[at])).collect();
-        effects.extend(self.queue.late(now).filter_map(|at| stop_late(&self.records[at])));
-        effects.extend(self.next_turn());
-        effects.extend(self.next_starts());
+        effects.extend(self.queue.late(now).filter_map(|at| stop(&self.records[at], StopCause::TimedOut)));
+        match self.pause {
+            None => {
+                effects.extend(self.next_turn());
+                effects.extend(self.next_starts());
+            }
+            Some(PauseCause::Requested) => effects.retain(ends),
+            // Gates and merges cost nothing.
+            Some(PauseCause::Budget) => {
+                effects.extend(self.next_turn());
+                effects.extend(self.interrupted());
+            }
+        }
         if self.unsettled == 0 {
             effects.push(Effect::Finish { outcome: self.verdict() });
         }
@@ -40,12 +50,21 @@ impl RunState {
         }
     }
 
+    /// Workers whose turns are cancelled, because the ceiling is reached.
+    fn interrupted(&self) -> Vec<Effect> {
+        if self.account.reached() != Some(AtCeiling::Pause) {
+            return Vec::new();
+        }
+        self.queue.live().filter_map(|at| stop(&self.records[at], StopCause::Budget)).collect()
+    }
+
     fn next_starts(&self) -> Vec<Effect> {
         let Some(header) = &self.header else { return Vec::new() };
         if self.stopping {
             return Vec::new();
         }
         let free = (header.max_workers as usize).saturating_sub(self.queue.live_count());
+        let free = (0..free).find(|taken| !self.account.has_room(taken + 1)).unwrap_or(free);
         let mut chosen: Vec<usize> = Vec::new();
         let mut taken = PathIndex::default();
         for at in self.queue.startable() {
@@ -91,9 +110,22 @@ fn start(record: &Record) -> Option<Effect> {
     })
 }
 
-fn stop_late(record: &Record) -> Option<Effect> {
+/// Whether an effect ends something, rather than beginning it.
+const fn ends(effect: &Effect) -> bool {
+    match effect {
+        Effect::StopWorker { .. } | Effect::Capture { .. } => true,
+        Effect::StartWorker { .. }
+        | Effect::RunChecks { .. }
+        | Effect::RunCommand { .. }
+        | Effect::Merge { .. }
+        | Effect::AwaitLease { .. }
+        | Effect::Finish { .. } => false,
+    }
+}
+
+fn stop(record: &Record, cause: StopCause) -> Option<Effect> {
     let worker = record.live_worker().filter(|_| !record.stopping)?.clone();
-    Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause: StopCause::TimedOut })
+    Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause })
 }
 
 /// What a begun task needs that waits for nobody else.

@@ -15,6 +15,12 @@ impl RunState {
         let Some(header) = self.header.as_ref().filter(|_| self.is_open() && !self.stopping) else {
             return Err(Refused::illegal("the run doesn't start workers"));
         };
+        if self.pause.is_some() || self.records[at].is_paused {
+            return Err(Refused::illegal("the run or the task is paused"));
+        }
+        if !self.account.has_room(1) {
+            return limit("what is left of the budget is less than a worker's reservation".to_owned());
+        }
         if self.queue.live_count() >= header.max_workers as usize || !self.may_start_alone(at, header.max_workers) {
             return limit(format!("all {} workers are taken", header.max_workers));
         }

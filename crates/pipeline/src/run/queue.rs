@@ -66,6 +66,11 @@ impl Queue {
         self.active.len()
     }
 
+    /// Tasks with a worker.
+    pub(super) fn live(&self) -> impl Iterator<Item = usize> {
+        self.live.iter().copied()
+    }
+
     pub(super) fn live_count(&self) -> usize {
         self.live.len()
     }

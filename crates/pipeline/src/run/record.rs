@@ -39,6 +39,8 @@ pub(super) struct Record {
     /// The lease of another agent that its merge waits for.
     pub(super) lease: Option<HeldBy>,
     pub(super) stopping: bool,
+    /// Whether a person has paused it.
+    pub(super) is_paused: bool,
     pub(super) reports: Vec<Reported>,
     pub(super) refusals: Vec<Refusal>,
     /// Refusals before a person last asked for a retry.
@@ -85,6 +87,7 @@ impl Record {
             onto: None,
             lease: None,
             stopping: false,
+            is_paused: false,
             reports: Vec::new(),
             refusals: Vec::new(),
             old_refusals: 0,
@@ -133,6 +136,7 @@ impl Record {
             attempt: self.attempt(),
             losses: self.losses(),
             stopping: self.stopping,
+            is_paused: self.is_paused,
             gates: [required, advisory].concat(),
             pending_gates: self.pending_gates(),
             refusals: self.refusals.clone(),

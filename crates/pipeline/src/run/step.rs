@@ -22,6 +22,7 @@ impl RunState {
     pub fn step(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         let mut consequences = self.transition(event, at)?;
         self.freshen_turn(&mut consequences);
+        consequences.extend(self.pause_without_room());
         Ok(consequences)
     }
 
@@ -73,7 +74,16 @@ impl RunState {
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
             RunEvent::TaskStopRequested { task } => self.task_stop_requested(task),
-            RunEvent::RunConfigured { .. }
+            RunEvent::BudgetSet { budget } => Ok(self.budget_set(*budget)),
+            RunEvent::CostCounted { task, worker, total_micro_usd, estimated: _ } => {
+                self.cost_counted(task, worker, *total_micro_usd)
+            }
+            RunEvent::RunPaused { cause } => self.run_paused(*cause),
+            RunEvent::RunResumed => self.run_resumed(),
+            RunEvent::TaskPaused { task } => self.task_paused(task, true),
+            RunEvent::TaskResumed { task } => self.task_paused(task, false),
+            RunEvent::BudgetAlert { .. }
+            | RunEvent::RunConfigured { .. }
             | RunEvent::SetupChosen { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
@@ -110,6 +120,7 @@ impl RunState {
         intended.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         self.queue.begin(at, &self.records);
         self.records[at].workers.push(worker.clone());
+        self.account.begin(worker);
         self.reindex(at);
         Ok(Vec::new())
     }
@@ -128,7 +139,12 @@ impl RunState {
     fn worker_lost(&mut self, id: &TaskId, worker: &WorkerId, reason: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         match self.step_of_worker(at, worker, |slot| !matches!(slot, Slot::Ended { .. })) {
-            Some(step) => Ok(self.lose(at, step, reason)),
+            Some(step) => {
+                let has_run = matches!(self.records[at].unit.slots()[step], Slot::Running { .. });
+                let mut consequences = self.worker_ended(id, worker, has_run);
+                consequences.extend(self.lose(at, step, reason));
+                Ok(consequences)
+            }
             None => self.expect_past_worker(at, worker),
         }
     }
@@ -136,7 +152,11 @@ impl RunState {
     fn tree_setup_failed(&mut self, id: &TaskId, worker: &WorkerId, reason: &str) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         match self.step_of_worker(at, worker, |slot| matches!(slot, Slot::Intended { .. })) {
-            Some(step) => Ok(self.give_up_start(at, step, reason)),
+            Some(step) => {
+                let mut consequences = self.worker_ended(id, worker, false);
+                consequences.extend(self.give_up_start(at, step, reason));
+                Ok(consequences)
+            }
             None => self.expect_past_worker(at, worker),
         }
     }
@@ -150,7 +170,11 @@ impl RunState {
     ) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         match self.step_of_worker(at, worker, |slot| matches!(slot, Slot::Running { .. })) {
-            Some(step) => Ok(self.end_turn(at, step, outcome, reason)),
+            Some(step) => {
+                let mut consequences = self.worker_ended(id, worker, true);
+                consequences.extend(self.end_turn(at, step, outcome, reason));
+                Ok(consequences)
+            }
             None => self.expect_past_worker(at, worker),
         }
     }

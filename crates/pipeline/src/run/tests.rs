@@ -1,3 +1,5 @@
+mod control;
+
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};
 use switchboard_protocol::run::{

@@ -99,6 +99,19 @@ impl Unit {
         Ok(Moved::On)
     }
 
+    /// Whoever is at the step was interrupted, and somebody goes on later. Neither an attempt nor a loss.
+    ///
+    /// # Errors
+    /// [`NotNow`] when nobody is at it.
+    pub fn put_off(&mut self, at: usize) -> Result<Moved, NotNow> {
+        if !self.slots[at].is_under_way() {
+            return Err(NotNow::Stale);
+        }
+        self.slots[at] = Slot::Idle;
+        self.spent[at].runs = self.spent[at].runs.saturating_sub(1);
+        Ok(Moved::On)
+    }
+
     /// The work on a step that writes is over; what it wrote is to be captured.
     ///
     /// # Errors

@@ -48,6 +48,8 @@ pub enum StopCause {
     Requested,
     /// The task's time limit has passed; end its turn as [`super::TurnOutcome::TimedOut`].
     TimedOut,
+    /// The run's budget is spent; end its turn as [`super::TurnOutcome::Paused`].
+    Budget,
 }
 
 /// Something to be done. The same effect is named again until an event answers it, so whoever carries effects out runs

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::budget::{Budget, PauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
 use super::{RunOutcome, SetupCommand, TurnOutcome, Verdict};
@@ -286,6 +287,47 @@ pub enum RunEvent {
     },
     /// Somebody wants all of the run stopped.
     RunStopRequested,
+    /// What the run may cost from now on. Comes with the run's start where there is a ceiling, and whenever a person changes it.
+    BudgetSet {
+        /// The budget; `None` lifts the ceiling.
+        budget: Option<Budget>,
+    },
+    /// A worker has cost something.
+    CostCounted {
+        /// For which task.
+        task: TaskId,
+        /// Which worker.
+        worker: WorkerId,
+        /// What it has cost in all, in millionths of a US dollar.
+        total_micro_usd: u64,
+        /// Whether that is the worker's reservation, since it ended without having told a cost.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        estimated: bool,
+    },
+    /// So much of the ceiling is spent: once for each of [`super::ALERTS`].
+    BudgetAlert {
+        /// The share in percent.
+        percent: u8,
+        /// What is spent, in millionths of a US dollar.
+        spent: u64,
+    },
+    /// Nothing starts until the run is resumed, and what is under way ends; for want of budget, no worker starts.
+    RunPaused {
+        /// Why.
+        cause: PauseCause,
+    },
+    /// A paused run goes on.
+    RunResumed,
+    /// No worker, gate or merge of a task starts until it is resumed.
+    TaskPaused {
+        /// Which task.
+        task: TaskId,
+    },
+    /// A paused task goes on.
+    TaskResumed {
+        /// Which task.
+        task: TaskId,
+    },
     /// A person wants a blocked or stopped task tried again, with all attempts anew.
     TaskRetryRequested {
         /// Which task.
@@ -351,6 +393,10 @@ impl RunEvent {
             | Self::PlanRecorded { .. }
             | Self::WayRecorded { .. }
             | Self::RunStopRequested
+            | Self::BudgetSet { .. }
+            | Self::BudgetAlert { .. }
+            | Self::RunPaused { .. }
+            | Self::RunResumed
             | Self::RunFinished { .. }
             | Self::RunMergeIntended { .. }
             | Self::RunMerged { .. }
@@ -374,7 +420,10 @@ impl RunEvent {
             | Self::TaskBlocked { task, .. }
             | Self::TaskDepFailed { task, .. }
             | Self::TaskStopRequested { task }
-            | Self::TaskRetryRequested { task } => Some(task),
+            | Self::TaskRetryRequested { task }
+            | Self::CostCounted { task, .. }
+            | Self::TaskPaused { task }
+            | Self::TaskResumed { task } => Some(task),
         }
     }
 
@@ -411,6 +460,13 @@ impl RunEvent {
             | Self::TaskDepFailed { .. }
             | Self::TaskStopRequested { .. }
             | Self::RunStopRequested
+            | Self::BudgetSet { .. }
+            | Self::CostCounted { .. }
+            | Self::BudgetAlert { .. }
+            | Self::RunPaused { .. }
+            | Self::RunResumed
+            | Self::TaskPaused { .. }
+            | Self::TaskResumed { .. }
             | Self::TaskRetryRequested { .. }
             | Self::RunFinished { .. } => {}
         }

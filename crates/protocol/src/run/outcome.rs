@@ -17,6 +17,8 @@ pub enum TurnOutcome {
     Refused,
     /// It was stopped at the task's time limit.
     TimedOut,
+    /// It was interrupted because the run is paused: the same attempt goes on in the same tree later.
+    Paused,
 }
 
 /// What a step came to; for a gate, what it says about one change.

@@ -7,7 +7,7 @@ use super::verb;
 use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
 use crate::permission::Permissions;
-use crate::run::HeldBy;
+use crate::run::{Budget, HeldBy, PauseCause};
 use crate::time::Millis;
 
 /// An agent that the caller has resolved: what to start under which name.
@@ -92,6 +92,9 @@ pub struct StartRunRequest {
     /// Merge into the user's branch when all tasks are merged.
     #[serde(default)]
     pub merge: bool,
+    /// What it may cost; without it, whatever it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// Say what would happen and start nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -167,7 +170,7 @@ pub struct TaskReport {
     pub agent: String,
     /// Whether that is a script.
     pub scripted: bool,
-    /// `pending`, `working`, `gating`, `held`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
+    /// `pending`, `working`, `gating`, `held`, `paused`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
     pub state: String,
     /// What a held task waits for: who has reserved which of its files, and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,6 +250,15 @@ pub struct RunSummary {
     /// Tokens that its workers wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// What workers count as having cost that told none, in millionths of a US dollar: their reservations. Only under a budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_micro_usd: Option<u64>,
+    /// What it may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// Why nothing starts in it, if it is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<PauseCause>,
 }
 
 /// A run in full.
@@ -361,6 +373,38 @@ verb! {
     StopRunRequest => RunReply
 }
 
+/// What to pause.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRunRequest {
+    /// `RUN` or `RUN/TASK`.
+    pub what: String,
+}
+
+verb! {
+    /// Pause a run or one task of it: workers end their turns, and nothing new starts or merges until it is resumed.
+    PauseRun = "pause_run", Synced, Work, Found,
+    PauseRunRequest => RunReply
+}
+
+/// What a run may cost from now on.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetBudgetRequest {
+    /// Its id or the beginning of it; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The budget; without it the ceiling is lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+}
+
+verb! {
+    /// Set what a run may cost. A run that was paused for want of budget goes on where the new one has room.
+    SetBudget = "set_budget", Synced, Approve, Found,
+    SetBudgetRequest => RunReply
+}
+
 /// What to try again.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -379,7 +423,7 @@ verb! {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeRunRequest {
-    /// Its id or the beginning of it; the newest run when left out.
+    /// Its id or the beginning of it, or `RUN/TASK` for a task that was paused; the newest run when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     /// The daemon ends with this run when nothing else needs it.
@@ -399,7 +443,7 @@ pub struct ResumeRunReply {
 }
 
 verb! {
-    /// Go on with a run that a stop or a crash interrupted.
+    /// Go on with a run that a pause, a stop or a crash interrupted, or with a task that was paused.
     ResumeRun = "resume_run", Synced, Work, Found,
     ResumeRunRequest => ResumeRunReply
 }

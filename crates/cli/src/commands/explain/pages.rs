@@ -73,6 +73,7 @@ pages! {
     "daemon.running"
     "daemon.unreachable"
     "dispatch.already-running"
+    "dispatch.budget"
     "dispatch.dirty"
     "dispatch.merge-conflict"
     "dispatch.no-change"

@@ -116,6 +116,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
                 TurnOutcome::Stopped => "was stopped",
                 TurnOutcome::Refused => "was declined by the agent",
                 TurnOutcome::TimedOut => "took too long",
+                TurnOutcome::Paused => "was interrupted for a pause",
             };
             with_text(Some(Tone::Bad), format!("the attempt {how}"), &reason)
         }
@@ -162,6 +163,13 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         | RunEvent::BranchMoved { .. }
         | RunEvent::MergeIntended { .. }
         | RunEvent::RunStopRequested
+        | RunEvent::BudgetSet { .. }
+        | RunEvent::CostCounted { .. }
+        | RunEvent::BudgetAlert { .. }
+        | RunEvent::RunPaused { .. }
+        | RunEvent::RunResumed
+        | RunEvent::TaskPaused { .. }
+        | RunEvent::TaskResumed { .. }
         | RunEvent::RunFinished { .. }
         | RunEvent::RunMergeIntended { .. }
         | RunEvent::RunMerged { .. }

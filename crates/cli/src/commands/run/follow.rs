@@ -9,8 +9,9 @@ use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::event::{Event, ReadFrom};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::run::PauseCause;
 use switchboard_protocol::verb::run::{
-    GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest,
+    GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest, TaskReport,
 };
 use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
@@ -115,7 +116,11 @@ impl Watch<'_> {
                 return Ok(Some(Ending::Said(Exit::Failed)));
             }
             if reply.events.is_empty() {
-                is_running = self.get()?.summary.state == "running";
+                let now = self.get()?;
+                is_running = now.summary.state == "running";
+                if is_running && now.summary.paused == Some(PauseCause::Budget) && now.list.iter().all(is_at_rest) {
+                    return Ok(Some(Ending::Said(Exit::Person)));
+                }
             }
         }
     }
@@ -224,6 +229,11 @@ impl Watch<'_> {
         }
         run_report::exit(&report).map_or(Ok(()), |exit| Err(Ending::Said(exit)))
     }
+}
+
+/// Whether nothing happens to a task before somebody lets its run go on.
+fn is_at_rest(task: &TaskReport) -> bool {
+    !matches!(task.state.as_str(), "starting" | "working" | "capturing" | "gating" | "merging")
 }
 
 fn next_step(report: &GetRunReply, context: &mut Context) {

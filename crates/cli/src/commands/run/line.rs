@@ -9,10 +9,10 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunEvent, RunOutcome, TurnOutcome, Verdict};
+use switchboard_protocol::run::{PauseCause, RunEvent, RunOutcome, TurnOutcome, Verdict};
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
-use crate::output::{Output, Tone, counted, one_line};
+use crate::output::{Output, Tone, counted, money, one_line};
 
 /// Widest text of an agent in a line.
 const WIDTH: usize = 160;
@@ -181,6 +181,21 @@ impl<'a> Printer<'a> {
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
+            RunEvent::BudgetAlert { percent, spent } => {
+                let spent = money(Some(spent)).unwrap_or_default();
+                vec![out.paint(Tone::Notice, &format!("{percent} % of the budget is spent: {spent}"))]
+            }
+            RunEvent::RunPaused { cause: PauseCause::Requested } => {
+                vec![out.paint(Tone::Notice, &format!("paused: switchboard resume {}", self.run))]
+            }
+            RunEvent::RunPaused { cause: PauseCause::Budget } => {
+                let what = "paused: what is left of the budget is less than a worker's reservation";
+                vec![
+                    out.paint(Tone::Notice, &format!("{what}; raise it: switchboard budget {} --budget USD", self.run)),
+                ]
+            }
+            RunEvent::RunResumed => vec!["the run goes on".to_owned()],
+            RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } => Vec::new(),
             RunEvent::TurnEnded { task, outcome, reason, .. } => {
                 let line = self.of_turn(task.as_str(), outcome, &reason);
                 vec![if outcome == TurnOutcome::Finished { line } else { out.paint(Tone::Bad, &line) }]
@@ -213,6 +228,8 @@ impl<'a> Printer<'a> {
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
             | RunEvent::TaskStopRequested { .. }
+            | RunEvent::TaskPaused { .. }
+            | RunEvent::TaskResumed { .. }
             | RunEvent::TaskRetryRequested { .. }) => self.of_task(fact, out),
         }
     }
@@ -224,6 +241,7 @@ impl<'a> Printer<'a> {
             TurnOutcome::Stopped => "was stopped",
             TurnOutcome::Refused => "declined",
             TurnOutcome::TimedOut => "took too long",
+            TurnOutcome::Paused => "was interrupted: it goes on later",
         };
         // A script says in every turn that it is one; the first line of the task has said so.
         let reason = reason.strip_prefix(switchboard_agents::script::GREETING).unwrap_or(reason).trim();
@@ -284,7 +302,14 @@ impl<'a> Printer<'a> {
             RunEvent::ChangeRebased { .. } => vec![format!("{head} rebased, its gates judge it again")],
             RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],
             RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
-            RunEvent::RunStarted { .. }
+            RunEvent::TaskPaused { .. } => vec![format!("{head} is paused")],
+            RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
+            RunEvent::BudgetSet { .. }
+            | RunEvent::CostCounted { .. }
+            | RunEvent::BudgetAlert { .. }
+            | RunEvent::RunPaused { .. }
+            | RunEvent::RunResumed
+            | RunEvent::RunStarted { .. }
             | RunEvent::RunFinished { .. }
             | RunEvent::RunStopRequested
             | RunEvent::RunConfigured { .. }

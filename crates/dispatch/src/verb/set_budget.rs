@@ -1,0 +1,52 @@
+//! `set_budget`: what a run may cost from now on.
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::run::{Budget, RunEvent};
+use switchboard_protocol::verb::run::{RunReply, SetBudgetRequest};
+use switchboard_store::Idempotency;
+
+use super::{find_run, reply, reply_value};
+use crate::handle::{Handle, Record};
+use crate::work::run_id;
+use crate::{Dispatch, Error};
+
+impl Dispatch {
+    /// Sets or lifts a run's ceiling. A call that is repeated under its key gets the first answer.
+    ///
+    /// # Errors
+    /// A budget that can't hold, an unknown run or one that is over, or the store's failure.
+    pub async fn set_budget(&self, request: &SetBudgetRequest, call: Option<Idempotency>) -> Result<RunReply, Error> {
+        if let Some(answered) = self.world.answered(call.as_ref()).await? {
+            return reply(answered);
+        }
+        request.budget.as_ref().map_or(Ok(()), check)?;
+        let row = find_run(&self.world, request.run.as_deref())?;
+        let run = run_id(&row)?;
+        let engine = || {
+            let over = || Failure::new("request.conflict", format!("{run} is over, and costs nothing more"));
+            self.engine(&run).ok_or_else(|| over().into())
+        };
+        let state = row.try_text("state")?.to_owned();
+        let answer = reply_value(&RunReply { run: run.clone(), state, tasks: Vec::new(), more: 0 })?;
+        let step = RunEvent::BudgetSet { budget: request.budget };
+        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
+        let ask = |engine: Handle| {
+            let record = record.clone();
+            async move { engine.ask(record).await }
+        };
+        reply(self.ask(engine, ask).await?)
+    }
+}
+
+/// Refuses a budget under which no worker could ever start.
+pub(super) fn check(budget: &Budget) -> Result<(), Error> {
+    let refused = |what: String| Err(Failure::new("dispatch.budget", what).into());
+    match budget.reserve {
+        _ if budget.ceiling == 0 => refused("`ceiling` is 0: no worker could start".to_owned()),
+        Some(reserve) if reserve > budget.ceiling => refused(format!(
+            "`reserve` ({reserve}) is more than `ceiling` ({}), in millionths of a dollar: no worker could start",
+            budget.ceiling
+        )),
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,199 @@
+//! What a run has cost, what its workers may still cost, and whether another fits below the ceiling.
+//!
+//! Before a worker starts, its reservation is set aside. What is spent and what is set aside for the workers at work never exceed the ceiling at a
+//! start, so that a run can exceed it by no more than its workers exceed their reservations; at the ceiling their turns are cancelled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOWN_COSTS};
+
+/// The account of one run, in millionths of a US dollar.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    budget: Option<Budget>,
+    spent: u64,
+    /// The highest share, in percent, that was said to be spent.
+    alerted: u8,
+    /// Workers at work.
+    live: BTreeSet<WorkerId>,
+    /// What each worker has cost in all, as it told or as it is estimated.
+    costs: BTreeMap<WorkerId, u64>,
+    /// What workers had told when they ended, in ascending order.
+    ended: Vec<u64>,
+}
+
+// === impl Account ===
+
+impl Account {
+    /// The budget, if there is one.
+    pub(super) const fn budget(&self) -> Option<&Budget> {
+        self.budget.as_ref()
+    }
+
+    pub(super) const fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Sets another budget. Shares of the new ceiling that are spent already are not said again.
+    pub(super) fn set(&mut self, budget: Option<Budget>) {
+        self.budget = budget;
+        self.alerted = self.share().unwrap_or(0);
+    }
+
+    /// What happens at the ceiling, if that is reached.
+    pub(super) fn reached(&self) -> Option<AtCeiling> {
+        self.budget.filter(|budget| self.spent >= budget.ceiling).map(|budget| budget.at_ceiling)
+    }
+
+    /// Whether so many more workers fit below the ceiling.
+    pub(super) fn has_room(&self, workers: usize) -> bool {
+        let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
+        let reserve = self.reservation(&budget);
+        let left: u64 = self.live.iter().map(|worker| reserve.saturating_sub(self.cost(worker).unwrap_or(0))).sum();
+        let more = reserve.saturating_mul(u64::try_from(workers).unwrap_or(u64::MAX));
+        let taken = self.spent.saturating_add(left).saturating_add(more);
+        // A reservation of zero sets nothing aside: then the ceiling itself must not be reached.
+        taken <= budget.ceiling && self.spent < budget.ceiling
+    }
+
+    /// What is set aside for a worker.
+    pub(super) fn reservation(&self, budget: &Budget) -> u64 {
+        budget.reserve.unwrap_or_else(|| match self.ended.len() {
+            0..KNOWN_COSTS => DEFAULT_RESERVE.min(budget.ceiling),
+            // Nearest rank: the smallest cost that 95 % of the workers did not exceed.
+            known => self.ended[(known * 95).div_ceil(100) - 1],
+        })
+    }
+
+    pub(super) fn begin(&mut self, worker: &WorkerId) {
+        self.live.insert(worker.clone());
+    }
+
+    /// A worker has cost so much in all; returns the shares of the ceiling, in percent, that are spent by it. A total that is no more than what is
+    /// known changes nothing.
+    pub(super) fn count(&mut self, worker: &WorkerId, total: u64) -> Vec<u8> {
+        let known = self.costs.entry(worker.clone()).or_default();
+        self.spent = self.spent.saturating_add(total.saturating_sub(*known));
+        *known = total.max(*known);
+        let before = self.alerted;
+        self.alerted = self.share().map_or(before, |share| share.max(before));
+        ALERTS.into_iter().filter(|share| *share > before && *share <= self.alerted).collect()
+    }
+
+    /// A worker is gone; returns what it counts as having cost if it has told no cost and there is a budget.
+    pub(super) fn end(&mut self, worker: &WorkerId) -> Option<u64> {
+        if !self.live.remove(worker) {
+            return None;
+        }
+        match (self.cost(worker), &self.budget) {
+            (Some(cost), _) => {
+                let place = self.ended.partition_point(|known| *known <= cost);
+                self.ended.insert(place, cost);
+                None
+            }
+            (None, Some(budget)) => Some(self.reservation(budget)).filter(|estimate| *estimate > 0),
+            (None, None) => None,
+        }
+    }
+
+    fn cost(&self, worker: &WorkerId) -> Option<u64> {
+        self.costs.get(worker).copied()
+    }
+
+    /// The highest of [`ALERTS`] that is spent, 0 below all of them.
+    fn share(&self) -> Option<u8> {
+        let budget = self.budget?;
+        let is_spent = |share: &u8| u128::from(self.spent) * 100 >= u128::from(budget.ceiling) * u128::from(*share);
+        Some(ALERTS.into_iter().rev().find(is_spent).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(n: u64) -> WorkerId {
+        WorkerId::from_bits(n.into())
+    }
+
+    fn of(ceiling: u64, reserve: Option<u64>, at_ceiling: AtCeiling) -> Account {
+        let mut account = Account::default();
+        account.set(Some(Budget { ceiling, reserve, at_ceiling }));
+        account
+    }
+
+    #[test]
+    fn a_worker_starts_only_where_its_reservation_fits_beside_those_of_the_others() {
+        let mut account = of(1_000, Some(400), AtCeiling::Pause);
+        assert!(account.has_room(2) && !account.has_room(3));
+
+        account.begin(&worker(1));
+        account.begin(&worker(2));
+        assert!(!account.has_room(1));
+        account.count(&worker(1), 100);
+        assert!(!account.has_room(1), "what a worker has cost is part of its reservation");
+        account.end(&worker(1));
+        assert!(account.has_room(1), "100 spent, 400 set aside");
+        account.count(&worker(2), 450);
+        account.end(&worker(2));
+        assert!(account.has_room(1));
+        account.count(&worker(2), 501);
+        assert!(!account.has_room(1));
+    }
+
+    #[test]
+    fn each_share_of_the_ceiling_is_said_once() {
+        let mut account = of(1_000, Some(0), AtCeiling::Pause);
+
+        assert_eq!(account.count(&worker(1), 749), [0u8; 0]);
+        assert_eq!(account.count(&worker(1), 750), [75]);
+        assert_eq!(account.count(&worker(1), 750), [0u8; 0], "told again");
+        assert_eq!(account.count(&worker(2), 200), [80, 90]);
+        assert_eq!((account.reached(), account.has_room(1)), (None, true));
+        assert_eq!(account.count(&worker(1), 800), [100]);
+        assert_eq!((account.reached(), account.has_room(1)), (Some(AtCeiling::Pause), false));
+        assert_eq!(account.count(&worker(1), 850), [0u8; 0]);
+        account.set(Some(Budget { ceiling: 2_000, reserve: None, at_ceiling: AtCeiling::Pause }));
+        assert_eq!(account.count(&worker(1), 1_300), [75]);
+    }
+
+    #[test]
+    fn the_reservation_follows_what_workers_cost_once_enough_have_ended() {
+        let mut account = of(10_000_000, None, AtCeiling::Pause);
+        let budget = *account.budget().unwrap();
+        for n in 1..=20_u64 {
+            let expected = if n <= 5 { DEFAULT_RESERVE } else { ((n - 1) * 95).div_ceil(100) * 10 };
+            assert_eq!(account.reservation(&budget), expected, "{n}");
+            account.begin(&worker(n));
+            account.count(&worker(n), n * 10);
+            assert_eq!(account.end(&worker(n)), None);
+        }
+        assert_eq!(account.reservation(&budget), 190, "19 of 20 cost no more");
+        assert_eq!(of(300, None, AtCeiling::Pause).reservation(&Budget { ceiling: 300, ..budget }), 300);
+    }
+
+    #[test]
+    fn a_worker_that_tells_no_cost_counts_as_its_reservation() {
+        let mut account = of(1_000, Some(400), AtCeiling::Halt);
+        account.begin(&worker(1));
+        account.begin(&worker(2));
+        account.count(&worker(2), 0);
+
+        assert_eq!(account.end(&worker(1)), Some(400));
+        assert_eq!(account.end(&worker(2)), None, "it said that it cost nothing");
+        assert_eq!(account.end(&worker(2)), None);
+        let mut free = Account::default();
+        free.begin(&worker(1));
+        assert_eq!(free.end(&worker(1)), None);
+    }
+
+    #[test]
+    fn with_warnings_only_nothing_is_held_back() {
+        let mut account = of(100, None, AtCeiling::Warn);
+
+        assert_eq!(account.count(&worker(1), 500), [75, 80, 90, 100]);
+
+        assert_eq!((account.reached(), account.has_room(64)), (Some(AtCeiling::Warn), true));
+    }
+}

@@ -1,0 +1,143 @@
+//! Pauses and the budget.
+
+use switchboard_protocol::run::{AtCeiling, Budget, PauseCause};
+
+use super::*;
+
+fn budget(ceiling: u64, reserve: u64, at_ceiling: AtCeiling) -> RunEvent {
+    RunEvent::BudgetSet { budget: Some(Budget { ceiling, reserve: Some(reserve), at_ceiling }) }
+}
+
+fn cost(task: &str, worker: &WorkerId, total_micro_usd: u64) -> RunEvent {
+    RunEvent::CostCounted { task: id(task), worker: worker.clone(), total_micro_usd, estimated: false }
+}
+
+fn paused() -> RunEvent {
+    RunEvent::RunPaused { cause: PauseCause::Requested }
+}
+
+#[test]
+fn a_paused_run_ends_what_is_under_way_and_begins_nothing() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    let worker = run.start("1.1");
+
+    run.tell(paused());
+
+    assert_eq!(run.effects(), []);
+    let attempt = run.view("1.2").attempt;
+    let intended =
+        RunEvent::WorkerIntended { task: id("1.2"), step: StepId::work(), attempt, worker: WorkerId::from_bits(99) };
+    assert_eq!(run.refused(intended).code, RefusedCode::Illegal);
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Finished, reason: String::new() });
+    assert!(matches!(run.effects()[..], [Effect::Capture { .. }]), "{:?}", run.effects());
+
+    run.tell(RunEvent::RunResumed);
+
+    assert_eq!(run.starting(), ["1.2"]);
+}
+
+#[test]
+fn a_paused_run_can_be_stopped_and_a_retry_ends_the_pause() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.tell(paused());
+
+    run.tell(RunEvent::RunStopRequested);
+    run.tell(RunEvent::RunFinished { outcome: RunOutcome::Stopped });
+    assert!(!run.refused(paused()).why.is_empty(), "it is over");
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+
+    assert_eq!((run.state.pause(), run.starting()), (None, vec!["1.1".to_owned()]));
+}
+
+#[test]
+fn a_paused_task_lets_others_go_on_and_keeps_its_change() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.pass("1.1");
+    run.tell(RunEvent::TaskPaused { task: id("1.1") });
+    assert_eq!(run.starting(), ["1.2"]);
+
+    run.merge("1.2");
+    assert_eq!(run.effects(), [], "1.1 neither merges nor ends");
+    run.tell(RunEvent::TaskResumed { task: id("1.1") });
+
+    assert!(matches!(&run.effects()[..], [Effect::Merge { task, .. }] if *task == id("1.1")), "{:?}", run.effects());
+    assert!(!run.refused(RunEvent::TaskPaused { task: id("1.9") }).why.is_empty());
+}
+
+#[test]
+fn no_more_workers_start_than_have_their_reservation() {
+    let mut run = Run::of(3, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+    run.tell(budget(1_000, 400, AtCeiling::Pause));
+    assert_eq!(run.starting(), ["1.1", "1.2"]);
+
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 700));
+    assert_eq!(run.starting(), Vec::<String>::new());
+    let (step, attempt) = (StepId::work(), 1);
+    let intended = RunEvent::WorkerIntended { task: id("1.2"), step, attempt, worker: WorkerId::from_bits(99) };
+    assert_eq!(run.refused(intended).code, RefusedCode::Limit);
+}
+
+#[test]
+fn at_the_ceiling_turns_are_cancelled_and_go_on_as_the_same_attempt_once_it_is_raised() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(budget(1_000, 0, AtCeiling::Pause));
+    let worker = run.start("1.1");
+
+    run.tell(cost("1.1", &worker, 1_200));
+
+    let alerts = [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert { percent, spent: 1_200 });
+    assert_eq!(run.last[..4], alerts);
+    assert_eq!(run.last[4..], [RunEvent::RunPaused { cause: PauseCause::Budget }]);
+    let cause = StopCause::Budget;
+    assert_eq!(run.effects(), [Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause }]);
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
+    assert_eq!(run.effects(), []);
+    assert!(run.refused(RunEvent::RunResumed).hint.contains("raise the ceiling"));
+
+    run.tell(budget(5_000, 0, AtCeiling::Pause));
+
+    assert_eq!(run.last, [RunEvent::RunResumed]);
+    let [Effect::StartWorker { task, attempt: 1, resume: true, .. }, _] = &run.effects()[..] else {
+        panic!("{:?}", run.effects())
+    };
+    assert_eq!(*task, id("1.1"));
+}
+
+#[test]
+fn a_cost_that_is_told_again_is_counted_once() {
+    let mut run = Run::of(1, &[("1.1", &[], &[])]);
+    run.tell(budget(1_000, 0, AtCeiling::Pause));
+    let worker = run.start("1.1");
+
+    for total in [300, 300, 200, 400] {
+        run.tell(cost("1.1", &worker, total));
+    }
+
+    assert_eq!(run.state.spent(), 400);
+    assert_eq!(run.refused(cost("1.1", &WorkerId::from_bits(99), 1)).code, RefusedCode::Stale);
+}
+
+#[test]
+fn a_run_that_is_to_halt_at_its_ceiling_is_stopped() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(budget(100, 0, AtCeiling::Halt));
+    let worker = run.start("1.1");
+
+    run.tell(cost("1.1", &worker, 100));
+
+    assert_eq!(run.last.last(), Some(&RunEvent::RunStopRequested));
+    assert_eq!(run.view("1.2").state, TaskState::Stopped);
+    assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Requested, .. }]));
+}
+
+#[test]
+fn a_run_whose_rest_is_less_than_a_reservation_is_paused_when_nobody_is_at_work() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(budget(1_000, 600, AtCeiling::Pause));
+
+    run.merge("1.1");
+
+    assert_eq!(run.state.spent(), 600, "it told no cost: its reservation counts");
+    assert_eq!((run.state.pause(), run.effects()), (Some(PauseCause::Budget), Vec::new()));
+}
