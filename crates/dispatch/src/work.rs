@@ -1,5 +1,7 @@
 //! The projection: runs, workers and questions to people, as status, boot and verbs read them.
 
+use serde::Serialize;
+use serde_json::Value;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::RunEvent;
@@ -125,6 +127,12 @@ fn count(run: &str, column: &'static str, by: i64) -> Change {
     Change::add(RUNS, [run.into()], [(column, by)])
 }
 
+/// The word that a value is as JSON.
+fn word(value: impl Serialize) -> Cell {
+    let value = serde_json::to_value(value).ok();
+    value.as_ref().and_then(Value::as_str).map_or(Cell::Null, Cell::from)
+}
+
 fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     match fact {
         RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
@@ -139,9 +147,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
             vec![patch(RUNS, run, vec![("state", "running".into()), ("ended_at", Cell::Null)])]
         }
         RunEvent::RunFinished { outcome } => {
-            let state = serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned));
-            let set = vec![("state", state.unwrap_or_default().into()), ("ended_at", event.ts.0.into())];
-            vec![patch(RUNS, run, set)]
+            vec![patch(RUNS, run, vec![("state", word(outcome)), ("ended_at", event.ts.0.into())])]
         }
         RunEvent::RunConfigured {
             run,
@@ -223,8 +229,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
             vec![patch(WORKERS, worker.as_str(), vec![("estimated", estimate.into())])]
         }
         RunEvent::RunPaused { cause } => {
-            let word = serde_json::to_value(cause).ok().and_then(|word| word.as_str().map(str::to_owned));
-            vec![patch(RUNS, run, vec![("paused", word.map_or(Cell::Null, Cell::from))])]
+            vec![patch(RUNS, run, vec![("paused", word(cause))])]
         }
         RunEvent::RunResumed => vec![patch(RUNS, run, vec![("paused", Cell::Null)])],
     }
