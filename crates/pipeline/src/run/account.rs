@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn worker(n: u64) -> WorkerId {
-        WorkerId::from_bits(n.into())
+        WorkerId::from_bits(n)
     }
 
     fn of(ceiling: u64, reserve: Option<u64>, at_ceiling: AtCeiling) -> Account {

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::paths::Pattern;
-use switchboard_protocol::id::Digest;
+use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, UnitId, Way};
-use switchboard_protocol::run::{Effect, MAX_ATTEMPTS, RunEvent, Verdict};
+use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, RunEvent, Verdict};
 
 #[derive(Default)]
 pub(crate) struct Checker {
@@ -29,6 +29,12 @@ pub(crate) struct Checker {
     merging: Option<TaskId>,
     /// Who has been rebased and is not merged yet.
     turn: Option<TaskId>,
+    budget: Option<Budget>,
+    /// What each worker has cost, and which of them are at work.
+    costs: BTreeMap<WorkerId, u64>,
+    at_work: BTreeSet<WorkerId>,
+    pause: Option<PauseCause>,
+    paused: BTreeSet<TaskId>,
 }
 
 /// What was captured.
@@ -61,15 +67,31 @@ impl Checker {
                 self.writes.entry(task.clone()).or_default().extend(writes);
                 self.gates.insert(task.clone(), self.ways[way].clone());
             }
-            RunEvent::WorkerIntended { task, attempt, .. } => {
+            RunEvent::WorkerIntended { task, attempt, worker, .. } => {
                 self.leave_turn(task);
                 self.intended(task, *attempt);
+                assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
+                self.expect_budget(task);
+                self.at_work.insert(worker.clone());
             }
-            RunEvent::WorkerLost { task, .. }
-            | RunEvent::TreeSetupFailed { task, .. }
-            | RunEvent::TurnEnded { task, .. } => {
+            RunEvent::WorkerLost { task, worker, .. }
+            | RunEvent::TreeSetupFailed { task, worker, .. }
+            | RunEvent::TurnEnded { task, worker, .. } => {
                 self.live.remove(task);
+                self.at_work.remove(worker);
             }
+            RunEvent::BudgetSet { budget } => self.budget = *budget,
+            RunEvent::CostCounted { worker, total_micro_usd, .. } => {
+                let known = self.costs.entry(worker.clone()).or_default();
+                *known = (*known).max(*total_micro_usd);
+            }
+            RunEvent::RunPaused { cause } => self.pause = self.pause.or(Some(*cause)),
+            RunEvent::RunResumed => self.pause = None,
+            RunEvent::TaskPaused { task } => {
+                self.leave_turn(task);
+                self.paused.insert(task.clone());
+            }
+            RunEvent::TaskResumed { task } => drop(self.paused.remove(task)),
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, .. } => {
                 self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, base));
             }
@@ -106,8 +128,10 @@ impl Checker {
             }
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
+                self.paused.remove(task);
             }
-            RunEvent::SetupChosen { .. }
+            RunEvent::BudgetAlert { .. }
+            | RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::MergeReleased { .. }
@@ -147,6 +171,17 @@ impl Checker {
         let attempts = self.attempts.entry(task.clone()).or_default();
         attempts.insert(attempt);
         assert!(attempts.len() <= MAX_ATTEMPTS as usize, "{task} has no sixth attempt");
+    }
+
+    /// What is spent and what is set aside never exceed the ceiling when a worker starts.
+    fn expect_budget(&self, task: &TaskId) {
+        let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return };
+        let reserve = budget.reserve.expect("these budgets say it");
+        let cost = |worker: &WorkerId| self.costs.get(worker).copied().unwrap_or(0);
+        let spent: u64 = self.costs.values().sum();
+        let aside: u64 = self.at_work.iter().map(|worker| reserve.saturating_sub(cost(worker))).sum();
+        assert!(spent < budget.ceiling, "{task} starts with {spent} of {} spent", budget.ceiling);
+        assert!(spent + aside + reserve <= budget.ceiling, "{task} starts with {spent} spent and {aside} set aside");
     }
 
     fn merge_intended(&mut self, task: &TaskId, attempt: u32, commit: &str, onto: &str) {
@@ -192,6 +227,10 @@ impl Checker {
 
     /// No worker stays free while a task is ready and nobody holds its files.
     pub(crate) fn keeps_workers_busy(&self, ready: &[TaskId], effects: &[Effect]) {
+        if self.budget.is_some() || self.pause.is_some() {
+            return;
+        }
+        let ready: Vec<_> = ready.iter().filter(|task| !self.paused.contains(task)).collect();
         let starts: Vec<_> = effects.iter().filter_map(starting).collect();
         if self.live.len() + starts.len() >= self.max_workers {
             assert!(
@@ -201,7 +240,7 @@ impl Checker {
             return;
         }
         let holders: Vec<_> = self.begun.iter().chain(starts.iter().copied()).collect();
-        for task in ready.iter().filter(|task| !starts.contains(task)) {
+        for task in ready.into_iter().filter(|task| !starts.contains(task)) {
             let others = || holders.iter().filter(|holder| **holder != task);
             let held = others().any(|holder| self.clash(task, holder));
             let alone = self.max_workers == 1 && others().next().is_some();

@@ -8,7 +8,8 @@ use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, UnitId};
 use switchboard_protocol::run::{
-    CheckAsked, Effect, EffectKey, HeldBy, RunEvent, RunOutcome, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
+    AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, RunEvent, RunOutcome, StartFrom, StopCause,
+    TaskState, TurnOutcome, Verdict,
 };
 use switchboard_protocol::time::Millis;
 
@@ -79,6 +80,10 @@ impl World {
         };
         for event in world.opening() {
             world.tell(event).expect("the opening is accepted");
+        }
+        if world.goes_wrong(300) {
+            let budget = world.budget();
+            world.surely(RunEvent::BudgetSet { budget });
         }
         world
     }
@@ -281,6 +286,11 @@ impl World {
             self.surely(RunEvent::WorkerLost { task, worker, reason: "killed".to_owned() });
             return;
         }
+        if self.goes_wrong(700) {
+            let total_micro_usd = self.rng.u64(..60);
+            let (task, worker) = (task.clone(), worker.clone());
+            self.surely(RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false });
+        }
         let outcome = match self.goes_wrong(200) {
             false => TurnOutcome::Finished,
             true => *pick(&mut self.rng, &[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped]),
@@ -300,6 +310,7 @@ impl World {
                 let outcome = match cause {
                     StopCause::Requested => TurnOutcome::Stopped,
                     StopCause::TimedOut => TurnOutcome::TimedOut,
+                    StopCause::Budget => TurnOutcome::Paused,
                 };
                 self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "stopped".to_owned() });
             }
@@ -391,6 +402,7 @@ impl World {
         if chance(&mut self.rng, 1) {
             self.surely(RunEvent::RunStopRequested);
         }
+        self.pause_and_resume();
         if chance(&mut self.rng, 20) && self.retries < 12 {
             let task = self.some_task();
             self.retries += usize::from(self.tell(RunEvent::TaskRetryRequested { task }).is_ok());
@@ -404,6 +416,43 @@ impl World {
         }
         if chance(&mut self.rng, 5) {
             self.restart();
+        }
+    }
+
+    /// A budget of a size that a few workers use up.
+    fn budget(&mut self) -> Option<Budget> {
+        let at_ceiling = *pick(&mut self.rng, &[AtCeiling::Warn, AtCeiling::Pause, AtCeiling::Pause, AtCeiling::Halt]);
+        let spent = self.state.spent();
+        Some(Budget { ceiling: spent + 50 + self.rng.u64(..200), reserve: Some(self.rng.u64(..50)), at_ceiling })
+    }
+
+    /// People pause and let go on, and raise the ceiling where that is in the way.
+    fn pause_and_resume(&mut self) {
+        if chance(&mut self.rng, 4) {
+            let _refused = self.tell(RunEvent::RunPaused { cause: PauseCause::Requested });
+        }
+        if chance(&mut self.rng, 4) {
+            let task = self.some_task();
+            let _refused = self.tell(RunEvent::TaskPaused { task });
+        }
+        if !chance(&mut self.rng, 60) {
+            return;
+        }
+        match self.state.pause() {
+            Some(PauseCause::Budget) => {
+                let budget = if chance(&mut self.rng, 900) { self.budget() } else { None };
+                self.surely(RunEvent::BudgetSet { budget });
+            }
+            Some(PauseCause::Requested) => {
+                // What is left of the budget may be in the way.
+                let _refused = self.tell(RunEvent::RunResumed);
+            }
+            None => {
+                let paused = self.state.tasks().find(|task| task.is_paused);
+                if let Some(task) = paused {
+                    let _refused = self.tell(RunEvent::TaskResumed { task: task.task });
+                }
+            }
         }
     }
 
@@ -477,10 +526,19 @@ impl World {
 }
 
 /// Whether an event tells a fact (and may be delivered twice) rather than a wish (which has its own key).
+/// Whether an event that is told again later changes nothing. What begins and ends again and again, such as a pause or a lease, holds anew.
 fn is_repeatable(event: &RunEvent) -> bool {
     !matches!(
         event,
-        RunEvent::TaskStopRequested { .. } | RunEvent::RunStopRequested | RunEvent::TaskRetryRequested { .. }
+        RunEvent::TaskStopRequested { .. }
+            | RunEvent::RunStopRequested
+            | RunEvent::TaskRetryRequested { .. }
+            | RunEvent::BudgetSet { .. }
+            | RunEvent::RunPaused { .. }
+            | RunEvent::RunResumed
+            | RunEvent::TaskPaused { .. }
+            | RunEvent::TaskResumed { .. }
+            | RunEvent::MergeHeld { .. }
     )
 }
 
