@@ -1,7 +1,7 @@
 //! Any bytes as a message file and as a result file.
 #![no_main]
 
-use switchboard_bus::files::{MessageFile, Origin, ResultFile, is_unfinished};
+use switchboard_files::{MessageFile, Origin, ResultFile, is_unfinished};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let _ = is_unfinished(bytes);
