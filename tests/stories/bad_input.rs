@@ -101,3 +101,17 @@ fn wrong_words_on_the_command_line_end_with_2() {
     sandbox.switchboard(&["call", "send_mesage"]).ends_with(2).says("send_message");
     sandbox.switchboard(&["show", "run_nobody"]).ends_with(2).says("dispatch.unknown-run");
 }
+
+#[test]
+fn instructions_that_would_fill_an_agents_context_are_refused_before_it_starts() {
+    let sandbox = Sandbox::new();
+    let text = "x".repeat(33 << 10);
+    sandbox.settings(&format!(
+        "[agents.mine]\ndriver = \"exec\"\ncommand = [\"true\"]\nspends = false\ninstructions = \"{text}\"\n"
+    ));
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+
+    let done = sandbox.switchboard(&["run", &plan, "--agent", "mine", "--yes"]).ends_with(2);
+
+    done.says("config.bad-value").says("33792 bytes, 32768 are allowed");
+}

@@ -1,4 +1,4 @@
-//! Agents without a login: one attempt, the agent's own words, and what to do.
+//! Agents without a login, and agents that never ask for our tools: what is said of them, and what to do.
 
 use std::fs;
 
@@ -65,4 +65,14 @@ fn the_agents_own_error_is_told_without_colours_and_without_the_signal_that_we_s
     let done = run_with(&sandbox, "some-agent", &opened(), &failed).says("the model is overloaded");
 
     assert!(!done.out.contains("[31m") && !done.out.contains("signal"), "{}", done.out);
+}
+
+#[test]
+fn an_agent_that_never_asks_for_our_tools_is_named_after_its_first_turn() {
+    let sandbox = Sandbox::new();
+
+    let done = run_with(&sandbox, "one.sh", &opened(), &json!({ "result": { "stopReason": "end_turn" } }));
+
+    done.says("does not know Switchboard's tools");
+    sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("the agent does not see Switchboard's tools");
 }

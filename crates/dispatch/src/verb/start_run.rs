@@ -233,6 +233,13 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
     for id in tasks {
         let (_, settings) = run_plan.settings(id)?;
         let choice = run_plan.choice(id, &settings)?;
+        if choice.instructions.len() > AgentChoice::MAX_INSTRUCTIONS {
+            let (size, most) = (choice.instructions.len(), AgentChoice::MAX_INSTRUCTIONS);
+            let what = format!("the instructions of {} have {size} bytes, {most} are allowed", choice.name);
+            return Err(Failure::new("config.bad-value", what)
+                .hint("shorten them, or let the agent read a file")
+                .into());
+        }
         let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
         let program = argv.first().cloned().unwrap_or_default();
         if !shims.has_program(&program) {

@@ -44,6 +44,9 @@ pub struct AgentChoice {
 // === impl AgentChoice ===
 
 impl AgentChoice {
+    /// Most bytes of instructions: more would be most of what a small model can take.
+    pub const MAX_INSTRUCTIONS: usize = 32 << 10;
+
     /// An agent under a name, with the usual settings.
     #[must_use]
     pub fn new(name: AgentName, driver: DriverSpec) -> Self {
