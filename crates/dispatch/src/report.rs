@@ -6,7 +6,7 @@ use std::path::Path;
 
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
+use switchboard_protocol::run::{PauseCause, Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{GateReport, RunSummary, TaskReport};
 use switchboard_store::{Filter, Query, Row};
@@ -38,12 +38,14 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         output_tokens: sum(&workers, "output_tokens"),
         estimated_micro_usd: sum(&workers, "estimated"),
         budget: row.get_text("budget").map(serde_json::from_str).transpose().map_err(shape("a budget"))?,
-        paused: row
-            .get_text("paused")
-            .map(|word| serde_json::from_value(word.into()))
-            .transpose()
-            .map_err(shape("a pause"))?,
+        paused: paused(row)?,
     })
+}
+
+/// Why nothing starts in a run that is at work.
+fn paused(row: &Row) -> Result<Option<PauseCause>, Error> {
+    let word = row.get_text("paused").filter(|_| row.get_text("state") == Some("running"));
+    word.map(|word| serde_json::from_value(word.into())).transpose().map_err(shape("a pause"))
 }
 
 /// Files of each task's last captured change.

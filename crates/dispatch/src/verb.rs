@@ -20,12 +20,12 @@ use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::TaskView;
-use switchboard_store::{Query, Row};
+use switchboard_protocol::run::{RunEvent, TaskView};
+use switchboard_store::{Idempotency, Query, Row};
 
 use crate::error::shape;
 use crate::event::cut;
-use crate::handle::Handle;
+use crate::handle::{Handle, Record};
 use crate::work::RUNS;
 use crate::world::World;
 use crate::{Dispatch, Error, history};
@@ -80,6 +80,26 @@ impl Dispatch {
             return Ok(views);
         }
         Ok(history::fold(&self.world.store, run)?.tasks().collect())
+    }
+
+    /// Has the engine of a run that is not over record what somebody asks for; returns the answer.
+    pub(crate) async fn ask_live(
+        &self,
+        run: &RunId,
+        step: RunEvent,
+        call: Option<Idempotency>,
+        answer: Value,
+    ) -> Result<Value, Error> {
+        let engine = || {
+            let over = || Failure::new("request.conflict", format!("{run} is over"));
+            self.engine(run).ok_or_else(|| over().into())
+        };
+        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
+        let ask = |engine: Handle| {
+            let record = record.clone();
+            async move { engine.ask(record).await }
+        };
+        self.ask(engine, ask).await
     }
 
     /// Asks the engine of a run to record something; one that ends at this moment is looked for again.

@@ -1,12 +1,10 @@
 //! `pause_run`: nothing new starts in a run or a task; what is under way ends.
 
-use switchboard_protocol::error::Failure;
 use switchboard_protocol::run::{PauseCause, RunEvent};
 use switchboard_protocol::verb::run::{PauseRunRequest, RunReply};
 use switchboard_store::Idempotency;
 
 use super::{find_target, reply, reply_value};
-use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -21,19 +19,10 @@ impl Dispatch {
         }
         let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let engine = || {
-            let over = || Failure::new("request.conflict", format!("{run} is over"));
-            self.engine(&run).ok_or_else(|| over().into())
-        };
         let step =
             task.map_or(RunEvent::RunPaused { cause: PauseCause::Requested }, |task| RunEvent::TaskPaused { task });
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "paused".to_owned(), tasks: Vec::new(), more: 0 })?;
-        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
-        let ask = |engine: Handle| {
-            let record = record.clone();
-            async move { engine.ask(record).await }
-        };
-        reply(self.ask(engine, ask).await?)
+        reply(self.ask_live(&run, step, call, answer).await?)
     }
 }

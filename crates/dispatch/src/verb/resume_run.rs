@@ -1,15 +1,10 @@
 //! `resume_run`: go on with what a stop or a crash interrupted.
 
-use serde_json::Value;
-use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest};
 use switchboard_store::{Batch, Idempotency};
 
 use super::{find_run, find_target, reply, reply_value};
-use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -40,37 +35,18 @@ impl Dispatch {
         let is_running = state == "running";
         let answer = reply_value(&ResumeRunReply { run: run.clone(), state, cursor })?;
         if is_stopped {
-            return reply(self.retry(&run, None, call, answer).await?);
+            return reply(self.retry(&run, task, call, answer).await?);
         }
         if is_running {
             self.start_engine(&run)?;
         }
-        if task.is_some() || row.get_text("paused").is_some() {
-            return reply(self.end_pause(&run, task, call, answer).await?);
+        if is_running && (task.is_some() || row.get_text("paused").is_some()) {
+            let step = task.map_or(RunEvent::RunResumed, |task| RunEvent::TaskResumed { task });
+            return reply(self.ask_live(&run, step, call, answer).await?);
         }
         let Some(call) = call else { return reply(answer) };
         // No event: only the answer is stored under the call's key.
         let committed = self.world.commit(Batch::synced().idempotent(call).reply(answer)).await?;
         reply(committed.reply)
-    }
-
-    async fn end_pause(
-        &self,
-        run: &RunId,
-        task: Option<TaskId>,
-        call: Option<Idempotency>,
-        answer: Value,
-    ) -> Result<Value, Error> {
-        let engine = || {
-            let over = || Failure::new("request.conflict", format!("{run} is over"));
-            self.engine(run).ok_or_else(|| over().into())
-        };
-        let step = task.map_or(RunEvent::RunResumed, |task| RunEvent::TaskResumed { task });
-        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
-        let ask = |engine: Handle| {
-            let record = record.clone();
-            async move { engine.ask(record).await }
-        };
-        self.ask(engine, ask).await
     }
 }

@@ -6,7 +6,6 @@ use switchboard_protocol::verb::run::{RunReply, SetBudgetRequest};
 use switchboard_store::Idempotency;
 
 use super::{find_run, reply, reply_value};
-use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
@@ -22,19 +21,10 @@ impl Dispatch {
         request.budget.as_ref().map_or(Ok(()), check)?;
         let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
-        let engine = || {
-            let over = || Failure::new("request.conflict", format!("{run} is over, and costs nothing more"));
-            self.engine(&run).ok_or_else(|| over().into())
-        };
         let state = row.try_text("state")?.to_owned();
         let answer = reply_value(&RunReply { run: run.clone(), state, tasks: Vec::new(), more: 0 })?;
         let step = RunEvent::BudgetSet { budget: request.budget };
-        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
-        let ask = |engine: Handle| {
-            let record = record.clone();
-            async move { engine.ask(record).await }
-        };
-        reply(self.ask(engine, ask).await?)
+        reply(self.ask_live(&run, step, call, answer).await?)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `stop_run`: stop a run or one task of it; what was captured stays.
 
-use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
@@ -9,7 +8,6 @@ use switchboard_protocol::verb::run::{ConcernedTask, RunReply, StopRunRequest};
 use switchboard_store::Idempotency;
 
 use super::{find_target, reply, reply_value};
-use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error, history, report};
 
@@ -30,21 +28,12 @@ impl Dispatch {
         }
         let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let engine = || {
-            let over = || Failure::new("request.conflict", format!("{run} is over"));
-            self.engine(&run).ok_or_else(|| over().into())
-        };
         let mut tasks = self.concerned(&run, task.as_ref())?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
         let step = task.map_or(RunEvent::RunStopRequested, |task| RunEvent::TaskStopRequested { task });
         let answer = reply_value(&RunReply { run: run.clone(), state: "stopping".to_owned(), tasks, more })?;
-        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
-        let ask = |engine: Handle| {
-            let record = record.clone();
-            async move { engine.ask(record).await }
-        };
-        reply(self.ask(engine, ask).await?)
+        reply(self.ask_live(&run, step, call, answer).await?)
     }
 
     /// The tasks that a stop ends, then those that wait for them.
