@@ -24,6 +24,7 @@ mod stories {
     mod logins;
     mod mail;
     mod mcp;
+    mod names;
     mod needs;
     mod permissions;
     mod real_agents;

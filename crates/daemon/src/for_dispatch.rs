@@ -35,6 +35,11 @@ impl switchboard_dispatch::WorkerMail for Mail {
         switchboard_bus::injected(ids, agent, evidence, "daemon").map_err(lift)
     }
 
+    fn is_anothers(&self, name: &AgentName) -> Result<bool, switchboard_dispatch::Error> {
+        let agent = switchboard_bus::agent(&self.0, name).map_err(lift)?;
+        Ok(agent.is_some_and(|agent| !agent.has_left && agent.kind != AgentKind::Worker))
+    }
+
     fn joined(&self, agent: &AgentName, is_scripted: bool) -> Result<NewEvent, switchboard_dispatch::Error> {
         let worker = Registered::new(agent.clone(), AgentKind::Worker);
         let worker = Registered { scripted: Some(is_scripted), ..worker };

@@ -61,10 +61,12 @@ impl Dispatch {
         // All of them before any engine: it must not lease what belongs to a tree of another run.
         for row in &live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
-            for (task, ports) in history::leased_ports(&self.world.store, &run)? {
-                if let Err(error) = self.world.tree_ports.restore(&run, &task, ports) {
+            for (task, claimed) in history::claimed(&self.world.store, &run)? {
+                let ports = claimed.ports.map(|ports| self.world.tree_ports.restore(&run, &task, ports));
+                if let Some(Err(error)) = ports {
                     tracing::warn!(%run, %task, %error, "a work tree has lost its ports");
                 }
+                self.world.worker_names.restore(&run, task, claimed.name);
             }
         }
         for row in live {
@@ -145,7 +147,8 @@ impl Dispatch {
         handles.remove(run);
         self.engines.live.send_replace(handles.len());
         drop(handles);
-        self.world.tree_ports.retain(run, |_| false);
+        self.world.retain(run, |_| false);
+        self.world.worker_names.forget(run);
         self.world.assign(run, &BTreeSet::new());
     }
 }

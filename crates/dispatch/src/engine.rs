@@ -39,6 +39,8 @@ pub(crate) struct Engine {
     assignees: TaskAssignees,
     /// Who has a task in this run, as the record says.
     on_roster: BTreeSet<String>,
+    /// Names that workers of the run had claimed when the roster was looked at last.
+    claims_seen: u64,
     waiting: Waiting,
     /// Whether anybody has asked for anything: the engine of a run that is over was started because somebody will.
     is_asked: bool,
@@ -71,9 +73,11 @@ impl Engine {
         let last = history::last_workers(&world, run)?;
         let tasks = recorded.state().tasks().map(|view| view.task);
         let assignees = TaskAssignees::of(&plan, tasks)?;
-        let on_roster = assignees.among(recorded.state().unsettled());
         let was_live = recorded.state().outcome().is_none();
-        world.tree_ports.retain(run, |task| !recorded.state().is_settled(task));
+        world.retain(run, |task| !recorded.state().is_settled(task));
+        let mut on_roster = assignees.among(recorded.state().unsettled());
+        let claims_seen = world.worker_names.claims(run);
+        on_roster.extend(world.worker_names.among(run, |_| true));
         Ok(Self {
             world,
             plan,
@@ -84,6 +88,7 @@ impl Engine {
             waits: BTreeMap::new(),
             assignees,
             on_roster,
+            claims_seen,
             waiting: Waiting::default(),
             is_asked: false,
             was_live,

@@ -13,6 +13,7 @@ use switchboard_protocol::worker::PortRange;
 use switchboard_store::{Query, Store};
 
 use crate::Error;
+use crate::assignees::Assignee;
 use crate::error::shape;
 use crate::handle::LastWorker;
 use crate::plan::{self, RunPlan, TaskPositions};
@@ -136,18 +137,26 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     })
 }
 
-/// The TCP ports that the last worker of each task of a run had.
-pub(crate) fn leased_ports(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, PortRange>, Error> {
-    let mut leased = BTreeMap::new();
+/// What the last worker of a task had to itself.
+pub(crate) struct Claimed {
+    pub(crate) name: Assignee,
+    /// Its TCP ports.
+    pub(crate) ports: Option<PortRange>,
+}
+
+/// What the last worker of each task of a run had to itself.
+pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, Claimed>, Error> {
+    let mut claimed = BTreeMap::new();
     let query = Query::table(WORKERS).eq("run", run.as_str()).asc("seq").limit(100_000);
     for row in store.read(&query)? {
         let Ok(task) = TaskId::new(row.try_text("task")?) else { continue };
         let number = |column| row.get_int(column).and_then(|number| u16::try_from(number).ok());
-        if let (Some(first), Some(count)) = (number("port"), number("ports")) {
-            leased.insert(task, PortRange { first, count });
-        }
+        let ports = number("port").zip(number("ports")).map(|(first, count)| PortRange { first, count });
+        let Ok(name) = AgentName::new(row.try_text("agent")?) else { continue };
+        let name = Assignee { folded: name.folded(), name, is_scripted: row.get_bool("scripted") };
+        claimed.insert(task, Claimed { name, ports });
     }
-    Ok(leased)
+    Ok(claimed)
 }
 
 /// The last worker of each task of a run.

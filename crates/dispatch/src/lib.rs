@@ -45,6 +45,7 @@ mod user_branch;
 mod verb;
 mod watch;
 mod work;
+mod worker_names;
 mod world;
 
 pub use assignees::Assignees;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard_protocol::id::{NeedId, RunId, WorkerId};
+use switchboard_protocol::id::{AgentName, NeedId, RunId, WorkerId};
+use switchboard_protocol::plan::TaskId;
 use switchboard_store::{Batch, Committed, Idempotency, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,7 @@ use crate::error::is_transient;
 use crate::link::Link;
 use crate::port::{Git, Ports};
 use crate::tree_ports::TreePorts;
+use crate::worker_names::WorkerNames;
 use crate::{Config, Error};
 
 /// Workers whose start may be under way at the same time.
@@ -30,6 +32,8 @@ pub(crate) struct World {
     pub(crate) ports: Ports,
     /// TCP ports of work trees.
     pub(crate) tree_ports: Arc<TreePorts>,
+    /// Names of workers.
+    pub(crate) worker_names: WorkerNames,
     /// No worker starts any more: what is on its way to a start is given up.
     ending: CancellationToken,
     pub(crate) stop: CancellationToken,
@@ -56,6 +60,7 @@ impl World {
             config,
             ports,
             tree_ports,
+            worker_names: WorkerNames::default(),
             ending: CancellationToken::new(),
             stop,
             starting: tokio::sync::Mutex::default(),
@@ -108,6 +113,17 @@ impl World {
 
     pub(crate) fn assignees(&self) -> watch::Receiver<Assignees> {
         self.assignees.subscribe()
+    }
+
+    /// Whether an agent has a task in a live run.
+    pub(crate) fn is_assigned(&self, agent: &AgentName) -> bool {
+        self.assignees.borrow().has(agent)
+    }
+
+    /// Gives back the TCP ports and names that tasks of a run have which are not among `keep`.
+    pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
+        self.tree_ports.retain(run, &keep);
+        self.worker_names.retain(run, keep);
     }
 
     /// Sets who has a task in a run, before the record says that they are there.

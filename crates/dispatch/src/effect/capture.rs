@@ -23,7 +23,10 @@ pub(crate) async fn capture(
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
     let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
     let (task, settings) = ctx.plan.settings(id)?;
-    let agent = settings.author.unwrap_or(row.try_text("agent")?.to_owned());
+    let agent = match settings.author {
+        Some(author) => author,
+        None => ctx.plan.choice(id, &settings)?.name.to_string(),
+    };
     let author = author(&agent, ctx.world.store.now());
     let message = message(&ctx.plan.run, &task, attempt);
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));

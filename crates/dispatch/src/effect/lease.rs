@@ -33,6 +33,9 @@ pub(super) async fn wait(ctx: &Ctx, captured: Captured<'_>, known: &HeldBy) -> R
 
 /// Under this name the task's worker is on the roster and reserves files.
 fn agent(ctx: &Ctx, task: &TaskId) -> Result<AgentName, Error> {
+    if let Some(name) = ctx.world.worker_names.of(&ctx.plan.run, task) {
+        return Ok(name);
+    }
     let (_, settings) = ctx.plan.settings(task)?;
     Ok(ctx.plan.choice(task, &settings)?.name)
 }

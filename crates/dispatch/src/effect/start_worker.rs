@@ -9,7 +9,7 @@ use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
-use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, StartFrom};
@@ -124,9 +124,20 @@ async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
     }
 }
 
+/// The name of the task's workers on the bus.
+fn own_name(ctx: &Ctx, id: &TaskId, choice: &AgentChoice) -> Result<AgentName, Error> {
+    #[cfg(any(test, feature = "sim"))]
+    if ctx.world.has_defect(crate::simulate::Defect::SharesNames) {
+        return Ok(choice.name.clone());
+    }
+    let is_anothers = |name: &AgentName| Ok(ctx.world.is_assigned(name) || ctx.world.ports.mail.is_anothers(name)?);
+    ctx.world.worker_names.claim((&ctx.plan.run, id), &choice.name, choice.scripted, is_anothers)
+}
+
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
-    let choice = ctx.plan.choice(id, &settings)?;
+    let mut choice = ctx.plan.choice(id, &settings)?;
+    choice.name = own_name(ctx, id, &choice)?;
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));

@@ -163,7 +163,8 @@ impl Engine {
         let never = |error: Error| Unrecorded::Never(error.to_failure());
         let now = self.world.store.now();
         let steps = self.recorded.try_steps(&record.steps, now).map_err(Unrecorded::Refused)?;
-        let (joined, assigned) = self.newly_assigned().map_err(never)?;
+        let claims = self.world.worker_names.claims(&self.plan.run);
+        let (joined, assigned) = self.newly_assigned(claims).map_err(never)?;
         let batch = self.batch(record, &steps, joined).map_err(never)?;
         // Before the record says so: who is there must not be taken for somebody who has left.
         self.world.assign(&self.plan.run, &assigned);
@@ -177,9 +178,10 @@ impl Engine {
                 self.recorded.take_over(&steps, committed.ts).map_err(never)?;
                 if self.recorded.state().unsettled_count() != before {
                     let state = self.recorded.state();
-                    self.world.tree_ports.retain(&self.plan.run, |task| !state.is_settled(task));
+                    self.world.retain(&self.plan.run, |task| !state.is_settled(task));
                 }
                 self.on_roster = assigned;
+                self.claims_seen = claims;
                 Ok(committed.reply)
             }
             Err(error) => {
@@ -220,16 +222,21 @@ impl Engine {
 
     /// Who has a task once the draft is committed, and the events that put those on the roster who were not on it. Who is done leaves it
     /// by the daemon's hand.
-    fn newly_assigned(&self) -> Result<(Vec<NewEvent>, BTreeSet<String>), Error> {
-        if self.recorded.draft().unsettled_count() == self.recorded.state().unsettled_count() {
+    fn newly_assigned(&self, claims: u64) -> Result<(Vec<NewEvent>, BTreeSet<String>), Error> {
+        let draft = self.recorded.draft();
+        if claims == self.claims_seen && draft.unsettled_count() == self.recorded.state().unsettled_count() {
             return Ok((Vec::new(), self.on_roster.clone()));
         }
-        let assigned = self.assignees.among(self.recorded.draft().unsettled());
+        let names = &self.world.worker_names;
+        let mut assigned = self.assignees.among(draft.unsettled());
+        assigned.extend(names.among(&self.plan.run, |task| !draft.is_settled(task)));
         if assigned.is_subset(&self.on_roster) {
             return Ok((Vec::new(), assigned));
         }
         let mut joined = BTreeMap::new();
-        for assignee in self.assignees.all().filter(|assignee| assigned.contains(&assignee.folded)) {
+        let newcomers = names.newcomers(&self.plan.run, &self.on_roster);
+        let all = self.assignees.all().chain(&newcomers);
+        for assignee in all.filter(|assignee| assigned.contains(&assignee.folded)) {
             if !self.on_roster.contains(&assignee.folded) {
                 joined.entry(&assignee.folded).or_insert(assignee);
             }

@@ -20,6 +20,12 @@ pub trait WorkerMail: Send + Sync + 'static {
     /// When a fact does not serialise.
     fn injected(&self, ids: &[MessageId], agent: &AgentName, evidence: &str) -> Result<Vec<NewEvent>, Error>;
 
+    /// Whether a name is that of an agent that is there and is no worker.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    fn is_anothers(&self, name: &AgentName) -> Result<bool, Error>;
+
     /// The event that puts a run's agent on the roster.
     ///
     /// # Errors

@@ -10,7 +10,9 @@ use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Need, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
+use switchboard_protocol::worker::WorkerFact;
 
+use super::ports::ANOTHERS;
 use super::stage::COST;
 
 /// A task's attempt.
@@ -25,6 +27,8 @@ pub(super) struct Observer {
     walks: BTreeMap<TaskId, Digest>,
     /// Workers whose end is not recorded.
     live: BTreeMap<WorkerId, TaskId>,
+    /// Names of workers.
+    names: BTreeMap<WorkerId, String>,
     /// Workers whose end is recorded.
     ended: BTreeSet<WorkerId>,
     tokens: BTreeMap<WorkerId, String>,
@@ -91,8 +95,22 @@ impl Observer {
         self.insist(live < limit, || format!("{worker} starts beside {live} live ones, {limit} are allowed"));
     }
 
+    /// No two living workers share a name, nor has one that of an agent of somebody else.
+    fn named(&mut self, worker: &WorkerId, name: String) {
+        let namesake = self.live.keys().find(|live| *live != worker && self.names.get(live) == Some(&name)).cloned();
+        self.insist(namesake.is_none(), || format!("{worker} and {namesake:?} are both {name}"));
+        self.insist(name != ANOTHERS, || format!("{worker} has the name of somebody else: {name}"));
+        self.names.insert(worker.clone(), name);
+    }
+
     /// Takes note of committed events.
     pub(super) fn see(&mut self, events: &[NewEvent]) {
+        for event in events.iter().filter(|event| event.kind == "worker_equipped") {
+            let tagged = json!({ "kind": event.kind, "facts": event.facts });
+            if let Ok(WorkerFact::WorkerEquipped { worker, agent, .. }) = serde_json::from_value(tagged) {
+                self.named(&worker, agent.folded());
+            }
+        }
         for event in events.iter().filter(|event| event.subject.starts_with("run/")) {
             let tagged = match event.facts.is_null() {
                 true => json!({ "kind": event.kind }),

@@ -121,6 +121,9 @@ impl Files for SimFiles {
     }
 }
 
+/// The name of an agent that is no worker.
+pub(super) const ANOTHERS: &str = "ann-2";
+
 struct SimMail(Arc<Stage>);
 
 impl WorkerMail for SimMail {
@@ -144,6 +147,11 @@ impl WorkerMail for SimMail {
 
     fn injected(&self, _ids: &[MessageId], _agent: &AgentName, _evidence: &str) -> Result<Vec<NewEvent>, Error> {
         Ok(Vec::new())
+    }
+
+    /// Somebody has started an agent by hand that is called `ann-2`.
+    fn is_anothers(&self, name: &AgentName) -> Result<bool, Error> {
+        Ok(name.as_str() == ANOTHERS)
     }
 
     fn joined(&self, agent: &AgentName, _is_scripted: bool) -> Result<NewEvent, Error> {

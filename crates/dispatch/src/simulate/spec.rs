@@ -72,6 +72,8 @@ pub enum Defect {
     MergesTwice,
     /// A worker starts in a tree whatever became of its set-up.
     SkipsSetup,
+    /// All workers of an agent have its name.
+    SharesNames,
 }
 
 /// What came of a history.

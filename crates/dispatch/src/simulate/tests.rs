@@ -85,6 +85,7 @@ fn mistakes_made_on_purpose_are_found() {
         Defect::PassesGates,
         Defect::MergesTwice,
         Defect::SkipsSetup,
+        Defect::SharesNames,
     ];
     for defect in cases {
         let found =

@@ -1,0 +1,177 @@
+//! Names of workers: two workers of one agent are two agents on the bus, `claude` and `claude-2`.
+//!
+//! A task claims the lowest free name when its first worker starts and has it until it is settled, so that the attempts of a task share an inbox and
+//! reserved files, and no two tasks do. The record names the agent of each worker, so that a daemon that starts has the same claims.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::plan::TaskId;
+
+use crate::Error;
+use crate::assignees::Assignee;
+use crate::world::lock;
+
+/// Most bytes of an agent's name before a number: a name has at most 64 bytes.
+const STEM_BYTES: usize = 56;
+
+/// Which task of which run has which name.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerNames(Mutex<BTreeMap<RunId, Names>>);
+
+/// The names of one run.
+#[derive(Debug, Default)]
+struct Names {
+    by_task: BTreeMap<TaskId, Assignee>,
+    /// How many were ever claimed.
+    claims: u64,
+}
+
+// === impl WorkerNames ===
+
+impl WorkerNames {
+    /// Claims a name for the workers of a task, the same as before if it has one. `is_anothers` tells of names with a number whether somebody else has
+    /// them.
+    ///
+    /// # Errors
+    /// What `is_anothers` fails with, and [`Error::Missing`] when no name can be made of the agent's.
+    pub(crate) fn claim(
+        &self,
+        (run, task): (&RunId, &TaskId),
+        agent: &AgentName,
+        is_scripted: bool,
+        is_anothers: impl Fn(&AgentName) -> Result<bool, Error>,
+    ) -> Result<AgentName, Error> {
+        let mut claimed = lock(&self.0);
+        if let Some(known) = claimed.get(run).and_then(|names| names.by_task.get(task)) {
+            return Ok(known.name.clone());
+        }
+        let taken = claimed.values().flat_map(|names| names.by_task.values()).map(|claim| claim.folded.as_str());
+        let taken: BTreeSet<&str> = taken.collect();
+        let mut name = agent.clone();
+        let mut number = 1_u64;
+        while taken.contains(name.folded().as_str()) || (number > 1 && is_anothers(&name)?) {
+            number += 1;
+            name = numbered(agent, number)?;
+        }
+        let claim = Assignee { folded: name.folded(), name: name.clone(), is_scripted };
+        claimed.entry(run.clone()).or_default().add(task.clone(), claim);
+        Ok(name)
+    }
+
+    /// The name of a task's workers, if it has had one.
+    pub(crate) fn of(&self, run: &RunId, task: &TaskId) -> Option<AgentName> {
+        lock(&self.0).get(run).and_then(|names| names.by_task.get(task)).map(|claim| claim.name.clone())
+    }
+
+    /// The folded names of those tasks of a run that are among `tasks`.
+    pub(crate) fn among(&self, run: &RunId, tasks: impl Fn(&TaskId) -> bool) -> BTreeSet<String> {
+        let claimed = lock(&self.0);
+        let names = claimed.get(run).into_iter().flat_map(|names| &names.by_task);
+        names.filter(|(task, _)| tasks(task)).map(|(_, claim)| claim.folded.clone()).collect()
+    }
+
+    /// Who has a name in a run that is not among these folded ones.
+    pub(crate) fn newcomers(&self, run: &RunId, known: &BTreeSet<String>) -> Vec<Assignee> {
+        let claimed = lock(&self.0);
+        let names = claimed.get(run).into_iter().flat_map(|names| names.by_task.values());
+        names.filter(|claim| !known.contains(&claim.folded)).cloned().collect()
+    }
+
+    /// How many names were claimed in a run so far.
+    pub(crate) fn claims(&self, run: &RunId) -> u64 {
+        lock(&self.0).get(run).map_or(0, |names| names.claims)
+    }
+
+    /// Takes a claim up again that the record names.
+    pub(crate) fn restore(&self, run: &RunId, task: TaskId, claim: Assignee) {
+        lock(&self.0).entry(run.clone()).or_default().add(task, claim);
+    }
+
+    /// Gives up the claims of a run's tasks that are not among `keep`.
+    pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
+        let mut claimed = lock(&self.0);
+        let Some(names) = claimed.get_mut(run) else { return };
+        names.by_task.retain(|task, _| keep(task));
+    }
+
+    /// Forgets a run.
+    pub(crate) fn forget(&self, run: &RunId) {
+        lock(&self.0).remove(run);
+    }
+}
+
+// === impl Names ===
+
+impl Names {
+    fn add(&mut self, task: TaskId, claim: Assignee) {
+        self.by_task.insert(task, claim);
+        self.claims += 1;
+    }
+}
+
+fn numbered(agent: &AgentName, number: u64) -> Result<AgentName, Error> {
+    let stem = agent.as_str();
+    let stem = &stem[..stem.floor_char_boundary(STEM_BYTES)];
+    AgentName::new(format!("{}-{number}", stem.trim_end()))
+        .map_err(|_| Error::Missing(format!("a name for another worker of {agent}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(n: u32) -> TaskId {
+        TaskId::new(format!("1.{n}")).unwrap()
+    }
+
+    fn agent(name: &str) -> AgentName {
+        AgentName::new(name).unwrap()
+    }
+
+    fn claim(names: &WorkerNames, run: u64, n: u32, of: &str) -> String {
+        let run = RunId::from_bits(run);
+        let is_anothers = |name: &AgentName| Ok(name.as_str() == "ben-2");
+        names.claim((&run, &task(n)), &agent(of), false, is_anothers).unwrap().to_string()
+    }
+
+    #[test]
+    fn each_task_gets_the_lowest_free_name_and_keeps_it_until_it_is_settled() {
+        let names = WorkerNames::default();
+
+        assert_eq!(claim(&names, 1, 1, "claude"), "claude");
+        assert_eq!(claim(&names, 1, 2, "Claude"), "Claude-2");
+        assert_eq!(claim(&names, 2, 1, "claude"), "claude-3", "names are those of all runs");
+        assert_eq!(claim(&names, 1, 1, "claude"), "claude", "the next attempt");
+
+        names.retain(&RunId::from_bits(1), |task| task.as_str() != "1.1");
+        assert_eq!(claim(&names, 1, 3, "claude"), "claude");
+    }
+
+    #[test]
+    fn a_numbered_name_that_another_agent_has_is_left_to_it() {
+        let names = WorkerNames::default();
+
+        assert_eq!(claim(&names, 1, 1, "ben"), "ben");
+        assert_eq!(claim(&names, 1, 2, "ben"), "ben-3");
+    }
+
+    #[test]
+    fn a_claim_of_the_record_is_taken_up_again() {
+        let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
+        let known = Assignee { name: agent("ann"), folded: "ann".to_owned(), is_scripted: false };
+        names.restore(&run, task(7), known);
+
+        assert_eq!(claim(&names, 1, 1, "ann"), "ann-2");
+        assert_eq!(names.of(&run, &task(7)), Some(agent("ann")));
+    }
+
+    #[test]
+    fn the_longest_names_can_be_numbered() {
+        let (names, longest) = (WorkerNames::default(), "ü".repeat(32));
+        claim(&names, 1, 1, &longest);
+
+        assert_eq!(claim(&names, 1, 2, &longest), format!("{}-2", "ü".repeat(28)));
+    }
+}
