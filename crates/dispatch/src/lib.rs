@@ -30,6 +30,7 @@ mod evidence;
 mod handle;
 mod history;
 mod link;
+mod lock;
 mod needs;
 mod older;
 mod plan;

@@ -14,8 +14,8 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::worker::PortRange;
 
 use crate::Error;
+use crate::lock::lock;
 use crate::port::PortClaims;
-use crate::world::lock;
 
 /// The first port: below are those of well-known services and of databases.
 const FIRST: u16 = 20_000;

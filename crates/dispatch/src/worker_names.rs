@@ -11,7 +11,7 @@ use switchboard_protocol::plan::TaskId;
 
 use crate::Error;
 use crate::assignees::Assignee;
-use crate::world::lock;
+use crate::lock::lock;
 
 /// Most bytes of an agent's name before a number: a name has at most 64 bytes.
 const STEM_BYTES: usize = 56;

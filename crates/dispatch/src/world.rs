@@ -1,7 +1,7 @@
 //! What deciding, doing and watching share: the record, the settings, the ports, and the links to workers' shims.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +15,7 @@ use crate::assignees::Assignees;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::link::Link;
+pub(crate) use crate::lock::lock;
 use crate::port::{Git, Ports};
 use crate::tree_ports::TreePorts;
 use crate::worker_names::WorkerNames;
@@ -250,9 +251,4 @@ impl World {
     pub(crate) fn fresh_need(&self) -> Result<NeedId, Error> {
         self.random_bits().map(NeedId::from_bits)
     }
-}
-
-/// A poisoned lock here means that a panic happened between two map operations, which leave the map whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,8 +12,7 @@ use switchboard_protocol::run::way::{Do, Need, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
-use super::ports::ANOTHERS;
-use super::stage::COST;
+use super::spec::{ANOTHERS, COST};
 
 /// A task's attempt.
 type Attempt = (TaskId, u32);

@@ -11,7 +11,8 @@ use switchboard_protocol::verb::run::{
 };
 use switchboard_store::{Batch, Idempotency, Query};
 
-use super::stage::{COST, Stage};
+use super::spec::COST;
+use super::stage::Stage;
 use super::{Folded, compare, request};
 use crate::work::{RUNS, run_id};
 use crate::world::lock;

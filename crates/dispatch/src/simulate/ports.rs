@@ -19,7 +19,7 @@ use switchboard_store::{Batch, Committed, Store};
 use super::git::SimGit;
 use super::shim::BAD;
 use super::shims::SimShims;
-use super::spec::{Defect, Refusal};
+use super::spec::{ANOTHERS, Defect, Refusal};
 use super::stage::Stage;
 use crate::Error;
 use crate::port::setups::{Included, SetupCall, SetupEnd};
@@ -120,9 +120,6 @@ impl Files for SimFiles {
         Ok(())
     }
 }
-
-/// The name of an agent that is no worker.
-pub(super) const ANOTHERS: &str = "ann-2";
 
 struct SimMail(Arc<Stage>);
 

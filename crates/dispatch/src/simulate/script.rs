@@ -3,7 +3,8 @@
 use switchboard_protocol::frame::{DriverSpec, PermissionOption, WorkerEvent, WorkerSpec};
 
 use super::shim::{Act, FOR_EVER, exited, sealed, turn_ended};
-use super::stage::{COST, Stage};
+use super::spec::COST;
+use super::stage::Stage;
 
 /// How long an agent that asked something waits for the answer.
 const PATIENCE: i64 = 40 * 60_000;

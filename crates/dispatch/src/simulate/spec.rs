@@ -1,5 +1,11 @@
 //! What is simulated, and what came of it.
 
+/// The name of an agent that is no worker.
+pub(super) const ANOTHERS: &str = "ann-2";
+
+/// What a worker costs, in millionths of a US dollar.
+pub(super) const COST: u64 = 3;
+
 /// How the world treats the runs of a simulation. Rates are per mille of the occasions.
 #[derive(Debug, Clone, Copy)]
 pub struct SimSpec {

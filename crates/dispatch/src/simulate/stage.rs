@@ -13,12 +13,9 @@ use super::clock::SimClock;
 use super::observer::Observer;
 use super::repo::Repo;
 use super::shim::SimShim;
-use super::spec::{Refusal, SimReport, SimSpec};
+use super::spec::{COST, Refusal, SimReport, SimSpec};
 use crate::Dispatch;
 use crate::world::lock;
-
-/// What a worker costs, in millionths of a US dollar.
-pub(super) const COST: u64 = 3;
 
 pub(super) struct Stage {
     pub(super) spec: SimSpec,
