@@ -3,8 +3,15 @@
 
 use crate::problem::{Kind, Problem};
 
-/// Finds the first string, comment or parenthesis without an end.
+/// Bodies of functions within each other that are read; what is quoted deeper is passed over. A function that makes functions takes two.
+const DEPTH: usize = 4;
+
+/// Finds the first string, comment or bracket without an end.
 pub(super) fn problem(text: &[u8]) -> Option<Problem> {
+    problem_at(text, 0)
+}
+
+fn problem_at(text: &[u8], depth: usize) -> Option<Problem> {
     // Of a script with conditions some lines are not read.
     if memchr::memmem::find(text, b"\\if ").is_some() {
         return None;
@@ -37,8 +44,9 @@ pub(super) fn problem(text: &[u8]) -> Option<Problem> {
                 Some(_) if has_own_end => 1,
                 Some((mark, length)) => {
                     let body = at + mark..at + length - mark;
-                    if is_sql(&text[..at], &rest[length..])
-                        && let Some(inner) = problem(&text[body.clone()])
+                    if depth < DEPTH
+                        && is_sql(&text[..at], &rest[length..])
+                        && let Some(inner) = problem_at(&text[body.clone()], depth + 1)
                     {
                         return Some(Problem::at(text, body.start + inner.range.start, inner.kind));
                     }
@@ -199,5 +207,17 @@ mod tests {
         ] {
             assert_eq!(lines(text), Some(line), "{text}");
         }
+    }
+
+    #[test]
+    fn bodies_within_bodies_are_read_to_a_depth() {
+        let nested = |depth: usize| {
+            let opened: String = (0..depth).map(|level| format!("DO $a{level}$ ")).collect();
+            let closed: String = (0..depth).rev().map(|level| format!(" $a{level}$;")).collect();
+            format!("{opened}SELECT (1{closed}")
+        };
+
+        assert!(problem(nested(2).as_bytes()).is_some());
+        assert!(problem(nested(100_000).as_bytes()).is_none());
     }
 }
