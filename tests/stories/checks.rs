@@ -28,14 +28,20 @@ fn a_base_or_a_path_that_is_not_there_is_refused_by_its_code() {
     sandbox.switchboard(&["check", "/etc/passwd", "--base", "HEAD", "--json"]).ends_with(2).says("check.outside-root");
 }
 
-#[test]
-fn excluded_files_are_counted_and_named_and_a_change_cannot_exclude_itself() {
-    let sandbox = Sandbox::new();
+/// Commits settings of the repository that exclude `vendor/`; returns their path.
+fn leaves_out_vendor(sandbox: &Sandbox) -> std::path::PathBuf {
     let settings = sandbox.root().join(".switchboard/config.toml");
     std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
     std::fs::write(&settings, "[checks]\nexclude = [\"vendor/\"]\n").unwrap();
     sandbox.git(&["add", "--force", ".switchboard/config.toml"]);
     sandbox.commit("settings");
+    settings
+}
+
+#[test]
+fn excluded_files_are_counted_and_named_and_a_change_cannot_exclude_itself() {
+    let sandbox = Sandbox::new();
+    let settings = leaves_out_vendor(&sandbox);
     sandbox.write("vendor/a.py", "def broken(:\n");
     sandbox.write("gen/b.py", "def broken(:\n");
     sandbox.write("c.py", "x = 1\n");
@@ -58,11 +64,7 @@ fn excluded_files_are_counted_and_named_and_a_change_cannot_exclude_itself() {
 #[test]
 fn a_gate_names_what_it_left_out() {
     let sandbox = Sandbox::new();
-    let settings = sandbox.root().join(".switchboard/config.toml");
-    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
-    std::fs::write(&settings, "[checks]\nexclude = [\"vendor/\"]\n").unwrap();
-    sandbox.git(&["add", "--force", ".switchboard/config.toml"]);
-    sandbox.commit("settings");
+    leaves_out_vendor(&sandbox);
     let write = "mkdir vendor; echo 'def broken(:' > vendor/a.py; echo 'x = 1' > b.py";
     let plan = sandbox.trusted_plan(&serde_json::json!([{ "id": "1.1", "phase": 1, "description": "write it",
         "x-switchboard": { "command": ["sh", "-c", write], "gates": ["syntax_check"] } }]));

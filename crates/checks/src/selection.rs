@@ -16,6 +16,9 @@ pub(crate) mod walk;
 use asked::Asked;
 use excluded::Excluded;
 
+/// Most bytes of a file of settings.
+const SETTING: u64 = 1 << 20;
+
 /// A file to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
@@ -325,6 +328,15 @@ impl Selection {
     }
 }
 
+/// Reads a plain file of at most [`SETTING`] bytes; a device or a pipe that a repository links to is never opened.
+fn read_small(path: &Path) -> Option<Vec<u8>> {
+    let found = path.metadata().ok()?;
+    if !found.is_file() || found.len() > SETTING {
+        return None;
+    }
+    std::fs::read(path).ok()
+}
+
 /// Reads a file that takes others out of the checks, as the base has it: a change must not excuse itself. Without a base the
 /// work tree's counts.
 fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) -> Result<String, Error> {
@@ -334,7 +346,7 @@ fn setting(root: &Path, blobs: Option<&Blobs>, against: &Against, path: &str) ->
             Blob::TooLarge | Blob::Missing => Vec::new(),
         },
         (Some(_), Against::Nothing | Against::UnbornIndex) | (None, _) => {
-            std::fs::read(root.join(path)).unwrap_or_default()
+            read_small(&root.join(path)).unwrap_or_default()
         }
     };
     Ok(String::from_utf8_lossy(&text).into_owned())

@@ -20,6 +20,7 @@ struct Settings {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Checks {
     #[serde(default)]
     exclude: Vec<String>,
@@ -122,9 +123,10 @@ mod tests {
         let mut problems = Vec::new();
 
         let excluded = Excluded::new("[checks]\nexclude = 3\n", &["{a".into()], &mut problems);
+        let misspelt = Excluded::new("[checks]\nexcludes = ['a']\n", &[], &mut problems);
 
-        assert!(excluded.globs.is_empty());
+        assert!(excluded.globs.is_empty() && misspelt.globs.is_empty());
         let codes: Vec<_> = problems.iter().map(Error::code).collect();
-        assert_eq!(codes, ["config.syntax", "request.bad-args"]);
+        assert_eq!(codes, ["config.syntax", "request.bad-args", "config.syntax"]);
     }
 }
