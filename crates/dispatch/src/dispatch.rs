@@ -14,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 use crate::assignees::Assignees;
 use crate::engine::Engine;
 use crate::handle::{self, Handle};
+use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
-use crate::world::{World, lock};
+use crate::world::World;
 use crate::{Config, Error, history, user_branch};
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
@@ -147,8 +148,7 @@ impl Dispatch {
         handles.remove(run);
         self.engines.live.send_replace(handles.len());
         drop(handles);
-        self.world.retain(run, |_| false);
-        self.world.worker_names.forget(run);
+        self.world.release(run);
         self.world.assign(run, &BTreeSet::new());
     }
 }

@@ -41,8 +41,9 @@ pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 use self::shim::BAD;
 use self::stage::Stage;
 use crate::config::Trust;
+use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
-use crate::world::{World, lock};
+use crate::world::World;
 use crate::{Config, Dispatch, Error, history};
 
 /// Most lives of a daemon in a history.

@@ -84,20 +84,20 @@ impl WorkerNames {
         lock(&self.0).get(run).map_or(0, |names| names.claims)
     }
 
-    /// Takes a claim up again that the record names.
+    /// Restores a claim from the record.
     pub(crate) fn restore(&self, run: &RunId, task: TaskId, claim: Assignee) {
         lock(&self.0).entry(run.clone()).or_default().add(task, claim);
     }
 
-    /// Gives up the claims of a run's tasks that are not among `keep`.
+    /// Releases the names of a run's tasks, except those that `keep` accepts.
     pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
         let mut claimed = lock(&self.0);
         let Some(names) = claimed.get_mut(run) else { return };
         names.by_task.retain(|task, _| keep(task));
     }
 
-    /// Forgets a run.
-    pub(crate) fn forget(&self, run: &RunId) {
+    /// Releases all names of a run.
+    pub(crate) fn release(&self, run: &RunId) {
         lock(&self.0).remove(run);
     }
 }

@@ -15,7 +15,7 @@ use crate::assignees::Assignees;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::link::Link;
-pub(crate) use crate::lock::lock;
+use crate::lock::lock;
 use crate::port::{Git, Ports};
 use crate::tree_ports::TreePorts;
 use crate::worker_names::WorkerNames;
@@ -121,10 +121,16 @@ impl World {
         self.assignees.borrow().has(agent)
     }
 
-    /// Gives back the TCP ports and names that tasks of a run have which are not among `keep`.
+    /// Releases the TCP ports and names of a run's tasks, except those that `keep` accepts.
     pub(crate) fn retain(&self, run: &RunId, keep: impl Fn(&TaskId) -> bool) {
         self.tree_ports.retain(run, &keep);
         self.worker_names.retain(run, keep);
+    }
+
+    /// Releases all TCP ports and names of a run.
+    pub(crate) fn release(&self, run: &RunId) {
+        self.tree_ports.retain(run, |_| false);
+        self.worker_names.release(run);
     }
 
     /// Sets who has a task in a run, before the record says that they are there.

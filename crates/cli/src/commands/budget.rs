@@ -14,15 +14,15 @@ pub(crate) struct Args {
     /// The run, or the beginning of its id; the newest when left out
     run: Option<String>,
     #[command(flatten)]
-    wanted: Wanted,
+    flags: BudgetFlags,
     /// Lift the ceiling
     #[arg(long, conflicts_with = "budget")]
     none: bool,
 }
 
-/// A budget as flags say it.
+/// The flags that set a budget.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Wanted {
+pub(crate) struct BudgetFlags {
     /// Ceiling in dollars, e.g. 5 or 0.75
     #[arg(long, value_name = "USD", value_parser = micro_usd)]
     budget: Option<u64>,
@@ -45,10 +45,10 @@ enum At {
     Halt,
 }
 
-// === impl Wanted ===
+// === impl BudgetFlags ===
 
-impl Wanted {
-    /// The budget, if there is to be one.
+impl BudgetFlags {
+    /// Returns the budget; `None` without a ceiling.
     pub(crate) fn budget(&self) -> Option<Budget> {
         let at_ceiling = match self.at_ceiling {
             At::Warn => AtCeiling::Warn,
@@ -62,7 +62,7 @@ impl Wanted {
 /// Sets a budget, or shows it.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
-    let budget = args.wanted.budget();
+    let budget = args.flags.budget();
     if budget.is_some() || args.none {
         client.call::<SetBudget>(&SetBudgetRequest { run: args.run.clone(), budget })?;
     }

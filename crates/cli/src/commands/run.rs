@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     max_workers: Option<u32>,
     #[command(flatten)]
-    wanted: crate::commands::budget::Wanted,
+    limits: crate::commands::budget::BudgetFlags,
     /// Folder for the work trees
     #[arg(long, value_name = "DIR")]
     worktrees: Option<PathBuf>,
@@ -87,7 +87,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         max_workers: args.max_workers,
         worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
         merge: args.merge,
-        budget: args.wanted.budget(),
+        budget: args.limits.budget(),
         dry_run: true,
         ends_daemon: false,
     };

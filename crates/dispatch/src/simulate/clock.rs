@@ -6,7 +6,7 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{Clock, Moment};
 use tokio::time::Instant;
 
-use crate::world::lock;
+use crate::lock::lock;
 
 /// Time of day at which every history begins.
 const BEGIN: i64 = 1_700_000_000_000;

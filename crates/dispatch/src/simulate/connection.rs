@@ -10,8 +10,8 @@ use switchboard_protocol::wire::Hello;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 use super::stage::Stage;
+use crate::lock::lock;
 use crate::port::shims::Shim;
-use crate::world::lock;
 
 /// How long a shim that ends waits for the last ack.
 const FLUSH: i64 = 5_000;

@@ -9,9 +9,9 @@ use switchboard_protocol::error::Failure;
 use super::repo::{MAIN, Repo, Work};
 use super::stage::Stage;
 use crate::Error;
+use crate::lock::lock;
 use crate::port::Git;
 use crate::port::git::Commit;
-use crate::world::lock;
 
 type Result<T> = std::result::Result<T, Error>;
 

@@ -14,8 +14,8 @@ use switchboard_store::{Batch, Idempotency, Query};
 use super::spec::COST;
 use super::stage::Stage;
 use super::{Folded, compare, request};
+use crate::lock::lock;
 use crate::work::{RUNS, run_id};
-use crate::world::lock;
 use crate::{Dispatch, Error};
 
 /// Retries of a history: after so many, people let it be.

@@ -22,12 +22,12 @@ use super::shims::SimShims;
 use super::spec::{ANOTHERS, Defect, Refusal};
 use super::stage::Stage;
 use crate::Error;
+use crate::lock::lock;
 use crate::port::setups::{Included, SetupCall, SetupEnd};
 use crate::port::threads::Job;
 use crate::port::{
     BoxFuture, Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail,
 };
-use crate::world::lock;
 
 /// The ports of one simulation.
 pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {

@@ -14,9 +14,9 @@ use super::shim::{Act, BAD, SimShim};
 use super::stage::Stage;
 use crate::Error;
 use crate::event::frame_number;
+use crate::lock::lock;
 use crate::port::BoxFuture;
 use crate::port::shims::{Shim, Shims};
-use crate::world::lock;
 
 /// The shims of a simulation.
 pub(super) struct SimShims(pub(super) Arc<Stage>);

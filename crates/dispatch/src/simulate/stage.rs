@@ -15,7 +15,7 @@ use super::repo::Repo;
 use super::shim::SimShim;
 use super::spec::{COST, Refusal, SimReport, SimSpec};
 use crate::Dispatch;
-use crate::world::lock;
+use crate::lock::lock;
 
 pub(super) struct Stage {
     pub(super) spec: SimSpec,

@@ -13,13 +13,13 @@ use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOW
 pub(super) struct Account {
     budget: Option<Budget>,
     spent: u64,
-    /// The highest share, in percent, that was said to be spent.
+    /// The highest share, in percent, that an alert has named.
     alerted: u8,
     /// Workers at work.
     live: BTreeSet<WorkerId>,
-    /// What each worker has cost in all, as it told or as it is estimated.
+    /// The total cost of each worker, as it reported or as it is estimated.
     costs: BTreeMap<WorkerId, u64>,
-    /// What workers had told when they ended, in ascending order.
+    /// Reported totals of the workers that have ended, in ascending order.
     ended: Vec<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Account {
         self.spent
     }
 
-    /// Sets another budget. Shares of the new ceiling that are spent already are not said again.
+    /// Sets another budget. Shares of the new ceiling that are spent already cause no alert.
     pub(super) fn set(&mut self, budget: Option<Budget>) {
         self.budget = budget;
         self.alerted = self.share().unwrap_or(0);
@@ -81,7 +81,7 @@ impl Account {
         ALERTS.into_iter().filter(|share| *share > before && *share <= self.alerted).collect()
     }
 
-    /// A worker is gone; returns what it counts as having cost if it has told no cost and there is a budget.
+    /// A worker has ended; returns its estimated cost if it reported none and there is a budget.
     pub(super) fn end(&mut self, worker: &WorkerId) -> Option<u64> {
         if !self.live.remove(worker) {
             return None;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn each_share_of_the_ceiling_is_said_once() {
+    fn each_share_of_the_ceiling_is_announced_once() {
         let mut account = of(1_000, Some(0), AtCeiling::Pause);
 
         assert_eq!(account.count(&worker(1), 749), [0u8; 0]);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_tells_no_cost_counts_as_its_reservation() {
+    fn a_worker_that_reports_no_cost_counts_as_its_reservation() {
         let mut account = of(1_000, Some(400), AtCeiling::Halt);
         account.begin(&worker(1));
         account.begin(&worker(2));

@@ -28,7 +28,8 @@ impl RunState {
         Ok(self.count(worker, total))
     }
 
-    /// A worker is gone. One that has run without telling a cost counts as its reservation, so that a ceiling holds for agents that tell none.
+    /// Settles the cost of a worker that has ended. One that ran and reported no cost counts as its reservation, so that the ceiling holds for such
+    /// agents, too.
     pub(super) fn worker_ended(&mut self, id: &TaskId, worker: &WorkerId, has_run: bool) -> Consequences {
         let Some(total) = self.account.end(worker).filter(|_| has_run) else { return Vec::new() };
         let (task, worker) = (id.clone(), worker.clone());
@@ -58,7 +59,7 @@ impl RunState {
         consequences
     }
 
-    /// Where nobody is at work and what is left is less than a reservation, nothing would ever happen: the run is paused, which a person sees.
+    /// Pauses a run in which no worker is live and none fits into the budget: it would otherwise wait for ever and look as if it were at work.
     pub(super) fn pause_without_room(&mut self) -> Option<RunEvent> {
         let is_idle = self.queue.live_count() == 0 && self.queue.startable().next().is_some();
         if !self.is_open() || self.stopping || self.pause.is_some() || !is_idle || self.account.has_room(1) {
@@ -72,7 +73,7 @@ impl RunState {
 
     pub(super) fn run_paused(&mut self, cause: PauseCause) -> Result<Consequences, Refused> {
         self.expect_live()?;
-        // Whoever paused it for another reason has paused it.
+        // An earlier pause keeps its cause.
         self.pause.get_or_insert(cause);
         Ok(Vec::new())
     }
@@ -86,7 +87,7 @@ impl RunState {
         Ok(Vec::new())
     }
 
-    /// Whoever wants a task tried again wants the run to go on, as far as there is budget.
+    /// A retry ends a pause that a person asked for. Without room in the budget the run stays paused, for that reason.
     pub(super) fn end_requested_pause(&mut self) -> Option<RunEvent> {
         if self.pause != Some(PauseCause::Requested) {
             return None;

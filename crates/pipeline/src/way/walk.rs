@@ -99,7 +99,7 @@ impl Unit {
         Ok(Moved::On)
     }
 
-    /// Whoever is at the step was interrupted, and somebody goes on later. Neither an attempt nor a loss.
+    /// The worker of a step was interrupted, and another one resumes the step later. Counts neither as an attempt nor as a loss.
     ///
     /// # Errors
     /// [`NotNow`] when nobody is at it.

@@ -311,7 +311,8 @@ pub enum RunEvent {
         /// What is spent, in millionths of a US dollar.
         spent: u64,
     },
-    /// Nothing starts until the run is resumed, and what is under way ends; for want of budget, no worker starts.
+    /// The run is paused: what is under way finishes, and no worker, gate or merge starts until it is resumed. A pause for want of budget holds back
+    /// workers only.
     RunPaused {
         /// Why.
         cause: PauseCause,

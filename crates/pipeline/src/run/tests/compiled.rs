@@ -1,0 +1,248 @@
+//! Runs whose tasks walk compiled ways: rebases, attempts, phases and gates that are left out.
+
+use super::*;
+
+/// The way of a task as it is compiled today, with two gates.
+fn compiled_way() -> Way {
+    way_with(&serde_json::json!({}))
+}
+
+/// The way of a task with settings of its own.
+fn way_with(settings: &serde_json::Value) -> Way {
+    let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
+        "x-switchboard": { "gates": ["-build_check", "-test_runner"] },
+        "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
+    let plan = crate::plan_json::parse(&plan.to_string()).unwrap();
+    let prepared = crate::prepare::prepare(&plan, &std::collections::BTreeSet::new(), None);
+    let compiled = crate::way::compile(&plan, &prepared, crate::way::usual_attempts).unwrap();
+    let task = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
+    compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
+}
+
+impl Run {
+    /// Captures a change that stands on `base`, and lets every gate pass that is asked.
+    fn pass_on(&mut self, task: &str, base: &str) {
+        self.end_turn(task, TurnOutcome::Finished);
+        let attempt = self.view(task).attempt;
+        let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
+        let (files, base) = (vec!["a".to_owned()], base.to_owned());
+        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, base, files, files_total: 1 });
+        self.answer_checks(task, Verdict::Pass);
+    }
+
+    /// Answers every gate that is asked about a task.
+    fn answer_checks(&mut self, task: &str, verdict: Verdict) {
+        let asked = self.effects().into_iter().find_map(|effect| {
+            let Effect::RunChecks { task: of, checks, .. } = effect else { return None };
+            (of == id(task)).then_some(checks)
+        });
+        let attempt = self.view(task).attempt;
+        for check in asked.unwrap_or_default() {
+            let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
+            let (gate, input, reasons) = (check.gate, Some(check.input), vec!["because".to_owned()]);
+            self.tell(RunEvent::GateReported { task: id(task), attempt, gate, input, verdict, reasons });
+        }
+    }
+
+    fn rebase(&mut self, task: &str, onto: &str) {
+        let attempt = self.view(task).attempt;
+        let (commit, tree) = (format!("r-{task}-{onto}"), format!("rt-{task}-{onto}"));
+        self.tell(RunEvent::ChangeRebased { task: id(task), attempt, commit, tree, onto: onto.to_owned() });
+    }
+
+    fn merge_onto(&mut self, task: &str, commit: &str, onto: &str) {
+        let attempt = self.view(task).attempt;
+        let (commit, onto) = (commit.to_owned(), onto.to_owned());
+        self.tell(RunEvent::MergeIntended { task: id(task), attempt, commit, onto });
+        self.tell(RunEvent::TaskMerged { task: id(task), attempt, commit: format!("m-{task}") });
+    }
+
+    /// The names of what is to be done.
+    fn doing(&self) -> Vec<String> {
+        let name = |effect: &Effect| serde_json::to_value(effect).unwrap()["effect"].as_str().unwrap().to_owned();
+        self.effects().iter().map(name).collect()
+    }
+}
+
+#[test]
+fn a_change_that_stands_on_the_head_is_merged_without_a_rebase() {
+    let mut run = Run::on(&compiled_way(), 2, &[("1.1", &[], &[])]);
+
+    run.pass_on("1.1", "b");
+
+    assert_eq!(run.doing(), ["merge"]);
+    run.merge_onto("1.1", "c-1.1-1", "b");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
+}
+
+#[test]
+fn after_another_merge_a_change_is_rebased_and_judged_again_before_it_is_merged() {
+    let mut run = Run::on(&compiled_way(), 2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.pass_on("1.1", "b");
+    run.pass_on("1.2", "b");
+    run.merge_onto("1.1", "c-1.1-1", "b");
+    assert_eq!(run.doing(), ["run_command"]);
+    let early =
+        RunEvent::MergeIntended { task: id("1.2"), attempt: 1, commit: "c-1.2-1".to_owned(), onto: "m-1.1".to_owned() };
+    assert_eq!(run.refused(early).code, RefusedCode::Illegal);
+
+    run.rebase("1.2", "m-1.1");
+
+    assert_eq!(run.doing(), ["run_checks"]);
+    run.answer_checks("1.2", Verdict::Pass);
+    assert_eq!(run.doing(), ["merge"]);
+    run.merge_onto("1.2", "r-1.2-m-1.1", "m-1.1");
+    assert_eq!(run.view("1.2").attempt, 1);
+}
+
+#[test]
+fn a_gate_that_refuses_the_rebased_tree_sends_it_back_and_the_next_in_line_goes_on() {
+    let mut run = Run::on(&compiled_way(), 3, &[("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[])]);
+    ["1.1", "1.2", "1.3"].iter().for_each(|task| run.pass_on(task, "b"));
+    run.merge_onto("1.1", "c-1.1-1", "b");
+    run.rebase("1.2", "m-1.1");
+    let other = RunEvent::ChangeRebased {
+        task: id("1.3"),
+        attempt: 1,
+        commit: "r".to_owned(),
+        tree: "rt".to_owned(),
+        onto: "m-1.1".to_owned(),
+    };
+    assert_eq!(run.refused(other).code, RefusedCode::Limit, "it is the turn of 1.2");
+
+    run.answer_checks("1.2", Verdict::Fail);
+
+    assert_eq!((run.view("1.2").attempt, run.view("1.2").refusals.len()), (2, 2));
+    assert_eq!(run.doing(), ["run_command", "start_worker"]);
+    let [_, Effect::StartWorker { from, .. }] = &run.effects()[..] else { panic!("no start") };
+    assert_eq!(from, &StartFrom::RunHead, "an attempt begins on a clean tree");
+}
+
+#[test]
+fn an_attempt_begins_with_the_refused_change_where_the_plan_says_so() {
+    let mut run = Run::on(&way_with(&serde_json::json!({ "retry_from": "change" })), 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let (commit, tree, base) = ("c".to_owned(), "t".to_owned(), "b".to_owned());
+    let (files, attempt) = (vec!["a".to_owned()], 1);
+    run.tell(RunEvent::ChangeCaptured { task: id("1.1"), attempt, commit, tree, base, files, files_total: 1 });
+
+    run.answer_checks("1.1", Verdict::Fail);
+
+    let [Effect::StartWorker { from, .. }] = &run.effects()[..] else { panic!("no start") };
+    assert_eq!(from, &StartFrom::Change { commit: "c".to_owned(), base: "b".to_owned() });
+}
+
+#[test]
+fn a_failure_that_repeats_itself_blocks_the_task_and_another_one_does_not() {
+    let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Failed);
+    run.end_turn("1.1", TurnOutcome::TimedOut);
+    run.end_turn("1.1", TurnOutcome::Failed);
+    assert_eq!(run.view("1.1").state, TaskState::Ready);
+
+    run.end_turn("1.1", TurnOutcome::Failed);
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
+    assert_eq!(reason, "it failed 2 times in the same way; the last: the agent failed: said so");
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.end_turn("1.1", TurnOutcome::Failed);
+    assert_eq!(run.view("1.1").state, TaskState::Ready, "a person's retry counts anew");
+}
+
+#[test]
+fn a_task_is_tried_as_often_as_its_plan_says_and_a_command_once() {
+    let mut once = Run::on(&way_with(&serde_json::json!({ "command": ["make"] })), 1, &[("1.1", &[], &[])]);
+    let mut thrice = Run::on(&way_with(&serde_json::json!({ "attempts": 3 })), 1, &[("1.1", &[], &[])]);
+
+    once.end_turn("1.1", TurnOutcome::Failed);
+    for outcome in [TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Failed] {
+        thrice.end_turn("1.1", outcome);
+    }
+
+    let TaskState::Blocked { reason } = once.view("1.1").state else { panic!("not blocked") };
+    assert_eq!(reason, "the agent failed: said so");
+    let TaskState::Blocked { reason } = thrice.view("1.1").state else { panic!("not blocked") };
+    assert!(reason.starts_with("3 attempts were refused"), "{reason}");
+}
+
+#[test]
+fn a_branch_that_somebody_moved_is_rebased_onto_and_too_many_moves_block() {
+    let mut run = Run::on(&compiled_way(), 2, &[("1.1", &[], &[])]);
+    run.pass_on("1.1", "b");
+
+    let mut head = "b".to_owned();
+    for number in 0..switchboard_protocol::run::MAX_REBASES + 5 {
+        if run.view("1.1").state.is_settled() {
+            break;
+        }
+        let moved = format!("x{number}");
+        run.tell(RunEvent::BranchMoved { task: id("1.1"), from: head, head: moved.clone() });
+        head = moved;
+        if run.doing() == ["run_command"] {
+            run.rebase("1.1", &head);
+            run.answer_checks("1.1", Verdict::Pass);
+        }
+    }
+
+    assert!(matches!(run.view("1.1").state, TaskState::Blocked { .. }), "{:?}", run.view("1.1").state);
+}
+
+#[test]
+fn a_phase_starts_when_the_one_before_it_is_merged_and_fails_with_it() {
+    let children = Way {
+        steps: vec![switchboard_protocol::run::way::Step {
+            id: StepId::new("children").unwrap(),
+            does: switchboard_protocol::run::way::Do::Units { join: switchboard_protocol::run::way::Join::All },
+            after: Vec::new(),
+            reads: Vec::new(),
+            when: switchboard_protocol::run::way::When::Always,
+            need: switchboard_protocol::run::way::Need::Required,
+            back: None,
+            limits: switchboard_protocol::run::way::Limits::default(),
+        }],
+    };
+    let within = |task: &str, phase: u64| RunEvent::UnitAdded {
+        unit: unit(task),
+        within: Some(UnitId::Phase(phase)),
+        way: way().digest().unwrap(),
+        after: Vec::new(),
+        writes: Vec::new(),
+        timeout_ms: None,
+    };
+    let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
+    run.tell(started(7, 4));
+    run.tell(recorded(&way()));
+    run.tell(recorded(&children));
+    run.tell(added(UnitId::Phase(1), &children, Vec::new(), &[]));
+    run.tell(added(UnitId::Phase(2), &children, vec![UnitId::Phase(1)], &[]));
+    [("1.1", 1), ("1.2", 1), ("2.1", 2)].iter().for_each(|(task, phase)| run.tell(within(task, *phase)));
+    assert_eq!(run.starting(), ["1.1", "1.2"]);
+
+    run.merge("1.1");
+    assert_eq!(run.starting(), ["1.2"], "2.1 waits for all of the first phase");
+    run.block("1.2");
+
+    assert_eq!(run.view("2.1").state, TaskState::DepFailed { root: id("1.2") });
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.2") });
+    assert_eq!(run.view("2.1").state, TaskState::Pending);
+    run.merge("1.2");
+    assert_eq!(run.starting(), ["2.1"]);
+    run.merge("2.1");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
+}
+
+#[test]
+fn a_left_out_gate_is_shown_as_skipped_and_one_that_is_not_configured_never_lets_a_required_one_pass() {
+    let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let (commit, tree, base, files) = ("c".to_owned(), "t".to_owned(), "b".to_owned(), Vec::new());
+    run.tell(RunEvent::ChangeCaptured { task: id("1.1"), attempt: 1, commit, tree, base, files, files_total: 0 });
+    let [Effect::RunChecks { checks, .. }] = &run.effects()[..] else { panic!("no checks") };
+    let left_out: Vec<_> =
+        checks.iter().filter(|check| !check.when.is_always()).map(|check| check.gate.as_str()).collect();
+    assert_eq!(left_out, ["build_check", "test_runner"]);
+
+    run.answer_checks("1.1", Verdict::NotConfigured);
+
+    assert_eq!(run.view("1.1").attempt, 2, "syntax_check and secretscan are required");
+}
