@@ -63,13 +63,15 @@ impl StartPoint {
 }
 
 /// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.
+///
+/// Workers that start together may each find it missing; whoever is late uses what the others made of it.
 pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Error> {
     match (git.branch(branch)?, first) {
         (Some(head), _) => Ok(head),
-        (None, Some(first)) => {
-            git.update_branch(branch, first, None)?;
-            Ok(first.clone())
-        }
+        (None, Some(first)) => match git.update_branch(branch, first, None) {
+            Ok(()) => Ok(first.clone()),
+            Err(error) => git.branch(branch)?.ok_or(error),
+        },
         (None, None) => Err(Error::Missing(format!("the branch {branch}"))),
     }
 }
@@ -82,27 +84,68 @@ mod tests {
 
     use super::*;
 
+    /// A repository in a folder of its own.
+    struct Repository {
+        folder: tempfile::TempDir,
+        repo: switchboard_process::git::Repo,
+        env: Env,
+    }
+
+    impl Repository {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            let env =
+                Env::empty().inherit(["PATH"]).set("HOME", base.display().to_string()).set("GIT_CONFIG_NOSYSTEM", "1");
+            git(&env, &base, &["init", "-q", "-b", "main"]);
+            let repo = Program::find(env.clone()).unwrap().discover(&base).unwrap();
+            Self { folder, repo, env }
+        }
+
+        fn commit(&self, message: &str) -> Oid {
+            git(&self.env, self.folder.path(), &["commit", "-q", "--allow-empty", "-m", message]);
+            self.repo.head_commit().unwrap()
+        }
+    }
+
+    fn git(env: &Env, folder: &Path, args: &[&str]) {
+        let argv = ["git", "-c", "user.name=U", "-c", "user.email=u@example.com"].iter().chain(args).copied();
+        let done = Spawn::new(argv).env_only(env.clone()).cwd(folder).output().unwrap();
+        assert!(done.succeeded(), "git {args:?}: {}", done.stderr.text());
+    }
+
+    #[test]
+    fn a_start_that_is_late_to_make_the_branch_uses_what_others_made_of_it() {
+        let repository = Repository::new();
+        let first = repository.commit("the run begins here");
+        let merged = repository.commit("merged meanwhile");
+        let repo = &repository.repo;
+        // A lock as a git holds it that is about to make the branch; it is let go, and a merge follows, while the start waits for it.
+        let lock = repository.folder.path().join(".git/refs/heads/switchboard/run_1.lock");
+        std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        std::fs::write(&lock, format!("{first}\n")).unwrap();
+
+        let head = std::thread::scope(|scope| {
+            let late = scope.spawn(|| run_head(repo, "switchboard/run_1", Some(&first)));
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            std::fs::remove_file(&lock).unwrap();
+            repo.update_branch("switchboard/run_1", &merged, None).unwrap();
+            late.join().unwrap()
+        });
+
+        assert_eq!(head.unwrap(), merged);
+    }
+
     #[test]
     fn only_the_tree_that_was_made_for_the_last_worker_is_gone_on_with() {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
-        let env =
-            Env::empty().inherit(["PATH"]).set("HOME", base.display().to_string()).set("GIT_CONFIG_NOSYSTEM", "1");
-        let git = |args: &[&str]| {
-            let argv = ["git", "-c", "user.name=U", "-c", "user.email=u@example.com"].iter().chain(args).copied();
-            let done = Spawn::new(argv).env_only(env.clone()).cwd(&base).output().unwrap();
-            assert!(done.succeeded(), "git {args:?}: {}", done.stderr.text());
-        };
-        git(&["init", "-q", "-b", "main"]);
-        git(&["commit", "-q", "--allow-empty", "-m", "what the attempt before began on"]);
-        let repo = Program::find(env.clone()).unwrap().discover(&base).unwrap();
-        let before = repo.head_commit().unwrap();
-        git(&["commit", "-q", "--allow-empty", "-m", "merged meanwhile"]);
-        let after = repo.head_commit().unwrap();
-        let tree = base.join("trees/1");
+        let repository = Repository::new();
+        let before = repository.commit("what the attempt before began on");
+        let after = repository.commit("merged meanwhile");
+        let repo = &repository.repo;
+        let tree = repository.folder.path().canonicalize().unwrap().join("trees/1");
         let of_tree = |start: &Oid| {
             let last = LastWorker { base: start.to_string(), start: start.to_string() };
-            StartPoint::of_tree(&repo, &tree, &last).unwrap()
+            StartPoint::of_tree(repo, &tree, &last).unwrap()
         };
 
         assert_eq!(of_tree(&before), None);
