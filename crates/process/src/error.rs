@@ -35,6 +35,28 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The platform can't keep a process to what it may touch.
+    #[error("this machine can't enforce the sandbox: {}", .gaps.join("; "))]
+    Unenforceable {
+        /// What it can't, a sentence each.
+        gaps: Vec<String>,
+    },
+    /// A sandbox would open what has to stay closed.
+    #[error("the sandbox would open {} by {}", .closed.display(), .path.display())]
+    OpensClosed {
+        /// What it lists.
+        path: PathBuf,
+        /// What lies in it.
+        closed: PathBuf,
+    },
+    /// A rule of a sandbox can't be made.
+    #[error("the sandbox can't be made at {}: {why}", .path.display())]
+    Sandbox {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// A file or a process of ours could not be handled.
     #[error("could not {what}")]
     Io {
@@ -156,7 +178,9 @@ impl Error {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::EmptyCommand | Self::Folder { .. } | Self::Spawn { .. } => "agent.spawn",
+            Self::EmptyCommand | Self::Folder { .. } | Self::Spawn { .. } | Self::Sandbox { .. } => "agent.spawn",
+            Self::Unenforceable { .. } => "isolation.unsupported",
+            Self::OpensClosed { .. } => "isolation.opens-state",
             Self::Missing { .. } => "agent.missing",
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => "io.disk-full",
             Self::Io { .. } => "io.denied",
@@ -196,8 +220,11 @@ impl Error {
             Self::Dirty { .. } => "commit or set aside the files that `git status` shows, then try again",
             Self::IndexBusy { .. } => "wait for it to end; if there is none, remove the lock file",
             Self::Moved { .. } => "look at what moved it, then try again",
+            Self::Unenforceable { .. } => "switchboard explain isolation.unsupported",
+            Self::OpensClosed { .. } => "list the files that are needed, not a folder above the state",
             Self::EmptyCommand
             | Self::Folder { .. }
+            | Self::Sandbox { .. }
             | Self::Spawn { .. }
             | Self::Io { .. }
             | Self::Held { .. }

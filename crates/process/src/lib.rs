@@ -3,7 +3,7 @@
 //! Start with [`spawn::Spawn`], which every process of ours is started by: blocking and captured ([`spawn::Output`]), as
 //! a piped child ([`spawn::Child`]), or detached ([`spawn::Detached`]). [`git::Git`] stands on it. Around them:
 //! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
-//! [`lineage`] (who stands behind a call), [`orphans`] (subreaper and sweep), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill),
+//! [`lineage`] (who stands behind a call), [`orphans`] (subreaper and sweep), [`sandbox`] (what a process may touch), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill),
 //! [`mod@file`] (files replaced in one step), [`lines`] (lines of bounded length), [`slots`] (numbers that one process has at a time),
 //! [`sockets`] (is that port free?) and [`memory`] (given back after a burst).
 
@@ -20,6 +20,7 @@ pub mod lines;
 pub mod lock;
 pub mod memory;
 pub mod orphans;
+pub mod sandbox;
 pub mod slots;
 pub mod sockets;
 pub mod spawn;

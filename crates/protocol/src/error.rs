@@ -149,6 +149,10 @@ codes! {
     "io.disk-full" Failed "the disk is full";
     "io.foreign-owner" Usage "the repository belongs to another user";
     "io.unsafe-folder" Failed ".switchboard is not a folder of ours";
+    "isolation.network" Usage "the hosts that an agent lists can't be let through one by one";
+    "isolation.opens-state" Usage "a sandbox would open the project's state";
+    "isolation.tools" Usage "the agent's tools can't be cut to the four of constrained work";
+    "isolation.unsupported" Failed "this machine can't enforce constrained work";
     "lease.conflict" Failed "somebody else holds it";
     "lease.limit" Failed "there are as many leases as there may be";
     "lease.lost" Failed "the lease is over or was given to somebody else";

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::limits::{self, Limits};
+use super::limits::{self, BeforeExec, Limits};
 use super::output::StopFlag;
 use super::which;
 use crate::env::Env;
 use crate::orphans::{self, Hold};
+use crate::sandbox::{Ruleset, Sandbox};
 use crate::{Error, Result};
 
 /// Longest run of [`Spawn::output`] unless told otherwise.
@@ -37,6 +39,8 @@ pub struct Spawn {
     pub(super) keep: usize,
     pub(super) input: Vec<u8>,
     pub(super) stop: Option<StopFlag>,
+    sandbox: Option<Sandbox>,
+    rules: Option<Arc<Ruleset>>,
 }
 
 // === impl Spawn ===
@@ -57,6 +61,8 @@ impl Spawn {
             keep: DEFAULT_KEEP,
             input: Vec::new(),
             stop: None,
+            sandbox: None,
+            rules: None,
         }
     }
 
@@ -78,6 +84,20 @@ impl Spawn {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// What the child and everything it starts may touch; whatever we may by default.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
+        self
+    }
+
+    /// Rules that are made already.
+    #[must_use]
+    pub(crate) fn held_to(mut self, rules: Ruleset) -> Self {
+        self.rules = Some(Arc::new(rules));
         self
     }
 
@@ -155,7 +175,12 @@ impl Spawn {
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
-        limits::before_exec(&mut command, self.limits, self.own_session, self.ends_with_us);
+        let rules = match &self.sandbox {
+            Some(sandbox) => Some(Arc::new(sandbox.ruleset(self.cwd.as_deref())?)),
+            None => self.rules.clone(),
+        };
+        let (limits, own_session, ends_with_us) = (self.limits, self.own_session, self.ends_with_us);
+        limits::before_exec(&mut command, BeforeExec { limits, own_session, ends_with_us, rules });
         Ok(command)
     }
 

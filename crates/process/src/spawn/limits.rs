@@ -3,8 +3,13 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::Arc;
 
-use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit, setsid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
+};
+
+use crate::sandbox::Ruleset;
 
 /// Resource limits of a process and of what it starts. A field that is not set leaves the inherited limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,8 +27,11 @@ pub struct Limits {
 // === impl Limits ===
 
 impl Limits {
-    fn is_none(self) -> bool {
-        self == Self::default()
+    const fn is_none(&self) -> bool {
+        self.cpu_seconds.is_none()
+            && self.memory_bytes.is_none()
+            && self.file_bytes.is_none()
+            && self.open_files.is_none()
     }
 
     fn apply(self) -> io::Result<()> {
@@ -42,30 +50,57 @@ impl Limits {
     }
 }
 
-/// Gives the child its own group or session, its limits, and its tie to our life.
-pub(super) fn before_exec(command: &mut Command, limits: Limits, own_session: bool, ends_with_us: bool) {
-    if !own_session {
-        command.process_group(0);
+/// What happens in the child between fork and exec.
+#[derive(Debug)]
+pub(super) struct BeforeExec {
+    pub(super) limits: Limits,
+    pub(super) own_session: bool,
+    pub(super) ends_with_us: bool,
+    pub(super) rules: Option<Arc<Ruleset>>,
+}
+
+// === impl BeforeExec ===
+
+impl BeforeExec {
+    const fn is_nothing(&self) -> bool {
+        !self.own_session && !self.ends_with_us && self.limits.is_none() && self.rules.is_none()
     }
-    if !own_session && !ends_with_us && limits.is_none() {
-        return;
-    }
-    let parent = rustix::process::getpid();
-    let prepare = move || {
-        if own_session {
+
+    fn happen(&self, parent: Pid) -> io::Result<()> {
+        if self.own_session {
             setsid()?;
         }
-        if ends_with_us {
+        self.limits.apply()?;
+        if let Some(rules) = &self.rules {
+            rules.enforce()?;
+        }
+        // After the sandbox: a process that changes its rights loses the tie.
+        if self.ends_with_us {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // A parent that died before that call sends no signal.
-            if rustix::process::getppid() != Some(parent) {
+            if getppid() != Some(parent) {
                 return Err(rustix::io::Errno::CHILD.into());
             }
         }
-        limits.apply()
-    };
-    #[expect(unsafe_code, reason = "setsid, prctl and setrlimit have no other place; they are bare system calls")]
-    // SAFETY: the closure makes system calls without libc, allocates nothing and takes no lock, as a fork of a threaded process demands.
+        Ok(())
+    }
+}
+
+/// Gives the child its own group or session, its limits, its sandbox, and its tie to our life.
+pub(super) fn before_exec(command: &mut Command, what: BeforeExec) {
+    if !what.own_session {
+        command.process_group(0);
+    }
+    if what.is_nothing() {
+        return;
+    }
+    let parent = getpid();
+    let prepare = move || what.happen(parent);
+    #[expect(
+        unsafe_code,
+        reason = "what a child does to itself before exec has no other place; they are bare system calls"
+    )]
+    // SAFETY: the closure makes system calls, allocates nothing and takes no lock, as a fork of a threaded process demands.
     unsafe {
         command.pre_exec(prepare);
     }

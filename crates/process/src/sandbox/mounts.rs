@@ -1,0 +1,156 @@
+//! Mounts of a sandboxed process. Everything is read-only but what may be written, which keeps modes and times of other files as they are (Landlock doesn't), and
+//! the folders where programs leave their sockets are empty but for what the sandbox lists.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change, move_mount, open_tree,
+};
+
+use super::{Sandbox, paths};
+use crate::{Error, Result};
+
+/// Most paths that are mounted one by one.
+const MOST: usize = 64;
+
+/// What is mounted where, made ready before the fork.
+#[derive(Debug)]
+pub(super) struct Mounts {
+    /// Folders that become empty.
+    hidden: Vec<CString>,
+    /// What a process finds there all the same, and what it may write; those that are read first.
+    places: Vec<Place>,
+    /// The folder to stand in, which a mount may cover.
+    cwd: Option<CString>,
+}
+
+#[derive(Debug)]
+struct Place {
+    at: CString,
+    is_writable: bool,
+    /// Folders to make on the way, and whether the place itself is a file, where it lies in a hidden folder.
+    way: Option<(Vec<CString>, bool)>,
+}
+
+// === impl Mounts ===
+
+impl Mounts {
+    pub(super) fn new(sandbox: &Sandbox, cwd: Option<&Path>) -> Result<Self> {
+        let hidden: Vec<_> = paths::HIDDEN.iter().filter_map(|path| real_folder(Path::new(path))).collect();
+        let read = sandbox.read.iter().chain(&sandbox.sockets).map(|path| (path, false));
+        let mut places = Vec::new();
+        for (path, is_writable) in read.chain(sandbox.write.iter().map(|path| (path, true))) {
+            let path = path.canonicalize().map_err(|error| failed(path, &error))?;
+            let inside = hidden.iter().find(|folder| path.starts_with(folder));
+            if is_writable || inside.is_some() {
+                places.push(Place::new(&path, is_writable, inside)?);
+            }
+        }
+        if places.len() > MOST {
+            let why = format!("{} paths are mounted one by one, at most {MOST} can be", places.len());
+            return Err(Error::Sandbox { path: PathBuf::from("/"), why });
+        }
+        let cwd = cwd.map(c_string).transpose()?;
+        let hidden = hidden.iter().map(|path| c_string(path)).collect::<Result<_>>()?;
+        Ok(Self { hidden, places, cwd })
+    }
+
+    /// Makes them, for the process that calls, which has a mount name space of its own. System calls only.
+    pub(super) fn make(&self) -> io::Result<()> {
+        mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        let mut trees = [const { None::<OwnedFd> }; MOST];
+        for (tree, place) in trees.iter_mut().zip(&self.places) {
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+            *tree = Some(open_tree(CWD, &*place.at, flags)?);
+        }
+        for folder in &self.hidden {
+            let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+            mount(c"tmpfs", &**folder, c"tmpfs", flags, c"mode=0755,size=1m")?;
+        }
+        self.places.iter().try_for_each(Place::make_way)?;
+        self.put(&trees, false)?;
+        all_read_only()?;
+        self.put(&trees, true)?;
+        self.cwd.as_ref().map_or(Ok(()), |cwd| Ok(rustix::process::chdir(&**cwd)?))
+    }
+
+    fn put(&self, trees: &[Option<OwnedFd>; MOST], writable: bool) -> io::Result<()> {
+        let wanted = self.places.iter().zip(trees).filter(|(place, _)| place.is_writable == writable);
+        for (place, tree) in wanted {
+            if let Some(tree) = tree {
+                move_mount(tree, c"", CWD, &*place.at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    fn new(path: &Path, is_writable: bool, hidden: Option<&PathBuf>) -> Result<Self> {
+        let way = match hidden {
+            None => None,
+            Some(hidden) => {
+                let is_file = !path.is_dir();
+                let folders = path.ancestors().skip(usize::from(is_file)).take_while(|folder| folder != hidden);
+                let mut folders = folders.map(c_string).collect::<Result<Vec<_>>>()?;
+                folders.reverse();
+                Some((folders, is_file))
+            }
+        };
+        Ok(Self { at: c_string(path)?, is_writable, way })
+    }
+
+    /// Makes what it is mounted on, in a folder that is empty.
+    fn make_way(&self) -> io::Result<()> {
+        let Some((folders, is_file)) = &self.way else { return Ok(()) };
+        for folder in folders {
+            match rustix::fs::mkdir(&**folder, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        if *is_file {
+            let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+            rustix::fs::open(&*self.at, flags, Mode::from_raw_mode(0o600))?;
+        }
+        Ok(())
+    }
+}
+
+fn all_read_only() -> io::Result<()> {
+    let wanted = libc::mount_attr { attr_set: libc::MOUNT_ATTR_RDONLY, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    #[expect(unsafe_code, reason = "all mounts are changed at once by no other call")]
+    // SAFETY: path and structure live as long as the call, which writes neither, and the size is the structure's.
+    let done = unsafe {
+        let size = size_of::<libc::mount_attr>();
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            c"/".as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const wanted,
+            size,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The folder, links followed, if it is one.
+fn real_folder(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().filter(|real| real.is_dir())
+}
+
+fn c_string(path: &Path) -> Result<CString> {
+    use std::os::unix::ffi::OsStrExt as _;
+    CString::new(path.as_os_str().as_bytes()).map_err(|error| failed(path, &error.into()))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::Sandbox { path: path.to_owned(), why: error.to_string() }
+}
