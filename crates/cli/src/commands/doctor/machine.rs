@@ -2,16 +2,14 @@
 
 use switchboard_process::env::Env;
 use switchboard_process::git::Git;
+use switchboard_process::sandbox::{self, Network, Support};
 use switchboard_protocol::error::Failure;
 
 use super::look::Look;
 use crate::context::Context;
 
-/// First kernel with Landlock, which constrained agents need.
-const LANDLOCK: (u32, u32) = (5, 13);
-
 pub(super) fn looks(context: &Context) -> Vec<Look> {
-    vec![git(), kernel(), home(context)]
+    vec![git(), isolation(sandbox::supported()), home(context)]
 }
 
 fn git() -> Look {
@@ -21,20 +19,15 @@ fn git() -> Look {
     }
 }
 
-fn kernel() -> Look {
-    let Ok(release) = std::fs::read_to_string("/proc/sys/kernel/osrelease") else {
-        return Look::note("kernel", "is not Linux: constrained agents can't be enforced here");
-    };
-    let release = release.trim();
-    if version(release) >= LANDLOCK {
-        return Look::ok("kernel", release);
+/// Whether constrained workers can be held to what they may touch.
+fn isolation(support: &Support) -> Look {
+    let gaps = support.gaps(Network::Own);
+    let landlock = support.landlock;
+    if gaps.is_empty() {
+        return Look::ok("isolation", format!("constrained workers are enforced: Landlock {landlock} and name spaces"));
     }
-    Look::note("kernel", format!("{release} has no Landlock: constrained agents can't be enforced here"))
-}
-
-fn version(release: &str) -> (u32, u32) {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+    let what = format!("constrained work is refused here (Landlock {landlock}): {}", gaps.join("; "));
+    Look::note("isolation", what).hint("switchboard explain isolation.unsupported")
 }
 
 fn home(context: &Context) -> Look {
@@ -52,11 +45,17 @@ fn home(context: &Context) -> Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::doctor::look::State;
 
     #[test]
-    fn kernels_compare_by_number() {
-        assert!(version("5.9.16-arch1") < LANDLOCK);
-        assert!(version("5.13.0") >= LANDLOCK);
-        assert!(version("6.1.0-13-amd64") >= LANDLOCK);
+    fn the_landlock_of_the_kernel_and_what_it_lacks_are_named() {
+        let support = |landlock, why: Option<&str>| Support { landlock, no_namespaces: why.map(str::to_owned) };
+
+        let (new, old, reserved) = (support(7, None), support(3, None), support(6, Some("Permission denied")));
+
+        assert!(isolation(&new).what.contains("Landlock 7"));
+        assert!(isolation(&old).what.contains("Linux 6.12"));
+        assert!(isolation(&reserved).what.contains("Permission denied"));
+        assert_eq!((isolation(&new).state, isolation(&old).state), (State::Ok, State::Note));
     }
 }
