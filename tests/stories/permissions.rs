@@ -33,7 +33,7 @@ fn an_edit_inside_the_tasks_tree_is_not_asked_for_and_one_in_git_is() {
 
     let outside = Sandbox::new();
     let plan = asking(&outside, ".git/hooks/pre-commit", &json!({}));
-    let done = run_at_terminal(&outside, &plan, "n");
+    let done = run_at_terminal(&outside, &plan, &["n", "n"]);
     assert_eq!(done.code, 4, "{}", done.out);
     assert!(done.out.contains("ASKS YOU: Edit .git/hooks/pre-commit"), "{}", done.out);
 }
@@ -55,11 +55,22 @@ fn a_question_is_answered_in_place_at_the_terminal_with_its_diff_before_the_eyes
     let sandbox = Sandbox::new();
     let plan = asking(&sandbox, "src/new.rs", &json!({ "permissions": "ask" }));
 
-    let done = run_at_terminal(&sandbox, &plan, "y");
+    let done = run_at_terminal(&sandbox, &plan, &["y"]);
 
     assert_eq!(done.code, 0, "{}", done.out);
     assert!(done.out.contains("-old") && done.out.contains("+new"), "{}", done.out);
     assert!(done.out.contains("1 of 1 tasks merged"), "{}", done.out);
+}
+
+#[test]
+fn a_task_that_was_denied_something_is_allowed_it_in_place() {
+    let sandbox = Sandbox::new();
+    let plan = asking(&sandbox, "src/new.rs", &json!({ "permissions": "ask" }));
+
+    let done = run_at_terminal(&sandbox, &plan, &["n", "y"]);
+
+    assert_eq!(done.code, 0, "{}", done.out);
+    assert!(done.out.contains("waits for you: ") && done.out.contains("goes on"), "{}", done.out);
 }
 
 #[test]
@@ -78,12 +89,15 @@ fn an_agent_that_offers_no_model_is_not_run_with_another() {
     assert_eq!(refused.failure()["code"], "agent.no-model");
 }
 
-/// Runs a plan in front of a terminal, and types an answer once a question is shown.
-fn run_at_terminal(sandbox: &Sandbox, plan: &str, answer: &str) -> Done {
+/// Runs a plan in front of a terminal, and types an answer at each question.
+fn run_at_terminal(sandbox: &Sandbox, plan: &str, answers: &[&str]) -> Done {
     let out = sandbox.folder().join("terminal.log");
     let line = format!(
-        "(i=0; while [ $i -lt 600 ] && ! grep -q 'allow it' {out}; do i=$((i+1)); sleep 0.1; done; echo {answer}; sleep 30) \
+        "(n=0; for answer in {answers}; do n=$((n+1)); i=0; \
+         while [ $i -lt 300 ] && [ $(grep -c 'y / n' {out}) -lt $n ]; do i=$((i+1)); sleep 0.1; done; \
+         echo $answer; done; sleep 30) \
          | script --quiet --return --flush --command '{BINARY} run {plan} --yes' {out}",
+        answers = answers.join(" "),
         out = out.display()
     );
     std::fs::write(&out, "").unwrap();

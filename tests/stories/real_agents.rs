@@ -88,6 +88,9 @@ fn drive(agent: &str, programs: &Path) {
     let denied = asked(&sandbox, agent);
     sandbox.switchboard(&["needs"]).ends_with(0).says("hello.txt").says("switchboard approve");
     sandbox.switchboard(&["deny", &denied]).ends_with(0);
+    let held = asked(&sandbox, agent);
+    sandbox.switchboard(&["needs"]).ends_with(0).says(&format!("answer {held} retry"));
+    sandbox.switchboard(&["deny", &held]).ends_with(0);
     let done = run.join().unwrap().ends_with(4).says("says that it is done").says("[agent.denied]");
     assert!(!done.out.contains("does not know Switchboard's tools"), "{agent}: {}", done.out);
     let run = sandbox.switchboard(&["show", "--json"]).ends_with(0).json()["run"].as_str().unwrap().to_owned();

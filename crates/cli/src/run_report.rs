@@ -1,7 +1,7 @@
 //! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
 
 use switchboard_protocol::error::{Exit, find};
-use switchboard_protocol::run::HeldBy;
+use switchboard_protocol::run::{HeldBy, PersonAnswer};
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::commands::budget::described;
@@ -66,6 +66,9 @@ fn not_configured(list: &[TaskReport]) -> Option<String> {
 
 /// What a task is at: waits for a person, is silent, uses a tool, or its state.
 pub(crate) fn state_of(task: &TaskReport) -> String {
+    if task.state == "waiting" {
+        return "waiting for you".to_owned();
+    }
     if task.state != "working" {
         return task.state.clone();
     }
@@ -110,6 +113,17 @@ fn gates(task: &TaskReport) -> String {
 /// Who has reserved what a held task changes, and until when.
 pub(crate) fn held_by(lease: &HeldBy) -> String {
     format!("{} has reserved {} until {}", lease.holder, lease.files.join(", "), lease.until)
+}
+
+/// What follows from the answer to a question about a task.
+pub(crate) const fn answered(answer: PersonAnswer) -> &'static str {
+    match answer {
+        PersonAnswer::Allow => "is allowed what was denied, and goes on",
+        PersonAnswer::Retry => "is tried again without what was denied",
+        PersonAnswer::GiveUp => "is given up",
+        PersonAnswer::Expired => "is given up: nobody answered",
+        PersonAnswer::Withdrawn => "waits no longer",
+    }
 }
 
 /// What a run's outcome means to an exit code; `None` when every task is merged.

@@ -20,7 +20,7 @@ pub(crate) fn list(verbs: &Verbs, request: &ListNeedsRequest) -> Result<ListNeed
 fn fill_in(verbs: &Verbs, need: &mut Need) -> Result<(), Failure> {
     let Some(id) = &need.message else { return Ok(()) };
     match need.kind {
-        NeedKind::Permission | NeedKind::Call => {}
+        NeedKind::Permission | NeedKind::Denied | NeedKind::Call => {}
         NeedKind::DeadLetter => {
             if let Some(message) = switchboard_bus::message(&verbs.store, id)? {
                 need.title = format!("from {} {}", message.sender, need.title);
@@ -40,10 +40,12 @@ fn fill_in(verbs: &Verbs, need: &mut Need) -> Result<(), Failure> {
 /// letter is put back or dropped in the same commit.
 pub(crate) async fn resolve(verbs: &Verbs, id: &str, how: Decision, call: &Context) -> Result<ResolveReply, Failure> {
     let need = switchboard_needs::find(&verbs.store, id)?;
+    let note = switchboard_needs::note_of(&need, &how)?;
     let (outcome, option) = switchboard_needs::choose(&need, how)?;
     match need.kind {
-        NeedKind::Permission | NeedKind::Call => {
-            Ok(switchboard_needs::resolve(&verbs.store, &need.id, (outcome, option), call.by(), call.batch()).await?)
+        NeedKind::Permission | NeedKind::Denied | NeedKind::Call => {
+            let answer = (outcome, option, note);
+            Ok(switchboard_needs::resolve(&verbs.store, &need.id, answer, call.by(), call.batch()).await?)
         }
         NeedKind::DeadLetter => resolve_dead(verbs, need, option.as_deref() == Some("revive"), call).await,
         NeedKind::HeldMessage => resolve_held(verbs, need, option.as_deref() == Some("approve"), call).await,

@@ -180,6 +180,7 @@ impl Engine {
                 | TaskState::Gating { .. }
                 | TaskState::Passed { .. }
                 | TaskState::Held { .. }
+                | TaskState::Waiting { .. }
                 | TaskState::Merged { .. }
                 | TaskState::Blocked { .. }
                 | TaskState::DepFailed { .. }
@@ -202,7 +203,7 @@ impl Engine {
             }
             let key = effect.key();
             if self.under_way.insert(key.clone()) {
-                let is_wait = matches!(effect, Effect::AwaitLease { .. });
+                let is_wait = matches!(effect, Effect::AwaitLease { .. } | Effect::AwaitAnswer { .. });
                 let task = self.start_effect(effect, None);
                 if is_wait {
                     self.waits.insert(key, AbortOnDropHandle::new(task));
@@ -236,6 +237,8 @@ impl Engine {
             Effect::RunCommand { .. }
             | Effect::Merge { .. }
             | Effect::AwaitLease { .. }
+            | Effect::AwaitAnswer { .. }
+            | Effect::WithdrawQuestion { .. }
             | Effect::StopWorker { .. }
             | Effect::Finish { .. } => None,
         };

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_protocol::event::Lsn;
+use switchboard_needs::Ended;
+use switchboard_protocol::event::{Lsn, NewEvent};
 use switchboard_protocol::frame::{PermissionOption, ShimCommand};
-use switchboard_protocol::id::WorkerId;
-use switchboard_protocol::need::NeedEvent;
+use switchboard_protocol::id::{NeedId, RunId, WorkerId};
+use switchboard_protocol::need::{Need, NeedEvent, NeedKind};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::time::Millis;
 use switchboard_store::{Batch, Durability, Filter, Interest};
 
 use crate::Error;
@@ -30,11 +34,72 @@ pub(crate) fn options(options: &[PermissionOption]) -> Vec<PermissionOption> {
     options.iter().take(6).map(short).collect()
 }
 
-/// Why a task waits for a person whose worker did not get what it asked for; `None` if nothing was refused. Another attempt would only ask again.
-pub(crate) fn denied(refused: &[String]) -> Option<String> {
-    let first = refused.first()?;
-    let more = if refused.len() > 1 { format!(" and {} more", refused.len() - 1) } else { String::new() };
-    Some(format!("nothing was done without what was denied: {}{more} [agent.denied]", cut(first, 200)))
+/// The question about a task whose worker ended without what it was denied: another attempt would only ask again.
+pub(crate) struct Denied {
+    /// The run's step.
+    pub(crate) step: RunEvent,
+    /// The event that asks.
+    pub(crate) asked: NewEvent,
+}
+
+/// Asks what is to become of a task; `None` if its worker was denied nothing.
+pub(crate) fn ask_about_denied(
+    world: &World,
+    run: &RunId,
+    task: &TaskId,
+    worker: &WorkerId,
+    by: &str,
+) -> Result<Option<Denied>, Error> {
+    let need = world.fresh_need()?;
+    let ended = Ended {
+        run: run.clone(),
+        task: task.to_string(),
+        worker: worker.clone(),
+        need: need.clone(),
+        expires_at: expiry(world),
+    };
+    let asked = switchboard_needs::ask_about_denied(&world.store, ended, by)?;
+    Ok(asked.map(|(asked, what)| {
+        let reason = format!("nothing was done without what was denied: {what} [agent.denied]");
+        let step = RunEvent::PersonAsked { task: task.clone(), worker: worker.clone(), need, reason };
+        Denied { step, asked }
+    }))
+}
+
+/// When a question that is asked now is refused by itself.
+pub(crate) fn expiry(world: &World) -> Millis {
+    world.store.now().plus(i64::try_from(world.config.limits.permission_ms).unwrap_or(i64::MAX))
+}
+
+/// Returns the event that answers a worker's question with what a person has allowed its task before: the same words about the same command
+/// or diff. `None` if that was not allowed, or the question offers nothing that allows it.
+pub(crate) fn granted(
+    world: &World,
+    (run, task): (&RunId, &TaskId),
+    id: &NeedId,
+    asked: &Asked<'_>,
+) -> Result<Option<NewEvent>, Error> {
+    let allowed = switchboard_needs::allowed_since(&world.store, run, task.as_str())?;
+    // What was cut may differ in what is missing.
+    let is_whole = !asked.title.ends_with('…') && !asked.detail.ends_with('…');
+    let is_same = |need: &Need| need.title == asked.title && need.detail == asked.detail;
+    if !is_whole || !allowed.iter().any(is_same) {
+        return Ok(None);
+    }
+    let option = ["allow_once", "allow_always"].into_iter().find_map(|kind| {
+        let option = asked.options.iter().find(|option| option.kind == kind);
+        option.map(|option| option.id.clone())
+    });
+    let Some(option) = option else { return Ok(None) };
+    let settled = switchboard_needs::resolved(id, "granted", Some(option), "daemon");
+    Ok(Some(settled.map_err(shape("an answer"))?.0))
+}
+
+/// A worker's question, as it is recorded.
+pub(crate) struct Asked<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) detail: &'a str,
+    pub(crate) options: &'a [PermissionOption],
 }
 
 /// Passes a person's answers on to workers until the daemon ends. A shim that is not linked is told when it comes back.
@@ -83,7 +148,8 @@ async fn tell_from(world: &World, after: Lsn) -> Result<Lsn, Error> {
 
 /// Withdraws the open questions of a worker that has ended.
 pub(crate) async fn withdraw(world: &World, worker: &WorkerId) -> Result<(), Error> {
-    for need in switchboard_needs::open_of(&world.store, worker)? {
+    let open = switchboard_needs::open_of(&world.store, worker)?;
+    for need in open.into_iter().filter(|need| need.kind == NeedKind::Permission) {
         let settled = switchboard_needs::resolved(&need.id, "withdrawn", None, "daemon");
         let (event, guard) = settled.map_err(shape("an answer"))?;
         world.commit(Batch::new(Durability::Synced).event(event).guard(guard)).await?;

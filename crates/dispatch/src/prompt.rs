@@ -23,6 +23,10 @@ pub(crate) struct Previous<'a> {
     pub(crate) has_change: bool,
     /// Titles of what the worker asked for and a person denied.
     pub(crate) denied: Vec<String>,
+    /// Titles of what was denied at first, and a person has allowed since.
+    pub(crate) allowed: Vec<String>,
+    /// What people told the next worker when they had it try again.
+    pub(crate) notes: Vec<String>,
     /// Whether the worker is a command, which has no tools of ours.
     pub(crate) is_command: bool,
 }
@@ -73,6 +77,17 @@ fn past(previous: &Previous<'_>) -> String {
         }
         text.push_str("Don't ask for the same again: find another way, or say why there is none.\n");
     }
+    if !previous.allowed.is_empty() {
+        text.push_str(
+            "\nA person allows what an earlier worker of this task was denied; ask for it in the same words:\n",
+        );
+        for title in &previous.allowed {
+            let _ = writeln!(text, "- {title}");
+        }
+    }
+    for note in &previous.notes {
+        let _ = write!(text, "\nA note of the person who had the task tried again:\n{}\n", note.trim_end());
+    }
     if previous.has_change && !previous.refusals.is_empty() {
         text.push_str("\nYour earlier change is in the work tree; mend it.\n");
     }
@@ -118,7 +133,14 @@ mod tests {
     use super::*;
 
     fn previous(refusals: &[Refusal]) -> Previous<'_> {
-        Previous { refusals, has_change: false, denied: Vec::new(), is_command: false }
+        Previous {
+            refusals,
+            has_change: false,
+            denied: Vec::new(),
+            allowed: Vec::new(),
+            notes: Vec::new(),
+            is_command: false,
+        }
     }
 
     #[test]

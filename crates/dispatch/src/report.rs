@@ -85,7 +85,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         output_tokens: sum(&workers, "output_tokens"),
         doing: live.and_then(|row| row.get_text("doing")).unwrap_or_default().to_owned(),
         heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
-        waits_for_you: open.is_some_and(|open| !open.is_empty()),
+        waits_for_you: open.is_some_and(|open| !open.is_empty()) || matches!(view.state, TaskState::Waiting { .. }),
     })
 }
 
@@ -112,6 +112,7 @@ pub(crate) fn state_word(state: &TaskState) -> &'static str {
         TaskState::Ready => "ready",
         TaskState::Starting { .. } => "starting",
         TaskState::Working { .. } => "working",
+        TaskState::Waiting { .. } => "waiting",
         TaskState::Capturing { .. } => "capturing",
         TaskState::Captured { .. } | TaskState::Gating { .. } => "gating",
         TaskState::Passed { .. } | TaskState::Merging { .. } => "merging",
@@ -126,6 +127,7 @@ pub(crate) fn state_word(state: &TaskState) -> &'static str {
 pub(crate) fn ending(state: &TaskState) -> Option<String> {
     match state {
         TaskState::Blocked { reason } => Some(format!("blocked: {reason}")),
+        TaskState::Waiting { need, reason } => Some(format!("waits for you ({need}): {reason}")),
         TaskState::DepFailed { root } => Some(format!("task {root}, which it needs, is not done")),
         TaskState::Pending
         | TaskState::Ready

@@ -160,7 +160,9 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
     let mut report = lock(&stage.report).clone();
     report.tasks = state.tasks().count() as u64;
     report.merged = merged.len() as u64;
-    report.lost = lock(&stage.observer).lost;
+    let observer = lock(&stage.observer);
+    (report.lost, report.waited) = (observer.lost, observer.waited);
+    drop(observer);
     report.simulated_ms = stage.clock.ms().unsigned_abs();
     report.events = store.head().lsn;
     report.digest = digest(store).map_err(|error| error.to_string())?;

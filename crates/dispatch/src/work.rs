@@ -212,6 +212,8 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::GateReported { .. }
         | RunEvent::MergeHeld { .. }
         | RunEvent::MergeReleased { .. }
+        | RunEvent::PersonAsked { .. }
+        | RunEvent::PersonAnswered { .. }
         | RunEvent::MergeIntended { .. }
         | RunEvent::MergeConflicted { .. }
         | RunEvent::TaskStopRequested { .. }

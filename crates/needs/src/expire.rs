@@ -38,11 +38,12 @@ pub async fn expire(store: Store, stop: CancellationToken) {
 async fn expire_once(store: &Store) -> Result<Duration, Error> {
     let now = store.now();
     let mut open = open_of_kind(store, NeedKind::Permission)?;
+    open.extend(open_of_kind(store, NeedKind::Denied)?);
     open.extend(open_of_kind(store, NeedKind::Call)?);
     let (late, early): (Vec<Need>, Vec<Need>) = open.into_iter().partition(|need| need.expires_at <= now);
     for need in late {
         let (_, option) = choose(&need, Decision::Deny)?;
-        match resolve(store, &need.id, ("expired", option), "daemon", Batch::synced()).await {
+        match resolve(store, &need.id, ("expired", option, None), "daemon", Batch::synced()).await {
             Err(Error::Store(switchboard_store::Error::Refused(_))) => {}
             other => drop(other?),
         }

@@ -4,16 +4,18 @@
 //! message file are questions by the events that their parts record anyway. [`Needs`] makes rows of them, [`resolve`] answers, and
 //! [`expire`] refuses what nobody answered in time. Who asked learns of the outcome from the log.
 
+mod denied;
 mod error;
 mod expire;
 mod read;
 mod resolve;
 mod table;
 
+pub use denied::{Ended, allowed_since, answer_about_denied, ask_about_denied, notes};
 pub use error::Error;
 pub use expire::expire;
 pub use read::{
     ask_of, count_open, denied_to, find, get, list, open_calls, open_of, option_of, outcomes_of, refused_to,
 };
-pub use resolve::{Decision, asked, choose, resolve, resolved};
+pub use resolve::{Decision, asked, choose, note_of, resolve, resolved};
 pub use table::{NEEDS, Needs};

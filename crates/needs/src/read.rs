@@ -8,10 +8,15 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{Query, Row, Store};
 
 use crate::Error;
+use crate::denied::allowed_since;
 use crate::table::NEEDS;
 
 /// Most questions of one answer.
 const MAX_LISTED: u64 = 1000;
+/// Questions of one task or worker that are looked at.
+const MAX_OF_TASK: u64 = 100;
+/// Refused questions that are named.
+const MAX_NAMED: usize = 10;
 /// Questions among which the beginning of an id is looked for, newest first.
 const MAX_SOUGHT: u64 = 10_000;
 
@@ -115,36 +120,42 @@ pub fn outcomes_of(store: &Store, worker: &WorkerId) -> Result<Vec<(String, Opti
     rows.iter().map(|row| Ok((row.try_text("ask")?.to_owned(), row.get_text("option").map(str::to_owned)))).collect()
 }
 
-/// Titles of what a task's workers asked for and a person denied, each once, the first ten.
+/// Titles of what a task's workers asked for and a person denied, each once, the first ten; without what was allowed since.
 ///
 /// # Errors
 /// When the store can't be read.
 pub fn denied_to(store: &Store, run: &RunId, task: &str) -> Result<Vec<String>, Error> {
     let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task).eq("outcome", "denied");
+    let query = query.eq("about", NeedKind::Permission.as_str()).asc("seq").limit(MAX_OF_TASK);
+    let allowed = allowed_since(store, run, task)?;
+    let is_allowed = |title: &str| allowed.iter().any(|need| need.title == title);
     let mut titles: Vec<String> = Vec::new();
-    for row in store.read(&query.asc("seq").limit(100))? {
+    for row in store.read(&query)? {
         let title = row.try_text("title")?;
-        if titles.len() < 10 && !titles.iter().any(|known| known == title) {
+        if titles.len() < MAX_NAMED && !is_allowed(title) && !titles.iter().any(|known| known == title) {
             titles.push(title.to_owned());
         }
     }
     Ok(titles)
 }
 
-/// Titles of what a worker asked for and did not get, because a person denied it or nobody answered in time; each once, the first ten.
+/// What a worker asked for and did not get, because a person denied it or nobody answered in time; each once, the first ten.
 ///
 /// # Errors
 /// When the store can't be read.
-pub fn refused_to(store: &Store, worker: &WorkerId) -> Result<Vec<String>, Error> {
-    let mut titles: Vec<String> = Vec::new();
-    for row in store.read(&Query::table(NEEDS).eq("worker", worker.as_str()).asc("seq").limit(100))? {
-        let is_refused = matches!(row.try_text("outcome")?, "denied" | "expired");
-        let title = row.try_text("title")?;
-        if is_refused && titles.len() < 10 && !titles.iter().any(|known| known == title) {
-            titles.push(title.to_owned());
+pub fn refused_to(store: &Store, worker: &WorkerId) -> Result<Vec<Need>, Error> {
+    let query = Query::table(NEEDS).eq("worker", worker.as_str()).eq("about", NeedKind::Permission.as_str());
+    let mut refused: Vec<Need> = Vec::new();
+    for row in store.read(&query.asc("seq").limit(MAX_OF_TASK))? {
+        if refused.len() == MAX_NAMED || !matches!(row.try_text("outcome")?, "denied" | "expired") {
+            continue;
+        }
+        let need = of_row(store, &row)?;
+        if !refused.iter().any(|known| known.title == need.title && known.detail == need.detail) {
+            refused.push(need);
         }
     }
-    Ok(titles)
+    Ok(refused)
 }
 
 fn rows(store: &Store, query: &Query) -> Result<Vec<Need>, Error> {

@@ -3,13 +3,17 @@
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::NeedId;
-use switchboard_protocol::need::{Need, NeedEvent};
+use switchboard_protocol::need::{Need, NeedEvent, NeedKind};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::need::ResolveReply;
 use switchboard_store::{Batch, Guard, Store};
 
 use crate::Error;
+use crate::denied::RETRY;
 use crate::table::NEEDS;
+
+/// Most bytes of a note.
+const MAX_NOTE: usize = 2_000;
 
 /// What a person decides on a question.
 #[derive(Debug, Clone)]
@@ -18,8 +22,13 @@ pub enum Decision {
     Approve,
     /// Refuse it.
     Deny,
-    /// Choose this option.
-    Answer(String),
+    /// Choose this option, with a note for the next worker.
+    Answer {
+        /// The option.
+        option: String,
+        /// What to tell the next worker; only where the option is to try again.
+        note: Option<String>,
+    },
 }
 
 /// Returns the event that asks a question; its detail is the body.
@@ -47,21 +56,39 @@ pub fn resolved(
     Ok((NewEvent::of(&fact, format!("need/{id}"), by)?, guard))
 }
 
-/// Resolves a question in a batch of the caller's; a repetition under the same key gets the first answer.
+/// Resolves a question in a batch of the caller's, with a note or without; a repetition under the same key gets the first answer.
 ///
 /// # Errors
 /// `need.settled`, or the store's failure.
 pub async fn resolve(
     store: &Store,
     id: &NeedId,
-    (outcome, option): (&str, Option<String>),
+    (outcome, option, note): (&str, Option<String>, Option<String>),
     by: &str,
     batch: Batch,
 ) -> Result<ResolveReply, Error> {
     let (event, guard) = resolved(id, outcome, option, by)?;
+    let event = note.map_or(event.clone(), |note| event.with_body(note));
     let reply = ResolveReply { id: id.clone(), outcome: outcome.to_owned() };
     let batch = batch.event(event).guard(guard).reply(serde_json::to_value(&reply)?);
     Ok(serde_json::from_value(store.commit(batch).await?.reply)?)
+}
+
+/// Returns the note that comes with an answer; `None` if there is none.
+///
+/// # Errors
+/// `request.bad-args` when it is empty or too long, or nobody would read it.
+pub fn note_of(need: &Need, how: &Decision) -> Result<Option<String>, Error> {
+    let Decision::Answer { option, note: Some(note) } = how else { return Ok(None) };
+    let bad = |what: String, hint: &str| Err(Error::Refused(Failure::new("request.bad-args", what).hint(hint)));
+    if need.kind != NeedKind::Denied || option != RETRY {
+        let hint = "a note goes with the option retry of a task that was denied something";
+        return bad(format!("nobody would read a note with {} of {}", cut(option, 40), need.id), hint);
+    }
+    if note.trim().is_empty() || note.len() > MAX_NOTE {
+        return bad(format!("a note of {} bytes", note.len()), "a note has 1 to 2,000 bytes");
+    }
+    Ok(Some(note.clone()))
 }
 
 /// Returns the outcome and the option that an answer means.
@@ -79,10 +106,10 @@ pub fn choose(need: &Need, how: Decision) -> Result<(&'static str, Option<String
             None => Err(no_option(need, "that allows it")),
         },
         Decision::Deny => Ok(("denied", first(["reject_once", "reject_always"]))),
-        Decision::Answer(option) if need.options.iter().any(|offered| offered.id == option) => {
+        Decision::Answer { option, .. } if need.options.iter().any(|offered| offered.id == option) => {
             Ok(("answered", Some(option)))
         }
-        Decision::Answer(option) => {
+        Decision::Answer { option, .. } => {
             let shown = cut(&option, 40);
             Err(no_option(need, &format!("called {shown}")))
         }

@@ -32,6 +32,8 @@ static TABLES: [Table; 1] = [Table {
         Column::int("expires_at"),
         Column::text("outcome"),
         Column::text("option"),
+        Column::text("denied"),
+        Column::int("answered"),
     ],
     key: &["id"],
     indexes: &[&["outcome", "seq"], &["worker"], &["message"]],
@@ -48,7 +50,7 @@ impl Projection for Needs {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn prefixes(&self) -> &'static [&'static str] {
@@ -74,11 +76,20 @@ fn of_need(event: &Event, fact: NeedEvent) -> Vec<Change> {
                 NeedAbout::Permission { run, task, worker, ask } => {
                     row.with("run", run.as_str()).with("task", task).with("worker", worker.as_str()).with("ask", ask)
                 }
+                NeedAbout::Denied { run, task, worker, denied } => row
+                    .with("run", run.as_str())
+                    .with("task", task)
+                    .with("worker", worker.as_str())
+                    .with("denied", serde_json::json!(denied).to_string()),
                 NeedAbout::Call { verb, caller } => row.with("verb", verb).with("caller", caller.as_str()),
             };
             vec![Change::put(NEEDS, row)]
         }
-        NeedEvent::NeedSettled { id, outcome, option } => vec![closed(&id, &outcome, option)],
+        NeedEvent::NeedSettled { id, outcome, option } => {
+            let option = option.map_or(Cell::Null, Cell::from);
+            let cells = [("outcome", outcome.into()), ("option", option), ("answered", event.lsn.into())];
+            vec![Change::patch(NEEDS, [id.as_str().into()], cells)]
+        }
     }
 }
 
@@ -96,8 +107,8 @@ fn of_message(event: &Event, fact: &MessageEvent) -> Vec<Change> {
             let row = open(event, &need, NeedKind::DeadLetter, &title, &options, event.ts.plus(DEAD_LETTER_MS));
             vec![Change::put(NEEDS, row.with("message", id.as_str()))]
         }
-        MessageEvent::MessageRevived { id, .. } => vec![closed(&NeedId::of_dead_letter(id), "revived", None)],
-        MessageEvent::MessageDropped { id } => vec![closed(&NeedId::of_dead_letter(id), "dropped", None)],
+        MessageEvent::MessageRevived { id, .. } => vec![closed(&NeedId::of_dead_letter(id), "revived")],
+        MessageEvent::MessageDropped { id } => vec![closed(&NeedId::of_dead_letter(id), "dropped")],
         _ => Vec::new(),
     }
 }
@@ -112,7 +123,7 @@ fn of_file(event: &Event, fact: &FileEvent) -> Vec<Change> {
             let row = open(event, need, NeedKind::HeldMessage, &title, &options, *expires_at);
             vec![Change::put(NEEDS, row.with("message", id.as_str()))]
         }
-        FileEvent::HeldMessageSettled { id, outcome } => vec![closed(&NeedId::of_held_message(id), outcome, None)],
+        FileEvent::HeldMessageSettled { id, outcome } => vec![closed(&NeedId::of_held_message(id), outcome)],
         _ => Vec::new(),
     }
 }
@@ -141,7 +152,6 @@ fn open(
         .with("outcome", "")
 }
 
-fn closed(id: &NeedId, outcome: &str, option: Option<String>) -> Change {
-    let option = option.map_or(Cell::Null, Cell::from);
-    Change::patch(NEEDS, [id.as_str().into()], [("outcome", outcome.into()), ("option", option)])
+fn closed(id: &NeedId, outcome: &str) -> Change {
+    Change::patch(NEEDS, [id.as_str().into()], [("outcome", outcome.into()), ("option", Cell::Null)])
 }

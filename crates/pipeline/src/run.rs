@@ -17,6 +17,7 @@ mod attempt;
 mod consequences;
 mod control;
 mod decide;
+mod denied;
 mod ended;
 mod expect;
 mod judging;
@@ -152,7 +153,7 @@ impl Refused {
 /// How many tasks are in which part of their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Wait for others, for a worker or for files.
+    /// Wait for others, for a worker, for files or for a person.
     pub waiting: usize,
     /// Have a worker.
     pub working: usize,
@@ -306,7 +307,7 @@ impl RunState {
 impl Counts {
     fn add(&mut self, state: &TaskState) {
         let place = match state {
-            TaskState::Pending | TaskState::Ready => &mut self.waiting,
+            TaskState::Pending | TaskState::Ready | TaskState::Waiting { .. } => &mut self.waiting,
             TaskState::Starting { .. } | TaskState::Working { .. } => &mut self.working,
             TaskState::Capturing { .. }
             | TaskState::Captured { .. }

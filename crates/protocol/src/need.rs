@@ -40,7 +40,7 @@ pub struct Need {
     pub asked_at: Millis,
     /// When it is refused by itself.
     pub expires_at: Millis,
-    /// The outcome: `approved`, `denied`, `answered`, `expired`, `withdrawn` …; `None` while it is open.
+    /// The outcome: `approved`, `denied`, `answered`, `expired`, `granted`, `withdrawn` …; `None` while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
 }
@@ -52,6 +52,8 @@ pub enum NeedKind {
     /// A worker asks for a permission.
     #[default]
     Permission,
+    /// A worker ended without what it was denied: whether to allow it, try again, or give up.
+    Denied,
     /// The policy holds a call until a person says yes.
     Call,
     /// A message came to nothing.
@@ -84,6 +86,17 @@ pub enum NeedAbout {
         /// The shim's id of the question.
         ask: String,
     },
+    /// A task whose worker ended without what it was denied.
+    Denied {
+        /// The run.
+        run: RunId,
+        /// The task.
+        task: String,
+        /// The worker that has ended.
+        worker: WorkerId,
+        /// Its questions that were refused, at most ten.
+        denied: Vec<NeedId>,
+    },
     /// The policy, for a call that it holds.
     Call {
         /// The verb.
@@ -111,11 +124,11 @@ pub enum NeedEvent {
         /// When it is refused by itself.
         expires_at: Millis,
     },
-    /// Somebody or the clock settled it.
+    /// Somebody or the clock settled it; a note of who answered is the body.
     NeedSettled {
         /// Which.
         id: NeedId,
-        /// `approved`, `denied`, `answered`, `expired` or `withdrawn`.
+        /// `approved`, `denied`, `answered`, `expired`, `withdrawn`, or `granted`: allowed by what a person allowed its task before.
         outcome: String,
         /// The chosen option, to be sent to the worker.
         option: Option<String>,
@@ -126,13 +139,14 @@ pub enum NeedEvent {
 
 impl NeedKind {
     /// Every kind.
-    const ALL: [Self; 4] = [Self::Permission, Self::Call, Self::DeadLetter, Self::HeldMessage];
+    const ALL: [Self; 5] = [Self::Permission, Self::Denied, Self::Call, Self::DeadLetter, Self::HeldMessage];
 
     /// Its word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Permission => "permission",
+            Self::Denied => "denied",
             Self::Call => "call",
             Self::DeadLetter => "dead_letter",
             Self::HeldMessage => "held_message",
@@ -154,6 +168,7 @@ impl NeedAbout {
     pub const fn kind(&self) -> NeedKind {
         match self {
             Self::Permission { .. } => NeedKind::Permission,
+            Self::Denied { .. } => NeedKind::Denied,
             Self::Call { .. } => NeedKind::Call,
         }
     }

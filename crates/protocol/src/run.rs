@@ -16,14 +16,14 @@ pub mod way;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::WorkerId;
+use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
 
 pub use budget::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOWN_COSTS, PauseCause};
 pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
-pub use outcome::{RunOutcome, TurnOutcome, Verdict};
+pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};
 pub use setup::SetupCommand;
@@ -67,6 +67,13 @@ pub enum TaskState {
     Working {
         /// Who.
         worker: WorkerId,
+    },
+    /// Its worker ended without what it was denied: a person is asked what to do.
+    Waiting {
+        /// The question.
+        need: NeedId,
+        /// What was denied.
+        reason: String,
     },
     /// The worker says it is done; its change is being captured.
     Capturing {
@@ -131,6 +138,7 @@ impl TaskState {
             | Self::Ready
             | Self::Starting { .. }
             | Self::Working { .. }
+            | Self::Waiting { .. }
             | Self::Capturing { .. }
             | Self::Captured { .. }
             | Self::Gating { .. }

@@ -37,7 +37,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         add(&mut total, &report);
     }
     let seconds = began.elapsed().as_secs_f64();
-    if args.seeds >= 100 && (total.crashes == 0 || total.refused == 0 || total.lost == 0 || total.calls == 0) {
+    if args.seeds >= 100
+        && (total.crashes == 0 || total.refused == 0 || total.lost == 0 || total.calls == 0 || total.waited == 0)
+    {
         bail!("the histories are too tame to prove anything: {total:?}");
     }
     let began = Instant::now();
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         "seeds": args.seeds,
         "runs_per_minute": (args.seeds as f64 / seconds * 60.0).round(),
         "simulated_over_wall": (total.simulated_ms as f64 / 1000.0 / seconds).round(),
-        "tasks": total.tasks, "merged": total.merged, "workers": total.workers, "lost": total.lost,
+        "tasks": total.tasks, "merged": total.merged, "workers": total.workers, "lost": total.lost, "waited": total.waited,
         "commits": total.commits, "refused": total.refused, "crashes": total.crashes, "calls": total.calls,
         "run_tasks": args.tasks, "run_tasks_ms": began.elapsed().as_millis(), "broken": 0,
     });
@@ -70,6 +72,7 @@ fn add(total: &mut SimReport, report: &SimReport) {
         (&mut total.merged, report.merged),
         (&mut total.workers, report.workers),
         (&mut total.lost, report.lost),
+        (&mut total.waited, report.waited),
         (&mut total.calls, report.calls),
         (&mut total.simulated_ms, report.simulated_ms),
     ] {

@@ -34,7 +34,7 @@ pub(crate) struct DenyArgs {
     id: String,
 }
 
-/// Answer a worker's question with one of its options
+/// Answer a question with one of its options
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: answer")]
 pub(crate) struct AnswerArgs {
@@ -42,6 +42,9 @@ pub(crate) struct AnswerArgs {
     id: String,
     /// The id of the option
     option: String,
+    /// What to tell the next worker of a task that is tried again
+    #[arg(long)]
+    note: Option<String>,
 }
 
 /// Lists.
@@ -76,7 +79,8 @@ pub(crate) fn run_deny(args: DenyArgs, context: &mut Context) -> Outcome {
 
 /// Answers.
 pub(crate) fn run_answer(args: AnswerArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<Answer>(&AnswerRequest { id: args.id, option: args.option })?;
+    let reply =
+        context.daemon()?.call::<Answer>(&AnswerRequest { id: args.id, option: args.option, note: args.note })?;
     say(&reply, context);
     Ok(())
 }

@@ -82,7 +82,7 @@ pub(super) async fn hold(
 /// The store's failure.
 pub(crate) async fn withdraw_all(store: &Store) -> Result<(), Failure> {
     for need in switchboard_needs::open_calls(store)? {
-        switchboard_needs::resolve(store, &need.id, ("withdrawn", None), "daemon", Batch::synced()).await?;
+        switchboard_needs::resolve(store, &need.id, ("withdrawn", None, None), "daemon", Batch::synced()).await?;
     }
     Ok(())
 }
@@ -185,7 +185,7 @@ impl Drop for Waiting {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             let resolved =
-                switchboard_needs::resolve(&store, &id, ("withdrawn", None), "daemon", Batch::synced()).await;
+                switchboard_needs::resolve(&store, &id, ("withdrawn", None, None), "daemon", Batch::synced()).await;
             if let Err(error) = resolved {
                 tracing::debug!(need = %id, %error, "a question whose caller is gone was resolved already");
             }

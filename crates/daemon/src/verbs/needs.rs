@@ -30,7 +30,7 @@ impl Handle<Deny> for Verbs {
 
 impl Handle<Answer> for Verbs {
     async fn handle(&self, call: &Context, request: AnswerRequest) -> Result<ResolveReply, Failure> {
-        self.resolve(call, &request.id, Decision::Answer(request.option)).await
+        self.resolve(call, &request.id, Decision::Answer { option: request.option, note: request.note }).await
     }
 }
 

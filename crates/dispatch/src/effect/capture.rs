@@ -7,6 +7,7 @@ use switchboard_protocol::run::RunEvent;
 
 use super::context::Ctx;
 use crate::authorship::{author, message};
+use crate::handle::Record;
 use crate::port::git::Commit;
 use crate::{Error, needs};
 
@@ -42,11 +43,12 @@ pub(crate) async fn capture(
     let captured = captured.await?;
     ctx.world.crash("change-committed");
     let Some((captured, files, base)) = captured else {
-        let refused = switchboard_needs::refused_to(&ctx.world.store, worker)?;
-        return Ok(Some(match needs::denied(&refused) {
-            Some(reason) => RunEvent::TaskBlocked { task: id.clone(), attempt, reason },
-            None => RunEvent::NothingChanged { task: id.clone(), attempt },
-        }));
+        let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, &agent)? else {
+            return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
+        };
+        let (steps, beside) = (vec![denied.step], vec![denied.asked]);
+        ctx.engine.record(Record { steps, beside, ..Record::default() }).await?;
+        return Ok(None);
     };
     let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let files = files.iter().take(FILES_NAMED).map(|change| crate::plan::text(&change.path)).collect();

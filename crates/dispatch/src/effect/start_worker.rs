@@ -249,6 +249,8 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
+        allowed: allowed(ctx, id)?,
+        notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         is_command: matches!(choice.driver, DriverSpec::Exec { .. }),
     };
     let is_prompted = !previous.is_command;
@@ -280,6 +282,12 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         env,
         limits: limits(ctx, &settings),
     })
+}
+
+/// Titles of what a person has allowed the task since it was denied.
+fn allowed(ctx: &Ctx, id: &TaskId) -> Result<Vec<String>, Error> {
+    let allowed = switchboard_needs::allowed_since(&ctx.world.store, &ctx.plan.run, id.as_str())?;
+    Ok(allowed.into_iter().map(|need| need.title).collect())
 }
 
 /// Who the worker is, for itself and for what it starts: the token is its authority towards the daemon.

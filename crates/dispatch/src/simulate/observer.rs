@@ -44,7 +44,10 @@ pub(super) struct Observer {
     /// What each worker has told that it cost, or counts as having cost.
     costs: BTreeMap<WorkerId, u64>,
     is_paused: bool,
+    /// Tasks that wait for a person.
+    waiting: BTreeSet<TaskId>,
     pub(super) lost: u64,
+    pub(super) waited: u64,
     broken: Option<String>,
 }
 
@@ -139,6 +142,15 @@ impl Observer {
                 }
                 self.ended.insert(worker);
             }
+            RunEvent::PersonAsked { task, worker, .. } => {
+                self.live.remove(&worker);
+                self.ended.insert(worker);
+                self.waiting.insert(task);
+                self.waited += 1;
+            }
+            RunEvent::PersonAnswered { task, .. } => {
+                self.waiting.remove(&task);
+            }
             RunEvent::TurnEnded { worker, .. } => {
                 self.live.remove(&worker);
                 self.ended.insert(worker);
@@ -198,6 +210,8 @@ impl Observer {
         let first = *self.first_attempt.entry(task.clone()).or_insert(attempt);
         self.insist(attempt < first + MAX_ATTEMPTS, || format!("{task} begins attempt {attempt}, from {first}"));
         self.insist(!self.ended.contains(&worker), || format!("{worker} is intended after its end"));
+        let is_waiting = self.waiting.contains(&task);
+        self.insist(!is_waiting, || format!("{worker} is intended for {task}, which waits for a person"));
         self.insist(!self.is_paused, || format!("{worker} is intended in a paused run"));
         self.expect_budget(&worker);
         self.live.insert(worker, task);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use switchboard_needs::Decision;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
+use switchboard_protocol::need::NeedKind;
 use switchboard_protocol::run::{AtCeiling, Budget};
 use switchboard_protocol::verb::run::{
     MergeRunRequest, PauseRunRequest, ResumeRunRequest, RetryTaskRequest, SetBudgetRequest, StopRunRequest,
@@ -95,6 +96,7 @@ async fn look(stage: &Stage, daemon: &Dispatch, run: &RunId, folded: &mut Folded
 /// The run is over: shows its end, and retries what failed, now and then.
 async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, String> {
     let state = state(daemon, run)?;
+    no_question_is_left(daemon)?;
     if state == "running" {
         return Err("the run is said to be running, and nobody works on it".to_owned());
     }
@@ -105,6 +107,13 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     let request = RetryTaskRequest { what: run.to_string() };
     // The store may refuse it; then the run stays as it is.
     repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await
+}
+
+/// Questions about tasks end with what they are about.
+fn no_question_is_left(daemon: &Dispatch) -> Result<(), String> {
+    let open = switchboard_needs::list(&daemon.world.store, false).map_err(|error| error.to_string())?;
+    let left = open.iter().find(|need| need.kind == NeedKind::Denied);
+    left.map_or(Ok(()), |need| Err(format!("{} of task {} is open though the run is over", need.id, need.task)))
 }
 
 fn state(daemon: &Dispatch, run: &RunId) -> Result<String, String> {
@@ -201,7 +210,14 @@ async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
     let world = &daemon.world;
     let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
     if let Some(need) = open.first() {
-        let how = if stage.chance(600) { Decision::Approve } else { Decision::Deny };
+        let retry = || Decision::Answer { option: "retry".to_owned(), note: None };
+        let how = if need.kind == NeedKind::Denied && stage.chance(400) {
+            retry()
+        } else if stage.chance(600) {
+            Decision::Approve
+        } else {
+            Decision::Deny
+        };
         let (outcome, option) = switchboard_needs::choose(need, how).map_err(|error| error.to_string())?;
         let (event, guard) =
             switchboard_needs::resolved(&need.id, outcome, option, "ann").map_err(|error| error.to_string())?;

@@ -28,6 +28,8 @@ pub(super) enum Behaviour {
     Deaf,
     /// It asks a person.
     Asks,
+    /// It asks a person, and does nothing whatever the answer is.
+    Depends,
     /// Its shim is killed.
     Vanishes,
     /// Its shim never takes its lock.
@@ -38,7 +40,7 @@ pub(super) enum Behaviour {
     Broken,
 }
 
-const BAD: [Behaviour; 13] = [
+const BAD: [Behaviour; 14] = [
     Behaviour::Liar,
     Behaviour::Restless,
     Behaviour::Sloppy,
@@ -49,6 +51,7 @@ const BAD: [Behaviour; 13] = [
     Behaviour::Hangs,
     Behaviour::Deaf,
     Behaviour::Asks,
+    Behaviour::Depends,
     Behaviour::Vanishes,
     Behaviour::NeverBegins,
     Behaviour::Broken,
@@ -101,6 +104,7 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
         | Behaviour::Hangs
         | Behaviour::Deaf
         | Behaviour::Asks
+        | Behaviour::Depends
         | Behaviour::Vanishes => {}
     }
     acts.push(say(10, started));
@@ -129,6 +133,12 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
             acts.push(say(10, asked()));
             acts.push((PATIENCE, Act::Write { is_bad: false }));
             acts.extend(ends("end_turn", 0));
+        }
+        Behaviour::Depends => {
+            acts.push(say(10, asked()));
+            let turn = if is_usual { "refusal" } else { "end_turn" };
+            acts.push((PATIENCE, Act::Say(turn_ended(1, turn, &words))));
+            acts.extend([say(1000, exited(Some(0), None)), say(5, sealed()), (5, Act::Exit)]);
         }
         Behaviour::Vanishes => acts.extend([write(false), (50, Act::Vanish)]),
         Behaviour::NeverBegins | Behaviour::Missing | Behaviour::Broken => {}

@@ -103,6 +103,8 @@ pub struct SimReport {
     pub workers: u64,
     /// Workers that were lost.
     pub lost: u64,
+    /// Tasks that waited for a person, each time that one did.
+    pub waited: u64,
     /// Calls of people.
     pub calls: u64,
     /// Simulated milliseconds.

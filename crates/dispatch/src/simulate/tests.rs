@@ -21,7 +21,7 @@ fn runs_in_a_kind_world_succeed_with_one_worker_a_task() {
 #[test]
 fn every_history_in_a_rough_world_keeps_the_promises() {
     let mut outcomes = std::collections::BTreeMap::new();
-    let (mut crashes, mut refused, mut lost, mut calls) = (0, 0, 0, 0);
+    let (mut crashes, mut refused, mut lost, mut calls, mut waited) = (0, 0, 0, 0, 0);
     for seed in 1..=60 {
         let report = plays(seed, SimSpec::rough());
         *outcomes.entry(report.outcome).or_insert(0) += 1;
@@ -29,9 +29,11 @@ fn every_history_in_a_rough_world_keeps_the_promises() {
         refused += report.refused;
         lost += report.lost;
         calls += report.calls;
+        waited += report.waited;
     }
 
     assert_eq!(outcomes.len(), 3, "the histories are too tame: {outcomes:?}");
+    assert!(waited > 0, "{waited} tasks waited for a person");
     assert!(crashes > 50 && refused > 50 && lost > 20 && calls > 50, "{crashes} {refused} {lost} {calls}");
 }
 

@@ -14,6 +14,7 @@ use super::ending::End;
 use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
+use crate::needs::Denied;
 use crate::{Error, needs, prompt, tools};
 
 /// Further turns that waiting mail may open in one worker.
@@ -21,6 +22,22 @@ const MAIL_TURNS: u32 = 8;
 
 /// Messages that one turn shows at most.
 const MAIL_PER_TURN: usize = 10;
+
+/// What follows from a report.
+struct Follows {
+    /// Steps of the run.
+    steps: Vec<RunEvent>,
+    /// A question that belongs to them.
+    asked: Option<NewEvent>,
+}
+
+impl From<RunEvent> for Follows {
+    fn from(step: RunEvent) -> Self {
+        Self { steps: vec![step], asked: None }
+    }
+}
+
+// === impl Watch ===
 
 impl Watch {
     /// Takes a frame in, unless it is in the record already.
@@ -51,12 +68,13 @@ impl Watch {
     /// this worker.
     async fn record(
         &mut self,
-        steps: Vec<Vec<RunEvent>>,
+        steps: Vec<Follows>,
         beside: Vec<NewEvent>,
         durability: Durability,
     ) -> Result<(), Error> {
-        for steps in steps {
-            let record = Record { steps, beside: beside.clone(), durability, ..Record::default() };
+        for Follows { steps, asked } in steps {
+            let beside = beside.iter().cloned().chain(asked).collect();
+            let record = Record { steps, beside, durability, ..Record::default() };
             match self.engine.record(record).await {
                 Err(Error::Superseded(why)) => tracing::info!(worker = %self.worker, %why, "a late report"),
                 done => return done,
@@ -67,10 +85,10 @@ impl Watch {
     }
 
     /// The steps of the run that follow from a report: alternatives, the most specific one first.
-    fn steps(&mut self, event: &WorkerEvent) -> Vec<Vec<RunEvent>> {
+    fn steps(&mut self, event: &WorkerEvent) -> Vec<Follows> {
         let (task, worker) = (self.task.clone(), self.worker.clone());
         match event {
-            WorkerEvent::AgentStarted { .. } => vec![vec![RunEvent::WorkerStarted { task, worker }]],
+            WorkerEvent::AgentStarted { .. } => vec![Follows::from(RunEvent::WorkerStarted { task, worker })],
             WorkerEvent::TurnEnded { stop, text, .. } => {
                 self.stop = Some(stop.clone());
                 self.said.clone_from(text);
@@ -79,7 +97,8 @@ impl Watch {
             WorkerEvent::Faulted { code, what } if is_hopeless(code) => {
                 let reason = format!("{what} [{code}]");
                 let lost = RunEvent::WorkerLost { task: task.clone(), worker, reason: reason.clone() };
-                vec![vec![lost, RunEvent::TaskBlocked { task, attempt: self.attempt, reason }]]
+                let blocked = RunEvent::TaskBlocked { task, attempt: self.attempt, reason };
+                vec![Follows { steps: vec![lost, blocked], asked: None }]
             }
             WorkerEvent::Faulted { code, what } => {
                 self.stop = Some(code.clone());
@@ -97,13 +116,13 @@ impl Watch {
             | WorkerEvent::Sealed { .. } => Vec::new(),
             WorkerEvent::CostReported { micro_usd: Some(cost), .. } => {
                 let total_micro_usd = self.cost.saturating_add(*cost);
-                vec![vec![RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false }]]
+                vec![Follows::from(RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false })]
             }
         }
     }
 
     /// The agent has ended its turn, or, where the run never heard that it began, was lost.
-    fn ended(&self, (code, signal): (Option<i32>, Option<i32>), stderr: &str, by_us: bool) -> Vec<Vec<RunEvent>> {
+    fn ended(&self, (code, signal): (Option<i32>, Option<i32>), stderr: &str, by_us: bool) -> Vec<Follows> {
         let end = End {
             is_exec: self.is_exec,
             asked: self.stopping.map(|(cause, _)| cause),
@@ -117,21 +136,19 @@ impl Watch {
         let (outcome, reason) = end.outcome();
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
-        let ended = RunEvent::TurnEnded { task: task.clone(), worker, outcome, reason };
+        let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
             TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::TimedOut | TurnOutcome::Paused => None,
         };
-        // No attempt is spent: the task waits for the person.
-        let held =
-            denied.map(|reason| vec![lost.clone(), RunEvent::TaskBlocked { task, attempt: self.attempt, reason }]);
-        held.into_iter().chain([vec![ended], vec![lost]]).collect()
+        denied.into_iter().chain([Follows::from(ended), Follows::from(lost)]).collect()
     }
 
-    /// Why the task waits for a person who denied what its worker asked for.
-    fn denied(&self) -> Option<String> {
-        match switchboard_needs::refused_to(&self.world.store, &self.worker) {
-            Ok(refused) => needs::denied(&refused),
+    /// The question to the person, where the worker ended without what it was denied. Spends no attempt.
+    fn denied(&self) -> Option<Follows> {
+        let (run, by) = (&self.plan.run, self.agent.as_str());
+        match needs::ask_about_denied(&self.world, run, &self.task, &self.worker, by) {
+            Ok(denied) => denied.map(|Denied { step, asked }| Follows { steps: vec![step], asked: Some(asked) }),
             Err(error) => {
                 tracing::error!(worker = %self.worker, %error, "what was denied can't be read");
                 None
@@ -154,7 +171,9 @@ impl Watch {
             }
             WorkerEvent::PermissionAsked { ask, title, options, detail, .. } => {
                 let id = self.world.fresh_need()?;
-                let limit = i64::try_from(self.world.config.limits.permission_ms).unwrap_or(i64::MAX);
+                let (title, options) = (cut(title, 200), needs::options(options));
+                let asked = needs::Asked { title: &title, detail, options: &options };
+                let granted = needs::granted(&self.world, (&self.plan.run, &self.task), &id, &asked)?;
                 let fact = NeedEvent::NeedAsked {
                     id,
                     about: NeedAbout::Permission {
@@ -163,12 +182,13 @@ impl Watch {
                         worker: self.worker.clone(),
                         ask: cut(ask, 80),
                     },
-                    title: cut(title, 200),
-                    options: needs::options(options),
-                    expires_at: self.world.store.now().plus(limit),
+                    title,
+                    options,
+                    expires_at: needs::expiry(&self.world),
                 };
                 let event = switchboard_needs::asked(&fact, detail.clone(), self.agent.as_str());
                 events.push(event.map_err(shape("a question"))?);
+                events.extend(granted);
             }
             WorkerEvent::TurnEnded { turn: 1, stop, .. } if !self.is_exec && stop == "end_turn" => {
                 events.extend(tools::missed(&self.world, &self.worker)?);

@@ -21,7 +21,8 @@ impl RunState {
         let is_capturing = record.capturing_step().is_some() && !record.is_settled();
         // A paused task ends what is under way and is open for nothing.
         let open = if record.is_paused { OpenFor::Nothing } else { open };
-        let is_due = must_stop || is_capturing || matches!(open, OpenFor::Checks { .. } | OpenFor::Lease);
+        let is_asked = record.waiting.is_some();
+        let is_due = must_stop || is_capturing || is_asked || matches!(open, OpenFor::Checks { .. } | OpenFor::Lease);
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
             OpenFor::Nothing | OpenFor::Checks { .. } | OpenFor::Lease | OpenFor::Turn { .. } => {
@@ -126,7 +127,7 @@ impl RunState {
         Vec::new()
     }
 
-    fn block(&mut self, at: usize, last: String) -> Consequences {
+    pub(super) fn block(&mut self, at: usize, last: String) -> Consequences {
         let record = &self.records[at];
         let name = |step: &usize| record.unit.way().steps()[*step].id.clone();
         let reason = match record.unit.held() {
@@ -165,11 +166,11 @@ impl RunState {
 
     // === stopping ===
 
-    /// Stops the task at once where no process or merge is under way, else as soon as that has ended.
+    /// Stops the task at once where no process, question or merge is under way, else as soon as that has ended.
     pub(super) fn request_stop(&mut self, at: usize) -> Consequences {
         let record = &mut self.records[at];
         record.stopping = true;
-        if record.live_worker().is_some() || record.is_in_doubt() {
+        if record.must_end_first() {
             self.reindex(at);
             return Vec::new();
         }
@@ -189,10 +190,10 @@ impl RunState {
                 continue;
             }
             record.stopping = true;
-            if record.live_worker().is_none() && !record.is_in_doubt() {
-                self.end(at, Ending::Stopped);
-            } else {
+            if record.must_end_first() {
                 self.reindex(at);
+            } else {
+                self.end(at, Ending::Stopped);
             }
         }
     }
@@ -205,6 +206,7 @@ impl RunState {
         let record = &mut self.records[at];
         record.unit.drop_work();
         record.lease = None;
+        record.waiting = None;
         if record.task().is_some() {
             self.unsettled -= 1;
             self.ended.add(&ending);

@@ -5,7 +5,7 @@ use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOu
 use switchboard_protocol::time::Millis;
 
 use super::RunState;
-use super::record::{OpenFor, Record};
+use super::record::{OpenFor, Record, Waiting};
 use crate::paths::PathIndex;
 
 impl RunState {
@@ -113,7 +113,10 @@ fn start(record: &Record) -> Option<Effect> {
 /// Whether an effect ends something, rather than beginning it.
 const fn ends(effect: &Effect) -> bool {
     match effect {
-        Effect::StopWorker { .. } | Effect::Capture { .. } => true,
+        Effect::StopWorker { .. }
+        | Effect::Capture { .. }
+        | Effect::AwaitAnswer { .. }
+        | Effect::WithdrawQuestion { .. } => true,
         Effect::StartWorker { .. }
         | Effect::RunChecks { .. }
         | Effect::RunCommand { .. }
@@ -131,6 +134,12 @@ fn stop(record: &Record, cause: StopCause) -> Option<Effect> {
 /// What a begun task needs that waits for nobody else.
 fn follow_up(record: &Record) -> Option<Effect> {
     let (task, attempt) = (record.task()?.clone(), record.attempt());
+    if let Some(Waiting { need, .. }) = record.waiting.clone() {
+        return Some(match record.stopping {
+            true => Effect::WithdrawQuestion { task, need },
+            false => Effect::AwaitAnswer { task, need },
+        });
+    }
     if let Some(worker) = record.live_worker() {
         let worker = worker.clone();
         return record.stopping.then_some(Effect::StopWorker { task, worker, cause: StopCause::Requested });

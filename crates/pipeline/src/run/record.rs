@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{Do, Step, UnitId};
 use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, TaskState, TaskView};
@@ -38,6 +38,10 @@ pub(super) struct Record {
     pub(super) onto: Option<String>,
     /// The lease of another agent that its merge waits for.
     pub(super) lease: Option<HeldBy>,
+    /// What a person is asked, while the task waits for the answer.
+    pub(super) waiting: Option<Waiting>,
+    /// Every question of the task so far.
+    pub(super) asked: BTreeSet<NeedId>,
     pub(super) stopping: bool,
     /// Whether a person has paused it.
     pub(super) is_paused: bool,
@@ -45,6 +49,13 @@ pub(super) struct Record {
     pub(super) refusals: Vec<Refusal>,
     /// Refusals before a person last asked for a retry.
     pub(super) old_refusals: usize,
+}
+
+/// A question to a person that a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) need: NeedId,
+    pub(super) reason: String,
 }
 
 /// What a gate said, and about what.
@@ -86,6 +97,8 @@ impl Record {
             workers: Vec::new(),
             onto: None,
             lease: None,
+            waiting: None,
+            asked: BTreeSet::new(),
             stopping: false,
             is_paused: false,
             reports: Vec::new(),
@@ -165,6 +178,9 @@ impl Record {
         if self.unmet > 0 {
             return TaskState::Pending;
         }
+        if let Some(Waiting { need, reason }) = self.waiting.clone() {
+            return TaskState::Waiting { need, reason };
+        }
         self.at_work().unwrap_or_else(|| self.between_steps())
     }
 
@@ -224,6 +240,11 @@ impl Record {
         self.live_step().and_then(|_| self.workers.last())
     }
 
+    /// Whether something is under way that comes to its end before the task can stop: a process, a merge, a question to a person.
+    pub(super) fn must_end_first(&self) -> bool {
+        self.live_worker().is_some() || self.is_in_doubt() || self.waiting.is_some()
+    }
+
     /// Whether the merge of its change is under way.
     pub(super) fn is_merging(&self) -> bool {
         self.onto.is_some()
@@ -259,7 +280,7 @@ impl Record {
 
     /// What is open, told by kind.
     pub(super) fn open_for(&self) -> OpenFor {
-        if self.is_settled() || self.unmet > 0 || self.stopping {
+        if self.is_settled() || self.unmet > 0 || self.stopping || self.waiting.is_some() {
             return OpenFor::Nothing;
         }
         let steps = self.unit.way().steps();

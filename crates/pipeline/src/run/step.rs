@@ -50,6 +50,8 @@ impl RunState {
             RunEvent::WorkerStarted { task, worker } => self.worker_started(task, worker, at),
             RunEvent::WorkerLost { task, worker, reason } => self.worker_lost(task, worker, reason),
             RunEvent::TreeSetupFailed { task, worker, reason } => self.tree_setup_failed(task, worker, reason),
+            RunEvent::PersonAsked { task, worker, need, reason } => self.person_asked(task, worker, need, reason),
+            RunEvent::PersonAnswered { task, need, answer } => self.person_answered(task, need, *answer),
             RunEvent::TurnEnded { task, worker, outcome, reason } => self.turn_ended(task, worker, *outcome, reason),
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _ } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());

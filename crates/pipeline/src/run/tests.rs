@@ -1,5 +1,6 @@
 mod compiled;
 mod control;
+mod denied;
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_pipeline::paths::Pattern;
-use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, UnitId, Way};
 use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, RunEvent, Verdict};
@@ -35,6 +35,8 @@ pub(crate) struct Checker {
     at_work: BTreeSet<WorkerId>,
     pause: Option<PauseCause>,
     paused: BTreeSet<TaskId>,
+    /// Tasks that wait for a person, and the question.
+    asked: BTreeMap<TaskId, NeedId>,
 }
 
 /// What was captured.
@@ -77,8 +79,14 @@ impl Checker {
             RunEvent::WorkerLost { task, worker, .. }
             | RunEvent::TreeSetupFailed { task, worker, .. }
             | RunEvent::TurnEnded { task, worker, .. } => {
+                assert!(!self.asked.contains_key(task), "{task} has a worker while it waits for a person");
                 self.live.remove(task);
                 self.at_work.remove(worker);
+            }
+            RunEvent::PersonAsked { task, worker, need, .. } => self.asks(task, worker, need),
+            // A question that was taken back may be answered late: that changes nothing.
+            RunEvent::PersonAnswered { task, need, .. } if self.asked.get(task) == Some(need) => {
+                self.asked.remove(task);
             }
             RunEvent::BudgetSet { budget } => self.budget = *budget,
             RunEvent::CostCounted { worker, total_micro_usd, .. } => {
@@ -130,7 +138,8 @@ impl Checker {
                 self.attempts.remove(task);
                 self.paused.remove(task);
             }
-            RunEvent::BudgetAlert { .. }
+            RunEvent::PersonAnswered { .. }
+            | RunEvent::BudgetAlert { .. }
             | RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
@@ -149,10 +158,19 @@ impl Checker {
         }
     }
 
+    /// The worker has ended, and a person is asked.
+    fn asks(&mut self, task: &TaskId, worker: &WorkerId, need: &NeedId) {
+        self.live.remove(task);
+        self.at_work.remove(worker);
+        let before = self.asked.insert(task.clone(), need.clone());
+        assert_eq!(before, None, "{task} asks one question at a time");
+    }
+
     /// Tasks that are settled let go of their files.
     pub(crate) fn settled(&mut self, task: &TaskId) {
         self.begun.remove(task);
         self.leave_turn(task);
+        assert!(!self.asked.contains_key(task), "{task} is settled with a question open");
         assert!(!self.live.contains(task), "{task} is settled with a worker at work");
         assert_ne!(self.merging.as_ref(), Some(task), "{task} is settled in the middle of a merge");
     }
@@ -165,6 +183,7 @@ impl Checker {
             assert!(!self.clash(task, other), "{task} starts while {other} holds the same files");
             assert!(self.max_workers > 1, "{task} starts before {other} is settled, with one worker");
         }
+        assert!(!self.asked.contains_key(task), "{task} starts while it waits for a person");
         self.begun.insert(task.clone());
         assert!(self.live.insert(task.clone()), "{task} has one worker at a time");
         assert!(self.live.len() <= self.max_workers, "no more workers than allowed");
@@ -257,6 +276,8 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }
         | Effect::AwaitLease { .. }
+        | Effect::AwaitAnswer { .. }
+        | Effect::WithdrawQuestion { .. }
         | Effect::StopWorker { .. }
         | Effect::Finish { .. } => None,
     }

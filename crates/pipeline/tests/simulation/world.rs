@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use switchboard_pipeline::run::{Refused, RunState};
-use switchboard_protocol::id::{AgentName, WorkerId};
+use switchboard_protocol::id::{AgentName, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, UnitId};
 use switchboard_protocol::run::{
-    AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, RunEvent, RunOutcome, StartFrom, StopCause,
-    TaskState, TurnOutcome, Verdict,
+    AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, PersonAnswer, RunEvent, RunOutcome,
+    StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
 };
 use switchboard_protocol::time::Millis;
 
@@ -230,6 +230,7 @@ impl World {
                     self.jobs.push(Job::Spawn { task, worker });
                 }
             }
+            Effect::Capture { task, worker, .. } if self.goes_wrong(30) => self.ask(task, worker),
             Effect::Capture { task, attempt, .. } => self.capture(task, attempt),
             Effect::RunChecks { task, attempt, checks, .. } => {
                 // Under way until the last gate has spoken.
@@ -239,6 +240,15 @@ impl World {
             Effect::RunCommand { task, attempt, .. } => self.rebase(task, attempt),
             Effect::Merge { task, attempt, base, .. } if base == self.head && self.goes_wrong(40) => {
                 let _refused = self.tell(RunEvent::MergeHeld { task, attempt, lease: lease(attempt) });
+            }
+            Effect::AwaitAnswer { task, need } => {
+                const ANSWERS: [PersonAnswer; 4] =
+                    [PersonAnswer::Allow, PersonAnswer::Retry, PersonAnswer::GiveUp, PersonAnswer::Expired];
+                let answer = *pick(&mut self.rng, &ANSWERS);
+                let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer });
+            }
+            Effect::WithdrawQuestion { task, need } => {
+                let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer: PersonAnswer::Withdrawn });
             }
             Effect::AwaitLease { task, attempt, lease: known, .. } => {
                 let again = self.goes_wrong(200) && known != lease(0);
@@ -291,11 +301,21 @@ impl World {
             let (task, worker) = (task.clone(), worker.clone());
             self.surely(RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false });
         }
+        if self.goes_wrong(60) {
+            self.ask(task, worker);
+            return;
+        }
         let outcome = match self.goes_wrong(200) {
             false => TurnOutcome::Finished,
             true => *pick(&mut self.rng, &[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped]),
         };
         self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "so it was".to_owned() });
+    }
+
+    /// The worker was denied something, and ended without it.
+    fn ask(&mut self, task: TaskId, worker: WorkerId) {
+        let need = NeedId::from_bits(self.rng.u64(..));
+        let _refused = self.tell(RunEvent::PersonAsked { task, worker, need, reason: "npm test".to_owned() });
     }
 
     /// Stops a worker, if it is still there.
@@ -367,7 +387,11 @@ impl World {
     }
 
     /// The task may have been stopped meanwhile.
+    /// A task that is being merged by now needs no rebase: an engine carries out one of both at a time.
     fn rebase(&mut self, task: TaskId, attempt: u32) {
+        if self.state.task(&task).is_some_and(|view| matches!(view.state, TaskState::Merging { .. })) {
+            return;
+        }
         let event = match self.goes_wrong(200) {
             true => RunEvent::MergeConflicted { task, attempt, files: vec!["src/a.rs".to_owned()] },
             false => {

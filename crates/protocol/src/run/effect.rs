@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::held::HeldBy;
 use super::way::{CommandStep, StepId, When};
 use super::{Refusal, RunOutcome};
-use crate::id::{Digest, WorkerId};
+use crate::id::{Digest, NeedId, WorkerId};
 use crate::plan::TaskId;
 
 /// What a worker starts from.
@@ -133,6 +133,20 @@ pub enum Effect {
         /// What is known of the lease.
         lease: HeldBy,
     },
+    /// Wait until a person has answered. Answered by `PersonAnswered`.
+    AwaitAnswer {
+        /// Of which task.
+        task: TaskId,
+        /// The question.
+        need: NeedId,
+    },
+    /// Take a question back: its task is being stopped. Answered by `PersonAnswered`.
+    WithdrawQuestion {
+        /// Of which task.
+        task: TaskId,
+        /// The question.
+        need: NeedId,
+    },
     /// Stop a worker. Answered by `TurnEnded` or `WorkerLost`.
     StopWorker {
         /// Of which task.
@@ -155,27 +169,30 @@ pub struct EffectKey {
     kind: u8,
     task: Option<TaskId>,
     attempt: u32,
-    worker: Option<String>,
+    /// The worker or the question.
+    of: Option<String>,
 }
 
 impl Effect {
     /// The key under which at most one of these is under way.
     #[must_use]
     pub fn key(&self) -> EffectKey {
-        let key = |kind, task: Option<&TaskId>, attempt, worker: Option<&WorkerId>| EffectKey {
+        let key = |kind, task: Option<&TaskId>, attempt, of: Option<&str>| EffectKey {
             kind,
             task: task.cloned(),
             attempt,
-            worker: worker.map(|w| w.as_str().to_owned()),
+            of: of.map(str::to_owned),
         };
         match self {
             Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
-            Self::Capture { task, attempt, worker } => key(1, Some(task), *attempt, Some(worker)),
+            Self::Capture { task, attempt, worker } => key(1, Some(task), *attempt, Some(worker.as_str())),
             Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
             Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
             Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),
             Self::AwaitLease { task, attempt, .. } => key(7, Some(task), *attempt, None),
-            Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker)),
+            Self::AwaitAnswer { task, need } => key(8, Some(task), 0, Some(need.as_str())),
+            Self::WithdrawQuestion { task, need } => key(9, Some(task), 0, Some(need.as_str())),
+            Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker.as_str())),
             Self::Finish { .. } => key(5, None, 0, None),
         }
     }

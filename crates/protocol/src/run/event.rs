@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::budget::{Budget, PauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
-use super::{RunOutcome, SetupCommand, TurnOutcome, Verdict};
+use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
-use crate::id::{AgentName, Digest, RunId, WorkerId};
+use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use crate::plan::TaskId;
 
 /// Something that happened in a run. Folding all of them in order gives its state.
@@ -173,6 +173,26 @@ pub enum RunEvent {
         files: Vec<String>,
         /// How many files there are in truth.
         files_total: u32,
+    },
+    /// The worker ended without what it was denied, and the task waits for a person. Spends no attempt. In the same commit as `need_asked`.
+    PersonAsked {
+        /// Which task.
+        task: TaskId,
+        /// Whose worker.
+        worker: WorkerId,
+        /// The question.
+        need: NeedId,
+        /// What was denied.
+        reason: String,
+    },
+    /// A person, or the clock, has answered what a task waited for.
+    PersonAnswered {
+        /// Which task.
+        task: TaskId,
+        /// The question.
+        need: NeedId,
+        /// What follows.
+        answer: PersonAnswer,
     },
     /// The worker left its tree as it was.
     NothingChanged {
@@ -408,6 +428,8 @@ impl RunEvent {
             | Self::WorkerLost { task, .. }
             | Self::TreeSetupFailed { task, .. }
             | Self::TurnEnded { task, .. }
+            | Self::PersonAsked { task, .. }
+            | Self::PersonAnswered { task, .. }
             | Self::ChangeCaptured { task, .. }
             | Self::NothingChanged { task, .. }
             | Self::GateReported { task, .. }
@@ -439,6 +461,7 @@ impl RunEvent {
             Self::WorkerLost { reason, .. }
             | Self::TreeSetupFailed { reason, .. }
             | Self::TurnEnded { reason, .. }
+            | Self::PersonAsked { reason, .. }
             | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
             Self::RunMergeAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
@@ -452,6 +475,7 @@ impl RunEvent {
             | Self::UnitExtended { .. }
             | Self::WorkerIntended { .. }
             | Self::WorkerStarted { .. }
+            | Self::PersonAnswered { .. }
             | Self::NothingChanged { .. }
             | Self::ChangeRebased { .. }
             | Self::BranchMoved { .. }

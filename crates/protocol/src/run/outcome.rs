@@ -21,6 +21,22 @@ pub enum TurnOutcome {
     Paused,
 }
 
+/// What a person says about a task whose worker ended without what it was denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PersonAnswer {
+    /// It is allowed: the next worker of the task gets it without asking.
+    Allow,
+    /// Another worker is to try again without it.
+    Retry,
+    /// The task is blocked.
+    GiveUp,
+    /// Nobody answered in time: as `GiveUp`.
+    Expired,
+    /// The task was stopped meanwhile.
+    Withdrawn,
+}
+
 /// What a step came to; for a gate, what it says about one change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -45,6 +45,9 @@ pub struct AnswerRequest {
     pub id: String,
     /// The id of the option to choose.
     pub option: String,
+    /// What to tell the next worker, at most 2,000 bytes; only for the option `retry` of a task that was denied something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The question is settled.
@@ -69,7 +72,7 @@ verb! {
 }
 
 verb! {
-    /// Answer a worker's question with one of the options it offers.
+    /// Answer a question with one of the options it offers.
     Answer = "answer", Synced, Approve, Never,
     AnswerRequest => ResolveReply
 }

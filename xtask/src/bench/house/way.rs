@@ -129,6 +129,8 @@ impl Walk {
             }
             effect @ (Effect::RunCommand { .. }
             | Effect::AwaitLease { .. }
+            | Effect::AwaitAnswer { .. }
+            | Effect::WithdrawQuestion { .. }
             | Effect::StopWorker { .. }
             | Effect::Finish { .. }) => {
                 bail!("not expected: {effect:?}")

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
 use switchboard_protocol::event::Event;
+use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
@@ -161,6 +162,12 @@ impl<'a> Printer<'a> {
                 let how = format!("{:15}switchboard approve {id}   switchboard deny {id}", "");
                 vec![out.paint(Tone::Notice, &line), how]
             }
+            NeedEvent::NeedAsked { id, about: NeedAbout::Denied { run, .. }, options, .. } if run == *self.run => {
+                let how = |option: &PermissionOption| {
+                    format!("{:15}switchboard answer {id} {}   ({})", "", option.id, one_line(&option.name, WIDTH))
+                };
+                options.iter().map(how).collect()
+            }
             NeedEvent::NeedAsked { .. } => Vec::new(),
             NeedEvent::NeedSettled { id, outcome, .. } => vec![format!("{:14} {id} is {outcome}", "")],
         }
@@ -222,6 +229,8 @@ impl<'a> Printer<'a> {
             | RunEvent::TreeSetupFailed { .. }
             | RunEvent::MergeHeld { .. }
             | RunEvent::MergeReleased { .. }
+            | RunEvent::PersonAsked { .. }
+            | RunEvent::PersonAnswered { .. }
             | RunEvent::MergeIntended { .. }
             | RunEvent::TaskMerged { .. }
             | RunEvent::MergeConflicted { .. }
@@ -288,6 +297,10 @@ impl<'a> Printer<'a> {
                 let why = one_line(&crate::run_report::held_by(&lease), WIDTH);
                 vec![out.paint(Tone::Notice, &format!("{head} is held: {why}"))]
             }
+            RunEvent::PersonAsked { reason, .. } => {
+                vec![out.paint(Tone::Notice, &format!("{head} waits for you: {}", one_line(&reason, WIDTH)))]
+            }
+            RunEvent::PersonAnswered { answer, .. } => vec![format!("{head} {}", crate::run_report::answered(answer))],
             RunEvent::MergeReleased { .. } => vec![format!("{head} is no longer held")],
             RunEvent::TaskBlocked { reason, .. } => {
                 leave();

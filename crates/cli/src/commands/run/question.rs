@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{NeedId, RunId};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
-use switchboard_protocol::verb::need::{Approve, Deny, ResolveRequest};
+use switchboard_protocol::verb::need::{Answer, AnswerRequest, Approve, Deny, ResolveRequest};
 
 use crate::client::Client;
 use crate::output::{Output, Tone, plain};
@@ -21,7 +21,15 @@ const TYPED: usize = 16;
 /// The open questions of a run, the oldest first, and what the person types.
 pub(super) struct Questions {
     typed: Receiver<String>,
-    open: VecDeque<NeedId>,
+    open: VecDeque<Question>,
+}
+
+/// A question that is open.
+#[derive(Clone, PartialEq)]
+struct Question {
+    id: NeedId,
+    /// Whether it is about a task whose worker was denied something, which can also be tried again with a note.
+    may_retry: bool,
 }
 
 // === impl Questions ===
@@ -43,27 +51,33 @@ impl Questions {
     /// The lines that ask: what it is about, coloured as a diff, and how to answer. Other events have none.
     pub(super) fn hear(&mut self, fact: &NeedEvent, detail: &str, run: &RunId, out: &Output) -> Vec<String> {
         match fact {
-            NeedEvent::NeedAsked { id, about: NeedAbout::Permission { run: of, .. }, .. } if of == run => {
+            NeedEvent::NeedAsked {
+                id,
+                about: about @ (NeedAbout::Permission { run: of, .. } | NeedAbout::Denied { run: of, .. }),
+                ..
+            } if of == run => {
                 if self.open.is_empty() {
                     // What was typed before a question is no answer to it.
                     while self.typed.try_recv().is_ok() {}
                 }
-                self.open.push_back(id.clone());
+                let may_retry = matches!(about, NeedAbout::Denied { .. });
+                let question = Question { id: id.clone(), may_retry };
+                self.open.push_back(question.clone());
                 let mut lines: Vec<_> = plain(detail).lines().take(SHOWN).map(|line| shown(line, out)).collect();
                 if detail.lines().count() > SHOWN {
                     lines.push(format!("    … all of it: switchboard needs {id}"));
                 }
                 if self.open.len() == 1 {
-                    lines.push(prompt(id));
+                    lines.push(question.prompt());
                 }
                 lines
             }
             NeedEvent::NeedAsked { .. } => Vec::new(),
             NeedEvent::NeedSettled { id, .. } => {
                 let asked = self.open.front().cloned();
-                self.open.retain(|open| open != id);
+                self.open.retain(|open| open.id != *id);
                 let next = self.open.front().filter(|next| Some(*next) != asked.as_ref());
-                next.map(prompt).into_iter().collect()
+                next.map(Question::prompt).into_iter().collect()
             }
         }
     }
@@ -71,12 +85,17 @@ impl Questions {
     /// Answers the oldest open question with what was typed since; returns what to say of it.
     pub(super) fn answer(&mut self, client: &mut Client) -> Result<Option<String>, Failure> {
         let Ok(typed) = self.typed.try_recv() else { return Ok(None) };
-        let Some(id) = self.open.front().cloned() else { return Ok(None) };
-        let request = ResolveRequest { id: id.to_string() };
-        let answered = match typed.trim().to_lowercase().as_str() {
+        let Some(question) = self.open.front().cloned() else { return Ok(None) };
+        let request = ResolveRequest { id: question.id.to_string() };
+        let typed = typed.trim();
+        let answered = match typed.to_lowercase().as_str() {
             "y" | "yes" => client.call::<Approve>(&request),
             "n" | "no" => client.call::<Deny>(&request),
-            _ => return Ok(Some(prompt(&id))),
+            "r" | "retry" if question.may_retry => client.call::<Answer>(&retry(&question.id, None)),
+            _ => match note(typed).filter(|_| question.may_retry) {
+                Some(note) => client.call::<Answer>(&retry(&question.id, Some(note))),
+                None => return Ok(Some(question.prompt())),
+            },
         };
         match answered {
             Ok(_) => Ok(None),
@@ -87,8 +106,26 @@ impl Questions {
     }
 }
 
-fn prompt(id: &NeedId) -> String {
-    format!("    allow it? y / n   ({id})")
+// === impl Question ===
+
+impl Question {
+    fn prompt(&self) -> String {
+        let id = &self.id;
+        match self.may_retry {
+            true => format!("    allow it for this task? y / n, or r NOTE to try again without it   ({id})"),
+            false => format!("    allow it? y / n   ({id})"),
+        }
+    }
+}
+
+fn retry(id: &NeedId, note: Option<&str>) -> AnswerRequest {
+    AnswerRequest { id: id.to_string(), option: "retry".to_owned(), note: note.map(str::to_owned) }
+}
+
+/// The note of `r NOTE`; `None` if that is not what was typed.
+fn note(typed: &str) -> Option<&str> {
+    let note = typed.strip_prefix("r ").or_else(|| typed.strip_prefix("retry "))?.trim();
+    (!note.is_empty()).then_some(note)
 }
 
 fn shown(line: &str, out: &Output) -> String {

@@ -1,0 +1,141 @@
+//! Questions about tasks whose workers ended without what they were denied: what is offered, and what follows from an answer.
+
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::frame::PermissionOption;
+use switchboard_protocol::id::{NeedId, RunId, WorkerId};
+use switchboard_protocol::need::{Need, NeedAbout, NeedEvent, NeedKind};
+use switchboard_protocol::run::PersonAnswer;
+use switchboard_protocol::text::cut;
+use switchboard_protocol::time::Millis;
+use switchboard_store::{Query, Row, Store};
+
+use crate::read::{of_row, refused_to};
+use crate::table::NEEDS;
+use crate::{Error, asked};
+
+/// The option that lets the next worker have what was denied.
+const ALLOW: &str = "allow";
+/// The option that tries again without.
+pub(crate) const RETRY: &str = "retry";
+/// The option that blocks the task.
+const GIVE_UP: &str = "give-up";
+
+/// Questions of a task that are looked at, the newest first.
+const MAX_LOOKED_AT: u64 = 100;
+/// Notes that are told to a worker, the newest.
+const MAX_NOTES: usize = 5;
+/// Most bytes of one question's command or diff in the question about all of them.
+const DETAIL: usize = 1_000;
+
+/// Whose question it is, and until when it can be answered.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// The run.
+    pub run: RunId,
+    /// The task.
+    pub task: String,
+    /// The worker that has ended.
+    pub worker: WorkerId,
+    /// The new question's id.
+    pub need: NeedId,
+    /// When nobody is waited for any more.
+    pub expires_at: Millis,
+}
+
+/// Returns the event that asks what is to become of a task, with what was denied in words; `None` if its worker was denied nothing.
+///
+/// # Errors
+/// When the store can't be read or the fact does not serialise.
+pub fn ask_about_denied(store: &Store, ended: Ended, by: &str) -> Result<Option<(NewEvent, String)>, Error> {
+    let refused = refused_to(store, &ended.worker)?;
+    let Some(first) = refused.first() else { return Ok(None) };
+    let more = if refused.len() > 1 { format!(" and {} more", refused.len() - 1) } else { String::new() };
+    let what = format!("{}{more}", cut(&first.title, 200));
+    let detail: Vec<_> = refused.iter().map(shown).collect();
+    let Ended { run, task, worker, need, expires_at } = ended;
+    let fact = NeedEvent::NeedAsked {
+        id: need,
+        about: NeedAbout::Denied { run, task, worker, denied: refused.into_iter().map(|need| need.id).collect() },
+        title: cut(&format!("it ended without what was denied: {what}"), 250),
+        options: options(),
+        expires_at,
+    };
+    Ok(Some((asked(&fact, detail.join("\n"), by)?, what)))
+}
+
+/// A refused question with the beginning of its command or diff.
+fn shown(need: &Need) -> String {
+    let how = if need.outcome.as_deref() == Some("expired") { "nobody answered" } else { "denied" };
+    let detail = cut(&need.detail, DETAIL);
+    let lines: String = detail.lines().map(|line| format!("\n    {line}")).collect();
+    format!("{how}: {}{lines}", need.title)
+}
+
+fn options() -> Vec<PermissionOption> {
+    let option = |id: &str, name: &str, kind: &str| PermissionOption {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+    };
+    vec![
+        option(ALLOW, "allow it for this task, and try again", "allow_once"),
+        option(RETRY, "try again without it, with a --note", "retry_once"),
+        option(GIVE_UP, "give the task up", "reject_once"),
+    ]
+}
+
+/// What was answered to the question about a task; `None` while it is open.
+///
+/// # Errors
+/// When the store can't be read or there is no such question.
+pub fn answer_about_denied(store: &Store, id: &NeedId) -> Result<Option<PersonAnswer>, Error> {
+    let row = store.get(NEEDS, &[id.as_str().into()])?.ok_or(Error::BadRow { what: "place" })?;
+    let answer = match (row.try_text("outcome")?, row.get_text("option")) {
+        ("", _) => return Ok(None),
+        ("expired", _) => PersonAnswer::Expired,
+        ("withdrawn", _) => PersonAnswer::Withdrawn,
+        (_, Some(ALLOW)) => PersonAnswer::Allow,
+        (_, Some(RETRY)) => PersonAnswer::Retry,
+        (_, Some(_) | None) => PersonAnswer::GiveUp,
+    };
+    Ok(Some(answer))
+}
+
+/// Questions of a task's workers that were refused at first, and that a person has allowed for the task since.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn allowed_since(store: &Store, run: &RunId, task: &str) -> Result<Vec<Need>, Error> {
+    let mut allowed = Vec::new();
+    for row in answered(store, run, task)?.iter().filter(|row| row.get_text("option") == Some(ALLOW)) {
+        let denied: Vec<NeedId> = serde_json::from_str(row.get_text("denied").unwrap_or("[]"))?;
+        for id in denied {
+            if let Some(row) = store.get(NEEDS, &[id.as_str().into()])? {
+                allowed.push(of_row(store, &row)?);
+            }
+        }
+    }
+    Ok(allowed)
+}
+
+/// What people told the next worker of a task, the oldest first.
+///
+/// # Errors
+/// When the store can't be read.
+pub fn notes(store: &Store, run: &RunId, task: &str) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    for row in answered(store, run, task)? {
+        let lsn = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
+        let note = lsn.map(|lsn| store.body(lsn)).transpose()?.flatten();
+        notes.extend(note.filter(|note| !note.is_empty()));
+    }
+    notes.truncate(MAX_NOTES);
+    notes.reverse();
+    Ok(notes)
+}
+
+/// The answered questions about a task, the newest first.
+fn answered(store: &Store, run: &RunId, task: &str) -> Result<Vec<Row>, Error> {
+    let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task).eq("about", NeedKind::Denied.as_str());
+    Ok(store.read(&query.ne("outcome", "").desc("seq").limit(MAX_LOOKED_AT))?)
+}
