@@ -19,6 +19,7 @@ mod stories {
     mod held_calls;
     mod http;
     mod install;
+    mod isolation;
     mod leases;
     mod leaving;
     mod logins;

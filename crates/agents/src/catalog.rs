@@ -26,6 +26,11 @@ pub struct Known {
     pub set: &'static [(&'static str, &'static str)],
     /// Variables with which it asks before each edit, where it wouldn't by itself.
     pub asks: &'static [(&'static str, &'static str)],
+    /// Its own names of the tools that read, search, edit and run commands, where a session can be told to offer no others; `None` where we know no such way,
+    /// and it does no constrained work.
+    pub four_tools: Option<&'static [&'static str]>,
+    /// What of the user's home a constrained one gets a copy of: its login.
+    pub home: &'static [&'static str],
 }
 
 /// Whether an agent reads `AGENTS.md` of its work tree by itself (codex-acp 2.6 and opencode 1.18 do; Claude Code, Gemini CLI and Qwen Code read
@@ -75,6 +80,9 @@ pub const ALL: &[Known] = &[
         ],
         set: &[],
         asks: &[],
+        // `tools` of a session's options names all built-in tools that there are (claude-agent-acp 0.49).
+        four_tools: Some(&["Read", "Glob", "Grep", "Edit", "Write", "Bash"]),
+        home: &[".claude/.credentials.json"],
     },
     Known {
         name: "codex",
@@ -99,6 +107,9 @@ pub const ALL: &[Known] = &[
         // It writes in its folder and asks before it does anything outside; a model of its own decides in its default mode.
         set: &[("INITIAL_AGENT_MODE", "workspace-write")],
         asks: &[("INITIAL_AGENT_MODE", "read-only")],
+        // It has no list of tools that a session may narrow: its settings switch some off, one by one.
+        four_tools: None,
+        home: &[],
     },
     Known {
         name: "gemini",
@@ -122,6 +133,9 @@ pub const ALL: &[Known] = &[
         ],
         set: &[],
         asks: &[],
+        // `tools.core` stands in settings that the work tree may bring, and covers no sub-agents.
+        four_tools: None,
+        home: &[],
     },
     Known {
         name: "opencode",
@@ -146,6 +160,9 @@ pub const ALL: &[Known] = &[
         ],
         set: &[],
         asks: &[],
+        // What its settings switch off, those of the work tree switch on again.
+        four_tools: None,
+        home: &[],
     },
     Known {
         name: "qwen",
@@ -157,6 +174,9 @@ pub const ALL: &[Known] = &[
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
         set: &[],
         asks: &[],
+        // `--core-tools` leaves its sub-agents and skills in place.
+        four_tools: None,
+        home: &[],
     },
 ];
 
@@ -227,6 +247,13 @@ mod tests {
         assert_eq!(known("/opt/bin/qwen --acp"), Some("qwen"));
         assert_eq!(known("npx -y @agentclientprotocol/claude-agent-acp@0.49.0"), Some("claude"));
         assert_eq!(known("my-agent --acp"), None);
+    }
+
+    #[test]
+    fn an_agent_that_can_be_cut_reads_searches_edits_and_runs_commands_and_has_no_way_to_others() {
+        let cut: Vec<_> = ALL.iter().filter_map(|known| Some((known.name, known.four_tools?))).collect();
+
+        assert_eq!(cut, [("claude", &["Read", "Glob", "Grep", "Edit", "Write", "Bash"][..])]);
     }
 
     #[test]

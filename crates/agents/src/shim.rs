@@ -7,6 +7,7 @@
 //! The journal `frames.jsonl` is the queue: a frame is in it before it is sent, and it stays there. The link sends from the journal what the daemon has
 //! not acked, again after every reconnect, so nothing is lost; the daemon drops what it has by (worker, epoch, seq).
 
+mod confined;
 mod files;
 mod identity;
 mod link;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 use switchboard_process::lock::Lock;
 use switchboard_process::{journal, orphans};
-use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerSpec};
+use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, WorkerSpec};
 
 pub use files::{FRAMES, IDENTITY, LOCK};
 pub use identity::Identity;
@@ -73,8 +74,9 @@ fn read_spec(path: &Path) -> Result<WorkerSpec> {
     // The parser's message could quote a secret of the environment; its place is enough.
     let bad = |e: serde_json::Error| unusable(format!("line {}, column {}", e.line(), e.column()));
     let spec: WorkerSpec = serde_json::from_slice(&text).map_err(bad)?;
-    if spec.v > FRAME_VERSION || spec.v + 1 < FRAME_VERSION {
-        return Err(unusable(format!("it has version {}, this shim speaks {FRAME_VERSION}", spec.v)));
+    let newest = if spec.sandbox.is_some() { SANDBOX_VERSION } else { FRAME_VERSION };
+    if spec.v > newest || spec.v + 1 < FRAME_VERSION {
+        return Err(unusable(format!("it has version {}, this shim speaks {newest}", spec.v)));
     }
     Ok(spec)
 }

@@ -9,6 +9,7 @@ use switchboard_daemon::trust::{Commands, Pins};
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, fold};
+use switchboard_protocol::isolation::Reach;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::verb::run::AgentChoice;
 
@@ -128,7 +129,13 @@ impl Available {
 fn of_catalog(name: &AgentName, known: &Known, context: &Context) -> Result<AgentChoice, Failure> {
     present(name, &known.driver(), known.install, context)?;
     let env = with_defaults(inherited(known.env, context), known.set);
-    Ok(AgentChoice { env, ..AgentChoice::new(name.clone(), known.driver()) })
+    let home = known.home.iter().map(|path| (*path).to_owned()).collect();
+    Ok(AgentChoice {
+        env,
+        four_tools: known.four_tools.is_some(),
+        reach: Reach { home, ..Reach::default() },
+        ..AgentChoice::new(name.clone(), known.driver())
+    })
 }
 
 fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<AgentChoice, Failure> {
@@ -141,6 +148,11 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
             AgentChoice::new(name.clone(), agent.driver())
         }
     };
+    let own = agent.reach(context.environment.home().as_deref());
+    let reach = Reach { home: base.reach.home.iter().cloned().chain(own.home).collect(), ..own };
+    // A command may start an agent that is known by its program.
+    let is_known = || catalog::of_command(agent.command()).is_some_and(|known| known.four_tools.is_some());
+    let four_tools = base.four_tools || agent.four_tools || is_known();
     env.extend(base.env.iter().filter(|(known, _)| !names.contains(&known.as_str())).cloned());
     Ok(AgentChoice {
         scripted: agent.scripted,
@@ -148,6 +160,9 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
         permissions: agent.permissions,
         model: agent.model.clone(),
         attempts: agent.attempts,
+        isolation: agent.isolation,
+        four_tools,
+        reach,
         ..base
     })
 }
@@ -191,7 +206,16 @@ fn commands(agents: &Agents) -> Commands {
         let all = vec!["permissions".to_owned(), "all".to_owned()];
         (agent.permissions == Permissions::All).then(|| (format!("agent {name}"), all))
     };
-    let list: Vec<_> = agents.list.iter().map(of).chain(agents.list.iter().filter_map(widens)).collect();
+    let opens = |(name, agent): (&String, &Described)| {
+        let Reach { read, home, network } = agent.reach(None);
+        let lists = [("read", read), ("home", home), ("network", network)];
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+        let argv = lists.flat_map(|(word, list)| std::iter::once(word.to_owned()).chain(list));
+        let argv: Vec<_> = argv.chain(agent.four_tools.then(|| "four_tools".to_owned())).collect();
+        (!argv.is_empty()).then(|| (format!("sandbox of agent {name}"), argv))
+    };
+    let widened = agents.list.iter().filter_map(widens).chain(agents.list.iter().filter_map(opens));
+    let list: Vec<_> = agents.list.iter().map(of).chain(widened).collect();
     let digest = Digest::of(serde_json::json!(list).to_string().as_bytes());
     Commands { list, digest }
 }

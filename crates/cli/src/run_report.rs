@@ -146,6 +146,7 @@ fn task_exit(task: &TaskReport) -> Exit {
 #[cfg(test)]
 mod tests {
     use switchboard_protocol::id::RunId;
+    use switchboard_protocol::isolation::Isolation;
     use switchboard_protocol::time::Millis;
     use switchboard_protocol::verb::run::{GateReport, RunSummary};
 
@@ -161,6 +162,7 @@ mod tests {
             id: id.to_owned(),
             description: format!("do {id}"),
             agent: "ada".to_owned(),
+            isolation: Isolation::Full,
             scripted: true,
             state: state.to_owned(),
             held_by: None,
@@ -199,6 +201,7 @@ mod tests {
             output_tokens: None,
             estimated_micro_usd: None,
             budget: None,
+            isolation: None,
             paused: None,
         };
         GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new(), diff: None }

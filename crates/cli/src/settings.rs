@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::isolation::{Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
 
 /// Largest settings file in bytes.
@@ -51,6 +52,21 @@ pub(crate) struct Described {
     /// How often its tasks are tried, where the plan doesn't say. Default: 5, and 1 for `exec`.
     #[serde(default)]
     pub(crate) attempts: Option<u32>,
+    /// How its workers are held at least: `full` (default), or `constrained` to four tools in a sandbox. A plan may only hold them tighter.
+    #[serde(default)]
+    pub(crate) isolation: Isolation,
+    /// Constrained workers read these files and folders and start programs in them: absolute paths, or `~/...`.
+    #[serde(default)]
+    read: Vec<String>,
+    /// Constrained workers get copies of these files and folders of your home in theirs: paths inside the home.
+    #[serde(default)]
+    home: Vec<String>,
+    /// Constrained workers reach these hosts, each with its port: `api.example.com:443`. None by default.
+    #[serde(default)]
+    network: Vec<String>,
+    /// It has no tools but read, search, edit and shell, so that it may do constrained work. Needed only for agents that Switchboard doesn't know.
+    #[serde(default)]
+    pub(crate) four_tools: bool,
 }
 
 fn yes() -> bool {
@@ -138,6 +154,15 @@ impl Described {
         }
     }
 
+    /// What it may touch when it is constrained.
+    pub(crate) fn reach(&self, home: Option<&Path>) -> Reach {
+        let expanded = |path: &String| match (path.strip_prefix("~/"), home) {
+            (Some(inside), Some(home)) => home.join(inside).display().to_string(),
+            _ => path.clone(),
+        };
+        Reach { read: self.read.iter().map(expanded).collect(), home: self.home.clone(), network: self.network.clone() }
+    }
+
     /// Program and arguments.
     pub(crate) fn command(&self) -> &[String] {
         &self.command
@@ -200,6 +225,13 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "permissions",
         "model",
         "attempts",
+        "isolation",
+        "read",
+        "home",
+        "network",
+        "four_tools",
+        "full",
+        "constrained",
         "instructions",
         "instructions_file",
         "ask",

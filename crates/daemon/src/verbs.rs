@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use switchboard_dispatch::{Dispatch, WorkerIdentity};
 use switchboard_policy::{Decision, Input, Policy, Verdict, name_in};
-use switchboard_protocol::caller::{Caller, CallerKind, Isolation};
+use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{AgentName, Digest};
 use switchboard_protocol::secret;
@@ -178,8 +178,8 @@ fn claimed(name: Option<&str>) -> Result<AgentName, Failure> {
 }
 
 fn worker_caller(worker: WorkerIdentity) -> Caller {
-    let WorkerIdentity { run, worker, task, agent } = worker;
-    let kind = CallerKind::Worker { run, worker, task, isolation: Isolation::Full };
+    let WorkerIdentity { run, worker, task, agent, isolation } = worker;
+    let kind = CallerKind::Worker { run, worker, task, isolation };
     Caller { kind, known_by: "a process or the token of a worker", ..Caller::agent(agent) }
 }
 

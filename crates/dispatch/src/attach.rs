@@ -7,6 +7,7 @@ use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::secret;
 use switchboard_protocol::wire::Hello;
 use switchboard_store::{Query, Row};
@@ -63,6 +64,8 @@ pub struct WorkerIdentity {
     pub task: String,
     /// Which agent it is on the bus.
     pub agent: AgentName,
+    /// How it is held.
+    pub isolation: Isolation,
 }
 
 impl Dispatch {
@@ -85,6 +88,11 @@ fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
         worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
         task: row.try_text("task")?.to_owned(),
         agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
+        // A row without the column was made before there were constrained workers.
+        isolation: match row.get_text("isolation") {
+            None => Isolation::Full,
+            Some(word) => Isolation::of(word).ok_or_else(|| bad("isolation"))?,
+        },
     })
 }
 

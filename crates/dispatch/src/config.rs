@@ -26,6 +26,12 @@ pub struct Config {
     pub state: PathBuf,
     /// Default folder for work trees.
     pub worktrees: PathBuf,
+    /// The repository's git folder, which all its work trees share.
+    pub git_dir: PathBuf,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// Folders of which constrained workers see nothing but what is theirs: state, settings, the project's files.
+    pub private: Vec<PathBuf>,
     /// The file in which the user's daemons claim TCP ports for work trees.
     pub tree_ports: PathBuf,
     /// The daemon's Unix socket.

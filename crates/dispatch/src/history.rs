@@ -6,6 +6,7 @@ use switchboard_pipeline::run::{Reader, Refused, RunState};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::AgentChoice;
@@ -134,6 +135,8 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
         merge: row.get_bool("merge"),
         setup,
+        isolation: row.get_text("isolation").and_then(Isolation::of),
+        unenforced: row.get_bool("unenforced"),
     })
 }
 

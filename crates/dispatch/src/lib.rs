@@ -29,6 +29,7 @@ mod event;
 mod evidence;
 mod handle;
 mod history;
+mod isolation;
 mod link;
 mod lock;
 mod needs;

@@ -8,6 +8,7 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand};
@@ -31,6 +32,10 @@ pub(crate) struct RunPlan {
     pub(crate) merge: bool,
     /// What each new work tree is set up with.
     pub(crate) setup: Vec<SetupCommand>,
+    /// How all workers are held, where the request said so.
+    pub(crate) isolation: Option<Isolation>,
+    /// Whether constrained workers start also where not all of it can be enforced.
+    pub(crate) unenforced: bool,
 }
 
 /// The position of each task of a plan: its phase and its place there, both from 0.
@@ -89,6 +94,13 @@ impl RunPlan {
         self.agents.get(&switchboard_protocol::id::fold(&name)).cloned().ok_or_else(|| {
             Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
         })
+    }
+
+    /// How the worker of a task is held: as the request says, else the tighter of what the plan and the agent's settings say, since a plan may come from
+    /// somebody else.
+    pub(crate) fn isolation(&self, settings: &Settings, choice: &AgentChoice) -> Isolation {
+        let planned = settings.isolation.unwrap_or_default();
+        self.isolation.unwrap_or_else(|| planned.max(choice.isolation))
     }
 
     /// How often a task is tried where the plan doesn't say: a command once.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{PauseCause, Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
 use switchboard_protocol::time::Millis;
@@ -38,6 +40,7 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         output_tokens: sum(&workers, "output_tokens"),
         estimated_micro_usd: sum(&workers, "estimated"),
         budget: row.get_text("budget").map(serde_json::from_str).transpose().map_err(shape("a budget"))?,
+        isolation: row.get_text("isolation").and_then(Isolation::of),
         paused: paused(row)?,
     })
 }
@@ -71,6 +74,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
             .or_else(|| plan.agent_name(&settings))
             .unwrap_or_default(),
         scripted: last.is_some_and(|row| row.get_bool("scripted")),
+        isolation: isolation(plan, &view.task, &settings, last),
         state: if is_paused { "paused" } else { state_word(&view.state) }.to_owned(),
         held_by: if let TaskState::Held { lease, .. } = &view.state { Some(lease.clone()) } else { None },
         attempts: if workers.is_empty() { 0 } else { view.attempt },
@@ -87,6 +91,13 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
         waits_for_you: open.is_some_and(|open| !open.is_empty()) || matches!(view.state, TaskState::Waiting { .. }),
     })
+}
+
+/// How a task's last worker was held, or how its first one will be.
+fn isolation(plan: &RunPlan, task: &TaskId, settings: &Settings, last: Option<&Row>) -> Isolation {
+    let held = last.and_then(|row| row.get_text("isolation")).and_then(Isolation::of);
+    let planned = || plan.choice(task, settings).map(|choice| plan.isolation(settings, &choice));
+    held.unwrap_or_else(|| planned().unwrap_or_default())
 }
 
 /// The sum of a column that some workers have; `None` if none has it.

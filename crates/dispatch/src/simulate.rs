@@ -216,6 +216,9 @@ fn config() -> Config {
         trusts: Trust(Arc::new(|_| true)),
         state: "/state".into(),
         worktrees: "/worktrees".into(),
+        git_dir: "/repo/.git".into(),
+        home: None,
+        private: Vec::new(),
         tree_ports: "/tree-ports".into(),
         socket: "/socket".into(),
         binary: "/switchboard".into(),
@@ -281,6 +284,8 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         worktrees: None,
         merge: stage.chance(200),
         budget: stage.budget,
+        isolation: None,
+        unenforced: false,
         dry_run: false,
         ends_daemon: false,
     })

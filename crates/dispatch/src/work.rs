@@ -51,6 +51,8 @@ static TABLES: [Table; 2] = [
             text("setup"),
             text("budget"),
             text("paused"),
+            text("isolation"),
+            int("unenforced"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -84,6 +86,7 @@ static TABLES: [Table; 2] = [
             int("lists_tools"),
             text("doing"),
             int("heard_at"),
+            text("isolation"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -101,7 +104,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        7
+        8
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -149,41 +152,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         RunEvent::RunFinished { outcome } => {
             vec![patch(RUNS, run, vec![("state", word(outcome)), ("ended_at", event.ts.0.into())])]
         }
-        RunEvent::RunConfigured {
-            run,
-            title,
-            plan_hash,
-            source,
-            target,
-            base,
-            branch,
-            worktrees,
-            default_agent,
-            merge,
-            tasks,
-        } => {
-            let row = Row::new()
-                .with("id", run.as_str())
-                .with("seq", event.lsn)
-                .with("title", title)
-                .with("plan_hash", plan_hash)
-                .with("source", source)
-                .with("target", target)
-                .with("base", base)
-                .with("branch", branch)
-                .with("worktrees", worktrees)
-                .with("default_agent", default_agent.map_or(Cell::Null, |name| name.as_str().into()))
-                .with("merge", merge)
-                .with("merging_to", "")
-                .with("state", "running")
-                .with("tasks", tasks)
-                .with("merged", 0_i64)
-                .with("blocked", 0_i64)
-                .with("started_at", event.ts.0)
-                .with("configured", event.lsn)
-                .with("is_merged", 0_i64);
-            vec![Change::Put { table: RUNS, row }]
-        }
+        RunEvent::RunConfigured { .. } => configured(event, fact),
         RunEvent::SetupChosen { run, commands } => {
             let text = serde_json::to_string(&commands).unwrap_or_default();
             vec![patch(RUNS, run.as_str(), vec![("setup", text.into())])]
@@ -237,6 +206,51 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     }
 }
 
+/// The row of a run that was started.
+fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
+    let RunEvent::RunConfigured {
+        run,
+        title,
+        plan_hash,
+        source,
+        target,
+        base,
+        branch,
+        worktrees,
+        default_agent,
+        merge,
+        tasks,
+        isolation,
+        unenforced,
+    } = fact
+    else {
+        return Vec::new();
+    };
+    let row = Row::new()
+        .with("id", run.as_str())
+        .with("seq", event.lsn)
+        .with("title", title)
+        .with("plan_hash", plan_hash)
+        .with("source", source)
+        .with("target", target)
+        .with("base", base)
+        .with("branch", branch)
+        .with("worktrees", worktrees)
+        .with("default_agent", default_agent.map_or(Cell::Null, |name| name.as_str().into()))
+        .with("merge", merge)
+        .with("merging_to", "")
+        .with("state", "running")
+        .with("tasks", tasks)
+        .with("merged", 0_i64)
+        .with("blocked", 0_i64)
+        .with("started_at", event.ts.0)
+        .with("configured", event.lsn)
+        .with("is_merged", 0_i64)
+        .with("isolation", isolation.map_or(Cell::Null, |isolation| isolation.as_str().into()))
+        .with("unenforced", unenforced);
+    vec![Change::Put { table: RUNS, row }]
+}
+
 fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
     match fact {
         WorkerFact::WorkerEquipped {
@@ -252,6 +266,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             worktree,
             token,
             ports,
+            isolation,
         } => {
             let row = Row::new()
                 .with("id", worker.as_str())
@@ -269,13 +284,14 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("frame", 0_i64)
                 .with("exited", 0_i64)
                 .with("port", ports.map_or(Cell::Null, |ports| i64::from(ports.first).into()))
-                .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()));
+                .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()))
+                .with("isolation", isolation.as_str());
             vec![Change::Put { table: WORKERS, row }]
         }
         WorkerFact::WorkerToolsListed { worker } => {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
-        WorkerFact::WorkerToolsMissed { .. } => Vec::new(),
+        WorkerFact::WorkerToolsMissed { .. } | WorkerFact::WorkerUnenforced { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
         }

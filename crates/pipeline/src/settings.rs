@@ -1,6 +1,7 @@
 //! What holds for one task once its own word, its phase's and its plan's are put together.
 
 use switchboard_protocol::finding::CommandKind;
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{
     CommandLine, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
@@ -55,6 +56,8 @@ pub struct Settings {
     pub attempts: Option<u32>,
     /// What the work tree of the next attempt begins as, if the plan says so.
     pub retry_from: Option<RetryFrom>,
+    /// How its worker is held, if the plan says so.
+    pub isolation: Option<Isolation>,
     /// What its agent may do without asking a person, if the plan says so.
     pub permissions: Option<Permissions>,
     /// The model, if the plan names one.
@@ -139,6 +142,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         author: own.author.clone(),
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),
         retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
+        isolation: own.isolation.or(phase.isolation).or(plan.isolation),
         permissions: own.permissions.or(phase.permissions).or(plan.permissions),
         model: first([&own.model, &phase.model, &plan.model]),
     }

@@ -118,6 +118,12 @@ impl Sandbox {
         if gaps.is_empty() || self.allow_unenforced { Ok(gaps) } else { Err(Error::Unenforceable { gaps }) }
     }
 
+    /// Whether a path, if it were listed, would open a folder of [`Sandbox::closed`] as a whole.
+    #[must_use]
+    pub fn opens_closed(&self, path: &Path) -> bool {
+        paths::closed_in(self, path).is_some()
+    }
+
     /// The rules as the kernel takes them, for a process that starts in a folder.
     pub(crate) fn ruleset(&self, cwd: Option<&Path>) -> Result<Ruleset> {
         self.gaps()?;

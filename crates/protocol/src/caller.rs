@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::agent::Process;
 use crate::id::{AgentName, RunId, WorkerId};
+pub use crate::isolation::Isolation;
 
 /// Who calls, and how we know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,17 +43,6 @@ pub enum CallerKind {
     },
     /// Any other agent, registered or not.
     Agent,
-}
-
-/// How a caller is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Isolation {
-    /// Trusted like the user.
-    #[default]
-    Full,
-    /// In a sandbox, with its mail and the team only.
-    Constrained,
 }
 
 /// A way in.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentName, MessageId, RunId, WorkerId};
+use crate::isolation::WorkerSandbox;
 use crate::permission::Permissions;
 use crate::time::Millis;
 
@@ -13,6 +14,10 @@ pub use crate::worker::WorkerEvent;
 
 /// Version of the frames; the daemon takes this one and the one before.
 pub const FRAME_VERSION: u16 = 1;
+
+/// Version of a spec with a sandbox. A shim that knows none would run the worker without it, so it must not take the spec; one without a sandbox
+/// stays readable to it.
+pub const SANDBOX_VERSION: u16 = 2;
 
 /// Longest frame in bytes on the wire and in the spool; a longer line is counted as malformed and skipped.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
@@ -80,7 +85,7 @@ pub enum ShimCommand {
 /// Everything a shim is told at its start; the daemon writes it as a 0600 file in the worker's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSpec {
-    /// [`FRAME_VERSION`] of the daemon.
+    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox.
     pub v: u16,
     /// Its id.
     pub worker: WorkerId,
@@ -118,6 +123,9 @@ pub struct WorkerSpec {
     pub mcp: Option<McpCommand>,
     /// Limits.
     pub limits: WorkerLimits,
+    /// What a constrained worker is held to; a full one has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<WorkerSandbox>,
 }
 
 /// The MCP server that a worker's agent is told to start.

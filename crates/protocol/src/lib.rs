@@ -12,6 +12,7 @@ pub mod file;
 pub mod finding;
 pub mod frame;
 pub mod id;
+pub mod isolation;
 pub mod lease;
 pub mod message;
 pub mod need;

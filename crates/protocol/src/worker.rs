@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::PermissionOption;
 use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
+use crate::isolation::Isolation;
 use crate::text::cut;
 
 /// Facts about a worker (subject `worker/…`).
@@ -38,6 +39,16 @@ pub enum WorkerFact {
         /// The TCP ports that its tree has to itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ports: Option<PortRange>,
+        /// How it is held.
+        #[serde(default, skip_serializing_if = "Isolation::is_full")]
+        isolation: Isolation,
+    },
+    /// A constrained worker is started on a machine that can't enforce all of it, as its run allows. In the same commit as `worker_equipped`.
+    WorkerUnenforced {
+        /// Who.
+        worker: WorkerId,
+        /// What is not enforced, a sentence each.
+        gaps: Vec<String>,
     },
     /// Something that a worker's shim reported; the numbers make it count once.
     WorkerReported {

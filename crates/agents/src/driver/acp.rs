@@ -26,7 +26,7 @@ use switchboard_protocol::frame::McpCommand;
 use super::contract::{Driver, Given};
 use super::pipe::{Heard, Pipe, Stream};
 use super::start::Start;
-use crate::Result;
+use crate::{Result, catalog};
 use updates::Usage;
 use wire::Incoming;
 
@@ -50,6 +50,8 @@ pub struct Acp {
     unread: u64,
     cwd: PathBuf,
     mcp: Option<McpCommand>,
+    /// All built-in tools that it may offer its model, where it is constrained.
+    tools: Option<&'static [&'static str]>,
     next_id: u64,
     phase: Phase,
     opened_by: Deadline,
@@ -90,6 +92,11 @@ enum Phase {
     Broken,
 }
 
+/// The names of the four tools that a constrained agent is cut to, where it has to be told.
+fn four_tools(start: &Start) -> Option<&'static [&'static str]> {
+    start.sandbox.as_ref().and_then(|_| catalog::of_command(&start.argv)?.four_tools)
+}
+
 impl Driver for Acp {
     const SHOWS_MAIL: bool = true;
 
@@ -100,6 +107,7 @@ impl Driver for Acp {
             unread: 0,
             cwd: start.cwd.clone(),
             mcp: start.mcp.clone(),
+            tools: four_tools(start),
             next_id: 0,
             phase: Phase::Broken,
             opened_by: Deadline::after(HANDSHAKE),

@@ -63,7 +63,11 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn start(start: &Start) -> Result<Self> {
-        let spawn = Spawn::new(start.argv.iter().cloned()).cwd(&start.cwd).env_only(start.env.clone()).ends_with_us();
+        let mut spawn =
+            Spawn::new(start.argv.iter().cloned()).cwd(&start.cwd).env_only(start.env.clone()).ends_with_us();
+        if let Some(sandbox) = &start.sandbox {
+            spawn = spawn.sandbox(sandbox.clone());
+        }
         let mut child = spawn.piped()?;
         let (sender, heard) = mpsc::channel(WAITING);
         let (outgoing, messages) = mpsc::channel(OUTGOING);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use switchboard_process::env::Env;
+use switchboard_process::sandbox::Sandbox;
 use switchboard_protocol::frame::McpCommand;
 
 /// What a driver is told to start.
@@ -16,6 +17,8 @@ pub struct Start {
     pub env: Env,
     /// MCP server that the agent is offered.
     pub mcp: Option<McpCommand>,
+    /// What it is held to; `None` gives it our rights. An agent in a sandbox is told to offer its model four tools only.
+    pub sandbox: Option<Sandbox>,
     /// The model that it is told to use; its own choice where nothing is said.
     pub model: Option<String>,
 }

@@ -9,5 +9,8 @@ pub const IDENTITY: &str = "shim.json";
 /// The file in a worker's folder that holds what it is asked to do: its first prompt.
 pub(super) const TASK: &str = "task.md";
 
+/// The folder in a worker's folder that a constrained agent may write beside its tree: its home, and files that nobody keeps.
+pub(super) const SCRATCH: &str = "scratch";
+
 /// The lock in a worker's folder, held as long as its shim lives.
 pub const LOCK: &str = "lock";

@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
+use super::confined::confined;
 use super::files::TASK;
 use super::identity::Identity;
 use super::link::Order;
@@ -162,8 +163,8 @@ impl Worker {
 
     /// Runs the agent to its end. Whatever happens, no process of it is left, and the last frame says so.
     pub(super) async fn run<D: Driver>(&mut self, argv: Vec<String>) -> Result<()> {
-        let start = self.start_with(argv.clone())?;
-        match D::start(&start) {
+        let started = self.start_with(argv.clone()).and_then(|start| D::start(&start));
+        match started {
             Ok(mut driver) => {
                 let driven = self.drive(&mut driver, argv).await;
                 drop(driver);
@@ -197,7 +198,14 @@ impl Worker {
             env = asks.iter().fold(env, |env, (name, value)| env.set(*name, *value));
         }
         let (cwd, mcp, model) = (PathBuf::from(&self.spec.cwd), self.spec.mcp.clone(), self.spec.model.clone());
-        Ok(Start { argv, cwd, env, mcp, model })
+        let (sandbox, env) = match &self.spec.sandbox {
+            None => (None, env),
+            Some(wanted) => {
+                let confined = confined(&self.spec, wanted, &argv, env)?;
+                (Some(confined.sandbox), confined.env)
+            }
+        };
+        Ok(Start { argv, cwd, env, mcp, sandbox, model })
     }
 
     async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {

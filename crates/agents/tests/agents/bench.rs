@@ -96,6 +96,7 @@ impl Bench {
             model: None,
             mcp: None,
             limits: WorkerLimits::default(),
+            sandbox: None,
         };
         Self { home, spec, linger_ms: 60_000 }
     }

@@ -138,7 +138,8 @@ impl Log {
             Some(
                 WorkerFact::WorkerReported { worker, .. }
                 | WorkerFact::WorkerToolsListed { worker }
-                | WorkerFact::WorkerToolsMissed { worker },
+                | WorkerFact::WorkerToolsMissed { worker }
+                | WorkerFact::WorkerUnenforced { worker, .. },
             ) => self.workers.contains(worker.as_str()),
             None => false,
         }

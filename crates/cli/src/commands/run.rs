@@ -8,8 +8,10 @@ mod question;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
 
@@ -46,11 +48,23 @@ pub(crate) struct Args {
     /// At most so many workers at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     max_workers: Option<u32>,
+    /// How all workers are held: with your rights, or with four tools in a sandbox
+    #[arg(long, value_name = "HOW", value_parser = isolations(), conflicts_with_all = ["example", "resume"])]
+    isolation: Option<Isolation>,
+    /// Start constrained workers also where this machine can't enforce all of it
+    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    unenforced: bool,
     #[command(flatten)]
     limits: crate::commands::budget::BudgetFlags,
     /// Folder for the work trees
     #[arg(long, value_name = "DIR")]
     worktrees: Option<PathBuf>,
+}
+
+/// The words for [`Isolation`].
+fn isolations() -> impl TypedValueParser<Value = Isolation> {
+    let words = PossibleValuesParser::new(Isolation::ALL.map(Isolation::as_str));
+    words.map(|word| Isolation::of(&word).unwrap_or_default())
 }
 
 /// Runs the example, a plan, or what is left of a run.
@@ -88,6 +102,8 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
         merge: args.merge,
         budget: args.limits.budget(),
+        isolation: args.isolation,
+        unenforced: args.unenforced,
         dry_run: true,
         ends_daemon: false,
     };

@@ -55,6 +55,9 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     out.line(format!("task      {} of {}", task.id, reply.run));
     out.line(format!("is        {}", one_line(&task.description, 500)));
     out.line(format!("agent     {}{script}", task.agent));
+    if !task.isolation.is_full() {
+        out.line(format!("isolation {}: four tools in a sandbox", task.isolation.as_str()));
+    }
     out.line(format!("state     {}, {}", run_report::state_of(task), counted(task.attempts.into(), "attempt")));
     let used = [money(task.micro_usd), tokens(task.input_tokens, task.output_tokens)];
     let used: Vec<_> = used.into_iter().flatten().collect();

@@ -8,8 +8,9 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, WorkerSpec};
+use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerSpec};
 use switchboard_protocol::id::{AgentName, Digest, WorkerId};
+use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, StartFrom};
@@ -27,7 +28,7 @@ use crate::handle::{LastWorker, Record};
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
-use crate::{Error, plan, prompt};
+use crate::{Error, isolation, plan, prompt};
 
 /// Pauses after an agent that failed: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -54,6 +55,7 @@ struct WorkerSetup {
     settings: Settings,
     start_point: StartPoint,
     ports: Option<PortRange>,
+    isolation: Isolation,
 }
 
 /// What became of a worker's start.
@@ -155,6 +157,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     });
     Ok(WorkerSetup {
         worker: ctx.world.fresh_worker()?,
+        isolation: ctx.plan.isolation(&settings, &choice),
         token,
         choice,
         task,
@@ -179,10 +182,16 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         worktree: plan::text(&ctx.plan.worktree(id)),
         token: Digest::of(setup.token.as_bytes()),
         ports: setup.ports,
+        isolation: setup.isolation,
     };
-    let fact = NewEvent::of(&fact, format!("worker/{worker}"), "daemon").map_err(shape("worker_equipped"))?;
+    let subject = format!("worker/{worker}");
+    let fact = NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_equipped"))?;
+    let unenforced = isolation::unenforced(ctx, setup.isolation, worker)
+        .map(|fact| NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_unenforced")))
+        .transpose()?;
+    let beside = std::iter::once(fact).chain(unenforced).collect();
     let step = RunEvent::WorkerIntended { task: id.clone(), step, attempt, worker: worker.clone() };
-    ctx.engine.record(Record { steps: vec![step], beside: vec![fact], ..Record::default() }).await
+    ctx.engine.record(Record { steps: vec![step], beside, ..Record::default() }).await
 }
 
 const fn driver_name(driver: &DriverSpec) -> &'static str {
@@ -244,7 +253,8 @@ impl Tree {
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let WorkerSetup { worker, token, choice, task, settings, start_point, ports } = setup;
+    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, isolation } = setup;
+    let sandbox = isolation::sandbox(ctx, isolation, &choice);
     let previous = prompt::Previous {
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),
@@ -263,7 +273,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     env.extend(ports.into_iter().flat_map(PortRange::env));
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
-        v: FRAME_VERSION,
+        v: if sandbox.is_some() { SANDBOX_VERSION } else { FRAME_VERSION },
         prompt: prompt::first(&ctx.plan, &task, attempt, &choice.instructions, &previous, &mail),
         mail: mail.into_iter().map(|message| message.id).collect(),
         folder: plan::text(&plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker)),
@@ -281,6 +291,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         mcp: is_prompted.then(|| bridge(ctx, identity)),
         env,
         limits: limits(ctx, &settings),
+        sandbox,
     })
 }
 

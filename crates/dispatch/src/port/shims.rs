@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use switchboard_process::env::Env;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::lock;
+use switchboard_process::sandbox;
 use switchboard_process::spawn::{Signal, Spawn, which};
 use switchboard_protocol::frame::{Frame, MAX_FRAME_BYTES, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
@@ -35,6 +36,8 @@ pub(crate) enum Shim {
 pub(crate) trait Shims: Send + Sync {
     /// Whether a program can be started.
     fn has_program(&self, program: &str) -> bool;
+    /// What of a constrained worker's sandbox this machine can't enforce, a sentence each.
+    fn sandbox_gaps(&self) -> Vec<String>;
     /// Writes a worker's spec and starts its shim, which outlives us.
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error>;
     /// What is known of the shim of a folder.
@@ -65,6 +68,10 @@ impl Processes {
 impl Shims for Processes {
     fn has_program(&self, program: &str) -> bool {
         which(program).is_some()
+    }
+
+    fn sandbox_gaps(&self) -> Vec<String> {
+        sandbox::supported().gaps(sandbox::Network::Own)
     }
 
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error> {

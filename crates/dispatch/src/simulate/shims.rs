@@ -92,6 +92,10 @@ impl Shims for SimShims {
         true
     }
 
+    fn sandbox_gaps(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error> {
         let stage = &self.0;
         if stage.chance(stage.spec.bad_workers / 20) {

@@ -23,7 +23,7 @@ use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Dispatch, Error};
+use crate::{Dispatch, Error, isolation};
 use switchboard_protocol::text::quoted;
 
 /// Dirty files that a refusal names.
@@ -60,12 +60,13 @@ impl Dispatch {
         let compiled = compile(&run_plan.plan, &prepared, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
+        let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
         let setup = setup(world, &mut run_plan).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
             trusted(world, &run_plan)?;
         }
-        let decided = Decided { prepared, compiled, agents, setup };
+        let decided = Decided { prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
         world.git(move |git| clean(git, &writes)).await?;
@@ -144,6 +145,7 @@ struct Decided {
     agents: Vec<AgentChoice>,
     /// What the run says about the set-up of its trees.
     setup: Vec<String>,
+    held: isolation::Held,
 }
 
 // === impl Decided ===
@@ -210,6 +212,8 @@ fn run_plan(
         plan,
         worktrees,
         setup: Vec::new(),
+        isolation: request.isolation,
+        unenforced: request.unenforced,
     })
 }
 
@@ -317,12 +321,14 @@ fn configured(
         default_agent: run_plan.default_agent.clone(),
         merge: run_plan.merge,
         tasks: tasks as u64,
+        isolation: run_plan.isolation,
+        unenforced: run_plan.unenforced,
     };
     NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))
 }
 
 fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {
-    let Decided { prepared, compiled, agents, setup } = decided;
+    let Decided { prepared, compiled, agents, setup, held } = decided;
     let skipped = prepared.skipped.iter().chain(&prepared.deferred);
     let skipped = skipped.map(|left| format!("{}: {}", left.id, left.detail));
     StartRunReply {
@@ -339,7 +345,10 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
             .chain(skipped)
             .chain(compiled.notes.iter().cloned())
             .chain(plan::ignored(&run_plan.plan))
+            .chain(held.notes.iter().cloned())
             .collect(),
+        constrained: held.constrained.clone(),
+        gaps: held.gaps.clone(),
         max_workers: prepared.max_workers,
         cursor: world.store.head().lsn,
     }

@@ -130,6 +130,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("barrier", Kind::Flag),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
 ];
@@ -140,6 +141,7 @@ const PHASE_SETTINGS: &[Field] = &[
     optional("agent", Kind::Name),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
 ];
@@ -156,6 +158,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("author", Kind::FilledText),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
 ];

@@ -23,16 +23,16 @@ pub(super) struct Mounts {
     /// Folders that become empty.
     hidden: Vec<CString>,
     /// What a process finds there all the same, and what it may write; those that are read first.
-    places: Vec<Place>,
+    kept: Vec<KeptPath>,
     /// The folder to stand in, which a mount may cover.
     cwd: Option<CString>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct KeptPath {
     at: CString,
     is_writable: bool,
-    /// Folders to make on the way, and whether the place itself is a file, where it lies in a hidden folder.
+    /// Folders to make on the way, and whether the kept itself is a file, where it lies in a hidden folder.
     way: Option<(Vec<CString>, bool)>,
 }
 
@@ -42,36 +42,36 @@ impl Mounts {
     pub(super) fn new(sandbox: &Sandbox, cwd: Option<&Path>) -> Result<Self> {
         let hidden: Vec<_> = paths::HIDDEN.iter().filter_map(|path| real_folder(Path::new(path))).collect();
         let read = sandbox.read.iter().chain(&sandbox.sockets).map(|path| (path, false));
-        let mut places = Vec::new();
+        let mut kept = Vec::new();
         for (path, is_writable) in read.chain(sandbox.write.iter().map(|path| (path, true))) {
             let path = path.canonicalize().map_err(|error| failed(path, &error))?;
             let inside = hidden.iter().find(|folder| path.starts_with(folder));
             if is_writable || inside.is_some() {
-                places.push(Place::new(&path, is_writable, inside)?);
+                kept.push(KeptPath::new(&path, is_writable, inside)?);
             }
         }
-        if places.len() > MOST {
-            let why = format!("{} paths are mounted one by one, at most {MOST} can be", places.len());
+        if kept.len() > MOST {
+            let why = format!("{} paths are mounted one by one, at most {MOST} can be", kept.len());
             return Err(Error::Sandbox { path: PathBuf::from("/"), why });
         }
         let cwd = cwd.map(c_string).transpose()?;
         let hidden = hidden.iter().map(|path| c_string(path)).collect::<Result<_>>()?;
-        Ok(Self { hidden, places, cwd })
+        Ok(Self { hidden, kept, cwd })
     }
 
     /// Makes them, for the process that calls, which has a mount name space of its own. System calls only.
     pub(super) fn make(&self) -> io::Result<()> {
         mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         let mut trees = [const { None::<OwnedFd> }; MOST];
-        for (tree, place) in trees.iter_mut().zip(&self.places) {
+        for (tree, kept) in trees.iter_mut().zip(&self.kept) {
             let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-            *tree = Some(open_tree(CWD, &*place.at, flags)?);
+            *tree = Some(open_tree(CWD, &*kept.at, flags)?);
         }
         for folder in &self.hidden {
             let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
             mount(c"tmpfs", &**folder, c"tmpfs", flags, c"mode=0755,size=1m")?;
         }
-        self.places.iter().try_for_each(Place::make_way)?;
+        self.kept.iter().try_for_each(KeptPath::make_way)?;
         self.put(&trees, false)?;
         all_read_only()?;
         self.put(&trees, true)?;
@@ -79,19 +79,19 @@ impl Mounts {
     }
 
     fn put(&self, trees: &[Option<OwnedFd>; MOST], writable: bool) -> io::Result<()> {
-        let wanted = self.places.iter().zip(trees).filter(|(place, _)| place.is_writable == writable);
-        for (place, tree) in wanted {
+        let wanted = self.kept.iter().zip(trees).filter(|(kept, _)| kept.is_writable == writable);
+        for (kept, tree) in wanted {
             if let Some(tree) = tree {
-                move_mount(tree, c"", CWD, &*place.at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+                move_mount(tree, c"", CWD, &*kept.at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
             }
         }
         Ok(())
     }
 }
 
-// === impl Place ===
+// === impl KeptPath ===
 
-impl Place {
+impl KeptPath {
     fn new(path: &Path, is_writable: bool, hidden: Option<&PathBuf>) -> Result<Self> {
         let way = match hidden {
             None => None,

@@ -1,6 +1,6 @@
 //! Which paths every sandbox opens, and which none may.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Sandbox;
 use crate::{Error, Result};
@@ -69,15 +69,18 @@ pub(super) const HIDDEN: &[&str] = &["/run", "/tmp", "/var/tmp", "/dev/shm"];
 
 /// Refuses a list that opens a closed folder as a whole. What lies inside a closed folder may be opened: a worker's tree does.
 pub(super) fn keep_closed(sandbox: &Sandbox) -> Result<()> {
-    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    let closed: Vec<_> = sandbox.closed.iter().map(real).collect();
-    for path in [&sandbox.read, &sandbox.write, &sandbox.devices].into_iter().flatten() {
-        let opened = real(path);
-        if let Some(closed) = closed.iter().find(|closed| closed.starts_with(&opened)) {
-            return Err(Error::OpensClosed { path: path.clone(), closed: closed.clone() });
-        }
+    let mut listed = [&sandbox.read, &sandbox.write, &sandbox.devices].into_iter().flatten();
+    match listed.find_map(|path| Some((path, closed_in(sandbox, path)?))) {
+        Some((path, closed)) => Err(Error::OpensClosed { path: path.clone(), closed }),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The closed folder that a path is, or holds, links followed.
+pub(super) fn closed_in(sandbox: &Sandbox, path: &Path) -> Option<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let opened = real(path);
+    sandbox.closed.iter().map(|closed| real(closed)).find(|closed| closed.starts_with(&opened))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Extra;
+use crate::isolation::Isolation;
 use crate::permission::Permissions;
 
 /// What the work tree of an attempt begins as after a refusal.
@@ -96,6 +97,9 @@ pub struct PlanSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
+    /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
@@ -126,6 +130,9 @@ pub struct PhaseSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
+    /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
@@ -174,6 +181,9 @@ pub struct TaskSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
+    /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,

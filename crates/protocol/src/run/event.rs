@@ -9,6 +9,7 @@ use super::way::{StepId, UnitId};
 use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
 use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
+use crate::isolation::Isolation;
 use crate::plan::TaskId;
 
 /// Something that happened in a run. Folding all of them in order gives its state.
@@ -39,6 +40,12 @@ pub enum RunEvent {
         merge: bool,
         /// How many tasks it has.
         tasks: u64,
+        /// How all of its workers are held, where the request said so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        isolation: Option<Isolation>,
+        /// Constrained workers start also where not all of it can be enforced.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unenforced: bool,
     },
     /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
     /// `run_configured`.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::verb;
 use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
+use crate::isolation::{Isolation, Reach};
 use crate::permission::Permissions;
 use crate::run::{Budget, HeldBy, PauseCause};
 use crate::time::Millis;
@@ -39,6 +40,15 @@ pub struct AgentChoice {
     /// What it is told with every task, at most 32 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
+    /// How it is held at least; a plan may only hold it tighter.
+    #[serde(default, skip_serializing_if = "Isolation::is_full")]
+    pub isolation: Isolation,
+    /// Whether it has, or can be cut to, the four tools of constrained work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub four_tools: bool,
+    /// What it may touch when it is constrained.
+    #[serde(default, skip_serializing_if = "Reach::is_empty")]
+    pub reach: Reach,
 }
 
 // === impl AgentChoice ===
@@ -60,6 +70,9 @@ impl AgentChoice {
             model_first: false,
             attempts: None,
             instructions: String::new(),
+            isolation: Isolation::Full,
+            four_tools: false,
+            reach: Reach::default(),
         }
     }
 
@@ -98,6 +111,12 @@ pub struct StartRunRequest {
     /// What it may cost; without it, whatever it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// How all of its workers are held; goes before what plan and agents say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// Start constrained workers also where this machine can't enforce all of it; the record then names what it can't.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unenforced: bool,
     /// Say what would happen and start nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -126,6 +145,12 @@ pub struct StartRunReply {
     /// Tasks that are left out or deferred, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Tasks whose workers are constrained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constrained: Vec<String>,
+    /// What of that this machine can't enforce, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<String>,
     /// At most so many workers at once.
     pub max_workers: u32,
     /// Position in the log before the run's first event: follow from here.
@@ -173,6 +198,9 @@ pub struct TaskReport {
     pub agent: String,
     /// Whether that is a script.
     pub scripted: bool,
+    /// How its worker is held.
+    #[serde(default, skip_serializing_if = "Isolation::is_full")]
+    pub isolation: Isolation,
     /// `pending`, `working`, `gating`, `held`, `paused`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
     pub state: String,
     /// What a held task waits for: who has reserved which of its files, and until when.
@@ -259,6 +287,9 @@ pub struct RunSummary {
     /// What it may cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// How all of its workers are held, where the request said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Why nothing starts in it, if it is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<PauseCause>,

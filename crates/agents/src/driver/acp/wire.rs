@@ -80,8 +80,8 @@ pub(super) fn initialize() -> Value {
 }
 
 /// A session with our server, whose tools need no permission: what they may do is decided by the daemon. One agent takes
-/// that from `_meta`; to the others it says nothing, their command lines do ([`crate::catalog`]).
-pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>) -> Value {
+/// that from `_meta`; to the others it says nothing, their command lines do ([`crate::catalog`]). `tools` are all built-in ones that it may have.
+pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>, tools: Option<&[&str]>) -> Value {
     let server = |mcp: &McpCommand| {
         let env: Vec<_> = mcp.env.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         let (command, args) = mcp.argv.split_first()?;
@@ -90,16 +90,30 @@ pub(super) fn new_session(cwd: &Path, mcp: Option<&McpCommand>) -> Value {
     let allowed: Vec<_> = mcp.iter().map(|mcp| format!("mcp__{}", mcp.name)).collect();
     // Claude Code tries a refused call ten times in silence unless it is asked to tell of it.
     let told = json!([{ "type": "system", "subtype": "api_retry" }]);
+    let mut options = json!({ "allowedTools": allowed });
+    if let Some(tools) = tools {
+        // Servers that the work tree's own settings name would bring more tools.
+        (options["tools"], options["strictMcpConfig"]) = (json!(tools), true.into());
+    }
     json!({
         "cwd": cwd,
         "mcpServers": mcp.and_then(server).into_iter().collect::<Vec<_>>(),
-        "_meta": { "claudeCode": { "options": { "allowedTools": allowed }, "emitRawSDKMessages": told } },
+        "_meta": { "claudeCode": { "options": options, "emitRawSDKMessages": told } },
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_constrained_session_has_the_tools_that_are_named_and_no_server_but_ours() {
+        let session = |tools| new_session(Path::new("/tree"), None, tools)["_meta"]["claudeCode"]["options"].clone();
+
+        assert_eq!(session(None), json!({ "allowedTools": [] }));
+        let cut = session(Some(&["Read", "Bash"]));
+        assert_eq!(cut, json!({ "allowedTools": [], "tools": ["Read", "Bash"], "strictMcpConfig": true }));
+    }
 
     #[test]
     fn a_fault_shows_what_its_data_adds() {

@@ -57,11 +57,15 @@ fn with_text(tone: Option<Tone>, what: impl Into<String>, text: &str) -> Option<
 
 fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
     match fact {
-        WorkerFact::WorkerEquipped { agent, attempt, scripted, .. } => {
+        WorkerFact::WorkerEquipped { agent, attempt, scripted, isolation, .. } => {
             let script = if scripted { " (a script)" } else { "" };
-            told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts"))
+            let held = if isolation.is_full() { "" } else { ", constrained" };
+            told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{held}"))
         }
         WorkerFact::WorkerReported { what, .. } => of_report(what, body),
+        WorkerFact::WorkerUnenforced { gaps, .. } => {
+            told(Some(Tone::Notice), format!("its sandbox is incomplete here: {}", gaps.join("; ")))
+        }
         WorkerFact::WorkerToolsListed { .. } => None,
         WorkerFact::WorkerToolsMissed { .. } => {
             told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")

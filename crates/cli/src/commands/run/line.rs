@@ -106,15 +106,25 @@ impl<'a> Printer<'a> {
 
     fn of_worker(&mut self, fact: WorkerFact, event: &Event, out: &Output) -> Vec<String> {
         match fact {
-            WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, .. } if run == *self.run => {
+            WorkerFact::WorkerEquipped { worker, run, task, attempt, agent, scripted, isolation, .. }
+                if run == *self.run =>
+            {
                 self.agents.insert(task.clone(), agent.to_string());
                 self.workers.insert(worker, task.clone());
                 self.at_work.retain(|other| *other != task);
                 self.at_work.push(task.clone());
                 let script = if scripted { " (a script)" } else { "" };
-                vec![format!("{} starts{script}, attempt {attempt}", self.head(&task))]
+                let held = if isolation.is_full() { "" } else { ", constrained" };
+                vec![format!("{} starts{script}{held}, attempt {attempt}", self.head(&task))]
             }
             WorkerFact::WorkerEquipped { .. } | WorkerFact::WorkerToolsListed { .. } => Vec::new(),
+            WorkerFact::WorkerUnenforced { worker, gaps } => {
+                let told = |task: &String| {
+                    let line = format!("{} its sandbox is incomplete here: {}", self.head(task), gaps.join("; "));
+                    out.paint(Tone::Notice, &line)
+                };
+                self.workers.get(&worker).map(told).into_iter().collect()
+            }
             WorkerFact::WorkerToolsMissed { worker } => {
                 let told = |task: &String| {
                     let line =

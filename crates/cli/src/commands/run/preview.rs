@@ -30,11 +30,17 @@ pub(super) fn print(preview: &StartRunReply, plan: &Plan, merge: bool, context: 
     for agent in &preview.agents {
         out.line(format!("agent       {}: {}", agent.name, described(agent)));
     }
+    if !preview.constrained.is_empty() {
+        let tasks = one_line(&preview.constrained.join(", "), 200);
+        out.line(format!("constrained {tasks}: four tools in a sandbox, their own trees and nothing else"));
+    }
     for note in &preview.notes {
         out.line(format!("note        {}", one_line(note, 200)));
     }
     out.line("asks        what an agent may not decide for itself: switchboard needs");
-    if preview.agents.iter().any(|agent| !agent.scripted && matches!(agent.driver, DriverSpec::Acp { .. })) {
+    let is_full = preview.waves.iter().flatten().any(|task| !preview.constrained.contains(task));
+    let is_agent = |agent: &AgentChoice| !agent.scripted && matches!(agent.driver, DriverSpec::Acp { .. });
+    if is_full && preview.agents.iter().any(is_agent) {
         let warning = "its agents have your rights: they may run commands as you do";
         out.line(out.paint(Tone::Notice, &format!("trust       {warning}")));
     }

@@ -1,0 +1,63 @@
+//! The sandbox of a constrained worker: its tree and a scratch folder to write in, what it reads, and an environment that leads there.
+
+mod home;
+mod programs;
+
+use std::path::{Path, PathBuf};
+
+use switchboard_process::env::Env;
+use switchboard_process::sandbox::Sandbox;
+use switchboard_protocol::frame::WorkerSpec;
+use switchboard_protocol::isolation::WorkerSandbox;
+
+use super::files::{SCRATCH, TASK};
+use crate::{Error, Result};
+
+/// Variables that would lead it out of its home.
+const LEADING_OUT: &[&str] = &[
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+];
+
+/// What a constrained agent is started with.
+#[derive(Debug)]
+pub(super) struct Confined {
+    pub(super) sandbox: Sandbox,
+    pub(super) env: Env,
+}
+
+/// Makes a worker's scratch folder anew, with the home that it gets, and lists what its agent may touch.
+///
+/// # Errors
+/// A folder can't be made, or a file of the home not copied.
+pub(super) fn confined(spec: &WorkerSpec, wanted: &WorkerSandbox, argv: &[String], env: Env) -> Result<Confined> {
+    let scratch = PathBuf::from(&spec.folder).join(SCRATCH);
+    let (home, temporary) = (scratch.join("home"), scratch.join("tmp"));
+    for folder in [&home, &temporary] {
+        std::fs::create_dir_all(folder).map_err(Error::io(format!("make {}", folder.display())))?;
+    }
+    let closed: Vec<_> = wanted.closed.iter().map(PathBuf::from).collect();
+    if let Some(user) = switchboard_process::env::var("HOME") {
+        home::fill(&home, Path::new(&user), &wanted.reach.home)?;
+    }
+    let mut sandbox = Sandbox { closed, allow_unenforced: wanted.allow_unenforced, ..Sandbox::system() };
+    sandbox.write = vec![PathBuf::from(&spec.cwd), scratch];
+    sandbox.read.push(PathBuf::from(&spec.folder).join(TASK));
+    sandbox.read.extend(wanted.read.iter().chain(&wanted.reach.read).map(PathBuf::from));
+    let path = env.get("PATH").unwrap_or_default().to_owned();
+    sandbox.read.extend(programs::of(argv, &path, &sandbox));
+    sandbox.sockets.push(PathBuf::from(&spec.socket));
+    Ok(Confined { sandbox, env: led_home(env, &home, &temporary) })
+}
+
+fn led_home(env: Env, home: &Path, temporary: &Path) -> Env {
+    let env = LEADING_OUT.iter().fold(env, |env, name| env.without(name));
+    let env = ["TMPDIR", "TMP", "TEMP"].iter().fold(env, |env, name| env.set(*name, temporary.display().to_string()));
+    // Git refreshes its index in passing, which lies where nothing may be written.
+    env.set("HOME", home.display().to_string()).set("GIT_OPTIONAL_LOCKS", "0")
+}

@@ -1,0 +1,158 @@
+//! Constrained work: whether a run's tasks can be held so, and what the sandbox of a worker is.
+
+use std::path::{Component, Path, PathBuf};
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::isolation::{Host, Isolation, WorkerSandbox};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::worker::WorkerFact;
+
+use crate::effect::Ctx;
+use crate::plan::{RunPlan, text};
+use crate::world::World;
+use crate::{Config, Error};
+
+/// Folders of a home that no sandbox opens as a whole: state, settings and keys lie in them, Switchboard's and others'.
+const WIDE: &[&str] = &["", ".config", ".gnupg", ".local", ".local/share", ".local/state", ".ssh"];
+
+/// Bytes of each sentence about what is not enforced: the record holds all of them in one fact.
+const GAP: usize = 130;
+
+/// The tasks of a run whose workers are constrained, and what that comes to here.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    pub(crate) constrained: Vec<String>,
+    /// What this machine can't enforce.
+    pub(crate) gaps: Vec<String>,
+    /// What the run says about it.
+    pub(crate) notes: Vec<String>,
+}
+
+// === impl Held ===
+
+impl Held {
+    /// Judges the tasks that a run is going to do.
+    ///
+    /// # Errors
+    /// `isolation.tools`, `isolation.network`, `isolation.opens-state`, and `isolation.unsupported` unless the request accepts that.
+    pub(crate) fn judge(world: &World, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Self, Error> {
+        let mut held = Self::default();
+        for id in tasks {
+            let (_, settings) = run_plan.settings(id)?;
+            let choice = run_plan.choice(id, &settings)?;
+            if run_plan.isolation(&settings, &choice) == Isolation::Full {
+                continue;
+            }
+            has_four_tools(id, &choice)?;
+            hosts(&choice)?;
+            keeps_closed(&world.config, &choice)?;
+            held.constrained.push(id.to_string());
+            held.notes.extend(reaches_nobody(&choice).filter(|note| !held.notes.contains(note)));
+        }
+        if held.constrained.is_empty() {
+            return Ok(held);
+        }
+        held.gaps = world.ports.shims.sandbox_gaps();
+        if !held.gaps.is_empty() && !run_plan.unenforced {
+            let what = format!("this machine can't enforce constrained work: {}", held.gaps.join("; "));
+            let failure = Failure::new("isolation.unsupported", what);
+            return Err(failure.hint("--unenforced accepts that; switchboard explain isolation.unsupported").into());
+        }
+        held.notes.extend(held.gaps.iter().map(|gap| format!("not enforced here: {gap}")));
+        Ok(held)
+    }
+}
+
+/// A command has a shell and nothing else.
+fn has_four_tools(id: &TaskId, choice: &AgentChoice) -> Result<(), Failure> {
+    if matches!(choice.driver, DriverSpec::Exec { .. }) || choice.scripted || choice.four_tools {
+        return Ok(());
+    }
+    let name = &choice.name;
+    let what =
+        format!("task {id} is constrained, and the tools of {name} can't be cut to read, search, edit and shell");
+    let hint = format!("take another agent, or say `four_tools = true` in [agents.{name}] if it has no others");
+    Err(Failure::new("isolation.tools", what).hint(hint))
+}
+
+fn hosts(choice: &AgentChoice) -> Result<(), Failure> {
+    let Some(bad) = choice.reach.network.iter().find(|host| Host::parse(host).is_none()) else {
+        let Some(host) = choice.reach.network.first() else { return Ok(()) };
+        let what = format!(
+            "{} lists {:?} in `network`, and single hosts can't be let through yet",
+            choice.name,
+            cut(host, 100)
+        );
+        return Err(Failure::new("isolation.network", what).hint("leave `network` out, or run it with full isolation"));
+    };
+    let what = format!("{:?} in the network of {} is no HOST:PORT", cut(bad, 100), choice.name);
+    Err(Failure::new("isolation.network", what).hint("write each host with its port: api.example.com:443"))
+}
+
+fn reaches_nobody(choice: &AgentChoice) -> Option<String> {
+    let wants = matches!(choice.driver, DriverSpec::Acp { .. }) && !choice.scripted && choice.reach.network.is_empty();
+    wants.then(|| {
+        format!("{} reaches no host, not its model's either: its settings list none in `network`", choice.name)
+    })
+}
+
+/// Nothing that an agent's settings list may open the project's state, or the user's home as a whole.
+fn keeps_closed(config: &Config, choice: &AgentChoice) -> Result<(), Failure> {
+    let (read, home) = (&choice.reach.read, &choice.reach.home);
+    for path in read {
+        check(config, choice, path, Path::new(path).is_absolute().then(|| PathBuf::from(path)))?;
+    }
+    for path in home {
+        let is_inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
+        let full = config.home.as_deref().filter(|_| is_inside(Path::new(path))).map(|home| home.join(path));
+        check(config, choice, path, full)?;
+    }
+    Ok(())
+}
+
+fn check(config: &Config, choice: &AgentChoice, listed: &str, full: Option<PathBuf>) -> Result<(), Failure> {
+    let shown = cut(listed, 200);
+    let Some(full) = full else {
+        let what = format!("{shown:?} of {} is no path that a sandbox can open", choice.name);
+        return Err(Failure::new("config.bad-value", what)
+            .hint("`read` takes absolute paths and ~/..., `home` paths inside the home"));
+    };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let full = real(&full);
+    let opens = closed(config).iter().any(|closed| real(closed).starts_with(&full));
+    if opens || config.private.iter().any(|private| full.starts_with(real(private))) {
+        let what = format!("{shown:?} of {} would open what no constrained worker may see", choice.name);
+        return Err(Failure::new("isolation.opens-state", what).hint("list the files that are needed, one by one"));
+    }
+    Ok(())
+}
+
+/// Folders that no sandbox opens as a whole.
+fn closed(config: &Config) -> Vec<PathBuf> {
+    let of_home = config.home.iter().flat_map(|home| WIDE.iter().map(move |folder| home.join(folder)));
+    config.private.iter().cloned().chain(of_home).collect()
+}
+
+/// The sandbox of a worker; `None` for a full one. Its git folder is there to be read, and we commit for it.
+pub(crate) fn sandbox(ctx: &Ctx, isolation: Isolation, choice: &AgentChoice) -> Option<WorkerSandbox> {
+    let config = &ctx.world.config;
+    (isolation == Isolation::Constrained).then(|| WorkerSandbox {
+        reach: choice.reach.clone(),
+        read: [&config.git_dir, &config.binary].map(|path| text(path)).to_vec(),
+        closed: closed(config).iter().map(|path| text(path)).collect(),
+        allow_unenforced: ctx.plan.unenforced,
+    })
+}
+
+/// The fact that a worker's sandbox is incomplete, if it is.
+pub(crate) fn unenforced(ctx: &Ctx, isolation: Isolation, worker: &WorkerId) -> Option<WorkerFact> {
+    if isolation == Isolation::Full {
+        return None;
+    }
+    let gaps: Vec<_> = ctx.world.ports.shims.sandbox_gaps().iter().map(|gap| cut(gap, GAP)).collect();
+    (!gaps.is_empty()).then(|| WorkerFact::WorkerUnenforced { worker: worker.clone(), gaps })
+}

@@ -1,0 +1,133 @@
+//! How a worker is held, and what a constrained one may touch beside its own tree.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a worker is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// It has the rights of the user.
+    #[default]
+    Full,
+    /// It has four tools (read, search, edit, shell) in a sandbox with its own work tree, and sees its own mail, the team and the tools.
+    Constrained,
+}
+
+// === impl Isolation ===
+
+impl Isolation {
+    /// Both, the looser first.
+    pub const ALL: [Self; 2] = [Self::Full, Self::Constrained];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Constrained => "constrained",
+        }
+    }
+
+    /// The one of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+
+    /// Whether it is the default, which records leave out.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+}
+
+/// What an agent's constrained workers may touch beside their own tree and the system.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reach {
+    /// Files and folders that they read, and whose programs they start, as absolute paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
+    /// Files and folders of the user's home that are copied into theirs, relative to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub home: Vec<String>,
+    /// Hosts that they reach, each with its port: `api.example.com:443`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<String>,
+}
+
+// === impl Reach ===
+
+impl Reach {
+    /// Whether it lists nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The sandbox of a constrained worker, as its shim is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkerSandbox {
+    /// What its agent's settings list.
+    pub reach: Reach,
+    /// What it reads besides: the git folder, programs of ours.
+    pub read: Vec<String>,
+    /// Folders that nothing listed may open as a whole.
+    pub closed: Vec<String>,
+    /// Start it also where not all of it can be enforced.
+    pub allow_unenforced: bool,
+}
+
+/// A host that a constrained worker may reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// Its name or address, in lower case.
+    pub name: String,
+    /// The TCP port.
+    pub port: u16,
+}
+
+// === impl Host ===
+
+impl Host {
+    /// Reads `HOST:PORT`, with an IPv6 address in brackets. `None` for anything else, patterns and addresses with a path included.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (name, port) = text.rsplit_once(':')?;
+        let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':');
+        let port = port.parse().ok().filter(|port| *port > 0)?;
+        let is_host = !name.is_empty() && name.len() <= 253 && name.bytes().all(is_plain);
+        is_host.then(|| Self { name: name.trim_end_matches('.').to_ascii_lowercase(), port })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_a_name_and_a_port_and_nothing_else() {
+        let host = |name: &str, port| Some(Host { name: name.to_owned(), port });
+
+        assert_eq!(Host::parse("API.example.com:443"), host("api.example.com", 443));
+        assert_eq!(Host::parse("example.com.:443"), host("example.com", 443));
+        assert_eq!(Host::parse("[::1]:8080"), host("::1", 8080));
+        for bad in
+            ["example.com", "https://example.com:443", "example.com:0", ":443", "*.example.com:443", "a b:1", "a:99999"]
+        {
+            assert_eq!(Host::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_record() {
+        for isolation in Isolation::ALL {
+            assert_eq!(serde_json::json!(isolation), isolation.as_str());
+            assert_eq!(Isolation::of(isolation.as_str()), Some(isolation));
+        }
+        assert_eq!(Isolation::of("Constrained"), None);
+    }
+}

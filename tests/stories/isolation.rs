@@ -1,0 +1,142 @@
+//! Constrained work: a command does its task in a sandbox, tries every way out of it, and is refused each time.
+
+use serde_json::{Value, json};
+
+use super::sandbox::{BINARY, Sandbox};
+
+/// A task of a constrained command that runs shell lines.
+fn constrained(lines: &[&str]) -> Value {
+    let command = json!(["bash", "-c", lines.join("\n")]);
+    json!([{ "id": "1.1", "phase": 1, "description": "d",
+        "x-switchboard": { "command": command, "isolation": "constrained" } }])
+}
+
+/// What a file says on the branch of the newest run.
+#[track_caller]
+fn on_the_branch(sandbox: &Sandbox, file: &str) -> String {
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    sandbox.git(&["show", &format!("switchboard/{run}:{file}")])
+}
+
+/// Notes the outcome of each try by its name: 0 where it worked.
+const NOTE: &str =
+    r#"try() { name=$1; shift; "$@" > "$TMPDIR/out" 2>&1; echo "$name $? $(tail -n 1 "$TMPDIR/out")" >> tried.txt; }"#;
+
+#[test]
+fn a_constrained_command_does_its_task_and_is_merged() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&constrained(&[
+        "echo constrained > note.txt",
+        "echo kept > $HOME/file && cat $HOME/file >> note.txt",
+        "git status --porcelain >> note.txt && git diff --stat && git log --oneline | wc -l >> note.txt",
+        "cat \"$SWITCHBOARD_TASK_FILE\" > /dev/null && echo task >> note.txt",
+    ]));
+
+    let preview = sandbox.switchboard(&["run", &plan, "--dry-run", "--json"]).ends_with(0).json();
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("constrained").says("1 of 1 tasks merged");
+
+    assert_eq!((&preview["constrained"], &preview["gaps"]), (&json!(["1.1"]), &json!(null)));
+    assert_eq!(on_the_branch(&sandbox, "note.txt"), "constrained\nkept\n?? note.txt\n1\ntask\n");
+    assert_eq!(sandbox.call(&["get_run"])["list"][0]["isolation"], "constrained");
+    sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("isolation constrained");
+    sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("starts, constrained");
+}
+
+#[test]
+fn every_way_out_of_the_sandbox_is_refused() {
+    let sandbox = Sandbox::new();
+    let state = sandbox.folder().join("state/switchboard");
+    let (state, root) = (state.display().to_string(), sandbox.root().display().to_string());
+    let tries = [
+        NOTE,
+        &format!("try store sh -c 'cat {state}/*/store.db'"),
+        &format!("try spool sh -c 'cat {state}/*/runs/*/agents.json {state}/*/runs/*/workers/*/spec.json'"),
+        &format!("try key sh -c 'ls {state}/*/keys'"),
+        &format!("try token cat {root}/.switchboard/auth_token"),
+        &format!("try readme cat {root}/README.md"),
+        &format!("try settings ls {}", sandbox.folder().join("config").display()),
+        "try config git config user.name x",
+        "try ref git update-ref refs/heads/main HEAD",
+        "try branch git branch taken",
+        "try commit git -c user.name=x -c user.email=x@x commit --allow-empty --message x",
+        "try network bash -c 'echo > /dev/tcp/192.0.2.1/80'",
+        "try kill kill -9 $PPID",
+        "try shim cat /proc/$PPID/environ",
+        "try open cat /proc/$PPID/fd/0",
+        "try status git status",
+    ];
+    let plan = sandbox.trusted_plan(&constrained(&tries));
+    let before = sandbox.git(&["for-each-ref", "refs/heads/main", "refs/heads/taken"]);
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    let tried = on_the_branch(&sandbox, "tried.txt");
+    assert_eq!(tried.lines().count(), tries.len() - 1, "{tried}");
+    for line in tried.lines() {
+        let (name, code) = line.split_once(' ').unwrap();
+        assert_eq!(code.starts_with("0 "), name == "status", "{tried}");
+    }
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/heads/main", "refs/heads/taken"]), before);
+}
+
+#[test]
+fn the_daemon_gives_a_constrained_worker_its_own_mail_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let call = |name: &str, args: &str| format!("try {name} {BINARY} --json {args}");
+    let lines = [
+        NOTE.to_owned(),
+        call("own-inbox", "call check_inbox"),
+        call("own-status", "call set_agent_status status=busy"),
+        call("team", "call get_team_roster"),
+        call("other-inbox", "call check_inbox agent=person"),
+        call("status", "call get_status"),
+        call("run", "call get_run"),
+        call("events", "call read_events"),
+        call("merge", "merge --yes"),
+        call("start", "call start_run plan={}"),
+        call("lease", "call list_leases"),
+    ];
+    let plan = sandbox.trusted_plan(&constrained(&lines.each_ref().map(String::as_str)));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    let tried = on_the_branch(&sandbox, "tried.txt");
+    for line in tried.lines() {
+        let mut words = line.splitn(3, ' ');
+        let (name, code, said) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap_or_default());
+        if ["own-inbox", "own-status", "team"].contains(&name) {
+            assert_eq!(code, "0", "{line}");
+        } else {
+            assert!(code != "0" && said.contains("policy.denied"), "{line}");
+        }
+    }
+    assert_eq!(tried.lines().count(), lines.len() - 1, "{tried}");
+}
+
+#[test]
+fn what_the_agent_or_the_settings_make_impossible_is_refused_before_anything_starts() {
+    let sandbox = Sandbox::new();
+    sandbox.settings(
+        "[agents.other]\ndriver = \"acp\"\ncommand = [\"true\"]\nspends = false\n\
+         [agents.wide]\ndriver = \"exec\"\ncommand = [\"true\"]\nread = [\"~/\"]\n\
+         [agents.hosts]\ndriver = \"exec\"\ncommand = [\"true\"]\nnetwork = [\"https://example.com\"]\n\
+         [agents.held]\ndriver = \"exec\"\ncommand = [\"touch\", \"held\"]\nisolation = \"constrained\"\n",
+    );
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+    let run = |args: &[&str]| sandbox.switchboard(&[&["run", &plan, "--json", "--dry-run"], args].concat());
+
+    for (agent, code) in
+        [("other", "isolation.tools"), ("wide", "isolation.opens-state"), ("hosts", "isolation.network")]
+    {
+        let refused = run(&["--isolation", "constrained", "--agent", agent]).ends_with(2);
+        assert_eq!(refused.failure()["code"], code, "{agent}");
+        run(&["--agent", agent]).ends_with(0);
+    }
+    assert_eq!(run(&["--agent", "held"]).ends_with(0).json()["constrained"], json!(["1.1"]));
+    assert_eq!(run(&["--agent", "held", "--isolation", "full"]).ends_with(0).json()["constrained"], json!(null));
+    run(&["--isolation", "constraned"]).ends_with(2).says("constrained");
+    let text = r#"{"schema_version":"1.0.0","title":"t","swarm":"s","x-switchboard":{"isolation":"constraint"},
+        "phases":[{"id":1,"name":"p","tasks":[{"id":"1.1","phase":1,"description":"d"}]}]}"#;
+    let misspelt = sandbox.plan_text(text);
+    sandbox.switchboard(&["run", &misspelt, "--dry-run"]).ends_with(2).says("constrained");
+}
