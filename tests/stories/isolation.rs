@@ -1,5 +1,8 @@
 //! Constrained work: a command does its task in a sandbox, tries every way out of it, and is refused each time.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use super::sandbox::{BINARY, Sandbox};
@@ -139,4 +142,57 @@ fn what_the_agent_or_the_settings_make_impossible_is_refused_before_anything_sta
         "phases":[{"id":1,"name":"p","tasks":[{"id":"1.1","phase":1,"description":"d"}]}]}"#;
     let misspelt = sandbox.plan_text(text);
     sandbox.switchboard(&["run", &misspelt, "--dry-run"]).ends_with(2).says("constrained");
+}
+
+#[test]
+fn a_listed_host_is_reached_and_no_other_is() {
+    let sandbox = Sandbox::new();
+    let servers = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [listed, other] = servers.each_ref().map(|server| server.local_addr().unwrap().port());
+    for server in servers {
+        std::thread::spawn(move || {
+            for mut caller in server.incoming().flatten() {
+                let mut read = [0; 1024];
+                let _ = caller.read(&mut read);
+                let _ = caller.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n");
+            }
+        });
+    }
+    let ask = |port: u16| {
+        format!(
+            "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT localhost:{port} HTTP/1.1\\r\\n\\r\\n' >&3; \
+             read -r line <&3; echo \"$line\" >> answers.txt; case $line in *200*) read -r line <&3; \
+             printf 'GET / HTTP/1.1\\r\\n\\r\\n' >&3; tail -n 1 <&3 >> answers.txt;; esac"
+        )
+    };
+    let lines = json!(["bash", "-c", format!("{}\n{}\necho $HTTPS_PROXY >> answers.txt", ask(listed), ask(other))]);
+    sandbox.settings(&format!(
+        "[agents.caller]\ndriver = \"exec\"\ncommand = {lines}\nisolation = \"constrained\"\n\
+         network = [\"localhost:{listed}\"]\n"
+    ));
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+
+    sandbox.switchboard(&["run", &plan, "--agent", "caller", "--yes"]).ends_with(0);
+
+    let answers = on_the_branch(&sandbox, "answers.txt").replace('\r', "");
+    let expected = "HTTP/1.1 200 Connection established\nhello\nHTTP/1.1 403 Forbidden\nhttp://127.0.0.1:3128\n";
+    assert_eq!(answers, expected);
+}
+
+#[test]
+fn a_git_folder_that_a_constrained_worker_makes_itself_runs_nothing_outside() {
+    let sandbox = Sandbox::new();
+    let escaped = sandbox.folder().join("escaped");
+    let touch = format!("touch {}", escaped.display());
+    let plan = sandbox.trusted_plan(&constrained(&[
+        "rm .git && git init --quiet .",
+        &format!("git config core.fsmonitor '{touch}'; git config filter.own.clean '{touch}; cat'"),
+        &format!("printf '#!/bin/sh\\n{touch}\\n' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout"),
+        "echo '* filter=own' > .gitattributes; echo x > own.txt",
+    ]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    assert_eq!(on_the_branch(&sandbox, "own.txt"), "x\n");
+    assert!(!escaped.exists());
 }

@@ -4,6 +4,7 @@ mod acp;
 mod contract;
 mod exec;
 mod pipe;
+mod proxy;
 mod start;
 
 pub use acp::{Acp, MAX_LINE_BYTES};

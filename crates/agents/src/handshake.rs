@@ -87,7 +87,15 @@ mod tests {
 
     fn shaken(line: &str, limit: Duration) -> Handshake {
         let argv = ["sh", "-c", line].map(str::to_owned).to_vec();
-        let start = Start { argv, cwd: std::env::temp_dir(), env: Env::plain(), mcp: None, sandbox: None, model: None };
+        let start = Start {
+            argv,
+            cwd: std::env::temp_dir(),
+            env: Env::plain(),
+            mcp: None,
+            sandbox: None,
+            hosts: Vec::new(),
+            model: None,
+        };
         shake_hands(&start, limit).unwrap()
     }
 

@@ -5,6 +5,8 @@
 //! be enforced, and [`supported`] says so.
 
 #[cfg(target_os = "linux")]
+mod handover;
+#[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
 mod mounts;
@@ -22,6 +24,14 @@ use landlock as platform;
 #[cfg(not(target_os = "linux"))]
 use nothing as platform;
 
+#[cfg(target_os = "linux")]
+pub(crate) use handover::{Giver, pair};
+#[cfg(target_os = "linux")]
+pub use handover::{PORT, Taker};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use nothing::{Giver, pair};
+#[cfg(not(target_os = "linux"))]
+pub use nothing::{PORT, Taker};
 pub(crate) use platform::Ruleset;
 
 use crate::{Error, Result};

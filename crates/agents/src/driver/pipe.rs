@@ -10,8 +10,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::proxy;
 use super::start::Start;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
@@ -68,10 +69,24 @@ impl Pipe {
         if let Some(sandbox) = &start.sandbox {
             spawn = spawn.sandbox(sandbox.clone());
         }
+        let mut taker = None;
+        if !start.hosts.is_empty() {
+            let (with_listener, its_taker) = spawn.listener_inside()?;
+            (spawn, taker) = (with_listener, Some(its_taker));
+        }
         let mut child = spawn.piped()?;
         let (sender, heard) = mpsc::channel(WAITING);
         let (outgoing, messages) = mpsc::channel(OUTGOING);
         let mut tasks = JoinSet::new();
+        if let Some(taker) = taker {
+            let listener = taker.take().map_err(Error::io("take the listener of a constrained agent"))?;
+            let hosts = start.hosts.clone();
+            tasks.spawn(async move {
+                if let Err(error) = proxy::serve(listener, hosts).await {
+                    tracing::error!(%error, "a constrained agent reaches no host any more");
+                }
+            });
+        }
         if let Some(stdout) = child.stdout.take() {
             tasks.spawn(read(Stream::Out, stdout, sender.clone()));
         }

@@ -6,9 +6,9 @@ mod programs;
 use std::path::{Path, PathBuf};
 
 use switchboard_process::env::Env;
-use switchboard_process::sandbox::Sandbox;
+use switchboard_process::sandbox::{self, Sandbox};
 use switchboard_protocol::frame::WorkerSpec;
-use switchboard_protocol::isolation::WorkerSandbox;
+use switchboard_protocol::isolation::{Host, WorkerSandbox};
 
 use super::files::{SCRATCH, TASK};
 use crate::{Error, Result};
@@ -28,6 +28,7 @@ const LEADING_OUT: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct Confined {
     pub(super) sandbox: Sandbox,
+    pub(super) hosts: Vec<Host>,
     pub(super) env: Env,
 }
 
@@ -52,7 +53,24 @@ pub(super) fn confined(spec: &WorkerSpec, wanted: &WorkerSandbox, argv: &[String
     let path = env.get("PATH").unwrap_or_default().to_owned();
     sandbox.read.extend(programs::of(argv, &path, &sandbox));
     sandbox.sockets.push(PathBuf::from(&spec.socket));
-    Ok(Confined { sandbox, env: led_home(env, &home, &temporary) })
+    // Where no network of its own can be made, it has ours, and its run has accepted that.
+    let is_own = sandbox::supported().no_namespaces.is_none();
+    let hosts = wanted.reach.network.iter().filter(|_| is_own);
+    let hosts = hosts.map(|host| Host::parse(host).ok_or_else(|| Error::Spec { why: format!("{host:?} is no host") }));
+    let hosts = hosts.collect::<Result<Vec<_>>>()?;
+    let env = led_home(env, &home, &temporary);
+    let env = if hosts.is_empty() { env } else { led_through_proxy(env, &hosts) };
+    Ok(Confined { sandbox, hosts, env })
+}
+
+/// How programs find the way to listed hosts. Its own loopback needs none, unless ours is listed.
+fn led_through_proxy(env: Env, hosts: &[Host]) -> Env {
+    let proxy = format!("http://127.0.0.1:{}", sandbox::PORT);
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+    let env = names.iter().fold(env, |env, name| env.set(*name, &proxy)).set("NODE_USE_ENV_PROXY", "1");
+    let is_ours = hosts.iter().any(|host| matches!(host.name.as_str(), "localhost" | "127.0.0.1" | "::1"));
+    let direct = if is_ours { "" } else { "localhost,127.0.0.1,::1" };
+    env.set("NO_PROXY", direct).set("no_proxy", direct)
 }
 
 fn led_home(env: Env, home: &Path, temporary: &Path) -> Env {

@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::confined::confined;
+use super::confined::{Confined, confined};
 use super::files::TASK;
 use super::identity::Identity;
 use super::link::Order;
@@ -198,14 +198,11 @@ impl Worker {
             env = asks.iter().fold(env, |env, (name, value)| env.set(*name, *value));
         }
         let (cwd, mcp, model) = (PathBuf::from(&self.spec.cwd), self.spec.mcp.clone(), self.spec.model.clone());
-        let (sandbox, env) = match &self.spec.sandbox {
-            None => (None, env),
-            Some(wanted) => {
-                let confined = confined(&self.spec, wanted, &argv, env)?;
-                (Some(confined.sandbox), confined.env)
-            }
+        let Some(wanted) = &self.spec.sandbox else {
+            return Ok(Start { argv, cwd, env, mcp, sandbox: None, hosts: Vec::new(), model });
         };
-        Ok(Start { argv, cwd, env, mcp, sandbox, model })
+        let Confined { sandbox, hosts, env } = confined(&self.spec, wanted, &argv, env)?;
+        Ok(Start { argv, cwd, env, mcp, sandbox: Some(sandbox), hosts, model })
     }
 
     async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {

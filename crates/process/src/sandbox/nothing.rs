@@ -22,3 +22,35 @@ pub(super) fn support() -> Support {
     let why = format!("{} has none", std::env::consts::OS);
     Support { landlock: 0, no_namespaces: Some(why) }
 }
+
+/// The port of a listener that nobody makes here.
+pub const PORT: u16 = 3128;
+
+/// The end of a child that hands nothing over.
+#[derive(Debug)]
+pub(crate) struct Giver;
+
+/// Our end.
+#[derive(Debug)]
+pub struct Taker;
+
+pub(crate) fn pair() -> std::io::Result<(Giver, Taker)> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+impl Giver {
+    #[expect(clippy::unused_self, reason = "as where there is something to give")]
+    pub(crate) fn give(&self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
+
+impl Taker {
+    /// Takes nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn take(self) -> std::io::Result<std::net::TcpListener> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}

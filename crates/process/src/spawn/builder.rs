@@ -10,7 +10,7 @@ use super::output::StopFlag;
 use super::which;
 use crate::env::Env;
 use crate::orphans::{self, Hold};
-use crate::sandbox::{Ruleset, Sandbox};
+use crate::sandbox::{self, Giver, Ruleset, Sandbox, Taker};
 use crate::{Error, Result};
 
 /// Longest run of [`Spawn::output`] unless told otherwise.
@@ -41,6 +41,7 @@ pub struct Spawn {
     pub(super) stop: Option<StopFlag>,
     sandbox: Option<Sandbox>,
     rules: Option<Arc<Ruleset>>,
+    giver: Option<Arc<Giver>>,
 }
 
 // === impl Spawn ===
@@ -63,6 +64,7 @@ impl Spawn {
             stop: None,
             sandbox: None,
             rules: None,
+            giver: None,
         }
     }
 
@@ -92,6 +94,16 @@ impl Spawn {
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.sandbox = Some(sandbox);
         self
+    }
+
+    /// Has the child make a listener on port [`sandbox::PORT`] of its loopback, which is of a network of its own, and hand it to us.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn listener_inside(mut self) -> Result<(Self, Taker)> {
+        let (giver, taker) = sandbox::pair().map_err(Error::io("make a pair of sockets"))?;
+        self.giver = Some(Arc::new(giver));
+        Ok((self, taker))
     }
 
     /// Rules that are made already.
@@ -180,7 +192,8 @@ impl Spawn {
             None => self.rules.clone(),
         };
         let (limits, own_session, ends_with_us) = (self.limits, self.own_session, self.ends_with_us);
-        limits::before_exec(&mut command, BeforeExec { limits, own_session, ends_with_us, rules });
+        let giver = self.giver.clone();
+        limits::before_exec(&mut command, BeforeExec { limits, own_session, ends_with_us, rules, giver });
         Ok(command)
     }
 

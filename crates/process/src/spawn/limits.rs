@@ -9,7 +9,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
 };
 
-use crate::sandbox::Ruleset;
+use crate::sandbox::{Giver, Ruleset};
 
 /// Resource limits of a process and of what it starts. A field that is not set leaves the inherited limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,13 +57,14 @@ pub(super) struct BeforeExec {
     pub(super) own_session: bool,
     pub(super) ends_with_us: bool,
     pub(super) rules: Option<Arc<Ruleset>>,
+    pub(super) giver: Option<Arc<Giver>>,
 }
 
 // === impl BeforeExec ===
 
 impl BeforeExec {
     const fn is_nothing(&self) -> bool {
-        !self.own_session && !self.ends_with_us && self.limits.is_none() && self.rules.is_none()
+        !self.own_session && !self.ends_with_us && self.limits.is_none() && self.rules.is_none() && self.giver.is_none()
     }
 
     fn happen(&self, parent: Pid) -> io::Result<()> {
@@ -73,6 +74,9 @@ impl BeforeExec {
         self.limits.apply()?;
         if let Some(rules) = &self.rules {
             rules.enforce()?;
+        }
+        if let Some(giver) = &self.giver {
+            giver.give()?;
         }
         // After the sandbox: a process that changes its rights loses the tie.
         if self.ends_with_us {

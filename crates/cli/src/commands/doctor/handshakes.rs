@@ -58,7 +58,15 @@ fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environm
         return vec![Look::bad("handshake", format!("{name}: {}: {error}", folder.display()))];
     }
     let env = choice.env.iter().fold(Env::plain(), |env, (name, value)| env.set(name, value));
-    let start = Start { argv: argv.clone(), cwd: folder.clone(), env, mcp: None, sandbox: None, model: None };
+    let start = Start {
+        argv: argv.clone(),
+        cwd: folder.clone(),
+        env,
+        mcp: None,
+        sandbox: None,
+        hosts: Vec::new(),
+        model: None,
+    };
     let done = shake_hands(&start, LIMIT);
     if let Err(error) = std::fs::remove_dir_all(&folder) {
         eprintln!("{} stays behind: {error}", folder.display());
