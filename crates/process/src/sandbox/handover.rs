@@ -60,9 +60,8 @@ impl Taker {
         let mut byte = [0];
         let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
         recvmsg(&self.0, &mut [IoSliceMut::new(&mut byte)], &mut message, flags)?;
-        let handed = message.drain().find_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(mut handed) => handed.next(),
-            _ => None,
+        let handed = message.drain().find_map(|message| {
+            if let RecvAncillaryMessage::ScmRights(mut handed) = message { handed.next() } else { None }
         });
         handed.map(TcpListener::from).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
