@@ -25,12 +25,14 @@ pub struct Captured {
 
 impl Worktree {
     /// Commits all files of the work tree, new and deleted ones included, ignored ones and [`OWN_FOLDER`] not, onto `parent`, and moves the branch
-    /// there. Commits that the agent made itself are folded into it. `None` if the files are those of `parent`: then the branch is at
+    /// there. Commits that the agent made itself are folded into it, and the `.git` file is put back as git wrote it. `None` if the files are those of `parent`: then the branch is at
     /// `parent` again. The files stay as they are; gates see them.
     ///
     /// # Errors
     /// [`crate::Error::Moved`] when the branch moves meanwhile; [`crate::Error::Git`], for instance for a file that can't be read.
     pub fn capture(&self, branch: &str, parent: &Oid, author: &Author, message: &str) -> Result<Option<Captured>> {
+        // What looks at the tree from here on may ask git where it stands, and must not be led to settings that the agent wrote.
+        self.restore_link()?;
         let before = self.repo.branch(branch)?;
         let index = self.admin.join("switchboard-capture");
         let (tree, left_out) = self.write_tree(&index, parent)?;

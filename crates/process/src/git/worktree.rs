@@ -37,7 +37,7 @@ pub struct Listed {
 
 impl Repo {
     /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist. A work tree of this
-    /// repository that is already there, on this branch, is given as it is.
+    /// repository that is already there, on this branch, is given as it is, but for its `.git` file, which is as git wrote it.
     ///
     /// # Errors
     /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`;
@@ -46,7 +46,11 @@ impl Repo {
         let full = refs::full_name(branch)?;
         if let Some(worktree) = self.worktree(path)? {
             return match worktree.head_branch() {
-                Some(head) if head == full => Ok(worktree),
+                Some(head) if head == full => {
+                    // What is run in it next must not be led to settings that an agent wrote.
+                    worktree.restore_link()?;
+                    Ok(worktree)
+                }
                 _ => Err(Error::NotOurs { path: path.to_owned(), why: "it is on another branch" }),
             };
         }
@@ -209,7 +213,7 @@ impl Worktree {
     }
 
     /// Puts the `.git` file back if it is not what git wrote.
-    fn restore_link(&self) -> Result<()> {
+    pub(super) fn restore_link(&self) -> Result<()> {
         let link = self.path.join(".git");
         let expected = format!("gitdir: {}\n", utf8(&self.admin)?);
         if !link.is_symlink() && fs::read_to_string(&link).is_ok_and(|text| text == expected) {

@@ -163,4 +163,10 @@ fn a_forged_git_file_leads_nowhere() {
 
     assert_eq!(repo.branch(BRANCH).unwrap(), Some(captured.commit));
     assert!(!sprung.exists());
+    let common = fixture.run_in(path, &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+    assert_eq!(Path::new(common.trim()), repo.common_dir(), "what looks at the tree next is not led astray either");
+    fs::remove_file(path.join(".git")).unwrap();
+    fixture.run_in(path, &["init", "-q"]);
+    repo.worktree_add(path, BRANCH, &at).unwrap();
+    assert!(path.join(".git").is_file());
 }
