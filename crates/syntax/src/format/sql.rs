@@ -1,12 +1,14 @@
 //! SQL of any dialect: quotes, comments and brackets, those in the bodies of functions in SQL, too. What stands between them differs
 //! from database to database.
 
+use std::collections::HashMap;
+
 use crate::problem::{Kind, Problem};
 
 /// Bodies of functions within each other that are read; what is quoted deeper is passed over. A function that makes functions takes two.
 const DEPTH: usize = 4;
 
-/// Finds the first string, comment or bracket without an end.
+/// Finds the first string, comment or bracket without an end, in time that grows with the length of the text alone.
 pub(super) fn problem(text: &[u8]) -> Option<Problem> {
     problem_at(text, 0)
 }
@@ -17,8 +19,11 @@ fn problem_at(text: &[u8], depth: usize) -> Option<Problem> {
         return None;
     }
     let has_own_end = sets_delimiter(text);
+    let marks = Marks::new(text);
+    let mut comments = Comments::default();
+    let mut strings = Strings::new(text.len());
     let mut open: Vec<usize> = Vec::new();
-    let mut at = 0;
+    let (mut at, mut body_end) = (0, 0);
     while at < text.len() {
         let rest = &text[at..];
         let is_line_start = at == 0 || text[at - 1] == b'\n';
@@ -27,29 +32,25 @@ fn problem_at(text: &[u8], depth: usize) -> Option<Problem> {
             b'-' if rest.starts_with(b"--") => line(rest),
             // A comment of MySQL, a command of `psql`.
             b'#' if is_line_start => line(rest),
-            b'\\'
-                if text[..at].rsplit(|byte| *byte == b'\n').next().is_some_and(|line| line.trim_ascii().is_empty()) =>
-            {
-                line(rest)
-            }
-            b'/' if rest.starts_with(b"/*") => match block(rest) {
+            b'\\' if is_first_of_line(&text[..at]) => line(rest),
+            b'/' if rest.starts_with(b"/*") => match comments.block(rest) {
                 Some(length) => length,
                 None => return endless("a comment"),
             },
-            b'\'' | b'"' | b'`' => match quoted(rest, at.checked_sub(1).map(|before| text[before])) {
+            b'\'' | b'"' | b'`' => match strings.quoted(rest, at.checked_sub(1).map(|before| text[before])) {
                 Some(length) => length,
                 None => return endless("a string"),
             },
-            b'$' => match dollar_quoted(rest) {
-                Some(_) if has_own_end => 1,
+            b'$' if !has_own_end => match marks.quoted(at) {
                 Some((mark, length)) => {
                     let body = at + mark..at + length - mark;
                     if depth < DEPTH
-                        && is_sql(&text[..at], &rest[length..])
+                        && is_sql(&text[body_end..at], &rest[length..])
                         && let Some(inner) = problem_at(&text[body.clone()], depth + 1)
                     {
                         return Some(Problem::at(text, body.start + inner.range.start, inner.kind));
                     }
+                    body_end = at + length;
                     length
                 }
                 None => 1,
@@ -83,8 +84,40 @@ fn line(rest: &[u8]) -> usize {
     memchr::memchr(b'\n', rest).unwrap_or(rest.len())
 }
 
-/// Returns the length of a comment; some databases nest them, so that the shorter reading counts where both end.
-fn block(rest: &[u8]) -> Option<usize> {
+/// Returns whether nothing but blanks stands between the start of a line and the end of this text.
+fn is_first_of_line(before: &[u8]) -> bool {
+    let rest = without_blanks(before);
+    rest.is_empty() || rest.ends_with(b"\n")
+}
+
+fn without_blanks(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().rev().take_while(|byte| **byte != b'\n' && byte.is_ascii_whitespace()).count();
+    &text[..text.len() - blanks]
+}
+
+/// How comments of a text nest: some databases count the openings within one.
+#[derive(Debug, Default)]
+struct Comments {
+    /// A comment has shown that they don't nest: counted, it would never end.
+    are_flat: bool,
+}
+
+// === impl Comments ===
+
+impl Comments {
+    /// Returns the length of the comment that begins here.
+    fn block(&mut self, rest: &[u8]) -> Option<usize> {
+        if !self.are_flat {
+            match nested_block(rest) {
+                Some(length) => return Some(length),
+                None => self.are_flat = true,
+            }
+        }
+        memchr::memmem::find(rest, b"*/").map(|end| end + 2)
+    }
+}
+
+fn nested_block(rest: &[u8]) -> Option<usize> {
     let (mut at, mut depth) = (2, 1_usize);
     while at < rest.len() {
         match &rest[at..] {
@@ -102,22 +135,45 @@ fn block(rest: &[u8]) -> Option<usize> {
             _ => at += 1,
         }
     }
-    memchr::memmem::find(rest, b"*/").map(|end| end + 2)
+    None
 }
 
-/// Returns the length of a string: its quote is doubled inside; a backslash escapes only in some databases, so that both
-/// readings are tried.
-fn quoted(rest: &[u8], before: Option<u8>) -> Option<usize> {
-    let standard = end_of(rest, false);
-    let escaped = end_of(rest, true);
-    match (standard, escaped) {
-        (Some(standard), Some(escaped)) if standard != escaped => {
-            let is_escape = matches!(before, Some(b'E' | b'e'));
-            // `'\'` is a whole string of one backslash, `'it\'s'` goes on.
-            let goes_on = rest.get(standard).is_some_and(|byte| byte.is_ascii_alphanumeric());
-            Some(if is_escape || goes_on { escaped } else { standard })
+/// Strings of a text: a quote is doubled inside; a backslash escapes only in some databases, so that both readings are tried.
+#[derive(Debug)]
+struct Strings {
+    /// Bytes that readings with escapes may still look at.
+    left: usize,
+}
+
+// === impl Strings ===
+
+impl Strings {
+    /// Readings with escapes may look at each byte this often, on average: one that is not taken and goes far is rare, since
+    /// the next quote ends it. Past that a text is read as the standard has it.
+    const TIMES: usize = 8;
+
+    fn new(length: usize) -> Self {
+        Self { left: length.saturating_mul(Self::TIMES) }
+    }
+
+    /// Returns the length of the string that begins here.
+    fn quoted(&mut self, rest: &[u8], before: Option<u8>) -> Option<usize> {
+        let standard = end_of(rest, false);
+        let may_escape = memchr::memchr(b'\\', &rest[..standard.unwrap_or(rest.len())]).is_some();
+        if !may_escape || self.left == 0 {
+            return standard;
         }
-        (standard, escaped) => standard.or(escaped),
+        let escaped = end_of(rest, true);
+        self.left = self.left.saturating_sub(escaped.unwrap_or(rest.len()).max(standard.unwrap_or(rest.len())));
+        match (standard, escaped) {
+            (Some(standard), Some(escaped)) if standard != escaped => {
+                let is_escape = matches!(before, Some(b'E' | b'e'));
+                // `'\'` is a whole string of one backslash, `'it\'s'` goes on.
+                let goes_on = rest.get(standard).is_some_and(|byte| byte.is_ascii_alphanumeric());
+                Some(if is_escape || goes_on { escaped } else { standard })
+            }
+            (standard, escaped) => standard.or(escaped),
+        }
     }
 }
 
@@ -137,9 +193,11 @@ fn end_of(rest: &[u8], escapes: bool) -> Option<usize> {
 
 /// `DELIMITER $$` of MySQL: the mark ends a statement and quotes nothing.
 fn sets_delimiter(text: &[u8]) -> bool {
+    const WORD: &[u8] = b"delimiter";
     memchr::memmem::find_iter(text, b"$$").any(|at| {
-        let line = text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        line.trim_ascii().eq_ignore_ascii_case(b"delimiter")
+        let before = without_blanks(&text[..at]);
+        let word = before.len().checked_sub(WORD.len()).map(|start| before.split_at(start));
+        word.is_some_and(|(line, word)| word.eq_ignore_ascii_case(WORD) && is_first_of_line(line))
     })
 }
 
@@ -149,7 +207,8 @@ fn is_sql(before: &[u8], after: &[u8]) -> bool {
     const AROUND: usize = 2_000;
     let head = &before[before.len().saturating_sub(AROUND)..];
     let head = head.rsplit(|byte| *byte == b';').next().unwrap_or_default();
-    let tail = after[..after.len().min(AROUND)].split(|byte| *byte == b';').next().unwrap_or_default();
+    // Up to the next quoted text, so that each part of a text is looked at twice at most.
+    let tail = after[..after.len().min(AROUND)].split(|byte| matches!(byte, b';' | b'$')).next().unwrap_or_default();
     let said = [head, tail].map(|part| String::from_utf8_lossy(part).to_ascii_lowercase().replace(['\'', '"'], ""));
     let mut words = said.iter().flat_map(|part| part.split_ascii_whitespace());
     match words.find(|word| *word == "language") {
@@ -158,14 +217,38 @@ fn is_sql(before: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// `$$…$$` or `$name$…$name$` of PostgreSQL: the length of its mark and its own; `None` if it is neither or never ends.
-fn dollar_quoted(rest: &[u8]) -> Option<(usize, usize)> {
-    let end = 1 + rest[1..].iter().take(64).position(|byte| *byte == b'$')?;
-    let is_name = rest[1..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        && !rest.get(1).is_some_and(u8::is_ascii_digit);
-    let mark = &rest[..=end];
-    let close = is_name.then(|| memchr::memmem::find(&rest[end + 1..], mark)).flatten()?;
-    Some((mark.len(), end + 1 + close + mark.len()))
+/// `$$…$$` and `$name$…$name$` of PostgreSQL.
+#[derive(Debug)]
+struct Marks<'t> {
+    text: &'t [u8],
+    /// Where each mark stands last, so that one without an end is not looked for.
+    last: HashMap<&'t [u8], usize>,
+}
+
+// === impl Marks ===
+
+impl<'t> Marks<'t> {
+    fn new(text: &'t [u8]) -> Self {
+        let marks = memchr::memchr_iter(b'$', text).filter_map(|at| Some((mark(&text[at..])?, at)));
+        Self { text, last: marks.collect() }
+    }
+
+    /// Returns the length of the mark at a place, and of what it quotes with both marks; `None` if it is none or never ends.
+    fn quoted(&self, at: usize) -> Option<(usize, usize)> {
+        let mark = mark(&self.text[at..])?;
+        let start = at + mark.len();
+        let body = (self.last.get(mark)? >= &start).then(|| memchr::memmem::find(&self.text[start..], mark)).flatten()?;
+        Some((mark.len(), body + 2 * mark.len()))
+    }
+}
+
+/// Returns the mark that a text begins with. PostgreSQL cuts identifiers at 63 bytes (`NAMEDATALEN` less one); a longer name is none.
+fn mark(text: &[u8]) -> Option<&[u8]> {
+    let end = 1 + text[1..].iter().take(64).position(|byte| *byte == b'$')?;
+    let name = &text[1..end];
+    let is_name = name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && !name.first().is_some_and(u8::is_ascii_digit);
+    is_name.then(|| &text[..=end])
 }
 
 /// Returns whether the statement that ends here is `COPY … FROM stdin`.
@@ -206,6 +289,17 @@ mod tests {
             ("/* a\nSELECT 1;", 1),
         ] {
             assert_eq!(lines(text), Some(line), "{text}");
+        }
+    }
+
+    /// Each of these took time that grew with the square of its length: minutes to hours for this much.
+    #[test]
+    fn what_never_ends_is_looked_for_once() {
+        let marks: String = (0..400_000).map(|number| format!("$m{number}$ ")).collect();
+
+        assert!(problem(marks.as_bytes()).is_none());
+        for part in ["$$($$", "$$ ", "a\\ ", "'\\'\\'\\", "'\\''\\", "/*/**/", "; ", "$a$$b$"] {
+            let _ = problem(part.repeat(300_000 / part.len()).as_bytes());
         }
     }
 
