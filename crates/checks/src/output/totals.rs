@@ -112,11 +112,14 @@ static COVERAGE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
+/// Each form with its pattern, which takes longer to make than to use.
+static PATTERNS: LazyLock<Vec<(&Form, Regex)>> =
+    LazyLock::new(|| FORMS.iter().map(|form| (form, Regex::new(form.pattern).expect("a constant pattern"))).collect());
+
 /// Counts the tests of an output. Where the framework's last words are not found, its single tests are counted.
 pub(crate) fn totals(framework: &str, output: &str, cases: &[TestCase]) -> TestTotals {
     let mut totals = TestTotals::default();
-    for form in FORMS.iter().filter(|form| form.frameworks.contains(&framework)) {
-        let pattern = Regex::new(form.pattern).expect("a constant pattern");
+    for (form, pattern) in PATTERNS.iter().filter(|(form, _)| form.frameworks.contains(&framework)) {
         let all: Vec<_> = pattern.captures_iter(output).collect();
         let counted = if form.adds { &all[..] } else { &all[all.len().saturating_sub(1)..] };
         for found in counted {
