@@ -10,6 +10,8 @@ pub(crate) use arms::uneven;
 
 use crate::problem::{Kind, Problem};
 
+const COMMENT_END: &[u8] = b"*/";
+
 /// Whose directives they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preprocessor {
@@ -93,7 +95,9 @@ fn reading(text: &[u8], preprocessor: Preprocessor, assumption: Assumption) -> (
             }
             _ => {}
         }
-        blank(&mut read[at..end]);
+        // What a directive leaves open belongs to it.
+        let length = if scan.is_in_comment() { memchr::memmem::find(&text[end..], COMMENT_END) } else { None };
+        blank(&mut read[at..length.map_or(end, |length| end + length + COMMENT_END.len())]);
         at = end;
     }
     let open = chains.pop().map(|chain| Problem::at(text, chain.at, Kind::Unclosed("#if".to_owned())));
@@ -159,6 +163,10 @@ impl Scan {
         self.inside.is_some()
     }
 
+    fn is_in_comment(&self) -> bool {
+        self.inside == Some(COMMENT_END)
+    }
+
     fn line(&mut self, line: &[u8], preprocessor: Preprocessor) {
         let mut at = 0;
         while at < line.len() {
@@ -180,7 +188,7 @@ impl Scan {
             }
             at += match rest[0] {
                 b'/' if rest.starts_with(b"//") => return,
-                b'/' if rest.starts_with(b"/*") => self.enter(b"*/", 2),
+                b'/' if rest.starts_with(b"/*") => self.enter(COMMENT_END, 2),
                 b'"' if preprocessor == Preprocessor::CSharp && rest.starts_with(b"\"\"\"") => self.enter(b"\"\"\"", 3),
                 b'@' if preprocessor == Preprocessor::CSharp && rest.starts_with(b"@\"") => self.enter(b"\"", 2),
                 b'@' if preprocessor == Preprocessor::CSharp && rest.starts_with(b"@$\"") => self.enter(b"\"", 3),
@@ -238,7 +246,8 @@ mod tests {
     fn a_comment_that_begins_behind_a_directive_ends_in_its_arm() {
         let text = "#ifndef X /* a\n * b */\nc\n#endif\nd\n";
 
-        assert_eq!(texts(text, Preprocessor::C).last().map(String::as_str), Some("* b */ c d"));
+        assert_eq!(texts(text, Preprocessor::C), ["d", "c d"]);
+        assert_eq!(texts("# /* (\n#  * a\n#  */\n# define X\nb\n", Preprocessor::C), ["b"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod hcl;
 mod html;
 mod json;
 mod sql;
-mod template;
+pub(crate) mod template;
 mod toml;
 mod xml;
 mod yaml;

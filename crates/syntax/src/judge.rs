@@ -8,7 +8,7 @@ use std::ops::Range;
 use switchboard_grammars::Language;
 
 use crate::caution::Caution;
-use crate::format::{Format, Subject};
+use crate::format::{Format, Subject, template};
 use crate::grammar::problems_of;
 use crate::parsers::Parsers;
 use crate::plain;
@@ -92,7 +92,11 @@ fn code(source: &Source, language: Language, parsers: &mut Parsers) -> Judged {
         Base::Other(before) => parsers.parse(language, before).map(|tree| problems_of(&tree, before, language)),
         Base::Nothing | Base::Same => None,
     };
-    let caution = Caution::of(language, source, old.as_ref().is_some_and(Vec::is_empty));
+    let was_clean = old.as_ref().is_some_and(Vec::is_empty);
+    if !was_clean && is_code_template(source, language, parsers) {
+        return skipped("a template, not code yet");
+    }
+    let caution = Caution::of(language, source, was_clean);
     let newness = Newness::new(source, old);
     let may_block = |problem: &Problem| newness.is_new(problem) && caution.lets_block(problem, source);
     if source.base == Base::Nothing && caution.is_doubt() && !problems.iter().any(may_block) {
@@ -141,6 +145,15 @@ fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Pro
 /// A project template (`cookiecutter` and its kind) holds code with gaps.
 fn is_template(source: &Source) -> bool {
     source.path.contains("{{") || source.path.contains("{%")
+}
+
+/// Returns whether a file is code once the gaps of ERB, EJS or their kind are filled. In C the mark of a gap is a bracket.
+fn is_code_template(source: &Source, language: Language, parsers: &mut Parsers) -> bool {
+    if matches!(language, Language::C | Language::Cpp) {
+        return false;
+    }
+    let Some(filled) = template::code(&source.text) else { return false };
+    parsers.parse(language, &filled).is_some_and(|tree| problems_of(&tree, &filled, language).is_empty())
 }
 
 /// Headers of C and Objective-C have the same ending.

@@ -11,6 +11,34 @@ const COMMENT: usize = 50_000;
 /// The longest list of types that is looked through.
 const TYPES: usize = 2_000;
 
+/// Words that a module may export and no value begins with: `import { do as a }`.
+const RESERVED: [&[u8]; 24] = [
+    b"break",
+    b"case",
+    b"catch",
+    b"const",
+    b"continue",
+    b"debugger",
+    b"delete",
+    b"do",
+    b"else",
+    b"enum",
+    b"export",
+    b"extends",
+    b"finally",
+    b"for",
+    b"if",
+    b"in",
+    b"instanceof",
+    b"return",
+    b"switch",
+    b"throw",
+    b"try",
+    b"var",
+    b"while",
+    b"with",
+];
+
 /// Returns a text as its grammar can read it.
 pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let has_front_matter = matches!(language, Language::Css | Language::JavaScript);
@@ -376,6 +404,11 @@ impl Tidy<'_> {
             if end > word + 1 && matches!(next, Some(b',' | b'}')) {
                 self.text.to_mut()[word] = b'_';
             }
+            let name = at - self.text[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
+            let before = end_of(&self.text[..name]).trim_ascii_end().last();
+            if RESERVED.contains(&&self.text[name..at]) && matches!(before, Some(b'{' | b',')) {
+                self.text.to_mut()[name] = b'_';
+            }
         }
     }
 
@@ -489,6 +522,7 @@ mod tests {
             (Language::Bash, "fi \\\n | cat\necho fi \\\n finish", "fi \\\n | cat\necho fi \\\n finish"),
             (Language::Css, "a { b: c ! important }", "a { b: c  !important }"),
             (Language::JavaScript, "export { a as void };", "export { a as _oid };"),
+            (Language::JavaScript, "import {a, do as b}; [null as c]", "import {a, _o as b}; [null as c]"),
             (Language::JavaScript, "<td class={a} />", "<td _lass={a} />"),
             (Language::JavaScript, "<h5>Live & Query</h5>", "<h5>Live + Query</h5>"),
             (Language::Tsx, "type A = B<C> & D<E>;", "type A = B<C> & D<E>;"),

@@ -237,7 +237,8 @@ impl<'t> Marks<'t> {
     fn quoted(&self, at: usize) -> Option<(usize, usize)> {
         let mark = mark(&self.text[at..])?;
         let start = at + mark.len();
-        let body = (self.last.get(mark)? >= &start).then(|| memchr::memmem::find(&self.text[start..], mark)).flatten()?;
+        let body =
+            (self.last.get(mark)? >= &start).then(|| memchr::memmem::find(&self.text[start..], mark)).flatten()?;
         Some((mark.len(), body + 2 * mark.len()))
     }
 }

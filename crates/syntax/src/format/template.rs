@@ -31,6 +31,20 @@ pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
     filled
 }
 
+/// Fills the gaps of code (`<% %>`): one that prints becomes a name. `None` if there are none.
+pub(crate) fn code(text: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let mut filled = Cow::Borrowed(text);
+    let mut at = 0;
+    while let Some(open) = memchr::memmem::find(&text[at..], b"<%").map(|length| at + length) {
+        let reach = &text[open..(open + LONGEST).min(text.len())];
+        let Some(length) = memchr::memmem::find(reach, b"%>") else { break };
+        at = open + length + 2;
+        let prints = matches!(text[open + 2], b'=' | b'-');
+        overwrite(&mut filled, open..at, if prints { b'a' } else { b' ' });
+    }
+    matches!(filled, Cow::Owned(_)).then_some(filled)
+}
+
 /// Returns the next gap from a place on.
 fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut at = at;
@@ -53,6 +67,14 @@ fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gaps_of_code_become_names_or_nothing() {
+        let filled = |text: &'static str| code(text.as_bytes()).map(|text| String::from_utf8_lossy(&text).into_owned());
+
+        assert_eq!(filled("f(<%= x %>);<% } %>").as_deref(), Some("f(aaaaaaaa);       "));
+        assert_eq!(filled("a < % b"), None);
+    }
 
     #[test]
     fn gaps_are_filled_and_nothing_moves() {
