@@ -106,16 +106,42 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     if node.kind() != "macro_invocation" {
         return None;
     }
+    if names_itself_unwritten(above, text) {
+        return None;
+    }
     match bytes(node.child_by_field_name("macro")?, text) {
         b"todo" => Some(throw(node, if is_for_its_type(above, text) { Weight::Note } else { Weight::Blocks })),
         // Other than `todo!`, it is no promise: of a trait a type may leave out what nobody asks of it.
         b"unimplemented" => {
-            let is_left_out = says_contract(bytes(node, text)) || is_in_trait(above) || is_for_a_build(above, text);
+            let is_left_out = says_contract(bytes(node, text))
+                || gives_reason(bytes(node, text))
+                || is_in_trait(above)
+                || is_for_a_build(above, text);
             Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above) }))
         }
-        b"panic" if says_unfinished(bytes(node, text)) => Some(throw(node, by_reach(above))),
+        b"panic" if says_unfinished(bytes(node, text)) => {
+            let is_default = above.iter().any(|outer| outer.kind() == "trait_item");
+            Some(throw(node, if is_default { Weight::Note } else { by_reach(above) }))
+        }
         _ => None,
     }
+}
+
+/// Returns whether a function is made to say so: `fn not_implemented()`.
+fn names_itself_unwritten(above: &[Node<'_>], text: &[u8]) -> bool {
+    let function = above.iter().rev().find(|outer| outer.kind() == "function_item");
+    let name = function.and_then(|function| function.child_by_field_name("name")).map(|name| bytes(name, text));
+    matches!(name, Some(b"todo" | b"not_implemented" | b"unimplemented"))
+}
+
+/// Returns whether the message of `unimplemented!` is a sentence that says why nobody comes here: one about code to come has a word for it.
+fn gives_reason(call: &[u8]) -> bool {
+    const TO_COME: [&str; 6] = ["implement", " yet", "later", "todo", "support", "progress"];
+    let Some(message) = call.iter().position(|byte| *byte == b'"').map(|at| call[at..].to_ascii_lowercase()) else {
+        return false;
+    };
+    let is_sentence = message.iter().filter(|byte| **byte == b' ').count() >= 2;
+    is_sentence && !TO_COME.iter().any(|word| memchr::memmem::find(&message, word.as_bytes()).is_some())
 }
 
 /// Returns whether an attribute says for which builds the code around is, or that nobody is to call it any more.
@@ -171,6 +197,7 @@ fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> 
     // A message that is put together tells of a value that is not handled.
     let is_listed = is_it
         && (is_of_value(bytes(node, text))
+            || contract::is_for_platform(above, text)
             || contract::is_last_case(node, above, text)
             || contract::is_owed(above, text));
     is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above) }))

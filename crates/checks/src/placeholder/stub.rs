@@ -17,9 +17,9 @@ struct Shape {
 }
 
 /// Names of functions that may do nothing.
-const IDLE: [&str; 13] = [
-    "noop", "no_op", "nop", "empty", "ignore", "dummy", "identity", "swallow", "discard", "assert", "unused", "pass",
-    "visit",
+pub(super) const IDLE: [&str; 14] = [
+    "depart", "noop", "no_op", "nop", "empty", "ignore", "dummy", "identity", "swallow", "discard", "assert", "unused",
+    "pass", "visit",
 ];
 /// Beginnings of names that promise work, and so more than a constant.
 pub(super) const WORK: [&str; 40] = [

@@ -18,7 +18,7 @@ const ELISIONS: &str = r"(?x)
   | ^\W*(?:all\s)?(?:existing|previous|original|other|unchanged|remaining)\s(?:\w+\s){0,2}(?:codes?|methods?|functions?|implementations?|logic|imports?|fields?|content|tests?|routes?|handlers?)\s?(?:here|above|below|as\sbefore|unchanged|remains?\s?[a-z\s]{0,20}|stays?\s?[a-z\s]{0,20}|continues?(?:\shere|\sas\sbefore)?|goes\shere)?\W*(?:\.\.\.|\xE2\x80\xA6)\W*$
   | ^\W*(?:all\s)?(?:existing|previous|original|other|remaining)\s(?:\w+\s){0,2}(?:codes?|methods|functions|implementations?|logic|imports|fields|tests|routes|handlers)\s(?:here|unchanged|remains?\s(?:unchanged|the\ssame|as\sis)|stays?\s(?:unchanged|the\ssame|as\sis)|goes\shere)\W*$
   | \.\.\.\s*(?:rest\sof|existing|remaining|other|more|same)\s+(?:\w+\s+){0,3}(?:code|methods?|functions?|implementation|logic|fields?|tests?)\b
-  | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:(?:is\s|are\s)?(?:here|unchanged|omitted|elided|the\ssame|as\sbefore)|remains?|stays?)\b
+  | \b(?:rest|remainder)\sof\s(?:the\s)?(?:code|file|implementation|function|class|method)s?\s(?:(?:is\s|are\s)?(?:here\W*$|(?:unchanged|omitted|elided|the\ssame|as\sbefore)\b)|(?:remains?|stays?)\b)
   | (?:\.\.\.|\b(?:code|implementation|logic|body|rest|remaining|others?|details|handling|methods?|functions?|imports?|validation|tests?)\b)[^.\n]{0,40}\b(?:omitted|left\sout|removed|elided)\sfor\s(?:brevity|simplicity)\b
   | ^\W*(?:omitted|left\sout|elided)\sfor\s(?:brevity|simplicity)\W*$
 ";
@@ -26,18 +26,19 @@ const ELISIONS: &str = r"(?x)
 /// Comments that admit that the code below them is made up.
 const PRETENCES: &str = r"(?x)
     \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\s)?here\b
-  | \b(?:implement|implementation)\s(?:this\s)?(?:later|goes\shere|here\slater)\b
+  | ^\W*implement\s(?:this\s)?(?:here\s)?later\b
+  | \b(?:implement|implementation)\s(?:goes\shere|here\slater)\b
   | \bplaceholder\s(?:implementation|code|logic)\b
   | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)(?:\W*$|[,;:.]\s|\s(?:for\snow|until|to\sbe)\b)
   | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
-  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?for\snow\b
-  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:\w+\s)?(?:out\s)?until\b
-  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|instead|here)\b)
-  | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:for|until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|only\s|always\s)(?:returns?|assumes?|pretends?|fakes?|logs?|prints?)\b
+  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)s?\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?for\snow\b
+  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?until\b
+  | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|here)\b)
+  | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:returns?|pretends?|fakes?|logs?|prints?)\b
   | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|true|false|none|null|nil|success|sample)\b
   | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)\b
-  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub)\b[\W]*$
+  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub)\b[^\w:]*$
   | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
   | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
   | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario),?\s(?:you|we|i|it|this|that|one|there|these|should|would|could)\b
@@ -69,7 +70,9 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec
     let has_own_line = text[line_start..comment.start].trim_ascii().is_empty();
     let lightest = |is_elision: bool| {
         let is_double = !is_elision && test_double::is_file(path);
-        if is_double || (!has_own_line && is_inline(text, comment)) { Weight::Note } else { Weight::Blocks }
+        // What describes a function to those who call it says how it behaves, also that it is a stand-in.
+        let is_light = is_double || (!is_elision && describes(&text[comment.clone()]));
+        if is_light || (!has_own_line && is_inline(text, comment)) { Weight::Note } else { Weight::Blocks }
     };
     let mut found: Vec<Placeholder> = Vec::new();
     let mut start = comment.start;
@@ -103,6 +106,12 @@ fn is_shown_code(line: &[u8]) -> bool {
     // A manual that stands above a function shows code with gaps.
     let has_gap = matches!(mark, b"///" | b"//!") && indent >= 4 && inner.starts_with(b"...");
     marks > 0 && indent >= 1 && (has_comment || has_gap)
+}
+
+/// Returns whether a comment is part of the manual: `///`, `//!`, `/** */`.
+fn describes(comment: &[u8]) -> bool {
+    let is_line = |mark: &[u8]| comment.starts_with(mark) && comment.get(3) != Some(&b'/');
+    is_line(b"///") || is_line(b"//!") || (comment.starts_with(b"/**") && comment.get(3) != Some(&b'/'))
 }
 
 /// Returns whether a line of a comment in `/* */` is a comment of the other kind: that of code which is shown.

@@ -443,6 +443,50 @@ fn what_describes_a_double_or_is_owed_by_others_does_not_block() {
 }
 
 #[test]
+fn what_others_override_and_what_a_manual_describes_does_not_block() {
+    for (path, text) in [
+        (
+            "a.js",
+            "class A { get() { throw new Error('not implemented'); } }\nclass B extends A { get() { return 1; } }\n",
+        ),
+        ("a.js", "class A {\n  get() {\n    throw new Error('not implemented');\n    // Override\n  }\n}\n"),
+        ("a.js", "BaseCurve.prototype.add = function () { throw new Error('not implemented'); };\n"),
+        (
+            "a.js",
+            "if (typeof fetch === 'function') { g(fetch); } else { f = function () { throw new Error('not implemented'); }; }\n",
+        ),
+        ("a.js", "/**\n * Returns the kinds. Hard-coded for now.\n */\nf();\n"),
+        ("a.js", "// For now it only returns the first.\nf();\n"),
+        ("a.js", "// replace it with an empty dummy list for now\nf();\n"),
+        (
+            "a.py",
+            "class A:\n    def f(self):\n        raise NotImplementedError('not implemented')\nclass B(A):\n    pass\n",
+        ),
+        (
+            "a.py",
+            "class A:\n    def f(self):\n        raise NotImplementedError('not implemented')\n    @abstractmethod\n    def g(self): ...\n",
+        ),
+        ("a.py", "def f(node):\n    raise NotImplementedError(f'{node} is not implemented')\n"),
+        ("a.py", "class A:\n    def f(self):\n        \"\"\"Sends.\"\"\"\n        ...  # made at start\n"),
+        ("a.py", "def depart_table(self, node):\n    ...\n"),
+        ("a.rs", "fn f() { unimplemented!(\"this can only read structs\") }\n"),
+        ("a.rs", "fn not_implemented() { panic!(\"not implemented\") }\n"),
+        ("a.rs", "trait T {\n    fn f(&self) -> u8 { panic!(\"implement this or g\") }\n}\n"),
+        ("a.rs", "/// Stub\nmod log {}\n"),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.rs", "impl T for A {\n    fn f(&self) -> u8 { panic!(\"not implemented\") }\n}\n"),
+        ("a.rs", "fn f() { unimplemented!(\"shared memory is not yet there\") }\n"),
+        ("a.js", "class Ab extends C { get() { throw new Error('not implemented'); } }\nclass D extends Abc {}\n"),
+        ("a.js", "// dummy implementations for now\nf();\n"),
+    ] {
+        assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
+    }
+}
+
+#[test]
 fn doubles_limits_and_contracts_do_not_block() {
     for (path, text) in [
         ("src/FakeClock.cs", "class FakeClock { int Now() => throw new NotImplementedException(); }"),

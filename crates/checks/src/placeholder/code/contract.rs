@@ -1,4 +1,5 @@
-//! What throws by right: methods that a subclass owes, a function made for that, and the end of a list of cases.
+//! What throws by right: methods that a subclass owes, a function made for that, the end of a list of cases, and what stands in for
+//! something that a platform lacks.
 
 use tree_sitter::Node;
 
@@ -28,9 +29,11 @@ pub(super) fn is_owed(above: &[Node<'_>], text: &[u8]) -> bool {
     if above.iter().rev().take(4).any(|outer| is_said_abstract(*outer, text)) {
         return true;
     }
-    let Some(class) = above.iter().rev().find(|outer| is_class(outer)) else { return false };
-    let name = class.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();
-    if class.kind().contains("abstract") || name.iter().any(|word| NAMES.contains(&word.as_str())) {
+    let Some(class) = above.iter().rev().find(|outer| is_class(outer)) else {
+        return is_owed_by_prototype(above, text);
+    };
+    let name = class.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default();
+    if class.kind().contains("abstract") || is_base_name(name) || is_extended(name, text) {
         return true;
     }
     let outer = class.parent().filter(|parent| parent.kind() == "export_statement").unwrap_or(*class);
@@ -44,10 +47,55 @@ pub(super) fn is_owed(above: &[Node<'_>], text: &[u8]) -> bool {
     body.named_children(&mut cursor).filter(|method| says_its_name(*method, text)).take(2).count() == 2
 }
 
-/// `@abstract` above a method.
+/// Returns whether a class has one of the words in its name.
+fn is_base_name(name: &[u8]) -> bool {
+    stub::words(name).iter().any(|word| NAMES.contains(&word.as_str()))
+}
+
+/// Returns whether a class of the same file extends this one.
+pub(super) fn is_extended(class: &[u8], text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$');
+    let is_named = |word: &str| {
+        let words = [word.as_bytes(), class].concat();
+        memchr::memmem::find_iter(text, &words).any(|at| !text.get(at + words.len()).is_some_and(is_part))
+    };
+    !class.is_empty() && ["extends ", ": public ", ", public "].iter().any(|word| is_named(word))
+}
+
+/// `Base.prototype.next = function () { … }`, where the name says it or another constructor calls this one.
+fn is_owed_by_prototype(above: &[Node<'_>], text: &[u8]) -> bool {
+    let assigned = above.iter().rev().take(4).find(|outer| outer.kind() == "assignment_expression");
+    let left = assigned.and_then(|node| node.child_by_field_name("left")).map(|left| bytes(left, text));
+    let Some((class, at)) = left.and_then(|left| Some((left, memchr::memmem::find(left, b".prototype.")?))) else {
+        return false;
+    };
+    let class = &class[..at];
+    is_base_name(class) || memchr::memmem::find(text, &[class, b".call(this"].concat()).is_some()
+}
+
+/// Returns whether a throw stands in for what a platform lacks: below a condition on `typeof`.
+pub(super) fn is_for_platform(above: &[Node<'_>], text: &[u8]) -> bool {
+    /// Longer statements are whole programs that ask where they run.
+    const LONGEST: usize = 2_000;
+    let asks = |node: &Node<'_>| {
+        let condition = node.child_by_field_name("condition").filter(|_| node.kind() == "if_statement");
+        condition.is_some_and(|condition| memchr::memmem::find(bytes(condition, text), b"typeof ").is_some())
+    };
+    above.iter().rev().take_while(|node| node.byte_range().len() <= LONGEST).any(asks)
+}
+
+/// `@abstract` above a method, or a comment in it that speaks of those who override it.
 fn is_said_abstract(method: Node<'_>, text: &[u8]) -> bool {
     let is_method = matches!(method.kind(), "method_definition" | "method_declaration" | "function_definition");
-    is_method && comments_above(method, text).any(|said| memchr::memmem::find(&said, b"@abstract").is_some())
+    let has = |said: &[u8], word: &str| memchr::memmem::find(said, word.as_bytes()).is_some();
+    let speaks = |body: Node<'_>| {
+        let mut cursor = body.walk();
+        let mut comments = body.named_children(&mut cursor).filter(|child| child.kind().contains("comment"));
+        comments.any(|comment| SAID.iter().any(|word| has(&bytes(comment, text).to_ascii_lowercase(), word)))
+    };
+    is_method
+        && (comments_above(method, text).any(|said| has(&said, "@abstract"))
+            || method.child_by_field_name("body").is_some_and(speaks))
 }
 
 /// The comments right above a node, in small letters.

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::super::found::{Placeholder, Weight};
-use super::super::test_double;
 use super::super::words::says_unfinished;
+use super::super::{stub, test_double};
 use super::{bytes, message, throw};
 
 /// Parts of the name of a base class that make methods without a body right.
@@ -33,7 +33,7 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         only.kind() == "raise_statement" && memchr::memmem::find(bytes(*only, text), b"NotImplementedError").is_some();
     let is_owed = class.is_some() || is_decorated;
     if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
-        let is_contract = class.is_some_and(|class| is_for_others(*class, node, words, text));
+        let is_contract = is_put_together(words) || class.is_some_and(|class| is_for_others(*class, node, words, text));
         return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
     }
     if above.iter().any(|outer| is_for_types(*outer, text)) {
@@ -41,6 +41,9 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     }
     let is_plain = above.last().is_some_and(|parent| parent.kind() == "module");
     let is_ellipsis = bytes(*only, text) == b"...";
+    if says_why(*only, text) || is_idle(node, text) {
+        return None;
+    }
     // What nobody outside is to call stands in for a value, e.g. to have its type.
     let is_private = node.child_by_field_name("name").is_some_and(|name| bytes(name, text).starts_with(b"_"));
     let is_stub = if has_docstring {
@@ -52,12 +55,33 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
     } else {
         (only.kind() == "pass_statement" || is_ellipsis) && is_plain && !is_private
     };
+    // A method may override one that does something by one that does nothing; types are written on one line.
+    let is_sure = is_ellipsis
+        && class.is_none_or(|class| class.child_by_field_name("superclasses").is_none())
+        && (has_docstring || only.start_position().row != node.start_position().row);
     (is_stub && !path.ends_with(".pyi") && !test_double::is_file(path)).then(|| Placeholder {
-        weight: if is_ellipsis { Weight::Blocks } else { Weight::BlocksInChange },
+        weight: if is_sure { Weight::Blocks } else { Weight::BlocksInChange },
         rule: "placeholder/code-stub-body".into(),
         what: "the whole function does nothing",
         range: only.byte_range(),
     })
+}
+
+/// Returns whether a comment stands behind a statement: nothing is done there on purpose.
+fn says_why(only: Node<'_>, text: &[u8]) -> bool {
+    let rest = text[only.end_byte()..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+    rest.trim_ascii_start().starts_with(b"#")
+}
+
+/// Returns whether a function may do nothing, by its name.
+fn is_idle(function: Node<'_>, text: &[u8]) -> bool {
+    let name = function.child_by_field_name("name").map(|name| stub::words(bytes(name, text))).unwrap_or_default();
+    name.first().is_some_and(|word| stub::IDLE.contains(&word.as_str()))
+}
+
+/// `NotImplementedError(f"{node} is not implemented")`: it tells of a value that is not handled.
+fn is_put_together(words: &[u8]) -> bool {
+    (words.starts_with(b"(f\"") || words.starts_with(b"(f'")) && words.contains(&b'{')
 }
 
 /// Returns whether a file has another function of the name: this one is there for its types and its description.
@@ -91,13 +115,28 @@ fn is_interface(class: Node<'_>, text: &[u8]) -> bool {
     methods >= 2
 }
 
-/// Returns whether a method is what subclasses owe: its class is called a base class, or the message names the method.
+/// Returns whether a method is what subclasses owe: its class is called a base class, has abstract methods or is extended in the same file,
+/// or the message names the method.
 fn is_for_others(class: Node<'_>, method: Node<'_>, words: &[u8], text: &[u8]) -> bool {
-    let name =
-        |node: Node<'_>| node.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default().to_owned();
-    let (class, method) = (name(class), name(method));
-    let is_base = BOUND.iter().any(|word| memchr::memmem::find(&class, word.as_bytes()).is_some());
-    is_base || (method.len() > 3 && memchr::memmem::find(words, &method).is_some())
+    let name = |node: Node<'_>| node.child_by_field_name("name").map(|name| bytes(name, text)).unwrap_or_default();
+    let has = |text: &[u8], word: &[u8]| memchr::memmem::find(text, word).is_some();
+    let bases = class.child_by_field_name("superclasses").map(|bases| bytes(bases, text)).unwrap_or_default();
+    let is_base = BOUND.iter().any(|word| has(name(class), word.as_bytes())) || has(bases, b"ABC");
+    is_base
+        || has(bytes(class, text), b"abstractmethod")
+        || is_extended(name(class), text)
+        || (name(method).len() > 3 && has(words, name(method)))
+}
+
+/// Returns whether a class of the same file has this one among its bases.
+fn is_extended(class: &[u8], text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    memchr::memmem::find_iter(text, class).any(|at| {
+        let line = text[..at].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
+        let is_base = line.starts_with(b"class ") && line.contains(&b'(');
+        let is_whole = |byte: Option<&u8>| !byte.is_some_and(is_part);
+        is_base && is_whole(text.get(at - 1)) && is_whole(text.get(at + class.len()))
+    })
 }
 
 /// Returns whether the methods of a class are written in it: none of its bases is a protocol or leaves them to subclasses.
