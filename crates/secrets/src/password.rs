@@ -1,7 +1,8 @@
 //! Whether a value that is called a password is one, and how weak.
 //!
-//! Where the limits come from. Lengths: 4 is the shortest PIN (ISO 9564-1), 5 the old least length of `passwd` (`PASS_MIN_LEN` in login.defs), 6 that of
-//! pam_unix (`minlen`), 8 that of NIST SP 800-63B; 40 is longer than what people type. Three classes of characters are what Windows' complexity rule asks for.
+//! Where the limits come from. Lengths: a PIN has 4 to 12 digits (ISO 9564-1), 5 is the `PASS_MIN_LEN` of the login.defs that Red Hat shipped before PAM took its
+//! place, 6 the `minlen` of pam_unix and the least of Windows' rule, 8 the least that people may choose by NIST SP 800-63B, section 5.1.1 (third revision); 40 is
+//! the most that pam_passwdqc allows. Windows' rule (*Password must meet complexity requirements*) asks for three of four classes of characters.
 //! The other limits separate passwords that a program drew (4,000 of 8 letters and digits; in brackets of 12 with marks) from the 75,172
 //! identifiers that [`crate::key`] speaks of:
 //!

@@ -1,4 +1,10 @@
-//! Credentials in URLs: `scheme://user:password@host`.
+//! Credentials in URLs: `scheme://user:password@host`, as RFC 3986, section 3.2.1, has them.
+//!
+//! Where the limits come from: a port has five digits at most (65,535, RFC 793), so that five or fewer in front of `@` may be one whose host follows. Six
+//! characters are the least of `pam_unix` and of Windows' rule, see [`crate::password`]; a shorter one has to mix two classes. `wordiness > 0.5` with fewer
+//! than three classes, behind a word for it (`pass…`), is the word itself or made of it: 86 % of the identifiers that [`crate::key`] speaks of are so wordy, and
+//! 3 % of eight letters and digits that were drawn (11 % without capitals). The shown users, passwords and hosts are those that manuals and published packages were
+//! seen to have; nobody counted how often each is right.
 
 use crate::candidate::{Assigned, Strength};
 use crate::context::{Context, Found};
@@ -8,8 +14,14 @@ use crate::name::Promise;
 use crate::value::{is_made_up, is_placeholder, is_reference};
 use crate::words::{classes, wordiness};
 
-/// The longest user or password.
+/// The longest user or password. Chosen as a limit of work.
 const PART: usize = 200;
+/// The shortest password: `user:pw@` and less shows the form.
+const PASSWORD: usize = 3;
+/// How much of a host is looked at for `example.`: its length is 253 at most (RFC 1035), the names of manuals are short.
+const HOST: usize = 60;
+
+/// What the hosts of manuals and of one's own machine begin with: RFC 2606 and RFC 6761 for the reserved ones.
 const LOCAL_HOSTS: &[&[u8]] = &[
     b"localhost",
     b"127.",
@@ -84,7 +96,7 @@ fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> O
     let is_port = password.len() <= 5 && password.iter().all(u8::is_ascii_digit) && place.kind.form != Form::Config;
     let small = password.to_ascii_lowercase();
     let is_shown = is_one_of(user, USERS) && (is_one_of(password, PASSWORDS) || user.eq_ignore_ascii_case(password));
-    if password.len() < 3
+    if password.len() < PASSWORD
         || !begins_host
         || is_port
         || is_shown
@@ -96,7 +108,7 @@ fn strength(user: &[u8], password: &[u8], host: &[u8], place: &Context<'_>) -> O
     }
     let host = host.to_ascii_lowercase();
     let is_local = LOCAL_HOSTS.iter().any(|local| host.starts_with(local))
-        || host.windows(8).take(60).any(|part| part == b"example.")
+        || host.windows(8).take(HOST).any(|part| part == b"example.")
         || !host[0].is_ascii_alphanumeric();
     if place.kind.is_for_show() || is_local || is_made_up(password) {
         let assigned =
