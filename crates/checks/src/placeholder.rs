@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use switchboard_grammars::Language;
 use switchboard_protocol::finding::{CheckName, Finding, Severity};
 
 use crate::file_check::{FileCheck, Look};
@@ -89,9 +90,16 @@ impl FileCheck for PlaceholderScan {
             (None, None) if source.path.ends_with(".swarm/plan.md") => Vec::new(),
             (None, None) => return Look::Skipped("no grammar for this kind of file".into()),
         };
+        let tests = match (&parsed, source.language) {
+            (Some(tree), Some(Language::Rust)) => code::tests_of_rust(tree, &source.text),
+            _ => Vec::new(),
+        };
+        let is_for_tests = test_double::is_file(&source.path);
         for comment in &comments {
+            let next = tests.partition_point(|test| test.end <= comment.start);
+            let is_test = || is_for_tests || tests.get(next).is_some_and(|test| test.contains(&comment.start));
             match &self.deny[..] {
-                [] => found.extend(words::in_comment(&source.text, comment, &source.path)),
+                [] => found.extend(words::in_comment(&source.text, comment, is_test())),
                 own => found.extend(denied(own, &source.text, comment)),
             }
         }

@@ -1,5 +1,7 @@
 //! Statements that only stand for code to come, told by the tree.
 
+use std::ops::Range;
+
 use switchboard_grammars::Language;
 use tree_sitter::{Node, Tree};
 
@@ -36,7 +38,9 @@ pub(crate) fn placeholders(tree: &Tree, text: &[u8], language: Language, path: &
         let placeholder = of_statement(node, above, text, language, path);
         found.extend(placeholder.map(|placeholder| {
             // A double need not do all that it stands for.
-            let is_double = is_for_tests || is_in_double(above, text);
+            let is_double = is_for_tests
+                || is_in_double(above, text)
+                || (language == Language::Rust && (is_test(node, text) || is_in_tests(above, text)));
             placeholder.at_most(if is_double { Weight::Note } else { Weight::Blocks })
         }));
         if is_for_tests {
@@ -131,7 +135,8 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
 fn names_itself_unwritten(above: &[Node<'_>], text: &[u8]) -> bool {
     let function = above.iter().rev().find(|outer| outer.kind() == "function_item");
     let name = function.and_then(|function| function.child_by_field_name("name")).map(|name| bytes(name, text));
-    matches!(name, Some(b"todo" | b"not_implemented" | b"unimplemented"))
+    name == Some(b"todo")
+        || name.is_some_and(|name| name.starts_with(b"not_implemented") || name.starts_with(b"unimplemented"))
 }
 
 /// Returns whether the message of `unimplemented!` is a sentence that says why nobody comes here: one about code to come has a word for it.
@@ -172,12 +177,36 @@ fn message(raised: &[u8]) -> &[u8] {
     if message == b"()" { b"" } else { message }
 }
 
-/// The tests that stand in a Rust file itself.
+/// Lists the tests that stand in a Rust file itself.
+pub(crate) fn tests_of_rust(tree: &Tree, text: &[u8]) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    each_node_below(tree, |node, _| {
+        let is_inside = found.last().is_some_and(|test| test.contains(&node.start_byte()));
+        if !is_inside && is_test(node, text) {
+            found.push(node.byte_range());
+        }
+    });
+    found
+}
+
 fn is_in_tests(above: &[Node<'_>], text: &[u8]) -> bool {
-    above.iter().any(|outer| {
-        let name = (outer.kind() == "mod_item").then(|| outer.child_by_field_name("name"));
-        name.flatten().is_some_and(|name| matches!(bytes(name, text), b"tests" | b"test"))
-    })
+    above.iter().any(|outer| is_test(*outer, text))
+}
+
+/// Returns whether a node is a module or function of tests, by its name or by an attribute such as `#[cfg(test)]` and `#[tokio::test]`.
+fn is_test(node: Node<'_>, text: &[u8]) -> bool {
+    if !matches!(node.kind(), "mod_item" | "function_item") {
+        return false;
+    }
+    let name = node.child_by_field_name("name").map(|name| bytes(name, text));
+    let is_named = node.kind() == "mod_item" && matches!(name, Some(b"tests" | b"test"));
+    let before = std::iter::successors(node.prev_named_sibling(), |node| node.prev_named_sibling());
+    let mut attributes = before.take_while(|node| node.kind() == "attribute_item" || node.kind().contains("comment"));
+    is_named
+        || attributes.any(|node| {
+            let attribute = bytes(node, text);
+            attribute.starts_with(b"#[cfg(test)") || attribute.starts_with(b"#[test") || attribute.ends_with(b"::test]")
+        })
 }
 
 /// Returns whether an enclosing class or module has the name of a test double.

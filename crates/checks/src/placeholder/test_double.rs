@@ -1,7 +1,8 @@
 //! Tests, and what stands in for something in tests: there a method may be left unwritten on purpose.
 
-/// Beginnings of folders that hold tests, doubles, data and examples.
-const FOLDERS: [&str; 14] = [
+/// Beginnings of folders that hold tests, benchmarks, doubles, data and examples.
+const FOLDERS: [&str; 15] = [
+    "bench",
     "test",
     "__test",
     "spec",

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::found::{Placeholder, Weight};
-use super::test_double;
 
 /// Comments that stand for code that somebody left out. An agent that rewrites a file with one of them deletes what was there.
 /// `\xE2\x80\xA6` is the character for three dots.
@@ -64,12 +63,12 @@ static PHRASES: LazyLock<[(Regex, Weight, bool); 3]> = LazyLock::new(|| {
 });
 
 /// Finds the phrases of a comment, line by line. In tests and their doubles only elisions block.
-pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, path: &str) -> Vec<Placeholder> {
+pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool) -> Vec<Placeholder> {
     // A word between two pieces of code is a remark about them.
     let line_start = text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let has_own_line = text[line_start..comment.start].trim_ascii().is_empty();
     let lightest = |is_elision: bool| {
-        let is_double = !is_elision && test_double::is_file(path);
+        let is_double = !is_elision && is_for_tests;
         // What describes a function to those who call it says how it behaves, also that it is a stand-in.
         let is_light = is_double || (!is_elision && describes(&text[comment.clone()]));
         if is_light || (!has_own_line && is_inline(text, comment)) { Weight::Note } else { Weight::Blocks }
@@ -102,16 +101,21 @@ fn is_shown_code(line: &[u8]) -> bool {
     let (mark, rest) = line.split_at(marks);
     let indent = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let inner = &rest[indent..];
-    let has_comment = inner.starts_with(b"//") || (indent >= 2 && inner.starts_with(b"#"));
+    // A line that a manual of Rust hides begins with `#`.
+    let is_hidden = mark == b"///" && inner.starts_with(b"#");
+    let has_comment = is_hidden || inner.starts_with(b"//") || (indent >= 2 && inner.starts_with(b"#"));
     // A manual that stands above a function shows code with gaps.
     let has_gap = matches!(mark, b"///" | b"//!") && indent >= 4 && inner.starts_with(b"...");
     marks > 0 && indent >= 1 && (has_comment || has_gap)
 }
 
-/// Returns whether a comment is part of the manual: `///`, `//!`, `/** */`.
+/// Returns whether a comment is part of the manual: `///`, `//!`, `/** */`, `/*! */`.
 fn describes(comment: &[u8]) -> bool {
     let is_line = |mark: &[u8]| comment.starts_with(mark) && comment.get(3) != Some(&b'/');
-    is_line(b"///") || is_line(b"//!") || (comment.starts_with(b"/**") && comment.get(3) != Some(&b'/'))
+    is_line(b"///")
+        || is_line(b"//!")
+        || is_line(b"/*!")
+        || (comment.starts_with(b"/**") && comment.get(3) != Some(&b'/'))
 }
 
 /// Returns whether a line of a comment in `/* */` is a comment of the other kind: that of code which is shown.
@@ -143,7 +147,7 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
 pub(crate) fn says_contract(text: &[u8]) -> bool {
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b",
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\buse \S+ instead\b",
         )
     });
     CONTRACT.is_match(text)

@@ -473,6 +473,15 @@ fn what_others_override_and_what_a_manual_describes_does_not_block() {
         ("a.rs", "fn not_implemented() { panic!(\"not implemented\") }\n"),
         ("a.rs", "trait T {\n    fn f(&self) -> u8 { panic!(\"implement this or g\") }\n}\n"),
         ("a.rs", "/// Stub\nmod log {}\n"),
+        ("a.cpp", "int f() {\n  throw std::runtime_error(\"Not implemented: use g() instead.\");\n}\n"),
+        ("a.rs", "/// # // ... rest of setup goes here\nfn f() {}\n"),
+        (
+            "a.rs",
+            "#[cfg(test)]\nmod checks {\n    fn f() {\n        // In a real scenario, this would ask\n        todo!()\n    }\n}\n",
+        ),
+        ("a.rs", "#[test]\nfn f() { g(|| unimplemented!()); }\n"),
+        ("benches/a.rs", "fn f() { unimplemented!() }\n"),
+        ("a.rs", "fn unimplemented_stub() { unimplemented!(\"{TEXT}\"); }\n"),
     ] {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
