@@ -135,6 +135,12 @@ impl Format {
             Self::Json(dialect) => one(json::problem(path, plain, dialect)),
             Self::Yaml => one(yaml::problem(path, plain)),
             Self::Toml => one(toml::problem(plain)),
+            // Property lists have a form of their own, older than XML.
+            Self::Xml
+                if path.ends_with(".plist") && !plain.trim_start_matches('\u{feff}').trim_start().starts_with('<') =>
+            {
+                Vec::new()
+            }
             Self::Xml => one(xml::problem(plain)),
             Self::Html => one(html::problem(plain)),
             Self::Scss => one(unbalanced(text, Quoting::Scss)),

@@ -18,6 +18,9 @@ use crate::source::{Base, Source};
 /// The most problems of one file that are told; a broken file has one cause and many symptoms.
 const MOST_PER_FILE: usize = 10;
 
+/// How much of a script is looked through for the program that it hands itself on to.
+const HEAD: usize = 2_000;
+
 /// A place that does not parse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
@@ -168,6 +171,14 @@ fn is_for_a_shell(text: &[u8]) -> bool {
     const SHELLS: [&str; 9] = ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish", "SHELL"];
     let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some(program) = first.strip_prefix(b"#!") else { return !first.starts_with(b"<?") };
+    // A script of Perl that any shell may start hands itself on in its first lines.
+    let head = &text[..text.len().min(HEAD)];
+    if ["eval 'exec perl", "-*-perl-*-", "-*- perl -*-"]
+        .iter()
+        .any(|mark| memchr::memmem::find(head, mark.as_bytes()).is_some())
+    {
+        return false;
+    }
     let program = String::from_utf8_lossy(program);
     let mut words = program.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     // A program that is named when it is installed, `#!@prefix@/bin/…`, may be one.

@@ -1,5 +1,5 @@
 //! Gaps that a template engine fills: Helm and Go (`{{ }}`), Jinja, Django and Liquid (`{% %}`), ERB and EJS (`<% %>`),
-//! PHP (`<?php ?>`).
+//! PHP (`<?php ?>`), CMake and Autoconf (`@NAME@`).
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
         let is_first = text[line..from].trim_ascii().is_empty();
         let rest = text[to..].split(|byte| *byte == b'\n').next().unwrap_or_default();
         let has_own_lines = is_first && rest.trim_ascii().is_empty();
-        let is_statement = !text[from..].starts_with(b"{{");
+        let is_statement = !text[from..].starts_with(b"{{") && text[from] != b'@';
         overwrite(&mut filled, from..to, if has_own_lines || is_statement { b' ' } else { b'1' });
         at = to;
     }
@@ -49,7 +49,10 @@ pub(crate) fn code(text: &[u8]) -> Option<Cow<'_, [u8]>> {
 fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut at = at;
     while at < text.len() {
-        let brace = at + memchr::memchr2(b'{', b'<', &text[at..])?;
+        let brace = at + memchr::memchr3(b'{', b'<', b'@', &text[at..])?;
+        if let Some(length) = variable(&text[brace..]) {
+            return Some((brace, brace + length));
+        }
         let gap = GAPS.iter().find(|(open, _)| text[brace..].starts_with(open.as_bytes()));
         let is_workflow = brace > 0 && text[brace - 1] == b'$';
         if let Some((open, close)) = gap.filter(|_| !is_workflow) {
@@ -62,6 +65,19 @@ fn next(text: &[u8], at: usize) -> Option<(usize, usize)> {
         at = brace + 1;
     }
     None
+}
+
+/// Returns the length of `@NAME@`.
+fn variable(text: &[u8]) -> Option<usize> {
+    /// The longest name.
+    const NAME: usize = 80;
+    let name = text.strip_prefix(b"@")?;
+    let length = name
+        .iter()
+        .take(NAME)
+        .take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_')
+        .count();
+    (length >= 2 && name.get(length) == Some(&b'@')).then_some(length + 2)
 }
 
 #[cfg(test)]
@@ -84,6 +100,7 @@ mod tests {
             ("{% for a in b %}c: 1{% endfor %}", "                c: 1            "),
             ("a: ${{ github.ref }}", "a: ${{ github.ref }}"),
             ("a: {{ open", "a: {{ open"),
+            ("{\"a\": @API_LEVEL@, \"b\": \"me@HOST\"}", "{\"a\": 11111111111, \"b\": \"me@HOST\"}"),
         ] {
             assert_eq!(String::from_utf8_lossy(&filled(text.as_bytes())), expected);
         }
