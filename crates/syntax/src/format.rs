@@ -182,6 +182,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_property_list_of_the_old_form_is_not_read_as_xml() {
+        let mut parsers = Parsers::new(std::time::Duration::from_secs(3));
+        let mut is_right =
+            |text: &str| Format::Xml.read("Info.plist", text.as_bytes(), &mut parsers).problems.is_empty();
+
+        assert!(is_right("{\n  Name = \"<a\";\n}\n"));
+        assert!(!is_right("<plist>\n"));
+    }
+
+    #[test]
     fn the_format_comes_from_the_name() {
         for (path, kind) in [
             ("package.json", Some("json")),

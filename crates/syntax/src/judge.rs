@@ -224,3 +224,18 @@ impl<'a> Newness<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_of_other_programs_are_no_shell_scripts() {
+        for text in ["#!/bin/sh\n#! -*-perl-*-\n", "#!/bin/sh\neval 'exec perl -x $0' if 0;\n", "#!/usr/bin/perl\n"] {
+            assert!(!is_for_a_shell(text.as_bytes()), "{text}");
+        }
+        for text in ["#!/bin/sh\nexec perl \"$@\"\n", "#!/bin/bash\n", "f() { true; }\n"] {
+            assert!(is_for_a_shell(text.as_bytes()), "{text}");
+        }
+    }
+}
