@@ -145,6 +145,46 @@ fn what_the_agent_or_the_settings_make_impossible_is_refused_before_anything_sta
 }
 
 #[test]
+fn a_constrained_agent_speaks_acp_and_uses_our_tools_from_inside() {
+    let sandbox = Sandbox::new();
+    let steps = json!([
+        { "do": "write", "path": "note.txt", "content": "from inside\n" },
+        { "do": "shell", "argv": ["sh", "-c", "! cat ../../../store.db && git status > /dev/null"] },
+        { "do": "mcp", "tool": "check_inbox" },
+        { "do": "mcp", "tool": "set_agent_status", "args": { "status": "busy" } },
+    ]);
+    sandbox.script("ada", &json!([{ "steps": steps }]));
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d" }]));
+
+    sandbox.switchboard(&["run", &plan, "--agent", "ada", "--isolation", "constrained", "--yes"]).ends_with(0);
+
+    assert_eq!(on_the_branch(&sandbox, "note.txt"), "from inside\n");
+    let scratch = sandbox.folder().join("state/switchboard");
+    let left = sandbox.run(["find", scratch.to_str().unwrap(), "-name", "scratch"], sandbox.folder(), "").ends_with(0);
+    assert_eq!(left.out, "", "its home goes with it");
+}
+
+#[test]
+fn what_the_machine_can_not_enforce_is_refused_unless_that_is_accepted_and_then_recorded() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&constrained(&["echo x > own.txt"]));
+    // In this name space no further ones can be made; the daemon is started in it, too.
+    let poor = |args: &str| {
+        let line = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec {BINARY} {args}");
+        sandbox.run(["unshare", "--map-root-user", "sh", "-c", &line], &sandbox.root(), "")
+    };
+
+    poor("doctor").says("no name spaces can be made");
+    let refused = poor(&format!("run {plan} --yes --json")).ends_with(1);
+    assert_eq!(refused.failure()["code"], "isolation.unsupported");
+    sandbox.switchboard(&["down"]).ends_with(0);
+    poor(&format!("run {plan} --yes --unenforced")).ends_with(0).says("its sandbox is incomplete here");
+
+    assert_eq!(on_the_branch(&sandbox, "own.txt"), "x\n");
+    sandbox.switchboard(&["log", "1.1"]).ends_with(0).says("no name spaces can be made");
+}
+
+#[test]
 fn a_listed_host_is_reached_and_no_other_is() {
     let sandbox = Sandbox::new();
     let servers = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());

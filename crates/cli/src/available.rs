@@ -149,7 +149,10 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
         }
     };
     let own = agent.reach(context.environment.home().as_deref());
-    let reach = Reach { home: base.reach.home.iter().cloned().chain(own.home).collect(), ..own };
+    // A scripted agent is our own program, and what it plays stands in a file that its command names.
+    let scripts = agent.command().iter().filter(|word| agent.scripted && Path::new(word).is_absolute());
+    let read = own.read.iter().chain(scripts).cloned().collect();
+    let reach = Reach { read, home: base.reach.home.iter().cloned().chain(own.home).collect(), ..own };
     // A command may start an agent that is known by its program.
     let is_known = || catalog::of_command(agent.command()).is_some_and(|known| known.four_tools.is_some());
     let four_tools = base.four_tools || agent.four_tools || is_known();

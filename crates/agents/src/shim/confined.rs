@@ -73,6 +73,14 @@ fn led_through_proxy(env: Env, hosts: &[Host]) -> Env {
     env.set("NO_PROXY", direct).set("no_proxy", direct)
 }
 
+/// Removes a worker's scratch folder, once none of its processes is left: copies of logins lie there.
+pub(super) fn clear(spec: &WorkerSpec) {
+    let scratch = PathBuf::from(&spec.folder).join(SCRATCH);
+    if let Err(error) = std::fs::remove_dir_all(&scratch) {
+        tracing::warn!(folder = %scratch.display(), %error, "a worker's scratch folder stays behind");
+    }
+}
+
 fn led_home(env: Env, home: &Path, temporary: &Path) -> Env {
     let env = LEADING_OUT.iter().fold(env, |env, name| env.without(name));
     let env = ["TMPDIR", "TMP", "TEMP"].iter().fold(env, |env, name| env.set(*name, temporary.display().to_string()));

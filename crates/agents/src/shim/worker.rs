@@ -18,7 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use super::confined::{Confined, confined};
+use super::confined::{self, Confined, confined};
 use super::files::TASK;
 use super::identity::Identity;
 use super::link::Order;
@@ -171,6 +171,9 @@ impl Worker {
                 let swept = orphans::sweep();
                 if !swept.left.is_empty() {
                     tracing::error!(pids = ?swept.left, "processes of the agent can't be ended");
+                }
+                if self.spec.sandbox.is_some() {
+                    confined::clear(&self.spec);
                 }
                 driven?;
             }

@@ -92,7 +92,7 @@ impl<'a> Printer<'a> {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
         }
         match event.kind.as_str() {
-            "worker_equipped" | "worker_reported" | "worker_tools_missed" => {
+            "worker_equipped" | "worker_reported" | "worker_tools_missed" | "worker_unenforced" => {
                 event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out))
             }
             "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
