@@ -83,6 +83,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "scope" | "exclude") => json!(["docs/**"]),
         (_, "author") => json!("Ada <ada@example.org>"),
         (_, "permissions") => json!("ask"),
+        (_, "isolation") => json!("constrained"),
         (_, "retry_from") => json!("change"),
         _ => return None,
     })
