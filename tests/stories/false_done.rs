@@ -14,7 +14,7 @@ fn an_agent_that_says_done_and_changed_nothing_is_not_done() {
     let done = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(1);
 
     let done = done.says("changed nothing, so it is not done").says("0 of 1 tasks merged");
-    let done = done.says("it failed 2 times in the same way");
+    let done = done.says("the same refusal twice: nothing changed");
     assert_eq!(done.out.matches("starts (a script)").count(), 2, "{}", done.out);
 }
 

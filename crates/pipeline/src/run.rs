@@ -13,6 +13,7 @@
 
 mod account;
 mod adding;
+mod alike;
 mod attempt;
 mod consequences;
 mod control;

@@ -34,7 +34,8 @@ pub const MAX_ATTEMPTS: u32 = 5;
 /// Attempts that a task gets whose worker is a command: the same command does the same again.
 pub const MAX_COMMAND_ATTEMPTS: u32 = 1;
 
-/// How often a worker may fail in the same way, one attempt after the other, before the task is blocked.
+/// How often an attempt may end as the one before it did before the task is blocked: its worker fails with the same words, or its gates
+/// refuse the same tree with the same words.
 pub const MAX_REPEATS: u32 = 2;
 
 /// How often the change of one attempt is put on a new head of the run's branch before the task is blocked. One task is merged at a

@@ -95,14 +95,13 @@ impl RunState {
 
     /// A step is refused: the attempt ends, and another begins or the task is blocked.
     pub(super) fn refuse(&mut self, at: usize, step: usize, cause: RefusalCause, reasons: Vec<String>) -> Consequences {
-        let record = &mut self.records[at];
-        let attempt = record.attempt();
+        let attempt = self.records[at].attempt();
         let last = describe(&cause, &reasons);
-        let limit = record.unit.way().steps()[step].limits.repeats;
-        let is_repeated = limit > 0 && cause.is_of_agent() && record.repeats(&cause, &reasons) >= limit;
+        let hold = self.worker_failed(at, step, &cause, &reasons);
+        let record = &mut self.records[at];
         record.refusals.push(Refusal { attempt, cause, reasons });
-        if is_repeated {
-            let moved = record.unit.hold(Hold::Repeated { step, limit });
+        if let Some(hold) = hold {
+            let moved = record.unit.hold(hold);
             return self.after(at, moved, last);
         }
         let failed = Judgement { input: None, verdict: Verdict::Fail, output: None };
@@ -136,7 +135,11 @@ impl RunState {
                 format!("{limit} attempts were refused; {}the last: {last}", self.first_refusal(at, &last))
             }
             Some(Hold::Repeated { limit, .. }) => {
-                format!("it failed {limit} times in the same way; {}the last: {last}", self.first_refusal(at, &last))
+                let often = if *limit == 2 { "twice".to_owned() } else { format!("{limit} times") };
+                match self.first_refusal(at, &last) {
+                    first if first.is_empty() => format!("the same refusal {often}: {last}"),
+                    first => format!("the same refusal {often}; {first}the last: {last}"),
+                }
             }
             Some(Hold::Losses { limit, .. }) => format!("{limit} workers were lost; the last: {last}"),
             Some(Hold::Runs { step, limit }) => {
@@ -294,6 +297,7 @@ impl RunState {
         record.is_paused = false;
         record.reports.clear();
         record.old_refusals = record.refusals.len();
+        record.alike = None;
         again.iter().for_each(|unit| self.reopen(*unit));
         let mut consequences = Vec::new();
         consequences.extend(self.end_requested_pause());

@@ -66,11 +66,13 @@ impl RunState {
         };
         let required = record.unit.way().steps()[step].need != Need::Advisory;
         let judgement = Judgement { input: report.input, verdict: report.verdict, output: None };
+        let before = self.records[at].unit.clone();
         let moved = self.records[at].unit.judge(step, judgement).map_err(|why| match why {
             NotNow::Stale => Refused::stale(format!("gate {} judged an earlier change of task {id}", report.gate)),
             NotNow::NotOpen | NotNow::Over => not_waiting(),
         })?;
         keep(&mut self.records[at], &report, required);
+        let moved = self.hold_if_alike(at, before, moved);
         Ok(self.after_gate(at, attempt, moved))
     }
 
@@ -81,10 +83,7 @@ impl RunState {
             Moved::Back { .. } | Moved::Held => {}
         }
         let record = &mut self.records[at];
-        let refuses = |reported: &&Reported| {
-            let step = record.unit.way().check_of(&reported.report.gate);
-            step.is_some_and(|step| !record.unit.way().steps()[step].need.accepts(reported.report.verdict))
-        };
+        let refuses = |reported: &&Reported| record.is_refused_by(&reported.report.gate, reported.report.verdict);
         let refusing: Vec<_> = record.reports.iter().filter(refuses).map(|reported| reported.report.clone()).collect();
         let mut last = String::new();
         for GateReport { gate, reasons, .. } in refusing {

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{Do, Step, UnitId};
-use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, RefusalCause, StartFrom, TaskState, TaskView};
+use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
+use super::alike::Alike;
 use crate::paths::Pattern;
 use crate::way::{Slot, Unit};
 
@@ -47,6 +48,8 @@ pub(super) struct Record {
     pub(super) is_paused: bool,
     pub(super) reports: Vec<Reported>,
     pub(super) refusals: Vec<Refusal>,
+    /// How the last attempts ended, where they ended alike.
+    pub(super) alike: Option<Alike>,
     /// Refusals before a person last asked for a retry.
     pub(super) old_refusals: usize,
 }
@@ -103,6 +106,7 @@ impl Record {
             is_paused: false,
             reports: Vec::new(),
             refusals: Vec::new(),
+            alike: None,
             old_refusals: 0,
         }
     }
@@ -116,13 +120,6 @@ impl Record {
                 RetryFrom::Change
             }
         }
-    }
-
-    /// How often the last attempts in a row, with one that fails like this now, failed in the same way.
-    pub(super) fn repeats(&self, cause: &RefusalCause, reasons: &[String]) -> u32 {
-        let is_same = |before: &&Refusal| before.cause == *cause && before.reasons == reasons;
-        let before = self.refusals[self.old_refusals.min(self.refusals.len())..].iter().rev().take_while(is_same);
-        u32::try_from(before.count()).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// The task; `None` for a phase or a slice.

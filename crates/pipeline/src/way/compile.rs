@@ -221,7 +221,13 @@ fn single_worker(wanted: &[Wanted], tries: Tries) -> Option<Way> {
         when: When::Always,
         need: Need::Required,
         back: Some(work.clone()),
-        limits: Limits { attempts: tries.attempts, losses: MAX_LOSSES, repeats: MAX_REPEATS, runs: 0 },
+        limits: Limits {
+            attempts: tries.attempts,
+            losses: MAX_LOSSES,
+            repeats: MAX_REPEATS,
+            refusals: MAX_REPEATS,
+            runs: 0,
+        },
     }];
     for (wanted, id) in wanted.iter().zip(gates) {
         steps.push(Step {

@@ -106,7 +106,7 @@ pub enum Hold {
         /// The limit.
         limit: u32,
     },
-    /// The step's worker failed in the same way again and again.
+    /// The attempts ended in the same way again and again.
     Repeated {
         /// Which step.
         step: usize,

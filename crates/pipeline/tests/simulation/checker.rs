@@ -37,7 +37,12 @@ pub(crate) struct Checker {
     paused: BTreeSet<TaskId>,
     /// Tasks that wait for a person, and the question.
     asked: BTreeMap<TaskId, NeedId>,
+    /// What gates refused: the tree, and what each of them said.
+    refused: BTreeMap<(TaskId, u32), Refusals>,
 }
+
+/// The tree that was refused, and by whom with which words.
+type Refusals = (String, BTreeSet<(String, Vec<String>)>);
 
 /// What was captured.
 #[derive(Clone)]
@@ -108,11 +113,12 @@ impl Checker {
                 self.turn = Some(task.clone());
                 self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, onto));
             }
-            RunEvent::GateReported { task, attempt, gate, verdict, .. } => {
+            RunEvent::GateReported { task, attempt, gate, verdict, reasons, .. } => {
                 let tree = self.captured[&(task.clone(), *attempt)].tree.clone();
                 let before = self.verdicts.insert((task.clone(), *attempt, gate.clone(), tree), *verdict);
                 assert_eq!(before, None, "gate {gate} judges a tree of attempt {attempt} of {task} once");
                 if !super::ways::need(gate).accepts(*verdict) {
+                    self.refused(task, *attempt, (gate, reasons));
                     self.leave_turn(task);
                 }
             }
@@ -136,6 +142,7 @@ impl Checker {
             }
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
+                self.refused.retain(|(of, _), _| of != task);
                 self.paused.remove(task);
             }
             RunEvent::PersonAnswered { .. }
@@ -156,6 +163,15 @@ impl Checker {
             | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunFinished { .. } => {}
         }
+    }
+
+    fn refused(&mut self, task: &TaskId, attempt: u32, (gate, reasons): (&str, &[String])) {
+        let tree = self.captured[&(task.clone(), attempt)].tree.clone();
+        let known = self.refused.entry((task.clone(), attempt)).or_insert_with(|| (tree.clone(), BTreeSet::new()));
+        if known.0 != tree {
+            *known = (tree, BTreeSet::new());
+        }
+        known.1.insert((gate.to_owned(), reasons.to_vec()));
     }
 
     /// The worker has ended, and a person is asked.
@@ -187,6 +203,9 @@ impl Checker {
         self.begun.insert(task.clone());
         assert!(self.live.insert(task.clone()), "{task} has one worker at a time");
         assert!(self.live.len() <= self.max_workers, "no more workers than allowed");
+        let before = |back: u32| self.refused.get(&(task.clone(), attempt.checked_sub(back)?));
+        let is_repeated = before(1).is_some() && before(1) == before(2);
+        assert!(!is_repeated, "{task} is tried again though its gates refused the same twice: {:?}", before(1));
         let attempts = self.attempts.entry(task.clone()).or_default();
         attempts.insert(attempt);
         assert!(attempts.len() <= MAX_ATTEMPTS as usize, "{task} has no sixth attempt");

@@ -7,7 +7,7 @@ use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
 };
-use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, MAX_REBASES, RunEvent};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_LOSSES, MAX_REBASES, MAX_REPEATS, RunEvent};
 
 /// The need of a gate, by its name.
 pub(crate) fn need(gate: &str) -> Need {
@@ -39,7 +39,7 @@ pub(crate) fn task(gates: usize) -> Way {
         "work",
         Do::Work { role: RoleId::new("coder").expect("a role"), writes: zones.clone(), retry_from: RetryFrom::Change },
     );
-    let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, ..Limits::default() };
+    let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, refusals: MAX_REPEATS, ..Limits::default() };
     let mut steps = vec![Step { reads: vec![Input::Spec], limits, ..work }];
     for gate in 0..gates {
         let name = format!("gate{gate}");

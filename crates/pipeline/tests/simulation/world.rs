@@ -58,6 +58,8 @@ pub(crate) struct World {
     head: String,
     /// The commit that each task's worker began on.
     bases: BTreeMap<TaskId, String>,
+    /// The tree that each task had last.
+    trees: BTreeMap<TaskId, String>,
 }
 
 impl World {
@@ -77,6 +79,7 @@ impl World {
             looked: Millis(0),
             head: "b".to_owned(),
             bases: BTreeMap::new(),
+            trees: BTreeMap::new(),
         };
         for event in world.opening() {
             world.tell(event).expect("the opening is accepted");
@@ -349,13 +352,22 @@ impl World {
                 task,
                 attempt,
                 commit: self.name(),
-                tree: self.name(),
+                tree: self.tree(&task_of_capture),
                 base: self.bases[&task_of_capture].clone(),
                 files: vec!["src/a.rs".to_owned()],
                 files_total: 1,
             },
         };
         let _refused = self.tell(event);
+    }
+
+    /// The tree of a change: half of the time the one that the task had before.
+    fn tree(&mut self, task: &TaskId) -> String {
+        let known = self.trees.get(task).cloned().filter(|_| self.manners == WorkerBehaviour::Rough);
+        let known = known.filter(|_| chance(&mut self.rng, 500));
+        let tree = known.unwrap_or_else(|| self.name());
+        self.trees.insert(task.clone(), tree.clone());
+        tree
     }
 
     fn judge(&mut self, key: EffectKey, task: TaskId, attempt: u32, mut checks: Vec<CheckAsked>) {

@@ -268,6 +268,9 @@ pub struct Limits {
     /// How often its worker may fail in the same way, one attempt after the other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeats: u32,
+    /// How often its outcome may be refused for the same tree with the same words, one attempt after the other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refusals: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
@@ -279,7 +282,7 @@ impl Limits {
     /// Whether there is no limit.
     #[must_use]
     pub const fn is_none(&self) -> bool {
-        self.attempts == 0 && self.losses == 0 && self.runs == 0 && self.repeats == 0
+        self.attempts == 0 && self.losses == 0 && self.runs == 0 && self.repeats == 0 && self.refusals == 0
     }
 }
 

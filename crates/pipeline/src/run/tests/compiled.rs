@@ -143,10 +143,74 @@ fn a_failure_that_repeats_itself_blocks_the_task_and_another_one_does_not() {
     run.end_turn("1.1", TurnOutcome::Failed);
 
     let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
-    assert_eq!(reason, "it failed 2 times in the same way; the last: the agent failed: said so");
+    assert_eq!(reason, "the same refusal twice: the agent failed: said so");
     run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
     run.end_turn("1.1", TurnOutcome::Failed);
     assert_eq!(run.view("1.1").state, TaskState::Ready, "a person's retry counts anew");
+}
+
+impl Run {
+    /// One attempt whose change has this tree, and that the first gate refuses with these words.
+    fn refuse_tree(&mut self, task: &str, tree: &str, words: &str) {
+        self.end_turn(task, TurnOutcome::Finished);
+        let attempt = self.view(task).attempt;
+        let (commit, tree, base) = (format!("c-{attempt}"), tree.to_owned(), "b".to_owned());
+        let files = vec!["a".to_owned()];
+        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, base, files, files_total: 1 });
+        let [Effect::RunChecks { checks, .. }] = &self.effects()[..] else { panic!("{:?}", self.effects()) };
+        for (number, check) in checks.clone().into_iter().enumerate() {
+            let verdict = if number == 0 { Verdict::Fail } else { Verdict::Pass };
+            let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
+            let (gate, input) = (check.gate, Some(check.input));
+            let reasons = if number == 0 { vec![words.to_owned()] } else { Vec::new() };
+            self.tell(RunEvent::GateReported { task: id(task), attempt, gate, input, verdict, reasons });
+        }
+    }
+}
+
+#[test]
+fn a_gate_that_refuses_the_same_tree_with_the_same_words_twice_ends_the_attempts() {
+    let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
+    run.end_turn("1.1", TurnOutcome::Failed);
+    run.refuse_tree("1.1", "t", "line 3");
+    run.refuse_tree("1.1", "t", "line 3");
+
+    let view = run.view("1.1");
+    let TaskState::Blocked { reason } = &view.state else { panic!("{:?}", view.state) };
+    assert_eq!(
+        *reason,
+        "the same refusal twice; the first: the agent failed: said so; the last: gate syntax_check: line 3"
+    );
+    assert_eq!((view.attempt, view.refusals.len()), (3, 3));
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+    run.refuse_tree("1.1", "t", "line 3");
+    assert_eq!((run.view("1.1").attempt, run.view("1.1").state), (5, TaskState::Ready), "a person's retry counts anew");
+}
+
+#[test]
+fn a_gate_that_says_something_else_or_refuses_another_tree_is_an_honest_retry() {
+    let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
+
+    for (tree, words) in [("t", "line 3"), ("u", "line 3"), ("u", "line 4"), ("t", "line 4")] {
+        run.refuse_tree("1.1", tree, words);
+        assert_eq!(run.view("1.1").state, TaskState::Ready, "{tree} {words}");
+    }
+    run.refuse_tree("1.1", "v", "line 5");
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
+    assert!(reason.starts_with("5 attempts were refused; the first: gate syntax_check: line 3; "), "{reason}");
+}
+
+#[test]
+fn a_worker_that_leaves_a_refused_change_as_it_is_repeats_the_refusal() {
+    let mut run = Run::on(&way_with(&serde_json::json!({ "retry_from": "change" })), 1, &[("1.1", &[], &[])]);
+    run.refuse_tree("1.1", "t", "line 3");
+    run.end_turn("1.1", TurnOutcome::Finished);
+
+    run.tell(RunEvent::NothingChanged { task: id("1.1"), attempt: 2 });
+
+    let TaskState::Blocked { reason } = run.view("1.1").state else { panic!("not blocked") };
+    assert!(reason.starts_with("the same refusal twice; the first: gate syntax_check: line 3; "), "{reason}");
 }
 
 #[test]

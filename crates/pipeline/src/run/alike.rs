@@ -1,0 +1,107 @@
+//! Attempts that end alike: one that ends as the one before did is not tried until the attempts are used up.
+//!
+//! A worker ends alike when it fails for the same reason with the same words. Gates end an attempt alike when the same ones refuse the same
+//! tree with the same words; a worker that leaves a refused change as it is has them refuse it again. Other words, or another tree, are an
+//! honest retry, and so is what a person asks for.
+
+use std::collections::BTreeSet;
+
+use switchboard_protocol::plan::RetryFrom;
+use switchboard_protocol::run::{RefusalCause, Verdict};
+
+use super::RunState;
+use super::record::Record;
+use crate::way::{Hold, Moved};
+
+/// How attempts ended, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Alike {
+    end: End,
+    /// How many in a row ended so.
+    times: u32,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum End {
+    /// Its worker failed.
+    Worker { cause: RefusalCause, reasons: Vec<String> },
+    /// Gates refused a tree: which, and why.
+    Gates { tree: String, said: BTreeSet<(String, Vec<String>)> },
+}
+
+impl RunState {
+    /// Takes note that a worker has failed; returns why the task is held, if that has happened too often.
+    pub(super) fn worker_failed(
+        &mut self,
+        at: usize,
+        step: usize,
+        cause: &RefusalCause,
+        reasons: &[String],
+    ) -> Option<Hold> {
+        let record = &mut self.records[at];
+        let limits = record.unit.way().steps()[step].limits;
+        if !cause.is_of_agent() {
+            record.alike = None;
+            return None;
+        }
+        if *cause == RefusalCause::NothingChanged && record.retry_from() == RetryFrom::Change {
+            if let Some(Alike { end: End::Gates { .. }, times }) = &mut record.alike {
+                // The refused change stands as it was.
+                *times += 1;
+                return held(step, limits.refusals, *times);
+            }
+        }
+        let times = record.ends(End::Worker { cause: cause.clone(), reasons: reasons.to_vec() });
+        held(step, limits.repeats, times)
+    }
+
+    /// Takes note that gates have refused a change; returns why the task is held, if they have refused it too often.
+    pub(super) fn gates_refused(&mut self, at: usize) -> Option<Hold> {
+        let record = &mut self.records[at];
+        let step = record.unit.way().first_work()?;
+        let tree = record.unit.change()?.tree.clone();
+        let limit = record.unit.way().steps()[step].limits.refusals;
+        let refusing = record
+            .reports
+            .iter()
+            .filter(|reported| record.is_refused_by(&reported.report.gate, reported.report.verdict));
+        let said = refusing.map(|reported| (reported.report.gate.clone(), reported.report.reasons.clone())).collect();
+        let times = record.ends(End::Gates { tree, said });
+        held(step, limit, times)
+    }
+
+    /// Holds a task whose gates refused what they refused before, as it was before the last of them spoke.
+    pub(super) fn hold_if_alike(&mut self, at: usize, before: crate::way::Unit, moved: Moved) -> Moved {
+        let hold = match moved {
+            Moved::Back { .. } | Moved::Held => self.gates_refused(at),
+            Moved::On | Moved::Done => None,
+        };
+        match (moved, hold) {
+            (Moved::Back { .. }, Some(hold)) => {
+                self.records[at].unit = before;
+                self.records[at].unit.hold(hold)
+            }
+            (Moved::Back { .. } | Moved::Held | Moved::On | Moved::Done, _) => moved,
+        }
+    }
+}
+
+impl Record {
+    /// Whether a gate with this verdict refuses the change.
+    pub(super) fn is_refused_by(&self, gate: &str, verdict: Verdict) -> bool {
+        let way = self.unit.way();
+        way.check_of(gate).is_some_and(|step| !way.steps()[step].need.accepts(verdict))
+    }
+
+    /// An attempt ended so; returns how many in a row did.
+    fn ends(&mut self, end: End) -> u32 {
+        let before = self.alike.take().filter(|alike| alike.end == end).map_or(0, |alike| alike.times);
+        self.alike = Some(Alike { end, times: before + 1 });
+        before + 1
+    }
+}
+
+fn held(step: usize, limit: u32, times: u32) -> Option<Hold> {
+    (limit > 0 && times >= limit).then_some(Hold::Repeated { step, limit })
+}
