@@ -89,6 +89,29 @@ fn an_agent_that_offers_no_model_is_not_run_with_another() {
     assert_eq!(refused.failure()["code"], "agent.no-model");
 }
 
+#[test]
+fn an_agent_that_offers_no_model_is_told_it_by_the_argument_or_variable_of_its_settings() {
+    let sandbox = Sandbox::new();
+    let told = sandbox.folder().join("told");
+    let steps = json!([{ "do": "write", "path": "done", "content": "x\n" }]);
+    let script = sandbox.folder().join("s.json");
+    std::fs::write(&script, json!({ "sections": [{ "steps": steps }] }).to_string()).unwrap();
+    let line = format!("echo \"$* $MODEL\" > {}; exec {BINARY} script-agent {}", told.display(), script.display());
+    let command = json!(["sh", "-c", line, "agent"]);
+    sandbox.settings(&format!(
+        "[agents.flagged]\ndriver = \"acp\"\ncommand = {command}\nscripted = true\nspends = false\n\
+         model_args = [\"--model\", \"{{model}}\"]\nmodel_env = {{ MODEL = \"my-{{model}}\" }}\n"
+    ));
+    let own = json!({ "agent": "flagged", "model": "small-1" });
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": own }]));
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    assert_eq!(std::fs::read_to_string(&told).unwrap(), "--model small-1 my-small-1\n");
+    sandbox.switchboard(&["run", &plan, "--yes", "--model", "big-1"]).ends_with(0);
+    assert_eq!(std::fs::read_to_string(&told).unwrap(), "--model big-1 my-big-1\n");
+}
+
 /// Runs a plan in front of a terminal, and types an answer at each question.
 fn run_at_terminal(sandbox: &Sandbox, plan: &str, answers: &[&str]) -> Done {
     let out = sandbox.folder().join("terminal.log");

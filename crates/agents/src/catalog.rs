@@ -24,6 +24,10 @@ pub struct Known {
     pub env: &'static [&'static str],
     /// Variables that it is started with unless the user has set them.
     pub set: &'static [(&'static str, &'static str)],
+    /// Arguments with which it is told the model; `{model}` stands for it.
+    pub model_args: &'static [&'static str],
+    /// Variables with which it is told the model.
+    pub model_env: &'static [(&'static str, &'static str)],
     /// Variables with which it asks before each edit, where it wouldn't by itself.
     pub asks: &'static [(&'static str, &'static str)],
     /// Its own names of the tools that read, search, edit and run commands, where a session can be told to offer no others; `None` where we know no such way,
@@ -79,6 +83,8 @@ pub const ALL: &[Known] = &[
             "NO_PROXY",
         ],
         set: &[],
+        model_args: &[],
+        model_env: &[("ANTHROPIC_MODEL", "{model}")],
         asks: &[],
         // `tools` of a session's options names all built-in tools that there are (claude-agent-acp 0.49).
         four_tools: Some(&["Read", "Glob", "Grep", "Edit", "Write", "Bash"]),
@@ -90,7 +96,7 @@ pub const ALL: &[Known] = &[
         argv: &["codex-acp"],
         spends: true,
         install: "npm install -g @agentclientprotocol/codex-acp",
-        login: "codex login",
+        login: "codex login, or with an API key: printenv OPENAI_API_KEY | codex login --with-api-key",
         env: &[
             "CODEX_API_KEY",
             "CODEX_CONFIG",
@@ -106,6 +112,9 @@ pub const ALL: &[Known] = &[
         ],
         // It writes in its folder and asks before it does anything outside; a model of its own decides in its default mode.
         set: &[("INITIAL_AGENT_MODE", "workspace-write")],
+        // It offers its models when a session opens, and so does OpenCode.
+        model_args: &[],
+        model_env: &[],
         asks: &[("INITIAL_AGENT_MODE", "read-only")],
         // It has no list of tools that a session may narrow: its settings switch some off, one by one.
         four_tools: None,
@@ -132,6 +141,8 @@ pub const ALL: &[Known] = &[
             "NO_PROXY",
         ],
         set: &[],
+        model_args: &["--model", "{model}"],
+        model_env: &[],
         asks: &[],
         // `tools.core` stands in settings that the work tree may bring, and covers no sub-agents.
         four_tools: None,
@@ -159,6 +170,8 @@ pub const ALL: &[Known] = &[
             "OPENCODE_DISABLE_MODELS_FETCH",
         ],
         set: &[],
+        model_args: &[],
+        model_env: &[],
         asks: &[],
         // What its settings switch off, those of the work tree switch on again.
         four_tools: None,
@@ -173,6 +186,8 @@ pub const ALL: &[Known] = &[
         login: "qwen",
         env: &["DASHSCOPE_API_KEY", "HTTPS_PROXY", "NO_PROXY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"],
         set: &[],
+        model_args: &["--model", "{model}"],
+        model_env: &[],
         asks: &[],
         // `--core-tools` leaves its sub-agents and skills in place.
         four_tools: None,

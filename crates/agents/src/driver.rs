@@ -11,4 +11,4 @@ pub use acp::{Acp, MAX_LINE_BYTES};
 pub use contract::{Driver, Given};
 pub use exec::Exec;
 pub use pipe::Stream;
-pub use start::Start;
+pub use start::{Model, Start};

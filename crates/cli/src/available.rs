@@ -130,10 +130,13 @@ fn of_catalog(name: &AgentName, known: &Known, context: &Context) -> Result<Agen
     present(name, &known.driver(), known.install, context)?;
     let env = with_defaults(inherited(known.env, context), known.set);
     let home = known.home.iter().map(|path| (*path).to_owned()).collect();
+    let owned = |text: &&str| (*text).to_owned();
     Ok(AgentChoice {
         env,
         four_tools: known.four_tools.is_some(),
         reach: Reach { home, ..Reach::default() },
+        model_args: known.model_args.iter().map(owned).collect(),
+        model_env: known.model_env.iter().map(|(name, value)| (owned(name), owned(value))).collect(),
         ..AgentChoice::new(name.clone(), known.driver())
     })
 }
@@ -157,11 +160,14 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
     let is_known = || catalog::of_command(agent.command()).is_some_and(|known| known.four_tools.is_some());
     let four_tools = base.four_tools || agent.four_tools || is_known();
     env.extend(base.env.iter().filter(|(known, _)| !names.contains(&known.as_str())).cloned());
+    let says_model = !agent.model_args.is_empty() || !agent.model_env.is_empty();
     Ok(AgentChoice {
         scripted: agent.scripted,
         env,
         permissions: agent.permissions,
         model: agent.model.clone(),
+        model_args: if says_model { agent.model_args.clone() } else { base.model_args },
+        model_env: if says_model { agent.model_env.clone().into_iter().collect() } else { base.model_env },
         attempts: agent.attempts,
         isolation: agent.isolation,
         four_tools,
@@ -205,6 +211,11 @@ fn present(name: &AgentName, driver: &DriverSpec, hint: &str, context: &Context)
 /// The commands of a file's agents under the digest that pins them.
 fn commands(agents: &Agents) -> Commands {
     let of = |(name, agent): (&String, &Described)| (format!("agent {name}"), agent.command().to_vec());
+    let told = |(name, agent): (&String, &Described)| {
+        let env = agent.model_env.iter().map(|(name, value)| format!("{name}={value}"));
+        let told: Vec<_> = agent.model_args.iter().cloned().chain(env).collect();
+        (!told.is_empty()).then(|| (format!("agent {name}, its model"), told))
+    };
     let widens = |(name, agent): (&String, &Described)| {
         let all = vec!["permissions".to_owned(), "all".to_owned()];
         (agent.permissions == Permissions::All).then(|| (format!("agent {name}"), all))
@@ -218,7 +229,8 @@ fn commands(agents: &Agents) -> Commands {
         (!argv.is_empty()).then(|| (format!("sandbox of agent {name}"), argv))
     };
     let widened = agents.list.iter().filter_map(widens).chain(agents.list.iter().filter_map(opens));
-    let list: Vec<_> = agents.list.iter().map(of).chain(widened).collect();
+    let more = agents.list.iter().filter_map(told).chain(widened);
+    let list: Vec<_> = agents.list.iter().map(of).chain(more).collect();
     let digest = Digest::of(serde_json::json!(list).to_string().as_bytes());
     Commands { list, digest }
 }

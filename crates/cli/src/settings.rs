@@ -13,6 +13,7 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::verb::run::MODEL;
 
 /// Largest settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
@@ -49,6 +50,12 @@ pub(crate) struct Described {
     /// The model, by the agent's own name for it, where neither flag nor plan says so.
     #[serde(default)]
     pub(crate) model: Option<String>,
+    /// Arguments that tell its program the model, for an agent that offers no choice itself; `{model}` stands for it.
+    #[serde(default)]
+    pub(crate) model_args: Vec<String>,
+    /// Variables that tell its program the model; `{model}` stands for it.
+    #[serde(default)]
+    pub(crate) model_env: BTreeMap<String, String>,
     /// How often its tasks are tried, where the plan doesn't say. Default: 5, and 1 for `exec`.
     #[serde(default)]
     pub(crate) attempts: Option<u32>,
@@ -138,16 +145,26 @@ impl Described {
     fn check(&self, name: &str) -> Result<(), Failure> {
         let is_known = switchboard_agents::catalog::find(name).is_some();
         let lacks = match (self.driver.is_none(), self.command.is_empty()) {
-            (true, true) if is_known => return self.check_attempts(name),
+            (true, true) if is_known => return self.check_values(name),
             (_, true) => "command",
             (true, false) => "driver",
-            (false, false) => return self.check_attempts(name),
+            (false, false) => return self.check_values(name),
         };
         let what = format!("the settings do not parse: the agent {name} has no `{lacks}`");
         Err(Failure::new("config.syntax", what).hint("switchboard explain config.syntax"))
     }
 
-    fn check_attempts(&self, name: &str) -> Result<(), Failure> {
+    fn check_values(&self, name: &str) -> Result<(), Failure> {
+        let lacks = |field: &str| {
+            let what = format!("`{field}` of {name} does not say where the model goes");
+            Err(Failure::new("config.bad-value", what).hint("write {model} where it goes"))
+        };
+        if !self.model_args.is_empty() && !self.model_args.iter().any(|arg| arg.contains(MODEL)) {
+            return lacks("model_args");
+        }
+        if self.model_env.values().any(|value| !value.contains(MODEL)) {
+            return lacks("model_env");
+        }
         match self.attempts {
             Some(0 | 21..) => Err(Failure::new("config.bad-value", format!("`attempts` of {name} is not 1 to 20"))),
             Some(_) | None => Ok(()),
@@ -224,6 +241,8 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "spends",
         "permissions",
         "model",
+        "model_args",
+        "model_env",
         "attempts",
         "isolation",
         "read",
@@ -286,6 +305,8 @@ mod tests {
         assert!(read("[agents.mine]\nmodel = \"x\"\n").unwrap_err().what.contains("`command`"));
         assert!(read("[agents.mine]\ncommand = [\"x\"]\n").unwrap_err().what.contains("`driver`"));
         assert_eq!(read("[agents.claude]\nattempts = 0\n").unwrap_err().code, "config.bad-value");
+        let lacking = read("[agents.claude]\nmodel_args = [\"--model\"]\n").unwrap_err();
+        assert_eq!((lacking.code.as_str(), lacking.hint.as_str()), ("config.bad-value", "write {model} where it goes"));
         assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
     }
 

@@ -119,6 +119,9 @@ pub struct WorkerSpec {
     /// The model that the agent is told to use; its own choice where nothing is said.
     #[serde(default)]
     pub model: Option<String>,
+    /// Whether the agent's program was told that model by its arguments or environment.
+    #[serde(default)]
+    pub model_given: bool,
     /// MCP server over stdio that the agent is offered: name, then argv.
     pub mcp: Option<McpCommand>,
     /// Limits.

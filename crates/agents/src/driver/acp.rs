@@ -56,7 +56,7 @@ pub struct Acp {
     phase: Phase,
     opened_by: Deadline,
     login: login::Login,
-    model: Option<String>,
+    model: Option<super::Model>,
     session: String,
     asks: HashMap<String, Ask>,
     asked: u64,

@@ -23,5 +23,14 @@ pub struct Start {
     /// Hosts that one in a network of its own reaches through a proxy of ours.
     pub hosts: Vec<Host>,
     /// The model that it is told to use; its own choice where nothing is said.
-    pub model: Option<String>,
+    pub model: Option<Model>,
+}
+
+/// The model that an agent is to use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// The agent's own name for it.
+    pub name: String,
+    /// Whether its program was told by its arguments or environment.
+    pub is_given: bool,
 }

@@ -24,7 +24,7 @@ use super::identity::Identity;
 use super::link::Order;
 use super::recorder::Recorder;
 use super::spool::Spool;
-use crate::driver::{Driver, Given, Start};
+use crate::driver::{Driver, Given, Model, Start};
 use crate::{Error, Result, catalog};
 use asks::Asks;
 use permissions::Allowed;
@@ -201,6 +201,8 @@ impl Worker {
             env = asks.iter().fold(env, |env, (name, value)| env.set(*name, *value));
         }
         let (cwd, mcp, model) = (PathBuf::from(&self.spec.cwd), self.spec.mcp.clone(), self.spec.model.clone());
+        let is_given = self.spec.model_given;
+        let model = model.map(|name| Model { name, is_given });
         let Some(wanted) = &self.spec.sandbox else {
             return Ok(Start { argv, cwd, env, mcp, sandbox: None, hosts: Vec::new(), model });
         };

@@ -94,6 +94,7 @@ impl Bench {
             mail: vec![mail(0)],
             permissions: switchboard_protocol::permission::Permissions::Edits,
             model: None,
+            model_given: false,
             mcp: None,
             limits: WorkerLimits::default(),
             sandbox: None,

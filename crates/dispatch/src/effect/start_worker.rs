@@ -266,10 +266,13 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     let is_prompted = !previous.is_command;
     let permissions = settings.permissions.unwrap_or(choice.permissions);
     let model = choice.model_for(settings.model.as_deref());
+    let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
+    let model_given = model.is_some() && choice.takes_model();
     let mail = if is_prompted { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
     let identity = identity(ctx, id, attempt, &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
-    env.extend(choice.env.iter().cloned());
+    env.extend(choice.env.iter().filter(|(name, _)| !model_env.iter().any(|(told, _)| told == name)).cloned());
+    env.extend(model_env);
     env.extend(ports.into_iter().flat_map(PortRange::env));
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
@@ -282,9 +285,10 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         task: id.to_string(),
         agent: choice.name,
         attempt,
-        driver: choice.driver,
+        driver: with_args(choice.driver, model_args),
         permissions,
         model,
+        model_given,
         cwd: plan::text(&ctx.plan.worktree(id)),
         socket: plan::text(&ctx.world.config.socket),
         token,
@@ -293,6 +297,15 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         limits: limits(ctx, &settings),
         sandbox,
     })
+}
+
+/// A driver whose program gets more arguments.
+fn with_args(driver: DriverSpec, more: Vec<String>) -> DriverSpec {
+    let with = |argv: Vec<String>| argv.into_iter().chain(more).collect();
+    match driver {
+        DriverSpec::Acp { argv } => DriverSpec::Acp { argv: with(argv) },
+        DriverSpec::Exec { argv } => DriverSpec::Exec { argv: with(argv) },
+    }
 }
 
 /// Titles of what a person has allowed the task since it was denied.

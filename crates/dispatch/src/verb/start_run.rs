@@ -252,7 +252,8 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
                 .hint("install it, or name another agent with --agent")
                 .into());
         }
-        if let (DriverSpec::Exec { .. }, Some(model)) = (&choice.driver, choice.model_for(settings.model.as_deref())) {
+        let model = choice.model_for(settings.model.as_deref()).filter(|_| !choice.takes_model());
+        if let (DriverSpec::Exec { .. }, Some(model)) = (&choice.driver, model) {
             let what =
                 format!("task {id} wants the model {:?}, and its command has no way to choose one", cut(&model, 100));
             return Err(Failure::new("agent.no-model", what)

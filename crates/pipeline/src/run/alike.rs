@@ -45,12 +45,13 @@ impl RunState {
             record.alike = None;
             return None;
         }
-        if *cause == RefusalCause::NothingChanged && record.retry_from() == RetryFrom::Change {
-            if let Some(Alike { end: End::Gates { .. }, times }) = &mut record.alike {
-                // The refused change stands as it was.
-                *times += 1;
-                return held(step, limits.refusals, *times);
-            }
+        if *cause == RefusalCause::NothingChanged
+            && record.retry_from() == RetryFrom::Change
+            && let Some(Alike { end: End::Gates { .. }, times }) = &mut record.alike
+        {
+            // The refused change stands as it was.
+            *times += 1;
+            return held(step, limits.refusals, *times);
         }
         let times = record.ends(End::Worker { cause: cause.clone(), reasons: reasons.to_vec() });
         held(step, limits.repeats, times)

@@ -34,6 +34,12 @@ pub struct AgentChoice {
     /// Whether that model goes before what the plan says: a flag does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub model_first: bool,
+    /// Arguments with which its program is told the model; `{model}` stands for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_args: Vec<String>,
+    /// Variables with which its program is told the model; `{model}` stands for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_env: Vec<(String, String)>,
     /// How often its tasks are tried, where the plan doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
@@ -50,6 +56,9 @@ pub struct AgentChoice {
     #[serde(default, skip_serializing_if = "Reach::is_empty")]
     pub reach: Reach,
 }
+
+/// Stands for the model in arguments and variables of an agent.
+pub const MODEL: &str = "{model}";
 
 // === impl AgentChoice ===
 
@@ -68,12 +77,28 @@ impl AgentChoice {
             permissions: Permissions::default(),
             model: None,
             model_first: false,
+            model_args: Vec::new(),
+            model_env: Vec::new(),
             attempts: None,
             instructions: String::new(),
             isolation: Isolation::Full,
             four_tools: false,
             reach: Reach::default(),
         }
+    }
+
+    /// Whether its program is told the model when it is started.
+    #[must_use]
+    pub fn takes_model(&self) -> bool {
+        !self.model_args.is_empty() || !self.model_env.is_empty()
+    }
+
+    /// Arguments and variables that tell its program the model.
+    #[must_use]
+    pub fn told_model(&self, model: &str) -> (Vec<String>, Vec<(String, String)>) {
+        let told = |text: &String| text.replace(MODEL, model);
+        let env = self.model_env.iter().map(|(name, value)| (name.clone(), told(value)));
+        (self.model_args.iter().map(told).collect(), env.collect())
     }
 
     /// The model for a task whose plan names this one, or none.

@@ -6,7 +6,7 @@ use switchboard_protocol::worker::WorkerEvent;
 use super::model::{self, Choice};
 use super::{Acp, Phase, login, wire};
 use crate::Result;
-use crate::driver::Given;
+use crate::driver::{Given, Model};
 
 // === impl Acp ===
 
@@ -47,13 +47,14 @@ impl Acp {
         }
     }
 
-    fn choose(&mut self, opened: &Value, model: &str) {
+    fn choose(&mut self, opened: &Value, model: &Model) {
         match model::choose(opened, model) {
             Choice::Request(method, mut params) => {
                 params["sessionId"] = self.session.as_str().into();
                 let id = self.request(method, params);
                 self.phase = Phase::Choosing(id);
             }
+            Choice::Chosen => self.begin(),
             Choice::Refused(why) => self.break_off("agent.no-model", why),
         }
     }

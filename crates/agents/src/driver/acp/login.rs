@@ -165,6 +165,9 @@ mod tests {
         unknown.learn(&json!({ "authMethods": [{ "id": "a", "name": "API key" }, { "id": "b" }] }));
 
         assert_eq!(unknown.told("no"), "log it in first, it offers: API key, b. The agent says: no");
-        assert_eq!(Login::of(&argv).told("no"), "log in first: codex login. The agent says: no");
+        assert_eq!(
+            Login::of(&argv).told("no"),
+            "log in first: codex login, or with an API key: printenv OPENAI_API_KEY | codex login --with-api-key. The agent says: no"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::beginning;
+use crate::driver::Model;
 
 /// Models that a refusal names, and the length of each in bytes.
 const NAMED: (usize, usize) = (12, 60);
@@ -12,16 +13,22 @@ const NAMED: (usize, usize) = (12, 60);
 pub(super) enum Choice {
     /// Send this request, whose parameters lack the session.
     Request(&'static str, Value),
+    /// The session has it already, or the agent was told it when it was started and says nothing of models.
+    Chosen,
     /// The agent doesn't offer it; why, for a person.
     Refused(String),
 }
 
 /// Finds a model by its id or its name among what the answer to `session/new` offers.
-pub(super) fn choose(opened: &Value, model: &str) -> Choice {
+pub(super) fn choose(opened: &Value, wanted: &Model) -> Choice {
+    let model = wanted.name.as_str();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let option = list(&opened["configOptions"]).into_iter().find(|option| option["category"] == "model");
     let mut offered = Vec::new();
     if let Some(option) = option {
+        if option["currentValue"] == model {
+            return Choice::Chosen;
+        }
         // Options may come in groups.
         let flat = list(&option["options"]).into_iter().flat_map(|entry| match entry["options"].as_array() {
             Some(group) => group.clone(),
@@ -33,6 +40,10 @@ pub(super) fn choose(opened: &Value, model: &str) -> Choice {
         }
         offered.extend(values.iter().filter_map(|value| value["value"].as_str().map(str::to_owned)));
     }
+    // An agent that was started with a model that it doesn't list may use it all the same.
+    if opened["models"]["currentModelId"] == model {
+        return Choice::Chosen;
+    }
     let models = list(&opened["models"]["availableModels"]);
     if let Some(id) = find(&models, "modelId", model) {
         return Choice::Request("session/set_model", json!({ "modelId": id }));
@@ -42,6 +53,9 @@ pub(super) fn choose(opened: &Value, model: &str) -> Choice {
         if !offered.iter().any(|known| known == id) {
             offered.push(id.to_owned());
         }
+    }
+    if offered.is_empty() && wanted.is_given {
+        return Choice::Chosen;
     }
     if offered.is_empty() {
         return Choice::Refused(format!("the agent has no way to choose the model {:?}", beginning(model, 100)));
@@ -59,6 +73,25 @@ fn find(list: &[Value], field: &str, model: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn wanted(name: &str) -> Model {
+        Model { name: name.to_owned(), is_given: false }
+    }
+
+    #[test]
+    fn a_model_that_the_program_was_told_is_believed_where_the_agent_says_nothing_else() {
+        let given = Model { is_given: true, ..wanted("x") };
+        let listed = json!({ "models": { "currentModelId": "m", "availableModels": [{ "modelId": "m" }] } });
+        let unlisted = json!({ "models": { "currentModelId": "x", "availableModels": [{ "modelId": "m" }] } });
+        let current =
+            json!({ "configOptions": [{ "id": "model", "category": "model", "currentValue": "x", "options": [] }] });
+
+        assert_eq!(choose(&json!({}), &given), Choice::Chosen);
+        assert_eq!(choose(&unlisted, &given), Choice::Chosen);
+        assert_eq!(choose(&current, &given), Choice::Chosen);
+        let Choice::Refused(why) = choose(&listed, &given) else { panic!("chosen") };
+        assert_eq!(why, "the agent does not offer the model \"x\", but m");
+    }
+
     #[test]
     fn a_model_is_chosen_by_whatever_way_the_agent_offers() {
         let option = json!({ "configOptions": [{ "id": "mode", "category": "mode", "options": [{ "value": "m" }] },
@@ -67,16 +100,19 @@ mod tests {
 
         for model in ["m", "M"] {
             let chosen = json!({ "configId": "model", "value": "m" });
-            assert_eq!(choose(&option, model), Choice::Request("session/set_config_option", chosen));
-            assert_eq!(choose(&models, model), Choice::Request("session/set_model", json!({ "modelId": "m" })));
+            assert_eq!(choose(&option, &wanted(model)), Choice::Request("session/set_config_option", chosen));
+            assert_eq!(
+                choose(&models, &wanted(model)),
+                Choice::Request("session/set_model", json!({ "modelId": "m" }))
+            );
         }
-        let Choice::Refused(why) = choose(&models, "x") else { panic!("chosen") };
+        let Choice::Refused(why) = choose(&models, &wanted("x")) else { panic!("chosen") };
         assert_eq!(why, "the agent does not offer the model \"x\", but m");
         let mut both = models;
         both["configOptions"] = option["configOptions"].clone();
-        let Choice::Refused(why) = choose(&both, "x") else { panic!("chosen") };
+        let Choice::Refused(why) = choose(&both, &wanted("x")) else { panic!("chosen") };
         assert_eq!(why, "the agent does not offer the model \"x\", but m");
-        let Choice::Refused(why) = choose(&json!({}), "x") else { panic!("chosen") };
+        let Choice::Refused(why) = choose(&json!({}), &wanted("x")) else { panic!("chosen") };
         assert_eq!(why, "the agent has no way to choose the model \"x\"");
     }
 }
