@@ -110,6 +110,21 @@ impl Server {
         }
     }
 
+    /// Without a connection that lasts, a name holds only as far as each request says it: one that registers another name would be somebody else
+    /// in its next request.
+    fn expect_same_name(&self, caller: &Caller, args: &Value) -> Result<(), Failure> {
+        let wanted = args["name"].as_str().and_then(|name| AgentName::new(name).ok());
+        match (&self.origin, wanted) {
+            (Origin::Http, Some(wanted)) if wanted.folded() != caller.name.folded() => {
+                let what =
+                    format!("this request is {}'s, and there is no connection that could become {wanted}", caller.name);
+                let hint = format!("send the header `Switchboard-Agent: {wanted}` with this and every other request");
+                Err(Failure::new("request.bad-args", what).hint(hint))
+            }
+            (Origin::Http | Origin::Stream { .. }, _) => Ok(()),
+        }
+    }
+
     async fn call(
         &self,
         request: CallToolRequestParams,
@@ -121,6 +136,9 @@ impl Server {
         let args = Value::Object(request.arguments.unwrap_or_default());
         let (verb, is_worker) = (request.name.into_owned(), matches!(caller.kind, CallerKind::Worker { .. }));
         let names = !is_worker && names_its_caller(&verb);
+        if names {
+            self.expect_same_name(&caller, &args)?;
+        }
         let call = Call { caller, verb, args, key };
         let reply = face::run(&self.invoke, call, context.ct.cancelled()).await?;
         if names {

@@ -18,6 +18,7 @@ use switchboard_protocol::run::Effect;
 use switchboard_protocol::run::way::CommandStep;
 
 pub(crate) use self::context::Ctx;
+pub(crate) use self::start_worker::claim_name;
 
 use self::blocked::blocked;
 use self::run_checks::Judged;

@@ -249,6 +249,12 @@ impl Engine {
             last,
             onto,
         };
+        if let Effect::StartWorker { task, .. } = &effect
+            && let Err(error) = effect::claim_name(&self.world, &self.plan, task)
+        {
+            // The start claims again, and blocks the task if that fails, too.
+            tracing::warn!(%task, %error, "a worker has no name yet");
+        }
         let me = self.me.clone();
         tokio::spawn(async move {
             let outcome = effect::carry_out(ctx, effect).await;

@@ -31,8 +31,7 @@ struct Names {
 // === impl WorkerNames ===
 
 impl WorkerNames {
-    /// Claims a name for the workers of a task, the same as before if it has one. `is_anothers` tells of names with a number whether somebody else has
-    /// them.
+    /// Claims a name for the workers of a task, the same as before if it has one. `is_anothers` tells of a name whether somebody else has it.
     ///
     /// # Errors
     /// What `is_anothers` fails with, and [`Error::Missing`] when no name can be made of the agent's.
@@ -51,7 +50,7 @@ impl WorkerNames {
         let taken: BTreeSet<&str> = taken.collect();
         let mut name = agent.clone();
         let mut number = 1_u64;
-        while taken.contains(name.folded().as_str()) || (number > 1 && is_anothers(&name)?) {
+        while taken.contains(name.folded().as_str()) || is_anothers(&name)? {
             number += 1;
             name = numbered(agent, number)?;
         }

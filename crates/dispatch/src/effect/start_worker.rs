@@ -25,9 +25,11 @@ use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
+use crate::plan::RunPlan;
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
+use crate::world::World;
 use crate::{Error, isolation, plan, prompt};
 
 /// Pauses after an agent that failed: the first, and the longest.
@@ -126,20 +128,25 @@ async fn pause(ctx: &Ctx, refusals: &[Refusal]) -> bool {
     }
 }
 
-/// The name of the task's workers on the bus.
-fn own_name(ctx: &Ctx, id: &TaskId, choice: &AgentChoice) -> Result<AgentName, Error> {
+/// Claims the name of a task's workers on the bus, the same as before if it has one. The engine claims in the order in which it decides, so
+/// that tasks that start together don't race for the first name.
+pub(crate) fn claim_name(world: &World, plan: &RunPlan, id: &TaskId) -> Result<AgentName, Error> {
+    let (_, settings) = plan.settings(id)?;
+    let choice = plan.choice(id, &settings)?;
     #[cfg(any(test, feature = "sim"))]
-    if ctx.world.has_defect(crate::simulate::Defect::SharesNames) {
-        return Ok(choice.name.clone());
+    if world.has_defect(crate::simulate::Defect::SharesNames) {
+        return Ok(choice.name);
     }
-    let is_anothers = |name: &AgentName| Ok(ctx.world.is_assigned(name) || ctx.world.ports.mail.is_anothers(name)?);
-    ctx.world.worker_names.claim((&ctx.plan.run, id), &choice.name, choice.scripted, is_anothers)
+    // The run has assigned its agent's own name to itself.
+    let is_assigned = |name: &AgentName| name.folded() != choice.name.folded() && world.is_assigned(name);
+    let is_anothers = |name: &AgentName| Ok(is_assigned(name) || world.ports.mail.is_anothers(name)?);
+    world.worker_names.claim((&plan.run, id), &choice.name, choice.scripted, is_anothers)
 }
 
 async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let mut choice = ctx.plan.choice(id, &settings)?;
-    choice.name = own_name(ctx, id, &choice)?;
+    choice.name = claim_name(&ctx.world, &ctx.plan, id)?;
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));

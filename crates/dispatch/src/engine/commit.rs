@@ -241,8 +241,15 @@ impl Engine {
                 joined.entry(&assignee.folded).or_insert(assignee);
             }
         }
-        let joined = joined.values().map(|assignee| self.world.ports.mail.joined(&assignee.name, assignee.is_scripted));
-        Ok((joined.collect::<Result<_, _>>()?, assigned))
+        let mail = &self.world.ports.mail;
+        let mut events = Vec::new();
+        for assignee in joined.values() {
+            // An agent that somebody started by hand keeps its name: the run's worker has the next one.
+            if !mail.is_anothers(&assignee.name)? {
+                events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
+            }
+        }
+        Ok((events, assigned))
     }
 }
 

@@ -103,7 +103,10 @@ impl Dispatch {
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
         for agent in &decided.agents {
-            batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
+            // An agent that somebody started by hand keeps its name.
+            if !world.ports.mail.is_anothers(&agent.name)? {
+                batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
+            }
         }
         let reply = StartRunReply { run: Some(run_plan.run.clone()), ..caller.reply };
         batch.idempotency = caller.call;
