@@ -27,6 +27,8 @@ mod engine;
 mod error;
 mod event;
 mod evidence;
+#[cfg(test)]
+mod fields;
 mod handle;
 mod history;
 mod isolation;

@@ -53,7 +53,7 @@ impl TaskPositions {
     }
 
     /// Returns a task of the plan that this was made of, with its phase.
-    fn find<'a>(&self, plan: &'a Plan, id: &TaskId) -> Option<(&'a Phase, &'a Task)> {
+    pub(crate) fn find<'a>(&self, plan: &'a Plan, id: &TaskId) -> Option<(&'a Phase, &'a Task)> {
         let (phase_at, task_at) = self.0.get(id)?;
         let phase = plan.phases.get(*phase_at)?;
         Some((phase, phase.tasks.get(*task_at)?))

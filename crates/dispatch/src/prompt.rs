@@ -40,7 +40,12 @@ pub(crate) fn first(
     previous: &Previous<'_>,
     mail: &[Message],
 ) -> String {
-    let mut text = format!("Task {} of \"{}\", attempt {attempt}.\n\n{}\n", task.id, plan.plan.title, task.description);
+    let mut text = format!("Task {} of \"{}\", attempt {attempt}.\n", task.id, plan.plan.title);
+    let phase = plan.positions.find(&plan.plan, &task.id).map(|(phase, _)| phase.name.as_str());
+    if let Some(phase) = phase.filter(|name| !name.is_empty()) {
+        let _ = writeln!(text, "It belongs to the phase \"{phase}\".");
+    }
+    let _ = write!(text, "\n{}\n", task.description);
     if let Some(acceptance) = &task.acceptance {
         let _ = write!(text, "\nIt is accepted when: {acceptance}\n");
     }

@@ -1,11 +1,15 @@
 //! Every field of a plan, as its JSON Schema lists them: a key that does not exist and a value of a wrong type are refused, and two plans that differ
-//! in one field alone are carried out differently. A field that is new has to be added here.
+//! in one field alone have another forecast, way, prompt or refusal, or start another worker. A field that is new has to be added here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use switchboard_pipeline::{plan_json, prepare::prepare, settings, way};
+use switchboard_pipeline::{plan_json, prepare::prepare, way};
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Plan, schema};
+
+use crate::plan::{RunPlan, TaskPositions};
+use crate::prompt::{self, Previous};
 
 /// Fields that other tools read and write: they are kept as they are, and nothing here depends on them.
 const OF_OTHERS: [&str; 15] = [
@@ -36,6 +40,20 @@ const STRUCTURE: [&str; 8] = [
     "Phase.id",
     "Task.x-switchboard",
     "Task.phase",
+];
+
+/// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up and its change committed.
+const OF_START: [&str; 10] = [
+    "agent",
+    "author",
+    "command",
+    "isolation",
+    "model",
+    "permissions",
+    "ports",
+    "setup",
+    "setup_minutes",
+    "timeout_minutes",
 ];
 
 /// Where each object stands in the plan of this test.
@@ -85,6 +103,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "permissions") => json!("ask"),
         (_, "isolation") => json!("constrained"),
         (_, "retry_from") => json!("change"),
+        (_, "isolation") => json!("constrained"),
         _ => return None,
     })
 }
@@ -111,23 +130,54 @@ fn fields() -> Vec<(String, &'static str)> {
     all.collect()
 }
 
-/// All that a plan decides before a run begins, and what its workers are told; or why it is refused.
+/// What a plan comes to before a worker starts: its forecast, its ways, and what its workers are told; or why it is refused.
 fn outcome(plan: &Value) -> String {
-    let plan: Plan = match plan_json::parse(&plan.to_string()) {
+    let plan = match plan_json::parse(&plan.to_string()) {
         Ok(plan) => plan,
         Err(error) => return format!("refused: {error:?}"),
     };
     let prepared = prepare(&plan, &BTreeSet::new(), None);
-    let told: Vec<_> = plan
-        .phases
-        .iter()
-        .flat_map(|phase| phase.tasks.iter().map(move |task| (phase, task)))
-        .map(|(phase, task)| {
-            (&phase.name, &task.id, &task.description, &task.acceptance, settings::of(&plan, phase, task))
-        })
-        .collect();
     let compiled = way::compile(&plan, &prepared, |settings| settings.attempts.unwrap_or(5));
-    format!("{} {told:?} {prepared:?} {:?} {compiled:?}", plan.title, settings::max_workers(&plan, None))
+    format!("{:?} {prepared:?} {compiled:?}", prompts(plan))
+}
+
+/// What the first worker of each task is told.
+fn prompts(plan: Plan) -> Vec<String> {
+    let none = Previous {
+        refusals: &[],
+        has_change: false,
+        denied: Vec::new(),
+        allowed: Vec::new(),
+        notes: Vec::new(),
+        is_command: false,
+    };
+    let plan = run_plan(plan);
+    plan.plan.tasks().map(|task| prompt::first(&plan, task, 1, "", &none, &[])).collect()
+}
+
+fn run_plan(plan: Plan) -> RunPlan {
+    RunPlan {
+        run: RunId::from_bits(1),
+        positions: TaskPositions::of(&plan),
+        plan,
+        base: String::new(),
+        branch: String::new(),
+        worktrees: "/trees".into(),
+        default_agent: None,
+        agents: BTreeMap::new(),
+        merge: false,
+        setup: Vec::new(),
+        isolation: None,
+        unenforced: false,
+    }
+}
+
+/// What the worker of each task is started with, and its change committed as.
+fn started(plan: &Value) -> String {
+    let Ok(plan) = plan_json::parse(&plan.to_string()) else { return "refused".to_owned() };
+    let plan = run_plan(plan);
+    let tasks = plan.plan.tasks().map(|task| plan.settings(&task.id).map(|(_, settings)| settings));
+    format!("{:?} {:?}", tasks.collect::<Vec<_>>(), switchboard_pipeline::setup::planned(&plan.plan))
 }
 
 #[test]
@@ -173,16 +223,22 @@ fn a_value_of_a_wrong_type_is_refused_with_its_place() {
 
 #[test]
 fn two_plans_that_differ_in_one_field_are_carried_out_differently() {
-    let before = outcome(&plan());
+    let (before, started_before) = (outcome(&plan()), started(&plan()));
+    let mut failed = Vec::new();
     for (field, place) in fields() {
         if OF_OTHERS.contains(&field.as_str()) || STRUCTURE.contains(&field.as_str()) {
             continue;
         }
         let (_, name) = field.split_once('.').unwrap();
         let value = another(&field).unwrap_or_else(|| panic!("{field} is new: say here what it could be"));
+        let plan = with(place, name, value);
 
-        let after = outcome(&with(place, name, value));
+        let is_seen = outcome(&plan) != before;
+        let is_of_start = OF_START.contains(&name) && started(&plan) != started_before;
 
-        assert_ne!(after, before, "{field} makes no difference");
+        if !is_seen && !is_of_start {
+            failed.push(field);
+        }
     }
+    assert_eq!(failed, Vec::<String>::new(), "they make no difference");
 }
