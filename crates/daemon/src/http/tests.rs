@@ -336,6 +336,18 @@ async fn mcp_serves_stateless_clients() {
 }
 
 #[tokio::test]
+async fn a_stateless_client_that_registers_another_name_than_it_says_is_told_what_to_send() {
+    let served = served().await;
+
+    let params = json!({ "name": "register_agent", "arguments": { "name": "ada" } });
+    let answer = served.modern("tools/call", Some("register_agent"), params).await;
+
+    assert!(answer.body.contains("Switchboard-Agent: ada"), "{}", answer.body);
+    assert_eq!(answer.json()["result"]["isError"], true, "{}", answer.body);
+    assert!(served.echo.arrived().is_empty(), "nothing is registered");
+}
+
+#[tokio::test]
 async fn mcp_refuses_headers_that_contradict_the_body() {
     let served = served().await;
 
