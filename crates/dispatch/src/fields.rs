@@ -103,7 +103,6 @@ fn another(field: &str) -> Option<Value> {
         (_, "permissions") => json!("ask"),
         (_, "isolation") => json!("constrained"),
         (_, "retry_from") => json!("change"),
-        (_, "isolation") => json!("constrained"),
         _ => return None,
     })
 }
