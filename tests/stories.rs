@@ -25,6 +25,7 @@ mod stories {
     mod logins;
     mod mail;
     mod mcp;
+    mod modes;
     mod names;
     mod needs;
     mod permissions;

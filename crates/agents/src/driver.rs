@@ -8,6 +8,7 @@ mod proxy;
 mod start;
 
 pub use acp::{Acp, MAX_LINE_BYTES};
+pub(crate) use contract::ANSWER_KEPT;
 pub use contract::{Driver, Given};
 pub use exec::Exec;
 pub use pipe::Stream;

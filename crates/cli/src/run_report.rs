@@ -1,11 +1,13 @@
 //! The report on a run: every task with agent, attempts, gate verdicts and merged commit.
 
+use std::collections::BTreeSet;
+
 use switchboard_protocol::error::{Exit, find};
 use switchboard_protocol::run::{HeldBy, PersonAnswer};
-use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
+use switchboard_protocol::verb::run::{Answer, GetRunReply, TaskReport};
 
 use crate::commands::budget::described;
-use crate::output::{Output, Table, Tone, money, one_line, span, tokens};
+use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens};
 
 /// Silence from which on a worker is called silent: a tool or a model that works is heard of more often.
 const SILENT_MS: i64 = 40_000;
@@ -15,8 +17,16 @@ pub(crate) fn print(run: &GetRunReply, out: &mut Output) {
     let summary = &run.summary;
     out.line(out.paint(Tone::Strong, &format!("{}  {}", summary.run, one_line(&summary.title, 80))));
     out.line(format!(
-        "{}: {} of {} tasks merged into {}",
-        summary.state, summary.merged, summary.tasks, summary.branch
+        "{}: {} of {} tasks {} {}",
+        summary.state,
+        summary.merged,
+        summary.tasks,
+        if run.list.iter().any(|task| task.of.is_none() && task.state == "done") {
+            "done or merged into"
+        } else {
+            "merged into"
+        },
+        summary.branch
     ));
     out.line("");
     out.table(&tasks(&run.list));
@@ -128,8 +138,31 @@ pub(crate) const fn answered(answer: PersonAnswer) -> &'static str {
 
 /// What a run's outcome means to an exit code; `None` when every task is merged.
 pub(crate) fn exit(run: &GetRunReply) -> Option<Exit> {
-    let is_merged = |task: &&TaskReport| task.state != "merged";
-    Exit::of_many(run.list.iter().filter(is_merged).map(task_exit))
+    let is_open = |task: &&TaskReport| !is_good(task);
+    let failed: BTreeSet<_> = run.list.iter().filter(is_open).map(|task| task.id.as_str()).collect();
+    // A subtask counts where its task has failed.
+    let counts = |task: &&TaskReport| task.of.as_deref().is_none_or(|whole| failed.contains(whole));
+    Exit::of_many(run.list.iter().filter(is_open).filter(counts).map(task_exit))
+}
+
+/// Whether a task is as it should be in the end.
+fn is_good(task: &TaskReport) -> bool {
+    matches!(task.state.as_str(), "merged" | "done")
+}
+
+/// Prints what a worker has said, as text of somebody else.
+pub(crate) fn print_answer(task: &str, answer: &Answer, out: &mut Output) {
+    out.line("");
+    out.line(out.paint(Tone::Strong, &format!("{task} says:")));
+    out.text(plain(&answer.text).trim_end());
+    out.line("");
+    if answer.next.is_some() {
+        let shown = answer.text.len();
+        out.line(format!(
+            "… {} bytes more: switchboard show {task} --answer",
+            answer.bytes.saturating_sub(shown as u64)
+        ));
+    }
 }
 
 /// A task that a gate refused last ends with 3, one that is blocked for a reason with a code as that code says; everything else that is not
@@ -160,6 +193,7 @@ mod tests {
         };
         TaskReport {
             id: id.to_owned(),
+            of: None,
             description: format!("do {id}"),
             agent: "ada".to_owned(),
             isolation: Isolation::Full,

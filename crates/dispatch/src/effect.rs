@@ -1,6 +1,7 @@
 //! Carrying out what `pipeline` decides: intent, effect, outcome. A file per kind of step; none of them calls a verb.
 
 mod answer;
+mod answers;
 mod blocked;
 mod capture;
 mod context;
@@ -28,24 +29,24 @@ use crate::handle::Outcome;
 /// Carries an effect out. A failure of the world blocks the task with its reason: a person can retry it.
 pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
     match effect {
-        Effect::StartWorker { task, step, attempt, starts: _, from, resume, refusals } => {
-            start_worker::start_worker(ctx, task, Start { step, attempt, from, resume }, refusals).await
+        Effect::StartWorker { task, step, attempt, starts: _, from, resume, refusals, answers } => {
+            start_worker::start_worker(ctx, task, Start { step, attempt, from, resume, answers }, refusals).await
         }
-        Effect::Capture { task, attempt, worker } => {
-            let done = capture::capture(&ctx, &task, attempt, &worker).await;
+        Effect::Capture { task, attempt, worker, carried } => {
+            let done = capture::capture(&ctx, &task, attempt, &worker, carried.as_deref()).await;
             done.map_or_else(
                 |error| blocked(task, attempt, error),
                 |step| step.map_or_else(Outcome::default, Outcome::step),
             )
         }
-        Effect::RunChecks { task, attempt, commit, base, checks } => {
-            let judged = Judged { task: &task, attempt, commit: &commit, base: &base };
+        Effect::RunChecks { task, attempt, commit, base, tree_of, checks } => {
+            let judged = Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &tree_of };
             let done = run_checks::run_checks(&ctx, judged, &checks).await;
             done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
         }
-        Effect::RunCommand { task, attempt, kind, commit } => {
+        Effect::RunCommand { task, attempt, kind, commit, tree_of } => {
             let done = match kind {
-                CommandStep::Rebase => rebase::rebase(&ctx, &task, attempt, &commit).await,
+                CommandStep::Rebase => rebase::rebase(&ctx, &task, attempt, &commit, &tree_of).await,
             };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }

@@ -182,6 +182,7 @@ impl Engine {
                 | TaskState::Held { .. }
                 | TaskState::Waiting { .. }
                 | TaskState::Merged { .. }
+                | TaskState::Done { .. }
                 | TaskState::Blocked { .. }
                 | TaskState::DepFailed { .. }
                 | TaskState::Stopped => {}

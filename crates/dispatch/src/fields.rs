@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use switchboard_pipeline::{plan_json, prepare::prepare, way};
+use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::plan::{Plan, schema};
+use switchboard_protocol::plan::{Task, schema};
 
 use crate::plan::{RunPlan, TaskPositions};
 use crate::prompt::{self, Previous};
@@ -57,7 +57,7 @@ const OF_START: [&str; 10] = [
 ];
 
 /// Where each object stands in the plan of this test.
-const PLACES: [(&str, &str); 7] = [
+const PLACES: [(&str, &str); 9] = [
     ("Plan", ""),
     ("ExecutionProfile", "/execution_profile"),
     ("PlanSettings", "/x-switchboard"),
@@ -65,6 +65,8 @@ const PLACES: [(&str, &str); 7] = [
     ("PhaseSettings", "/phases/0/x-switchboard"),
     ("Task", "/phases/0/tasks/1"),
     ("TaskSettings", "/phases/0/tasks/1/x-switchboard"),
+    ("DebateSettings", "/phases/1/tasks/0/x-switchboard/debate"),
+    ("WorkerSettings", "/phases/1/tasks/0/x-switchboard/debate/participants/0"),
 ];
 
 fn plan() -> Value {
@@ -77,7 +79,8 @@ fn plan() -> Value {
                 { "id": "1.1", "phase": 1, "description": "first" },
                 { "id": "1.2", "phase": 1, "description": "second", "x-switchboard": {} },
                 { "id": "1.3", "phase": 1, "description": "third", "x-switchboard": { "slice": "later" } } ] },
-            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "last" }] }
+            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "last", "x-switchboard": {
+                "debate": { "participants": [{ "agent": "a" }, { "agent": "b" }] } } }] }
         ]
     })
 }
@@ -92,17 +95,24 @@ fn another(field: &str) -> Option<Value> {
         ("Task.files_touched", _) => json!(["src/a.rs"]),
         ("ExecutionProfile.parallelization_enabled", _) => json!(false),
         ("ExecutionProfile.max_concurrent_tasks", _) => json!(3),
-        (_, "title" | "name" | "description" | "acceptance" | "agent" | "slice" | "model") => json!("other"),
+        ("DebateSettings.participants", _) => json!([{ "agent": "a" }, { "agent": "c" }]),
+        ("DebateSettings.rounds", _) => json!(3),
+        ("DebateSettings.quorum", _) => json!(2),
+        (_, "title" | "name" | "description" | "acceptance" | "agent" | "slice" | "model" | "prompt") => json!("other"),
         (_, "gates") => json!(["-syntax_check"]),
         (_, "test" | "build" | "lint" | "setup" | "command") => json!(["make", "other"]),
-        (_, "setup_minutes" | "timeout_minutes" | "ports" | "attempts") => json!(7),
+        (_, "setup_minutes" | "round_minutes" | "timeout_minutes" | "ports" | "attempts") => json!(7),
         (_, "max_workers") => json!(2),
         (_, "barrier") => json!(false),
         (_, "scope" | "exclude") => json!(["docs/**"]),
         (_, "author") => json!("Ada <ada@example.org>"),
         (_, "permissions") => json!("ask"),
-        (_, "isolation") => json!("constrained"),
         (_, "retry_from") => json!("change"),
+        (_, "isolation") => json!("constrained"),
+        (_, "result") => json!("report"),
+        (_, "chain") => json!([{ "prompt": "one" }, { "prompt": "two" }]),
+        (_, "debate") => json!({ "participants": [{ "agent": "a" }, { "agent": "b" }] }),
+        (_, "best_of") => json!(3),
         _ => return None,
     })
 }
@@ -135,30 +145,41 @@ fn outcome(plan: &Value) -> String {
         Ok(plan) => plan,
         Err(error) => return format!("refused: {error:?}"),
     };
-    let prepared = prepare(&plan, &BTreeSet::new(), None);
-    let compiled = way::compile(&plan, &prepared, |settings| settings.attempts.unwrap_or(5));
-    format!("{:?} {prepared:?} {compiled:?}", prompts(plan))
+    let expanded = match subtasks::expand(&plan) {
+        Ok(expanded) => expanded,
+        Err(failure) => return format!("refused: {failure:?}"),
+    };
+    let prepared = prepare(&expanded.plan, &BTreeSet::new(), None);
+    let compiled = way::compile(&expanded, &prepared, |settings| settings.attempts.unwrap_or(5));
+    format!("{:?} {prepared:?} {compiled:?}", prompts(expanded))
 }
 
 /// What the first worker of each task is told.
-fn prompts(plan: Plan) -> Vec<String> {
-    let none = Previous {
-        refusals: &[],
-        has_change: false,
-        denied: Vec::new(),
-        allowed: Vec::new(),
-        notes: Vec::new(),
-        is_command: false,
+fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
+    let plan = run_plan(expanded);
+    let first = |task: &Task| {
+        let shape = plan.shape(&task.id).cloned().unwrap_or_default();
+        let none = Previous {
+            work: subtasks::prompt(&shape, &task.description, |_| None),
+            is_report: shape.result == subtasks::WorkResult::Report,
+            refusals: &[],
+            has_change: false,
+            denied: Vec::new(),
+            allowed: Vec::new(),
+            notes: Vec::new(),
+            is_command: false,
+        };
+        prompt::first(&plan, task, 1, "", &none, &[])
     };
-    let plan = run_plan(plan);
-    plan.plan.tasks().map(|task| prompt::first(&plan, task, 1, "", &none, &[])).collect()
+    plan.plan.tasks().map(first).collect()
 }
 
-fn run_plan(plan: Plan) -> RunPlan {
+fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     RunPlan {
         run: RunId::from_bits(1),
-        positions: TaskPositions::of(&plan),
-        plan,
+        positions: TaskPositions::of(&expanded.plan),
+        plan: expanded.plan,
+        shapes: expanded.shapes,
         base: String::new(),
         branch: String::new(),
         worktrees: "/trees".into(),
@@ -174,7 +195,8 @@ fn run_plan(plan: Plan) -> RunPlan {
 /// What the worker of each task is started with, and its change committed as.
 fn started(plan: &Value) -> String {
     let Ok(plan) = plan_json::parse(&plan.to_string()) else { return "refused".to_owned() };
-    let plan = run_plan(plan);
+    let Ok(expanded) = subtasks::expand(&plan) else { return "refused".to_owned() };
+    let plan = run_plan(expanded);
     let tasks = plan.plan.tasks().map(|task| plan.settings(&task.id).map(|(_, settings)| settings));
     format!("{:?} {:?}", tasks.collect::<Vec<_>>(), switchboard_pipeline::setup::planned(&plan.plan))
 }

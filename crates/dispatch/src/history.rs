@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use switchboard_pipeline::run::{Reader, Refused, RunState};
+use switchboard_pipeline::subtasks::Expanded;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::{AgentName, RunId};
@@ -124,10 +125,12 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
         None => Vec::new(),
     };
+    let Expanded { plan, shapes, .. } = switchboard_pipeline::subtasks::expand(&plan)?;
     Ok(RunPlan {
         run: run.clone(),
         positions: TaskPositions::of(&plan),
         plan,
+        shapes,
         base: row.try_text("base")?.to_owned(),
         branch: row.try_text("branch")?.to_owned(),
         worktrees: row.try_text("worktrees")?.into(),

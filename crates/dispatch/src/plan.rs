@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use switchboard_pipeline::plan_json::UnknownField;
 use switchboard_pipeline::settings::Settings;
+use switchboard_pipeline::subtasks::Shape;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
@@ -21,7 +22,10 @@ use switchboard_protocol::text::cut;
 #[derive(Debug)]
 pub(crate) struct RunPlan {
     pub(crate) run: RunId,
+    /// The plan with its subtasks.
     pub(crate) plan: Plan,
+    /// How the tasks are done that are not done by one worker whose change is merged.
+    pub(crate) shapes: BTreeMap<TaskId, Shape>,
     /// Where each task stands in the plan.
     pub(crate) positions: TaskPositions,
     pub(crate) base: String,
@@ -70,13 +74,23 @@ impl RunPlan {
         Ok((task.clone(), switchboard_pipeline::settings::of(&self.plan, phase, task)))
     }
 
+    /// How a task is done, if not by one worker whose change is merged.
+    pub(crate) fn shape(&self, id: &TaskId) -> Option<&Shape> {
+        self.shapes.get(id)
+    }
+
     /// Who does a task, if anybody says so.
     pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
         settings.agent.clone().or_else(|| self.default_agent.as_ref().map(ToString::to_string))
     }
 
-    /// How to start the agent of a task. A task with a command of its own needs no agent.
+    /// How to start the agent of a task. A task with a command of its own needs no agent. One that chooses among changes has none itself: its first
+    /// candidate's stands for it.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
+        if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first()) {
+            let (_, settings) = self.settings(candidate)?;
+            return self.choice(candidate, &settings);
+        }
         let name = self.agent_name(settings);
         if let Some(command) = &settings.command {
             let name = settings.agent.clone().unwrap_or_else(|| "exec".to_owned());
@@ -186,6 +200,13 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
         let Some(settings) = &task.switchboard else { continue };
         found.extend(widens(format!("agent of task {}", task.id), settings.permissions));
         found.extend(settings.command.iter().map(|line| (format!("command of task {}", task.id), line.argv())));
+        let steps = settings.chain.iter().flatten().map(|step| ("step", step));
+        let participants =
+            settings.debate.iter().flat_map(|debate| &debate.participants).map(|one| ("participant", one));
+        found.extend((1..).zip(steps).chain((1..).zip(participants)).filter_map(|(number, (what, worker))| {
+            let argv = worker.command.as_ref()?.argv();
+            Some((format!("command of {what} {number} of task {}", task.id), argv))
+        }));
         found.extend(settings.test.iter().map(|line| (format!("test of task {}", task.id), line.argv())));
     }
     found

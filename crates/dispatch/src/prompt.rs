@@ -15,8 +15,12 @@ pub(crate) fn title(task: &Task) -> String {
     format!("{}: {}", task.id, cut(line, 60))
 }
 
-/// What came of the attempts before.
+/// What a worker is to do, and what came of the attempts before.
 pub(crate) struct Previous<'a> {
+    /// What is to be done.
+    pub(crate) work: String,
+    /// Whether only what it says is kept.
+    pub(crate) is_report: bool,
     /// Why each was refused.
     pub(crate) refusals: &'a [Refusal],
     /// The work tree begins with what the last one changed.
@@ -45,7 +49,7 @@ pub(crate) fn first(
     if let Some(phase) = phase.filter(|name| !name.is_empty()) {
         let _ = writeln!(text, "It belongs to the phase \"{phase}\".");
     }
-    let _ = write!(text, "\n{}\n", task.description);
+    let _ = write!(text, "\n{}\n", previous.work);
     if let Some(acceptance) = &task.acceptance {
         let _ = write!(text, "\nIt is accepted when: {acceptance}\n");
     }
@@ -56,7 +60,7 @@ pub(crate) fn first(
     if !instructions.is_empty() {
         let _ = write!(text, "\nInstructions of the repository and its user for you:\n{}\n", instructions.trim_end());
     }
-    text.push_str(RULES);
+    text.push_str(if previous.is_report { REPORT_RULES } else { RULES });
     if !previous.is_command {
         text.push_str(TOOLS);
     }
@@ -102,6 +106,8 @@ fn past(previous: &Previous<'_>) -> String {
 const RULES: &str = "\nWork in the current folder only: it is a work tree of your own. Don't commit; what you leave in the files is \
 taken when you are done, judged by the gates, and merged.\n";
 
+const REPORT_RULES: &str = "\nWhat you say is the result of this task; write it as your answer. Nothing that you leave in the files is kept.\n";
+
 const TOOLS: &str = "The MCP server `switchboard` carries messages between you and the rest of the team: check_inbox, send_message, \
 ack_message.\n";
 
@@ -139,6 +145,8 @@ mod tests {
 
     fn previous(refusals: &[Refusal]) -> Previous<'_> {
         Previous {
+            work: "do it".to_owned(),
+            is_report: false,
             refusals,
             has_change: false,
             denied: Vec::new(),

@@ -5,12 +5,13 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use switchboard_pipeline::settings::Settings;
+use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{PauseCause, Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
 use switchboard_protocol::time::Millis;
-use switchboard_protocol::verb::run::{GateReport, RunSummary, TaskReport};
+use switchboard_protocol::verb::run::{Answer, GateReport, RunSummary, TaskReport};
 use switchboard_store::{Filter, Query, Row};
 
 use crate::Error;
@@ -18,6 +19,9 @@ use crate::error::{io, shape};
 use crate::plan::RunPlan;
 use crate::work::WORKERS;
 use crate::world::World;
+
+/// Bytes of what a worker has said that are sent at once.
+const ANSWER_BYTES: u64 = 50 << 10;
 
 pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
     let run = crate::work::run_id(row)?;
@@ -68,6 +72,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let worktree = plan.worktree(&view.task);
     Ok(TaskReport {
         id: view.task.to_string(),
+        of: plan.shape(&view.task).and_then(|shape| shape.of.as_ref()).map(ToString::to_string),
         description: task.description,
         agent: last
             .and_then(|row| row.get_text("agent").map(str::to_owned))
@@ -129,6 +134,7 @@ pub(crate) fn state_word(state: &TaskState) -> &'static str {
         TaskState::Passed { .. } | TaskState::Merging { .. } => "merging",
         TaskState::Held { .. } => "held",
         TaskState::Merged { .. } => "merged",
+        TaskState::Done { .. } => "done",
         TaskState::Blocked { .. } => "blocked",
         TaskState::DepFailed { .. } => "dep_failed",
         TaskState::Stopped => "stopped",
@@ -151,6 +157,7 @@ pub(crate) fn ending(state: &TaskState) -> Option<String> {
         | TaskState::Held { .. }
         | TaskState::Merging { .. }
         | TaskState::Merged { .. }
+        | TaskState::Done { .. }
         | TaskState::Stopped => None,
     }
 }
@@ -230,6 +237,29 @@ pub(crate) fn output(folder: &str, bytes: u64) -> Result<Option<String>, Error> 
     }
     let text: Vec<u8> = parts.into_iter().rev().flatten().collect();
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// What a worker has said, from a byte on; `None` if it has said nothing yet.
+pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
+    let path = Path::new(folder).join(ANSWER_FILE);
+    let mut file = match std::fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(&path)(error)),
+    };
+    let bytes = file.metadata().map_err(io(&path))?.len();
+    file.seek(SeekFrom::Start(from.min(bytes))).map_err(io(&path))?;
+    let mut text = Vec::new();
+    file.take(ANSWER_BYTES).read_to_end(&mut text).map_err(io(&path))?;
+    // A character that is cut in two comes with the next part.
+    let whole = match std::str::from_utf8(&text) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        Ok(_) | Err(_) => text.len(),
+    };
+    text.truncate(whole);
+    let next = from.min(bytes) + whole as u64;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok(Some(Answer { text, bytes, next: (next < bytes && whole > 0).then_some(next) }))
 }
 
 fn tail(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {

@@ -130,8 +130,11 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
     let state = history::fold(store, &run).map_err(|error| error.to_string())?;
     let outcome = state.outcome().ok_or("the run has no outcome")?;
     let repo = lock(&stage.repo);
-    let head = repo.branch(row.get_text("branch").unwrap_or_default()).ok_or("the run's branch is gone")?;
     let base = repo.branch(repo::MAIN).ok_or("the user's branch is gone")?;
+    // The branch is made when the first worker starts.
+    let has_begun = lock(&stage.observer).has_begun();
+    let head = repo.branch(row.get_text("branch").unwrap_or_default());
+    let head = head.or_else(|| (!has_begun).then(|| base.clone())).ok_or("the run's branch is gone")?;
     let messages = repo.messages(&base, &head);
     let files = repo.files(&head).map_err(|error| error.to_string())?;
     if let Some((path, _)) = files.iter().find(|(_, content)| content.contains(BAD)) {
@@ -250,6 +253,9 @@ fn plan(stage: &Stage) -> String {
             if !is_big && stage.chance(150) {
                 settings.insert("command".to_owned(), json!(["make", "it"]));
             }
+            if !is_big && stage.chance(spec.modes) {
+                settings.extend(mode(stage));
+            }
             let files = match stage.chance(300) {
                 true => vec![format!("src/{}", stage.below(3)), format!("t/{}", id(n))],
                 false => vec![format!("t/{}", id(n))],
@@ -266,6 +272,19 @@ fn plan(stage: &Stage) -> String {
         "phases": [{ "id": 1, "name": "one", "tasks": tasks }],
     })
     .to_string()
+}
+
+/// What lets several work on a task, or makes it a report.
+fn mode(stage: &Stage) -> Option<(String, Value)> {
+    let workers = 2 + stage.below(2);
+    let list = |item: Value| (0..workers).map(|_| item.clone()).collect::<Vec<_>>();
+    let (name, value) = match stage.below(4) {
+        0 => ("best_of", json!(workers)),
+        1 => ("chain", json!(list(json!({ "prompt": "go on with {task}" })))),
+        2 => ("debate", json!({ "participants": list(json!({ "agent": "ben" })), "rounds": 1 + stage.below(3) })),
+        _ => ("result", json!("report")),
+    };
+    Some((name.to_owned(), value))
 }
 
 fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {

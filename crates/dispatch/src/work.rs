@@ -138,7 +138,7 @@ fn word(value: impl Serialize) -> Cell {
 
 fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
     match fact {
-        RunEvent::TaskMerged { .. } => vec![count(run, "merged", 1)],
+        RunEvent::TaskMerged { .. } | RunEvent::TaskDone { of: None, .. } => vec![count(run, "merged", 1)],
         RunEvent::TaskBlocked { .. } | RunEvent::TaskDepFailed { .. } => vec![count(run, "blocked", 1)],
         // Its token is no longer valid, even if its process still runs.
         RunEvent::WorkerLost { worker, .. }
@@ -172,6 +172,8 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::WayRecorded { .. }
         | RunEvent::UnitAdded { .. }
         | RunEvent::UnitExtended { .. }
+        | RunEvent::TaskDone { of: Some(_), .. }
+        | RunEvent::CandidateChosen { .. }
         | RunEvent::ChangeRebased { .. }
         | RunEvent::BranchMoved { .. }
         | RunEvent::WorkerIntended { .. }

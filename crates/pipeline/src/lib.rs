@@ -17,4 +17,5 @@ pub mod prepare;
 pub mod run;
 pub mod settings;
 pub mod setup;
+pub mod subtasks;
 pub mod way;

@@ -4,7 +4,7 @@
 //! its slots: Pending → Ready → Starting → Working → Capturing → Captured → Gating → Passed → Merging → Merged. A refused
 //! attempt (agent failed, nothing changed, gate, conflict) goes back to Ready until its attempts are used up, then to
 //! Blocked, and all that wait for it to DepFailed. Tasks that write the same files are never between Starting and
-//! Merging at the same time; a task keeps its files between attempts. One task at a time has its turn at the run's branch: it keeps it from
+//! Merging at the same time; a task keeps its files between attempts, and holds them for its subtasks. One task at a time has its turn at the run's branch: it keeps it from
 //! its rebase, through the gates on the new tree, to the merge.
 //!
 //! Whoever carries effects out commits the answering event first through `step` on the state and the log alike. An event that
@@ -15,16 +15,19 @@ mod account;
 mod adding;
 mod alike;
 mod attempt;
+mod choosing;
 mod consequences;
 mod control;
 mod decide;
 mod denied;
 mod ended;
+mod ended_alike;
 mod expect;
 mod judging;
 mod older;
 mod queue;
 mod record;
+mod settling;
 mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,6 +165,8 @@ pub struct Counts {
     pub judged: usize,
     /// Are in the run's branch.
     pub merged: usize,
+    /// Are done, and not merged by themselves.
+    pub done: usize,
     /// Are blocked.
     pub blocked: usize,
     /// Can't start.
@@ -253,6 +258,13 @@ impl RunState {
         self.tasks.get(id).map(|at| self.records[*at].unit.way())
     }
 
+    /// The task that another one is a subtask of.
+    #[must_use]
+    pub fn whole_of(&self, id: &TaskId) -> Option<&TaskId> {
+        let whole = self.records[*self.tasks.get(id)?].whole?;
+        self.records[whole].task()
+    }
+
     /// How many tasks are neither merged nor given up.
     #[must_use]
     pub fn unsettled_count(&self) -> usize {
@@ -285,7 +297,11 @@ impl RunState {
     /// else, and say it by `WorkerStarted` or `WorkerLost`, `TaskMerged` or `MergeConflicted`, or repeat the merge.
     pub fn in_doubt(&self) -> impl Iterator<Item = TaskView> {
         let in_doubt = |record: &&Record| record.is_in_doubt();
-        self.queue.active().map(|at| &self.records[at]).filter(in_doubt).filter_map(Record::view)
+        let begun: BTreeSet<_> = self.queue.live().chain(self.queue.turn()).collect();
+        let mut views: Vec<_> =
+            begun.into_iter().map(|at| &self.records[at]).filter(in_doubt).filter_map(Record::view).collect();
+        views.sort_by(|a, b| a.task.cmp(&b.task));
+        views.into_iter()
     }
 
     /// When [`decide`](Self::decide) has something new to say though nothing happens: the next time limit of a worker.
@@ -317,6 +333,7 @@ impl Counts {
             | TaskState::Held { .. }
             | TaskState::Merging { .. } => &mut self.judged,
             TaskState::Merged { .. } => &mut self.merged,
+            TaskState::Done { .. } => &mut self.done,
             TaskState::Blocked { .. } => &mut self.blocked,
             TaskState::DepFailed { .. } => &mut self.dep_failed,
             TaskState::Stopped => &mut self.stopped,

@@ -64,8 +64,12 @@ fn random_way(rng: &mut Rng) -> Way {
     let role = || RoleId::new("coder").expect("an id");
     let has_tester = chance(rng, 500);
     let zones = if has_tester { vec![Zone::Source] } else { vec![Zone::Source, Zone::Tests] };
-    let work =
-        step("work", Do::Work { role: role(), writes: zones, retry_from: RetryFrom::Change }, &[], &[Input::Spec]);
+    let work = step(
+        "work",
+        Do::Work { role: role(), writes: zones, retry_from: RetryFrom::Change, begins_on: None, may_keep: false },
+        &[],
+        &[Input::Spec],
+    );
     let mut steps = vec![Step { limits, ..work }];
     for number in 0..rng.usize(..4) {
         let name = format!("check{number}");
@@ -83,6 +87,8 @@ fn random_way(rng: &mut Rng) -> Way {
             role: RoleId::new("tester").expect("an id"),
             writes: vec![Zone::Tests],
             retry_from: RetryFrom::Change,
+            begins_on: None,
+            may_keep: false,
         };
         let tester = step("tests", does, &[StepId::work()], &[Input::Source]);
         steps.push(Step { limits, back: Some(StepId::new("tests").expect("an id")), ..tester });
@@ -200,7 +206,7 @@ impl World {
         self.names += 1;
         let old = self.unit.change().map(|change| change.tree.clone());
         let tree = old.filter(|_| chance(&mut self.rng, 300)).unwrap_or_else(|| format!("t{}", self.names));
-        Change { commit: format!("c{}", self.names), tree, base: self.unit.head().to_owned(), files: 1 }
+        Change { commit: format!("c{}", self.names), tree, base: self.unit.head().to_owned(), files: 1, lines: 1 }
     }
 
     fn make_trouble(&mut self) {

@@ -120,6 +120,7 @@ codes! {
     "dispatch.budget" Usage "a budget under which no worker could start";
     "dispatch.dirty" Person "files that the merge would touch have changes of yours";
     "dispatch.merge-conflict" Failed "the merge would conflict";
+    "dispatch.no-answer" Failed "no worker of the task has said anything";
     "dispatch.no-change" Failed "the worker changed nothing";
     "dispatch.no-ports" Failed "no TCP ports are left for a work tree";
     "dispatch.not-finished" Usage "the run is not finished";
@@ -163,6 +164,7 @@ codes! {
     "plan.cycle" Usage "tasks depend on each other in a circle";
     "plan.duplicate-task" Usage "two tasks have one id";
     "plan.empty" Usage "the plan has no tasks";
+    "plan.mode" Usage "what a task says about its workers does not go together";
     "plan.no-agent" Agent "no agent is named for a task";
     "plan.schema" Usage "a field of the plan has the wrong shape";
     "plan.syntax" Usage "the plan does not parse";

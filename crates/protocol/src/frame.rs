@@ -22,6 +22,9 @@ pub const SANDBOX_VERSION: u16 = 2;
 /// Longest frame in bytes on the wire and in the spool; a longer line is counted as malformed and skipped.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 
+/// The file in a worker's folder that holds what its agent said, turn after turn, at most 1 MiB.
+pub const ANSWER_FILE: &str = "answer.txt";
+
 /// One report of a shim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Frame {

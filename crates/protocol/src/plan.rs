@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use id::{BadTaskId, TaskId, natural_order};
-pub use settings::{CommandLine, PhaseSettings, PlanSettings, RetryFrom, TaskSettings};
+pub use settings::{
+    BestOf, CommandLine, DebateSettings, PhaseSettings, PlanSettings, RetryFrom, TaskResult, TaskSettings,
+    WorkerSettings,
+};
 
 /// The JSON Schema of a `plan.json`, as editors take it: `x-switchboard` has no other fields than ours.
 #[must_use]

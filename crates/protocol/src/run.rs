@@ -20,7 +20,7 @@ use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
 
 pub use budget::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOWN_COSTS, PauseCause};
-pub use effect::{CheckAsked, Effect, EffectKey, StartFrom, StopCause};
+pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
 pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
@@ -115,6 +115,12 @@ pub enum TaskState {
         /// The commit in the run's branch.
         commit: String,
     },
+    /// It is done and is not merged by itself: a report, or a part of a task on which several work.
+    Done {
+        /// The commit of its change; empty where there is none.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        commit: String,
+    },
     /// It can't go on without a person.
     Blocked {
         /// Why.
@@ -134,7 +140,9 @@ impl TaskState {
     #[must_use]
     pub fn is_settled(&self) -> bool {
         match self {
-            Self::Merged { .. } | Self::Blocked { .. } | Self::DepFailed { .. } | Self::Stopped => true,
+            Self::Merged { .. } | Self::Done { .. } | Self::Blocked { .. } | Self::DepFailed { .. } | Self::Stopped => {
+                true
+            }
             Self::Pending
             | Self::Ready
             | Self::Starting { .. }
@@ -162,6 +170,14 @@ pub struct Change {
     pub base: String,
     /// How many files it changes.
     pub files: u32,
+    /// How many lines it adds and removes; 0 where the record doesn't say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lines: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What a gate said about the present attempt.

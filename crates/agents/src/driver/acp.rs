@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 use switchboard_process::clock::Deadline;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::lines::Lines;
-use switchboard_process::spawn::Terminated;
+use switchboard_process::spawn::{Capture, Terminated};
 use switchboard_protocol::frame::McpCommand;
 
-use super::contract::{Driver, Given};
+use super::contract::{ANSWER_KEPT, Driver, Given};
 use super::pipe::{Heard, Pipe, Stream};
 use super::start::Start;
 use crate::{Result, catalog};
@@ -39,8 +39,8 @@ const HANDSHAKE: Duration = Duration::from_secs(120);
 /// Questions that may be open at once; a further one is cancelled.
 const MAX_ASKS: usize = 32;
 
-/// Kept of what the agent said in a turn.
-const TEXT_KEPT: usize = 2 << 10;
+/// Kept of an answer that says that the agent has no login.
+const LOGIN_KEPT: usize = 2 << 10;
 
 /// An agent that speaks ACP.
 #[derive(Debug)]
@@ -63,8 +63,13 @@ pub struct Acp {
     calls: updates::Calls,
     usage: Usage,
     tally: tally::Tally,
-    text: String,
+    text: Capture,
     ready: VecDeque<Given>,
+}
+
+/// Takes what the agent says in a turn.
+fn said() -> Capture {
+    Capture::new(ANSWER_KEPT / 2)
 }
 
 /// A question of the agent that we have not answered.
@@ -119,7 +124,7 @@ impl Driver for Acp {
             calls: updates::Calls::default(),
             usage: Usage::default(),
             tally: tally::Tally::of(start),
-            text: String::new(),
+            text: said(),
             ready: VecDeque::new(),
         };
         let id = acp.request("initialize", wire::initialize());
@@ -171,7 +176,7 @@ impl Driver for Acp {
         if self.phase != Phase::Idle {
             return false;
         }
-        self.text.clear();
+        self.text = said();
         let prompt = json!([{ "type": "text", "text": text }]);
         let id = self.request("session/prompt", json!({ "sessionId": self.session, "prompt": prompt }));
         if self.phase != Phase::Idle {
@@ -304,10 +309,7 @@ impl Acp {
         if self.has_turn()
             && let Some(text) = updates::said(update)
         {
-            self.text.push_str(text);
-            if self.text.len() > 4 * TEXT_KEPT {
-                self.text = crate::ending(&self.text, TEXT_KEPT).to_owned();
-            }
+            self.text.push(text.as_bytes());
         }
         if let Some(event) = self.calls.read(update, &self.cwd) {
             self.started();
@@ -369,9 +371,9 @@ impl Acp {
     /// An error after a cancel is how one agent says that it was cancelled.
     fn turn_answered(&mut self, answer: Result<Value, wire::Fault>, is_cancelled: bool) {
         match answer {
-            Ok(_) if login::is_answer(&self.text) => {
-                let text = self.text.trim().to_owned();
-                self.needs_login(crate::beginning(&text, TEXT_KEPT));
+            Ok(_) if login::is_answer(&self.text.text()) => {
+                let text = self.text.text();
+                self.needs_login(crate::beginning(text.trim(), LOGIN_KEPT));
             }
             Ok(result) => {
                 if let Some(result) = self.tally.begin(&self.session, result) {
@@ -402,8 +404,7 @@ impl Acp {
 
     fn end_turn(&mut self, stop: &str, text: Option<String>) {
         let was_started = matches!(self.phase, Phase::Turn { is_started: true, .. });
-        let text = text.unwrap_or_else(|| std::mem::take(&mut self.text));
-        let text = crate::ending(&text, TEXT_KEPT).to_owned();
+        let text = text.unwrap_or_else(|| std::mem::replace(&mut self.text, said()).text());
         for ask in self.asks.keys().cloned().collect::<Vec<_>>() {
             self.permit(&ask, None);
         }

@@ -10,6 +10,9 @@ use super::pipe::Stream;
 use super::start::Start;
 use crate::Result;
 
+/// Kept of what an agent says in one turn, in bytes: half of it from the beginning, half from the end.
+pub(crate) const ANSWER_KEPT: usize = 1 << 20;
+
 /// What a driver gives.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Given {

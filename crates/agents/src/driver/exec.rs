@@ -6,13 +6,10 @@ use switchboard_protocol::worker::WorkerEvent;
 use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::spawn::{Capture, Terminated};
 
-use super::contract::{Driver, Given};
+use super::contract::{ANSWER_KEPT, Driver, Given};
 use super::pipe::{Heard, Pipe, Stream};
 use super::start::Start;
 use crate::Result;
-
-/// Kept of what it printed, for the end of the turn.
-const TEXT_KEPT: usize = 2 << 10;
 
 /// A running command.
 #[derive(Debug)]
@@ -37,7 +34,7 @@ impl Driver for Exec {
 
     fn start(start: &Start) -> Result<Self> {
         let pipe = Pipe::start(start)?;
-        Ok(Self { pipe, is_prompted: false, text: Capture::new(TEXT_KEPT), turn: Turn::Opening })
+        Ok(Self { pipe, is_prompted: false, text: Capture::new(ANSWER_KEPT / 2), turn: Turn::Opening })
     }
 
     fn pid(&self) -> u32 {
@@ -68,7 +65,7 @@ impl Driver for Exec {
                 Heard::Written(_) => {}
                 Heard::Exited if self.turn == Turn::Running => {
                     self.turn = Turn::Over;
-                    let text = self.text.ending(TEXT_KEPT);
+                    let text = self.text.text();
                     return Given::Event(WorkerEvent::TurnEnded { turn: 0, stop: "exit".to_owned(), text });
                 }
                 Heard::Exited => return Given::Exited,

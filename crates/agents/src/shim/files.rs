@@ -12,5 +12,8 @@ pub(super) const TASK: &str = "task.md";
 /// The folder in a worker's folder that a constrained agent may write beside its tree: its home, and files that nobody keeps.
 pub(super) const SCRATCH: &str = "scratch";
 
+/// The file in a worker's folder that holds what the agent said, turn after turn.
+pub(super) const ANSWER: &str = switchboard_protocol::frame::ANSWER_FILE;
+
 /// The lock in a worker's folder, held as long as its shim lives.
 pub const LOCK: &str = "lock";

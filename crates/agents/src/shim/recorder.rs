@@ -1,6 +1,9 @@
 //! Numbers what happened and writes it down before anybody hears of it.
 
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 use switchboard_process::clock;
 use switchboard_process::journal::{Durability, Journal};
@@ -8,9 +11,38 @@ use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, WorkerE
 use switchboard_protocol::id::WorkerId;
 use tokio::sync::watch;
 
-use super::files::FRAMES;
+use super::files::{ANSWER, FRAMES};
 use super::redact::Redactor;
 use crate::Result;
+use crate::driver::ANSWER_KEPT;
+
+/// Kept in the record of what the agent said in a turn.
+const TOLD: usize = 2 << 10;
+
+/// What the agent said, in a file.
+struct Answer {
+    path: PathBuf,
+    /// Bytes that still fit.
+    room: usize,
+}
+
+// === impl Answer ===
+
+impl Answer {
+    fn add(&mut self, text: &str) -> Result<()> {
+        let is_first = self.room == ANSWER_KEPT;
+        if text.is_empty() && !is_first {
+            return Ok(());
+        }
+        let text = if is_first { text.to_owned() } else { format!("\n\n{text}") };
+        let text = crate::beginning(&text, self.room);
+        let at = |source| crate::Error::Io { what: format!("write {}", self.path.display()), source };
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path).map_err(at)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_data()).map_err(at)?;
+        self.room -= text.len();
+        Ok(())
+    }
+}
 
 /// The writing end of the journal.
 pub(super) struct Recorder {
@@ -22,6 +54,7 @@ pub(super) struct Recorder {
     begins: u64,
     length: watch::Sender<u64>,
     redactor: Redactor,
+    answer: Answer,
 }
 
 // === impl Recorder ===
@@ -32,7 +65,15 @@ impl Recorder {
         let begins = journal.length();
         let (length, _) = watch::channel(begins);
         let redactor = Redactor::new(spec);
-        Ok(Self { journal, worker: spec.worker.clone(), epoch, seq: 0, begins, length, redactor })
+        let answer = Answer { path: folder.join(ANSWER), room: ANSWER_KEPT };
+        Ok(Self { journal, worker: spec.worker.clone(), epoch, seq: 0, begins, length, redactor, answer })
+    }
+
+    /// Adds what the agent said in a turn to its answer, before the end of the turn is told; returns what the record keeps of it.
+    pub(super) fn answer(&mut self, text: &str) -> Result<String> {
+        let text = self.redactor.text(text.to_owned());
+        self.answer.add(&text)?;
+        Ok(crate::ending(&text, TOLD).to_owned())
     }
 
     /// Writes one frame; what later work depends on is on the disk when this returns.

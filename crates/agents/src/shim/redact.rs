@@ -60,7 +60,7 @@ impl Redactor {
         }
     }
 
-    fn text(&self, text: String) -> String {
+    pub(super) fn text(&self, text: String) -> String {
         let text = unstyled(&text).into_owned();
         self.0.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, MARK),

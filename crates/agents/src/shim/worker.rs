@@ -361,6 +361,7 @@ impl Worker {
         }
         self.state = State::Idle { since: Instant::now() };
         self.tools.clear();
+        let text = self.recorder.answer(&text)?;
         self.record(WorkerEvent::TurnEnded { turn: self.turn, stop: stop.to_owned(), text })
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 }
 
 fn show(client: &mut Client, task: &str, output: bool) -> Result<ShowTaskReply, Failure> {
-    client.call::<ShowTask>(&ShowTaskRequest { task: task.to_owned(), diff: false, output })
+    client.call::<ShowTask>(&ShowTaskRequest { task: task.to_owned(), diff: false, output, answer_from: None })
 }
 
 fn is_settled(state: &str) -> bool {

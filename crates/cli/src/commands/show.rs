@@ -1,9 +1,10 @@
 //! `switchboard show`
 
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskReply, ShowTaskRequest};
 
 use crate::context::Context;
-use crate::output::{Output, Tone, counted, money, one_line, tokens};
+use crate::output::{Output, Tone, counted, money, one_line, plain, tokens};
 use crate::report::Outcome;
 use crate::run_report;
 
@@ -13,11 +14,15 @@ use crate::run_report;
 pub(crate) struct Args {
     /// `RUN/TASK`, `TASK` of the newest run, or a run; the newest run when left out
     what: Option<String>,
+    /// Print all that the task's last worker has said, and nothing else
+    #[arg(long, requires = "what")]
+    answer: bool,
 }
 
 /// Shows a run or a task.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.what {
+        Some(task) if args.answer => print_answer(task, context),
         Some(task) if !is_run(task) => show_task(task, context),
         run => show_run(run.clone(), context),
     }
@@ -38,13 +43,38 @@ fn show_run(run: Option<String>, context: &mut Context) -> Outcome {
     Ok(())
 }
 
+/// Prints an answer part by part.
+fn print_answer(task: &str, context: &mut Context) -> Outcome {
+    let mut from = Some(0);
+    while let Some(answer_from) = from {
+        let request =
+            ShowTaskRequest { task: task.to_owned(), diff: false, output: false, answer_from: Some(answer_from) };
+        let reply = context.daemon()?.call::<ShowTask>(&request)?;
+        if context.json {
+            context.out.json(&reply);
+        }
+        let Some(answer) = reply.answer else {
+            let what = format!("no worker of task {} has said anything", reply.task.id);
+            return Err(Failure::new("dispatch.no-answer", what).into());
+        };
+        if !context.json {
+            context.out.text(&plain(&answer.text));
+        }
+        from = answer.next;
+    }
+    Ok(())
+}
+
 fn show_task(task: &str, context: &mut Context) -> Outcome {
-    let request = ShowTaskRequest { task: task.to_owned(), diff: false, output: false };
+    let request = ShowTaskRequest { task: task.to_owned(), diff: false, output: false, answer_from: Some(0) };
     let reply = context.daemon()?.call::<ShowTask>(&request)?;
     if context.json {
         context.out.json(&reply);
     } else {
         describe(&reply, &mut context.out);
+        if let Some(answer) = reply.answer.as_ref().filter(|answer| !answer.text.trim().is_empty()) {
+            run_report::print_answer(&reply.task.id, answer, &mut context.out);
+        }
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What a worker left in its tree becomes one commit on the task's base.
 
+use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_process::git::Oid;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
@@ -19,6 +20,7 @@ pub(crate) async fn capture(
     id: &TaskId,
     attempt: u32,
     worker: &WorkerId,
+    carried: Option<&str>,
 ) -> Result<Option<RunEvent>, Error> {
     let row = ctx.world.store.get(crate::work::WORKERS, &[worker.as_str().into()])?;
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
@@ -31,18 +33,22 @@ pub(crate) async fn capture(
     let author = author(&agent, ctx.world.store.now());
     let message = message(&ctx.plan.run, &task, attempt);
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let is_compared = ctx.plan.shape(id).is_some_and(|shape| shape.result == WorkResult::Candidate);
+    // The change of the step before may be all that there is to do.
+    let may_stay = start == base || carried == Some(start.as_str());
     let captured = ctx.world.git(move |git| {
         let commit = Commit { branch: &branch, parent: &base, author: &author, message: &message };
         let Some(captured) = git.capture(&path, &commit)? else { return Ok(None) };
-        if captured.tree == git.tree_of(&start)? && start != base {
+        if captured.tree == git.tree_of(&start)? && !may_stay {
             return Ok(None);
         }
         let files = git.changed_files(&base, &captured.commit)?;
-        Ok(Some((captured, files, base.to_string())))
+        let lines = if is_compared { git.changed_lines(&base, &captured.commit)? } else { 0 };
+        Ok(Some((captured, files, lines, base.to_string())))
     });
     let captured = captured.await?;
     ctx.world.crash("change-committed");
-    let Some((captured, files, base)) = captured else {
+    let Some((captured, files, lines, base)) = captured else {
         let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, &agent)? else {
             return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
         };
@@ -53,7 +59,8 @@ pub(crate) async fn capture(
     let files_total = u32::try_from(files.len()).unwrap_or(u32::MAX);
     let files = files.iter().take(FILES_NAMED).map(|change| crate::plan::text(&change.path)).collect();
     let (commit, tree) = (captured.commit.to_string(), captured.tree.to_string());
-    let captured = RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, base, files, files_total };
+    let captured =
+        RunEvent::ChangeCaptured { task: id.clone(), attempt, commit, tree, base, files, files_total, lines };
     ctx.engine.step(captured).await?;
     ctx.world.crash("change-captured");
     Ok(None)

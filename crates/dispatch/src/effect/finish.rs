@@ -1,5 +1,7 @@
 //! The end of a run: recorded, then its work trees are removed and its branch is merged where that was asked for.
 
+use switchboard_pipeline::subtasks::WorkResult;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, RunOutcome, TaskState, TaskView};
 
 use super::context::Ctx;
@@ -39,16 +41,21 @@ async fn tidy(ctx: &Ctx) {
         Ok(views) => views,
         Err(error) => return tracing::debug!(%error, "nothing is tidied"),
     };
-    let is_merged = |view: &TaskView| matches!(view.state, TaskState::Merged { .. });
+    let is_merged = |view: &TaskView| matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
     let is_whole = views.iter().all(is_merged);
     let merged = views.into_iter().filter(is_merged);
-    let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), ctx.plan.task_branch(&view.task))).collect();
+    // A change that was not chosen stays in its branch.
+    let is_kept = |task: &TaskId| ctx.plan.shape(task).is_some_and(|shape| shape.result == WorkResult::Candidate);
+    let branch = |task: &TaskId| (!is_kept(task)).then(|| ctx.plan.task_branch(task));
+    let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), branch(&view.task))).collect();
     let (base, run, files) = (ctx.plan.worktrees.clone(), ctx.plan.run.clone(), ctx.world.ports.files.clone());
     let agents = plan::agents_file(&ctx.world.config, &run);
     let done = ctx.world.git(move |git| {
         for (path, branch) in trees {
             git.worktree_remove(&path, &base)?;
-            if let Some(tip) = git.branch(&branch)? {
+            if let Some(branch) = branch
+                && let Some(tip) = git.branch(&branch)?
+            {
                 git.delete_branch(&branch, &tip)?;
             }
         }

@@ -9,13 +9,20 @@ use super::context::Ctx;
 use crate::Error;
 use crate::authorship::{author, message};
 
-pub(super) async fn rebase(ctx: &Ctx, id: &TaskId, attempt: u32, commit: &str) -> Result<RunEvent, Error> {
+/// Rebases the change of a task, which stands in the work tree of `tree_of`.
+pub(super) async fn rebase(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    commit: &str,
+    tree_of: &TaskId,
+) -> Result<RunEvent, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
     let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(&settings)).unwrap_or_else(|| "exec".to_owned());
     let author = author(&agent, ctx.world.store.now());
     let message = message(&ctx.plan.run, &task, attempt);
     let (branch, change) = (ctx.plan.branch.clone(), Oid::parse(commit)?);
-    let (path, task_branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let (path, task_branch) = (ctx.plan.worktree(tree_of), ctx.plan.task_branch(tree_of));
     let rebased = ctx.world.git(move |git| {
         let head = git.branch(&branch)?.ok_or_else(|| Error::Missing(format!("the branch {branch}")))?;
         let tree = match git.merge_tree(&head, &change)? {

@@ -28,6 +28,8 @@ pub(super) struct Judged<'a> {
     pub(super) commit: &'a str,
     /// The commit that new findings are told from; empty in runs that were recorded before ways.
     pub(super) base: &'a str,
+    /// The task in whose work tree it stands.
+    pub(super) tree_of: &'a TaskId,
 }
 
 /// A verdict and its reasons.
@@ -82,7 +84,7 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
 }
 
 fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest, Error> {
-    let Judged { task: id, commit, base, .. } = change;
+    let Judged { task: id, commit, base, tree_of, .. } = change;
     let (_, settings) = ctx.plan.settings(id)?;
     let base = match (base, &ctx.last) {
         ("", Some(last)) => last.base.clone(),
@@ -91,11 +93,11 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
     };
     let mut request = CheckRequest {
         id: Some(format!("{id}@{commit}")),
-        root: crate::plan::text(&ctx.plan.worktree(id)),
+        root: crate::plan::text(&ctx.plan.worktree(tree_of)),
         base: Base::Rev(base),
         ..CheckRequest::default()
     };
-    let env: Vec<_> = ctx.world.tree_ports.of(&ctx.plan.run, id).into_iter().flat_map(PortRange::env).collect();
+    let env: Vec<_> = ctx.world.tree_ports.of(&ctx.plan.run, tree_of).into_iter().flat_map(PortRange::env).collect();
     let lint = CheckName::Lint.as_str();
     let in_batch = (gates.iter().any(|gate| is_of(gate, GateKind::Batch)) && !gates.contains(&lint)).then_some(lint);
     for gate in gates.iter().copied().chain(in_batch) {

@@ -40,10 +40,10 @@ impl StartPoint {
         author: &Author,
     ) -> Result<Self, Error> {
         match (from, last) {
-            (StartFrom::Change { commit, base }, Some(last)) => {
+            (StartFrom::Change { commit, base }, last) if last.is_some() || !base.is_empty() => {
                 let commit = Oid::parse(&commit)?;
-                let base = Oid::parse(if base.is_empty() { &last.base } else { &base })?;
-                Ok(Self { base, start: commit.clone(), content: Some(commit) })
+                let base = if base.is_empty() { last.map_or(base, |last| last.base) } else { base };
+                Ok(Self { base: Oid::parse(&base)?, start: commit.clone(), content: Some(commit) })
             }
             (StartFrom::Rebased { commit }, _) => match git.merge_tree(&head, &Oid::parse(&commit)?)? {
                 Merged::Clean { tree } => {
@@ -53,7 +53,7 @@ impl StartPoint {
                 }
                 Merged::Conflict { .. } => Ok(Self::at(head)),
             },
-            (StartFrom::RunHead, _) | (StartFrom::Change { .. }, None) => Ok(Self::at(head)),
+            (StartFrom::RunHead | StartFrom::Change { .. }, _) => Ok(Self::at(head)),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_pipeline::settings::Settings;
+use switchboard_pipeline::subtasks::{self, Shape};
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
@@ -13,10 +14,11 @@ use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
 use switchboard_protocol::run::way::StepId;
-use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, StartFrom};
+use switchboard_protocol::run::{Answered, Refusal, RefusalCause, RunEvent, StartFrom};
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::{PortRange, WorkerFact};
 
+use super::answers::Answers;
 use super::blocked::blocked;
 use super::context::Ctx;
 use super::set_up::{MadeTree, SetUp, set_up};
@@ -46,6 +48,8 @@ pub(crate) struct Start {
     pub(crate) from: StartFrom,
     /// Keep what a lost worker of the same attempt left.
     pub(crate) resume: bool,
+    /// What became of the tasks whose answers it may be shown.
+    pub(crate) answers: Vec<Answered>,
 }
 
 /// What is decided about a worker before its start is recorded.
@@ -58,6 +62,8 @@ struct WorkerSetup {
     start_point: StartPoint,
     ports: Option<PortRange>,
     isolation: Isolation,
+    /// What others have said that it is told of.
+    answers: Answers,
 }
 
 /// What became of a worker's start.
@@ -154,6 +160,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
+    let answers = Answers::read(ctx, start.answers).await?;
     let start_point = ctx.world.git(move |git| {
         let left = last.as_ref().filter(|_| start.resume);
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
@@ -171,6 +178,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         settings,
         start_point: start_point.await?,
         ports,
+        answers,
     })
 }
 
@@ -260,9 +268,13 @@ impl Tree {
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, isolation } = setup;
+    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, answers, isolation } = setup;
+    let usual = Shape::default();
+    let shape = ctx.plan.shape(id).unwrap_or(&usual);
     let sandbox = isolation::sandbox(ctx, isolation, &choice);
     let previous = prompt::Previous {
+        work: subtasks::prompt(shape, &task.description, |task| answers.of(task)),
+        is_report: shape.result == subtasks::WorkResult::Report,
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,

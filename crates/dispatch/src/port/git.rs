@@ -36,6 +36,8 @@ pub(crate) trait Git: Send + Sync {
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid>;
     /// Paths that differ between two commits.
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
+    /// Lines added and removed between two commits.
+    fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32>;
     /// What a person should know of the difference of two commits before it is merged, a sentence each.
     fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>>;
     /// What the user's git would do at a merge and ours does not, a sentence each.
@@ -118,6 +120,10 @@ impl Git for Repo {
 
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid> {
         Ok(Self::commit_tree(self, tree, parents, author, message)?)
+    }
+
+    fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32> {
+        Ok(Self::changed_lines(self, old, new)?)
     }
 
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {

@@ -123,6 +123,11 @@ impl Git for SimGit {
         })
     }
 
+    fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32> {
+        let changed = self.changed_files(old, new)?;
+        Ok(u32::try_from(changed.len()).unwrap_or(u32::MAX))
+    }
+
     fn diff_text(&self, _old: &Oid, _new: &Oid, _keep: usize) -> Result<String> {
         Ok(String::new())
     }

@@ -37,6 +37,8 @@ pub(super) struct Observer {
     /// What the checks in truth found, by `task@commit`.
     judged: BTreeMap<String, bool>,
     merged: BTreeSet<TaskId>,
+    /// Tasks that are done and not merged by themselves.
+    done: BTreeSet<TaskId>,
     /// The first attempt, or the first since a person's retry, that got a worker.
     first_attempt: BTreeMap<TaskId, u32>,
     losses: BTreeMap<TaskId, u32>,
@@ -72,6 +74,11 @@ impl Observer {
     /// What the run has cost.
     pub(super) fn spent(&self) -> u64 {
         self.costs.values().sum()
+    }
+
+    /// Whether any worker was intended.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.live.is_empty() || !self.ended.is_empty()
     }
 
     /// Tasks that are merged.
@@ -165,7 +172,18 @@ impl Observer {
                 self.verdicts.entry((task, attempt)).or_default().insert(gate, verdict);
             }
             RunEvent::TaskMerged { task, attempt, .. } => self.task_merged(task, attempt),
+            RunEvent::TaskDone { task, .. } => {
+                let is_live = self.live.values().any(|live| *live == task);
+                self.insist(!is_live, || format!("{task} is done while its worker is live"));
+                self.done.insert(task);
+            }
+            RunEvent::CandidateChosen { task, attempt, candidate, commit, .. } => {
+                let is_done = self.done.contains(&candidate);
+                self.insist(is_done, || format!("{task} chooses {candidate}, which is not done"));
+                self.changes.insert((task, attempt), vec![commit]);
+            }
             RunEvent::TaskRetryRequested { task } => {
+                self.done.remove(&task);
                 self.first_attempt.remove(&task);
                 self.losses.remove(&task);
             }
@@ -258,7 +276,12 @@ impl Observer {
         };
         let gates = way.steps.into_iter().filter_map(|step| match step.does {
             Do::Check { gate } => Some((gate.to_string(), step.need)),
-            Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+            Do::Work { .. }
+            | Do::Choose { .. }
+            | Do::Command { .. }
+            | Do::Ask { .. }
+            | Do::Units { .. }
+            | Do::Merge => None,
         });
         gates.collect()
     }

@@ -42,7 +42,7 @@ impl Stage {
                 Act::Write { is_bad } => {
                     let content = if is_bad { BAD } else { "good" };
                     let content = format!("{content} work of {} on {}", shim.spec.worker, shim.spec.task);
-                    let path = format!("t/{}", shim.spec.task);
+                    let path = format!("t/{}", whole(&shim.spec.task));
                     lock(&self.repo).write(Path::new(&shim.spec.cwd), &path, &content);
                 }
                 Act::Vanish => {
@@ -62,6 +62,11 @@ impl Stage {
         shim.is_agent_live = false;
         self.gone.send_modify(|gone| *gone += 1);
     }
+}
+
+/// The task that one of the simulated plan is a subtask of, or the task itself: these have two numbers.
+fn whole(task: &str) -> &str {
+    task.match_indices('.').nth(1).map_or(task, |(at, _)| &task[..at])
 }
 
 // === impl SimShims ===

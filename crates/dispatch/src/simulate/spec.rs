@@ -29,6 +29,8 @@ pub struct SimSpec {
     pub bad_setups: u64,
     /// Runs that have a budget, which is too small for them until people raise it.
     pub budgets: u64,
+    /// Tasks on which several work, or that are reports.
+    pub modes: u64,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -132,6 +134,7 @@ impl SimSpec {
             bad_gates: 0,
             bad_setups: 0,
             budgets: 0,
+            modes: 0,
             crashes: 0,
             people: 0,
             refuse: None,
@@ -151,6 +154,7 @@ impl SimSpec {
             bad_gates: 120,
             bad_setups: 30,
             budgets: 250,
+            modes: 150,
             crashes: 6,
             people: 300,
             ..Self::kind()

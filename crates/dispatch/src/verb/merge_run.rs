@@ -46,10 +46,11 @@ impl Dispatch {
     }
 }
 
-/// Refuses a run of which not all tasks are merged, with those that are missing.
+/// Refuses a run of which not all tasks are done, with those that are missing. A subtask that failed doesn't matter where its task is done.
 fn complete(world: &World, run: &RunId) -> Result<(), Error> {
-    let views: Vec<_> = history::fold(&world.store, run)?.tasks().collect();
-    let is_missing = |view: &&TaskView| !matches!(view.state, TaskState::Merged { .. });
+    let state = history::fold(&world.store, run)?;
+    let views: Vec<_> = state.tasks().filter(|view| state.whole_of(&view.task).is_none()).collect();
+    let is_missing = |view: &&TaskView| !matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
     let missing: Vec<_> = views.iter().filter(is_missing).map(why_missing).collect();
     if missing.is_empty() {
         return Ok(());

@@ -42,11 +42,14 @@ impl Dispatch {
         };
         let diff = if request.diff { diff(&self.world, view, worker.as_ref()).await? } else { None };
         let output = if request.output && !folder.is_empty() { report::output(&folder, OUTPUT_BYTES)? } else { None };
+        let from = request.answer_from.filter(|_| !folder.is_empty());
+        let answer = from.map(|from| report::answer(&folder, from)).transpose()?.flatten();
         Ok(ShowTaskReply {
             run,
             task: report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?,
             diff,
             output,
+            answer,
             folder,
         })
     }
@@ -72,9 +75,12 @@ async fn diff(world: &World, view: &TaskView, worker: Option<&Row>) -> Result<Op
             | TaskState::Passed { change }
             | TaskState::Held { change, .. }
             | TaskState::Merging { change, .. },
-            Some(row),
+            row,
         ) => {
-            let base = if change.base.is_empty() { row.try_text("base")? } else { &change.base };
+            let base = match row {
+                Some(row) if change.base.is_empty() => row.try_text("base")?,
+                Some(_) | None => &change.base,
+            };
             (base.to_owned(), change.commit.clone())
         }
         (_, Some(row)) => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare};
+use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
 use switchboard_process::git::{Head, Oid};
 use switchboard_protocol::error::Failure;
@@ -55,18 +56,20 @@ impl Dispatch {
         let plan = plan::read(&request.plan, &request.source)?;
         let start_point = world.git(start_point).await?;
         let run = world.fresh_run()?;
-        let mut run_plan = run_plan(world, run, &request, plan, &start_point)?;
-        let prepared = prepare(&run_plan.plan, &BTreeSet::new(), request.max_workers);
-        let compiled = compile(&run_plan.plan, &prepared, |settings| run_plan.attempts(settings));
+        let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+        let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
+        let prepared = prepare(&expanded.plan, &BTreeSet::new(), request.max_workers);
+        let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
         let setup = setup(world, &mut run_plan).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
-            trusted(world, &run_plan)?;
+            trusted(world, &plan)?;
         }
-        let decided = Decided { prepared, compiled, agents, setup, held };
+        let notes = expanded.notes;
+        let decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
         world.git(move |git| clean(git, &writes)).await?;
@@ -86,19 +89,20 @@ impl Dispatch {
         caller: StartCall<'_>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
-        let hash = switchboard_pipeline::plan_hash::whole(&run_plan.plan);
+        let hash = switchboard_pipeline::plan_hash::whole(&decided.plan);
         not_running(world, &hash)?;
         write_agents(world, &run_plan).await?;
-        let tasks = decided.prepared.eligible.len();
+        let is_whole = |id: &&TaskId| run_plan.shape(id).is_none_or(|shape| shape.of.is_none());
+        let tasks = decided.prepared.eligible.iter().filter(is_whole).count();
         let configured = configured(&run_plan, request, start_point, (&hash, tasks), caller.by)?;
         let mut batch = Batch::new(Durability::Synced).event(configured);
-        if switchboard_pipeline::setup::planned(&run_plan.plan).is_none() && !run_plan.setup.is_empty() {
+        if switchboard_pipeline::setup::planned(&decided.plan).is_none() && !run_plan.setup.is_empty() {
             let fact = RunEvent::SetupChosen { run: run_plan.run.clone(), commands: run_plan.setup.clone() };
             let subject = format!("run/{}", run_plan.run);
             batch = batch.event(NewEvent::of(&fact, subject, caller.by).map_err(shape("a set-up"))?);
         }
         let budget = request.budget.map(|budget| RunEvent::BudgetSet { budget: Some(budget) });
-        for step in decided.opening(&run_plan.plan, &hash, start_point)?.into_iter().chain(budget) {
+        for step in decided.opening(&hash, start_point)?.into_iter().chain(budget) {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
@@ -143,6 +147,10 @@ async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
 
 /// What a run will do, decided before anything starts.
 struct Decided {
+    /// The plan as it was written, without subtasks.
+    plan: Plan,
+    /// What is to be said about tasks on which several work.
+    notes: Vec<String>,
     prepared: Prepared,
     compiled: Compiled,
     agents: Vec<AgentChoice>,
@@ -160,10 +168,10 @@ impl Decided {
         declared.filter_map(|path| Pattern::parse(path).ok()).collect()
     }
 
-    fn opening(&self, plan: &Plan, hash: &str, start_point: &StartPoint) -> Result<Vec<RunEvent>, Error> {
+    fn opening(&self, hash: &str, start_point: &StartPoint) -> Result<Vec<RunEvent>, Error> {
         let max_workers = self.prepared.max_workers;
         let begin = Opening { plan_hash: hash, base: start_point.base.as_str(), max_workers };
-        opening(plan, &self.compiled, begin).map_err(shape("the run's beginning"))
+        opening(&self.plan, &self.compiled, begin).map_err(shape("the run's beginning"))
     }
 }
 
@@ -192,7 +200,7 @@ fn run_plan(
     world: &World,
     run: RunId,
     request: &StartRunRequest,
-    plan: Plan,
+    expanded: &Expanded,
     start_point: &StartPoint,
 ) -> Result<RunPlan, Error> {
     let worktrees = match &request.worktrees {
@@ -210,9 +218,10 @@ fn run_plan(
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
         merge: request.merge,
-        positions: TaskPositions::of(&plan),
+        positions: TaskPositions::of(&expanded.plan),
         run,
-        plan,
+        plan: expanded.plan.clone(),
+        shapes: expanded.shapes.clone(),
         worktrees,
         setup: Vec::new(),
         isolation: request.isolation,
@@ -268,9 +277,9 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
     Ok(needed.into_values().collect())
 }
 
-fn trusted(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
-    let mut commands = plan::commands(&run_plan.plan);
-    commands.extend(crate::setup::commands_of_locks(&run_plan.plan, world.ports.git.root(), &|path| {
+fn trusted(world: &World, plan: &Plan) -> Result<(), Error> {
+    let mut commands = plan::commands(plan);
+    commands.extend(crate::setup::commands_of_locks(plan, world.ports.git.root(), &|path| {
         world.ports.setups.is_file(path)
     }));
     if commands.is_empty() || (world.config.trusts.0)(&plan::commands_digest(&commands)) {
@@ -332,7 +341,7 @@ fn configured(
 }
 
 fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {
-    let Decided { prepared, compiled, agents, setup, held } = decided;
+    let Decided { plan, notes, prepared, compiled, agents, setup, held } = decided;
     let skipped = prepared.skipped.iter().chain(&prepared.deferred);
     let skipped = skipped.map(|left| format!("{}: {}", left.id, left.detail));
     StartRunReply {
@@ -348,7 +357,8 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
             .cloned()
             .chain(skipped)
             .chain(compiled.notes.iter().cloned())
-            .chain(plan::ignored(&run_plan.plan))
+            .chain(notes.iter().cloned())
+            .chain(crate::plan::ignored(plan))
             .chain(held.notes.iter().cloned())
             .collect(),
         constrained: held.constrained.clone(),

@@ -37,6 +37,10 @@ enum Kind {
     Objects(&'static [Field]),
     /// An `x-switchboard` object: only this program reads it, so a field that is not known is a mistake.
     Settings(&'static [Field]),
+    /// A list of settings of workers, and how many there may be.
+    Workers(&'static [Field], u64, u64),
+    /// A number of workers, or a list of agents.
+    BestOf,
 }
 
 struct Field {
@@ -69,6 +73,14 @@ const SETTINGS: &str = "x-switchboard";
 
 /// Most attempts that a plan may ask for.
 const MAX_ATTEMPTS: u64 = 20;
+/// Fewest workers that share a task.
+const MIN_WORKERS: u64 = 2;
+/// Most participants of a debate, and most that try the same task: each costs what the task alone would.
+const MAX_WORKERS: u64 = 8;
+/// Most steps of a chain.
+const MAX_STEPS: u64 = 16;
+/// Most rounds of a debate.
+const MAX_ROUNDS: u64 = 5;
 
 const PLAN: &[Field] = &[
     needed("schema_version", Kind::Version),
@@ -150,6 +162,10 @@ const TASK_SETTINGS: &[Field] = &[
     optional("agent", Kind::Name),
     optional("command", Kind::Command),
     optional("slice", Kind::Name),
+    optional("result", Kind::OneOf(&["change", "report"])),
+    optional("chain", Kind::Workers(CHAIN_STEP, MIN_WORKERS, MAX_STEPS)),
+    optional("debate", Kind::Settings(DEBATE)),
+    optional("best_of", Kind::BestOf),
     optional("test", Kind::Command),
     optional("gates", Kind::Gates),
     optional("scope", Kind::Paths),
@@ -161,6 +177,27 @@ const TASK_SETTINGS: &[Field] = &[
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
+];
+
+const CHAIN_STEP: &[Field] = &[
+    optional("agent", Kind::Name),
+    optional("command", Kind::Command),
+    optional("model", Kind::FilledText),
+    needed("prompt", Kind::FilledText),
+];
+
+const DEBATE: &[Field] = &[
+    needed("participants", Kind::Workers(PARTICIPANT, MIN_WORKERS, MAX_WORKERS)),
+    optional("rounds", Kind::Number(1, MAX_ROUNDS)),
+    optional("quorum", Kind::Number(1, MAX_WORKERS)),
+    optional("round_minutes", Kind::Number(1, MAX_MINUTES)),
+];
+
+const PARTICIPANT: &[Field] = &[
+    optional("agent", Kind::Name),
+    optional("command", Kind::Command),
+    optional("model", Kind::FilledText),
+    optional("prompt", Kind::FilledText),
 ];
 
 /// Checks a plan's shape. Takes out known fields that are null (the same as not being there) and writes `1.0` as `1`.
@@ -270,6 +307,15 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::Object(fields) => check_object(pointer, value, fields),
         Kind::Settings(fields) => check_settings(pointer, value, fields),
         Kind::Objects(fields) => items(pointer, value)?.try_for_each(|(at, item)| check_object(&at, item, fields)),
+        Kind::Workers(fields, from, to) => {
+            counted(pointer, value, *from, *to)?;
+            items(pointer, value)?.try_for_each(|(at, item)| check_settings(&at, item, fields))
+        }
+        Kind::BestOf if value.is_array() => {
+            counted(pointer, value, MIN_WORKERS, MAX_WORKERS)?;
+            items(pointer, value)?.try_for_each(|(at, item)| name(&at, item))
+        }
+        Kind::BestOf => number(pointer, value, MIN_WORKERS, MAX_WORKERS),
         Kind::Texts => items(pointer, value)?.try_for_each(|(at, item)| text(&at, item).map(|_| ())),
         Kind::Gates => items(pointer, value)?.try_for_each(|(at, item)| gate(&at, item)),
         Kind::TaskIds => items(pointer, value)?.try_for_each(|(at, item)| task_id(&at, item)),
@@ -296,6 +342,15 @@ fn items<'a>(
     let found = describe(value);
     let list = value.as_array_mut().ok_or_else(|| wrong(pointer, "a list", found))?;
     Ok(list.iter_mut().enumerate().map(move |(at, item)| (format!("{pointer}/{at}"), item)))
+}
+
+/// Checks how many items a list has.
+fn counted(pointer: &str, value: &Value, from: u64, to: u64) -> Result<(), PlanError> {
+    let count = value.as_array().map(|list| list.len() as u64);
+    if count.is_some_and(|count| (from..=to).contains(&count)) {
+        return Ok(());
+    }
+    Err(wrong(pointer, format!("a list of {from} to {to}"), describe(value)))
 }
 
 fn text<'a>(pointer: &str, value: &'a Value) -> Result<&'a str, PlanError> {

@@ -97,7 +97,8 @@ impl Account {
         }
     }
 
-    fn cost(&self, worker: &WorkerId) -> Option<u64> {
+    /// What a worker has cost, as far as that is known.
+    pub(super) fn cost(&self, worker: &WorkerId) -> Option<u64> {
         self.costs.get(worker).copied()
     }
 

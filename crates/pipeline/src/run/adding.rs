@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::run::way::{Do, UnitId, Way};
+use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
 
 use super::consequences::Consequences;
 use super::record::Record;
@@ -99,7 +99,12 @@ impl RunState {
         let (spec, plan) = (Digest::of(id.to_string().as_bytes()), Digest::of(plan.as_bytes()));
         let unit = Unit::new(Arc::clone(way), spec, plan, self.head.clone());
         let at = self.records.len();
-        self.records.push(Record::new(id.clone(), within, added.timeout_ms, unit));
+        let mut record = Record::new(id.clone(), within, added.timeout_ms, unit);
+        record.whole = within.filter(|at| self.records[*at].task().is_some());
+        if let Some(whole) = record.whole {
+            self.records[whole].subtasks.push(at);
+        }
+        self.records.push(record);
         self.by_id.insert(id.clone(), at);
         if let Some(task) = id.task() {
             self.tasks.insert(task.clone(), at);
@@ -160,11 +165,20 @@ impl RunState {
         self.depend(group, at);
         let mut next = Some(group);
         while let Some(group) = next {
-            for before in self.records[group].barrier.clone() {
+            for before in self.barrier_of(group) {
                 self.depend(at, before);
             }
             next = self.records[group].within;
         }
+    }
+
+    /// What the members of a group wait for; for the subtasks of a task, what that waits for beside them.
+    fn barrier_of(&self, group: usize) -> Vec<usize> {
+        let record = &self.records[group];
+        if record.task().is_none() {
+            return record.barrier.clone();
+        }
+        record.depends.iter().copied().filter(|on| self.records[*on].whole != Some(group)).collect()
     }
 
     fn depend(&mut self, at: usize, on: usize) {
@@ -208,8 +222,13 @@ fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {
 /// Refuses ways with steps that a run can't carry out.
 fn can_walk(id: &UnitId, way: &Graph) -> Result<(), Refused> {
     let fits = |does: &Do| match does {
-        Do::Work { .. } | Do::Check { .. } | Do::Command { .. } | Do::Merge => id.task().is_some(),
-        Do::Units { .. } => id.task().is_none(),
+        Do::Work { .. }
+        | Do::Choose { .. }
+        | Do::Check { .. }
+        | Do::Command { .. }
+        | Do::Merge
+        | Do::Units { join: Join::Quorum { .. } } => id.task().is_some(),
+        Do::Units { join: Join::All } => id.task().is_none(),
         Do::Ask { .. } => false,
     };
     match way.steps().iter().find(|step| !fits(&step.does)) {

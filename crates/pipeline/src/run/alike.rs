@@ -4,31 +4,13 @@
 //! tree with the same words; a worker that leaves a refused change as it is has them refuse it again. Other words, or another tree, are an
 //! honest retry, and so is what a person asks for.
 
-use std::collections::BTreeSet;
-
 use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::{RefusalCause, Verdict};
 
 use super::RunState;
+use super::ended_alike::{Alike, AttemptEnd};
 use super::record::Record;
 use crate::way::{Hold, Moved};
-
-/// How attempts ended, one after the other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Alike {
-    end: End,
-    /// How many in a row ended so.
-    times: u32,
-}
-
-/// How an attempt ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum End {
-    /// Its worker failed.
-    Worker { cause: RefusalCause, reasons: Vec<String> },
-    /// Gates refused a tree: which, and why.
-    Gates { tree: String, said: BTreeSet<(String, Vec<String>)> },
-}
 
 impl RunState {
     /// Takes note that a worker has failed; returns why the task is held, if that has happened too often.
@@ -47,20 +29,21 @@ impl RunState {
         }
         if *cause == RefusalCause::NothingChanged
             && record.retry_from() == RetryFrom::Change
-            && let Some(Alike { end: End::Gates { .. }, times }) = &mut record.alike
+            && let Some(Alike { end: AttemptEnd::Gates { .. }, times }) = &mut record.alike
         {
             // The refused change stands as it was.
             *times += 1;
             return held(step, limits.refusals, *times);
         }
-        let times = record.ends(End::Worker { cause: cause.clone(), reasons: reasons.to_vec() });
+        let times =
+            Alike::after(&mut record.alike, AttemptEnd::Worker { cause: cause.clone(), reasons: reasons.to_vec() });
         held(step, limits.repeats, times)
     }
 
     /// Takes note that gates have refused a change; returns why the task is held, if they have refused it too often.
     pub(super) fn gates_refused(&mut self, at: usize) -> Option<Hold> {
         let record = &mut self.records[at];
-        let step = record.unit.way().first_work()?;
+        let step = record.unit.way().maker()?;
         let tree = record.unit.change()?.tree.clone();
         let limit = record.unit.way().steps()[step].limits.refusals;
         let refusing = record
@@ -68,7 +51,7 @@ impl RunState {
             .iter()
             .filter(|reported| record.is_refused_by(&reported.report.gate, reported.report.verdict));
         let said = refusing.map(|reported| (reported.report.gate.clone(), reported.report.reasons.clone())).collect();
-        let times = record.ends(End::Gates { tree, said });
+        let times = Alike::after(&mut record.alike, AttemptEnd::Gates { tree, said });
         held(step, limit, times)
     }
 
@@ -93,13 +76,6 @@ impl Record {
     pub(super) fn is_refused_by(&self, gate: &str, verdict: Verdict) -> bool {
         let way = self.unit.way();
         way.check_of(gate).is_some_and(|step| !way.steps()[step].need.accepts(verdict))
-    }
-
-    /// An attempt ended so; returns how many in a row did.
-    fn ends(&mut self, end: End) -> u32 {
-        let before = self.alike.take().filter(|alike| alike.end == end).map_or(0, |alike| alike.times);
-        self.alike = Some(Alike { end, times: before + 1 });
-        before + 1
     }
 }
 

@@ -1,8 +1,5 @@
 //! How attempts end, and what follows for the task and for those that wait for it.
 
-use std::collections::BTreeSet;
-
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
 
 use super::RunState;
@@ -25,10 +22,15 @@ impl RunState {
         let is_due = must_stop || is_capturing || is_asked || matches!(open, OpenFor::Checks { .. } | OpenFor::Lease);
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
-            OpenFor::Nothing | OpenFor::Checks { .. } | OpenFor::Lease | OpenFor::Turn { .. } => {
+            OpenFor::Nothing
+            | OpenFor::Choice { .. }
+            | OpenFor::Checks { .. }
+            | OpenFor::Lease
+            | OpenFor::Turn { .. } => {
                 self.queue.unready(at, &self.records);
             }
         }
+        self.queue.set_choosing(at, matches!(open, OpenFor::Choice { .. }));
         self.queue.set_due(&id, at, is_due);
         self.queue.set_in_line(&id, at, matches!(open, OpenFor::Turn { .. }));
         self.queue.limit(at, deadline);
@@ -112,7 +114,10 @@ impl RunState {
     /// What follows from where an event has left the unit. `last` says what happened last, for the reason of a block.
     pub(super) fn after(&mut self, at: usize, moved: Moved, last: String) -> Consequences {
         match moved {
-            Moved::On | Moved::Done => self.reindex(at),
+            Moved::On => self.reindex(at),
+            // A merge settles its task by itself.
+            Moved::Done if self.records[at].merges() => self.reindex(at),
+            Moved::Done => return self.finish_task(at),
             Moved::Back { .. } => {
                 self.queue.set_live(at, false);
                 self.queue.leave_turn(at);
@@ -169,8 +174,21 @@ impl RunState {
 
     // === stopping ===
 
-    /// Stops the task at once where no process, question or merge is under way, else as soon as that has ended.
+    /// Stops the task at once where no process, question or merge is under way, else as soon as that has ended; its subtasks before it.
     pub(super) fn request_stop(&mut self, at: usize) -> Consequences {
+        let mut consequences = Vec::new();
+        for subtask in self.records[at].subtasks.clone() {
+            if !self.records[subtask].is_settled() {
+                consequences.extend(self.request_stop(subtask));
+            }
+        }
+        if !self.records[at].is_settled() {
+            consequences.extend(self.stop_one(at));
+        }
+        consequences
+    }
+
+    fn stop_one(&mut self, at: usize) -> Consequences {
         let record = &mut self.records[at];
         record.stopping = true;
         if record.must_end_first() {
@@ -199,162 +217,6 @@ impl RunState {
                 self.end(at, Ending::Stopped);
             }
         }
-    }
-
-    // === settling ===
-
-    pub(super) fn end(&mut self, at: usize, ending: Ending) {
-        self.reopen(at);
-        self.queue.settled(at, &self.records);
-        let record = &mut self.records[at];
-        record.unit.drop_work();
-        record.lease = None;
-        record.waiting = None;
-        if record.task().is_some() {
-            self.unsettled -= 1;
-            self.ended.add(&ending);
-        }
-        record.ending = Some(ending);
-    }
-
-    /// Forgets how a unit ended.
-    fn reopen(&mut self, at: usize) {
-        let record = &mut self.records[at];
-        let ending = record.ending.take();
-        if let Some(ending) = ending
-            && record.task().is_some()
-        {
-            self.unsettled += 1;
-            self.ended.remove(&ending);
-        }
-    }
-
-    /// The unit is done: those that waited for nothing else are ready, and groups of which it was the last are done, too.
-    pub(super) fn release_dependents(&mut self, at: usize) {
-        let mut done = vec![at];
-        while let Some(at) = done.pop() {
-            for dependent in self.records[at].dependents.clone() {
-                let record = &mut self.records[dependent];
-                record.unmet -= 1;
-                if record.unmet > 0 || record.is_settled() {
-                    continue;
-                }
-                if record.task().is_some() {
-                    self.reindex(dependent);
-                } else {
-                    self.finish_group(dependent);
-                    done.push(dependent);
-                }
-            }
-        }
-    }
-
-    /// All units below are done.
-    fn finish_group(&mut self, at: usize) {
-        let passed = Judgement { input: None, verdict: Verdict::Pass, output: None };
-        let children = self.records[at].unit.open();
-        for step in children {
-            // The step is open, so its verdict is taken.
-            let _moved = self.records[at].unit.judge(step, passed);
-        }
-        self.end(at, Ending::Done { commit: String::new() });
-    }
-
-    /// Marks everything that needs the unit, directly or through others.
-    fn fail_dependents(&mut self, at: usize) -> Consequences {
-        let Some(root) = self.culprit(at) else { return Vec::new() };
-        let mut consequences = Vec::new();
-        let mut next = self.records[at].dependents.clone();
-        while let Some(dependent) = next.pop() {
-            if self.records[dependent].is_settled() {
-                continue;
-            }
-            consequences.extend(self.fail_dependent(dependent, &root));
-            next.extend(&self.records[dependent].dependents);
-        }
-        consequences
-    }
-
-    fn fail_dependent(&mut self, at: usize, root: &TaskId) -> Option<RunEvent> {
-        self.end(at, Ending::DepFailed { root: root.clone() });
-        Some(RunEvent::TaskDepFailed { task: self.records[at].task()?.clone(), root: root.clone() })
-    }
-
-    // === trying again ===
-
-    /// Gives a blocked or stopped task all its attempts anew, and a chance to those that failed because of it.
-    pub(super) fn retry(&mut self, at: usize) -> Consequences {
-        self.finished = None;
-        self.stopping = false;
-        let Some(root) = self.records[at].task().cloned() else { return Vec::new() };
-        let again = self.held_up_by(at, &root);
-        let record = &mut self.records[at];
-        let has_begun = !record.workers.is_empty() || record.is_blocked();
-        let work = record.unit.way().first_work().filter(|_| has_begun);
-        record.unit.release(work);
-        record.resume = false;
-        record.stopping = false;
-        record.is_paused = false;
-        record.reports.clear();
-        record.old_refusals = record.refusals.len();
-        record.alike = None;
-        again.iter().for_each(|unit| self.reopen(*unit));
-        let mut consequences = Vec::new();
-        consequences.extend(self.end_requested_pause());
-        for unit in &again {
-            consequences.extend(self.fail_again(*unit, &again));
-        }
-        for unit in again {
-            if !self.records[unit].is_settled() {
-                self.reindex(unit);
-            }
-        }
-        consequences
-    }
-
-    /// The unit and all that failed because of it.
-    fn held_up_by(&self, at: usize, root: &TaskId) -> BTreeSet<usize> {
-        let failed = Some(Ending::DepFailed { root: root.clone() });
-        let mut found = BTreeSet::from([at]);
-        let mut next = vec![at];
-        while let Some(at) = next.pop() {
-            for dependent in &self.records[at].dependents {
-                let record = &self.records[*dependent];
-                // A group of which tasks were stopped one by one has not ended itself.
-                let is_open_group = record.task().is_none() && !record.is_settled();
-                if (record.ending == failed || is_open_group) && found.insert(*dependent) {
-                    next.push(*dependent);
-                }
-            }
-        }
-        found
-    }
-
-    /// Marks a unit again if something else that it needs has failed.
-    fn fail_again(&mut self, at: usize, reopened: &BTreeSet<usize>) -> Consequences {
-        if self.records[at].is_settled() || self.is_group(at) {
-            return Vec::new();
-        }
-        let others = self.records[at].depends.iter().filter(|on| !reopened.contains(on) || self.is_group(**on));
-        let Some(root) = others.into_iter().find_map(|on| self.culprit(*on)) else { return Vec::new() };
-        let mut consequences: Vec<_> = self.fail_dependent(at, &root).into_iter().collect();
-        consequences.extend(self.fail_dependents(at));
-        consequences
-    }
-
-    /// The task at the root of why a unit will not be done.
-    fn culprit(&self, at: usize) -> Option<TaskId> {
-        let record = &self.records[at];
-        match &record.ending {
-            Some(Ending::Blocked { .. } | Ending::Stopped) => record.task().cloned(),
-            Some(Ending::DepFailed { root }) => Some(root.clone()),
-            None if record.task().is_none() => record.depends.iter().find_map(|on| self.culprit(*on)),
-            Some(Ending::Done { .. }) | None => None,
-        }
-    }
-
-    fn is_group(&self, at: usize) -> bool {
-        self.records[at].task().is_none()
     }
 }
 

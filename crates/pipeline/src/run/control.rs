@@ -106,13 +106,22 @@ impl RunState {
         if is_paused && self.records[at].is_settled() {
             return Err(Refused::illegal(format!("task {id} is settled")));
         }
+        for unit in self.records[at].subtasks.clone().into_iter().chain([at]) {
+            self.pause_one(unit, is_paused);
+        }
+        Ok(Vec::new())
+    }
+
+    fn pause_one(&mut self, at: usize, is_paused: bool) {
+        if is_paused && self.records[at].is_settled() {
+            return;
+        }
         self.records[at].is_paused = is_paused;
         if is_paused && !self.records[at].is_in_doubt() {
             // Others may move the run's branch meanwhile.
             self.queue.leave_turn(at);
         }
         self.reindex(at);
-        Ok(Vec::new())
     }
 
     fn expect_live(&self) -> Result<(), Refused> {

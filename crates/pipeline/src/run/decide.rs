@@ -16,7 +16,7 @@ impl RunState {
         if !self.is_open() || self.finished.is_some() {
             return Vec::new();
         }
-        let mut effects: Vec<_> = self.queue.due().filter_map(|at| follow_up(&self.records[at])).collect();
+        let mut effects: Vec<_> = self.queue.due().filter_map(|at| self.follow_up(&self.records[at])).collect();
         effects.extend(self.queue.late(now).filter_map(|at| stop(&self.records[at], StopCause::TimedOut)));
         match self.pause {
             None => {
@@ -44,9 +44,12 @@ impl RunState {
         let change = record.captured()?;
         let (commit, base) = (change.commit.clone(), change.base.clone());
         match &record.unit.way().steps()[step].does {
-            Do::Command { kind, writes: _ } => Some(Effect::RunCommand { task, attempt, kind: *kind, commit }),
+            Do::Command { kind, writes: _ } => {
+                let tree_of = record.chosen.last().unwrap_or(&task).clone();
+                Some(Effect::RunCommand { task, attempt, kind: *kind, commit, tree_of })
+            }
             Do::Merge => Some(Effect::Merge { task, attempt, commit, base }),
-            Do::Work { .. } | Do::Check { .. } | Do::Ask { .. } | Do::Units { .. } => None,
+            Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Ask { .. } | Do::Units { .. } => None,
         }
     }
 
@@ -71,19 +74,68 @@ impl RunState {
             if chosen.len() == free || !self.may_start_alone(at, header.max_workers) {
                 break;
             }
-            let writes = &self.records[at].writes;
-            if taken.rivals(writes, at).is_empty() {
-                writes.iter().for_each(|pattern| taken.insert(pattern, at));
+            let holder = self.records[at].whole.unwrap_or(at);
+            let writes = &self.records[holder].writes;
+            if taken.rivals(writes, holder).is_empty() {
+                writes.iter().for_each(|pattern| taken.insert(pattern, holder));
                 chosen.push(at);
             }
         }
-        chosen.into_iter().filter_map(|at| start(&self.records[at])).collect()
+        chosen.into_iter().filter_map(|at| self.start(at)).collect()
     }
 
     /// With one worker a task is brought to its end before the next begins.
     pub(super) fn may_start_alone(&self, at: usize, max_workers: u32) -> bool {
         let is_active = |id| self.queue.is_active(id);
-        max_workers > 1 || self.queue.active_count() == 0 || self.records[at].task().is_some_and(is_active)
+        let holder = self.records[at].whole.unwrap_or(at);
+        max_workers > 1 || self.queue.active_count() == 0 || self.records[holder].task().is_some_and(is_active)
+    }
+
+    fn start(&self, at: usize) -> Option<Effect> {
+        let record = &self.records[at];
+        let OpenFor::Worker { step } = record.open_for() else { return None };
+        Some(Effect::StartWorker {
+            task: record.task()?.clone(),
+            step: record.unit.way().steps()[step].id.clone(),
+            attempt: record.attempt(),
+            starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
+            from: self.start_from(record),
+            resume: record.resume,
+            refusals: record.refusals.clone(),
+            answers: self.answers(at),
+        })
+    }
+
+    /// What a begun task needs that waits for nobody else.
+    fn follow_up(&self, record: &Record) -> Option<Effect> {
+        let (task, attempt) = (record.task()?.clone(), record.attempt());
+        if let Some(Waiting { need, .. }) = record.waiting.clone() {
+            return Some(match record.stopping {
+                true => Effect::WithdrawQuestion { task, need },
+                false => Effect::AwaitAnswer { task, need },
+            });
+        }
+        if let Some(worker) = record.live_worker() {
+            let worker = worker.clone();
+            return record.stopping.then_some(Effect::StopWorker { task, worker, cause: StopCause::Requested });
+        }
+        if record.capturing_step().is_some() {
+            let worker = record.workers.last()?.clone();
+            let carried = self.carried(record).map(|change| change.commit);
+            return Some(Effect::Capture { task, attempt, worker, carried });
+        }
+        let change = record.captured()?;
+        let (commit, base) = (change.commit.clone(), change.base.clone());
+        match record.open_for() {
+            OpenFor::Checks { steps } => {
+                let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
+                let checks = steps.iter().filter_map(asked).collect();
+                let tree_of = record.chosen.last().unwrap_or(&task).clone();
+                Some(Effect::RunChecks { task, attempt, commit, base, tree_of, checks })
+            }
+            OpenFor::Lease => Some(Effect::AwaitLease { task, attempt, commit, base, lease: record.lease.clone()? }),
+            OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Choice { .. } | OpenFor::Turn { .. } => None,
+        }
     }
 
     pub(super) fn verdict(&self) -> RunOutcome {
@@ -95,19 +147,6 @@ impl RunState {
             RunOutcome::Succeeded
         }
     }
-}
-
-fn start(record: &Record) -> Option<Effect> {
-    let OpenFor::Worker { step } = record.open_for() else { return None };
-    Some(Effect::StartWorker {
-        task: record.task()?.clone(),
-        step: record.unit.way().steps()[step].id.clone(),
-        attempt: record.attempt(),
-        starts: u32::try_from(record.workers.len()).unwrap_or(u32::MAX),
-        from: record.from.clone(),
-        resume: record.resume,
-        refusals: record.refusals.clone(),
-    })
 }
 
 /// Whether an effect ends something, rather than beginning it.
@@ -131,40 +170,13 @@ fn stop(record: &Record, cause: StopCause) -> Option<Effect> {
     Some(Effect::StopWorker { task: record.task()?.clone(), worker, cause })
 }
 
-/// What a begun task needs that waits for nobody else.
-fn follow_up(record: &Record) -> Option<Effect> {
-    let (task, attempt) = (record.task()?.clone(), record.attempt());
-    if let Some(Waiting { need, .. }) = record.waiting.clone() {
-        return Some(match record.stopping {
-            true => Effect::WithdrawQuestion { task, need },
-            false => Effect::AwaitAnswer { task, need },
-        });
-    }
-    if let Some(worker) = record.live_worker() {
-        let worker = worker.clone();
-        return record.stopping.then_some(Effect::StopWorker { task, worker, cause: StopCause::Requested });
-    }
-    if record.capturing_step().is_some() {
-        let worker = record.workers.last()?.clone();
-        return Some(Effect::Capture { task, attempt, worker });
-    }
-    let change = record.captured()?;
-    let (commit, base) = (change.commit.clone(), change.base.clone());
-    match record.open_for() {
-        OpenFor::Checks { steps } => {
-            let asked = |step: &usize| asked(record, *step, &record.unit.way().steps()[*step]);
-            Some(Effect::RunChecks { task, attempt, commit, base, checks: steps.iter().filter_map(asked).collect() })
-        }
-        OpenFor::Lease => Some(Effect::AwaitLease { task, attempt, commit, base, lease: record.lease.clone()? }),
-        OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Turn { .. } => None,
-    }
-}
-
 fn asked(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {
     match &step.does {
         Do::Check { gate } => {
             Some(CheckAsked { gate: gate.to_string(), input: record.unit.input(at), when: step.when.clone() })
         }
-        Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+        Do::Work { .. } | Do::Choose { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => {
+            None
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! How many tasks have ended in which way, kept up to date so that nobody has to count.
 
-use super::record::Ending;
+use super::record::Counted;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ended {
@@ -11,20 +11,20 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    pub(super) fn add(&mut self, ending: &Ending) {
-        *self.of(ending) += 1;
+    pub(super) fn add(&mut self, counted: Counted) {
+        *self.of(counted) += 1;
     }
 
-    pub(super) fn remove(&mut self, ending: &Ending) {
-        *self.of(ending) -= 1;
+    pub(super) fn remove(&mut self, counted: Counted) {
+        *self.of(counted) -= 1;
     }
 
-    fn of(&mut self, ending: &Ending) -> &mut usize {
-        match ending {
-            Ending::Done { .. } => &mut self.done,
-            Ending::Blocked { .. } => &mut self.blocked,
-            Ending::DepFailed { .. } => &mut self.dep_failed,
-            Ending::Stopped => &mut self.stopped,
+    fn of(&mut self, counted: Counted) -> &mut usize {
+        match counted {
+            Counted::Done => &mut self.done,
+            Counted::Blocked => &mut self.blocked,
+            Counted::DepFailed => &mut self.dep_failed,
+            Counted::Stopped => &mut self.stopped,
         }
     }
 }

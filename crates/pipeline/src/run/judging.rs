@@ -38,6 +38,12 @@ impl RunState {
     pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
+        if matches!(self.records[at].unit.way().steps()[step].does, Do::Work { may_keep: true, .. }) {
+            let judged =
+                self.records[at].unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });
+            let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+            return Ok(self.after(at, moved, String::new()));
+        }
         let reason = "the agent said it was done, but no file had changed [dispatch.no-change]".to_owned();
         Ok(self.refuse(at, step, RefusalCause::NothingChanged, vec![reason]))
     }
@@ -167,7 +173,7 @@ impl RunState {
         match self.records[at].open_for() {
             OpenFor::Lease => {}
             OpenFor::Turn { .. } => self.expect_turn(at)?,
-            OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Checks { .. } => {
+            OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Choice { .. } | OpenFor::Checks { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that is to be merged")));
             }
         }
@@ -207,6 +213,7 @@ impl RunState {
             | OpenFor::Lease
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::Choice { .. }
             | OpenFor::Checks { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that has passed its gates")));
             }
@@ -240,8 +247,7 @@ impl RunState {
         commit.clone_into(&mut self.head);
         self.records[at].onto = None;
         self.end(at, Ending::Done { commit: commit.to_owned() });
-        self.release_dependents(at);
-        Ok(Vec::new())
+        Ok(self.release_dependents(at))
     }
 
     pub(super) fn merge_conflicted(
@@ -261,6 +267,7 @@ impl RunState {
             | OpenFor::Lease
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::Choice { .. }
             | OpenFor::Checks { .. } => self.expect_merging(at)?,
         };
         self.records[at].onto = None;
@@ -270,6 +277,10 @@ impl RunState {
         if let Some(change) = self.records[at].unit.change() {
             self.records[at].from = match self.records[at].retry_from() {
                 RetryFrom::Change => StartFrom::Rebased { commit: change.commit.clone() },
+                // What it begins on would conflict in the same way.
+                RetryFrom::Clean if self.records[at].begins_on().is_some() => {
+                    StartFrom::Rebased { commit: change.commit.clone() }
+                }
                 RetryFrom::Clean => StartFrom::RunHead,
             };
         }

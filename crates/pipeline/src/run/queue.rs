@@ -1,5 +1,6 @@
 //! Who may go on: tasks that are ready for a worker and whose files nobody holds, begun ones first; tasks with something to be
-//! done; and the line for the run's branch, which one task at a time may move.
+//! done; and the line for the run's branch, which one task at a time may move. A task holds its files for its subtasks: it is begun when the first of
+//! them is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ pub(super) struct Queue {
     startable: BTreeSet<Rank>,
     /// Ready tasks, held back or not.
     ready: BTreeSet<usize>,
-    /// Tasks that have begun and are not settled, by id; each holds its files against the tasks listed.
+    /// Tasks that have begun and are not settled, by id, and no subtasks; each holds its files against the tasks listed.
     active: BTreeMap<TaskId, Active>,
     /// How many active tasks hold files of a task.
     held: BTreeMap<usize, usize>,
@@ -28,6 +29,8 @@ pub(super) struct Queue {
     line: BTreeMap<TaskId, usize>,
     /// Whose turn it is.
     turn: Option<usize>,
+    /// Tasks that may choose among the changes of their subtasks.
+    choosing: BTreeSet<usize>,
     deadlines: BTreeSet<(Millis, usize)>,
     /// The deadline of each task that has one.
     limited: BTreeMap<usize, Millis>,
@@ -36,8 +39,12 @@ pub(super) struct Queue {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Active {
-    at: usize,
     rivals: BTreeSet<usize>,
+}
+
+/// The task that holds files for another one: the task itself, or the one that it is a subtask of.
+fn holder(at: usize, records: &[Record]) -> usize {
+    records[at].whole.unwrap_or(at)
 }
 
 impl Queue {
@@ -51,11 +58,6 @@ impl Queue {
     /// The next tasks that may start, best first.
     pub(super) fn startable(&self) -> impl Iterator<Item = usize> {
         self.startable.iter().map(|(_, _, at)| *at)
-    }
-
-    /// Tasks that have begun and are not settled, in their natural order.
-    pub(super) fn active(&self) -> impl Iterator<Item = usize> {
-        self.active.values().map(|active| active.at)
     }
 
     pub(super) fn is_active(&self, id: &TaskId) -> bool {
@@ -93,7 +95,7 @@ impl Queue {
     }
 
     pub(super) fn make_ready(&mut self, at: usize, records: &[Record]) {
-        if self.ready.insert(at) && !self.is_held(at) {
+        if self.ready.insert(at) && !self.is_held(holder(at, records)) {
             self.startable.extend(self.place(at, records));
         }
     }
@@ -106,10 +108,11 @@ impl Queue {
         }
     }
 
-    /// The task begins (again): it leaves the queue and holds its files.
+    /// The task begins (again): it leaves the queue, and whoever holds files for it holds them.
     pub(super) fn begin(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.insert(at);
+        let at = holder(at, records);
         let Some(id) = records[at].task() else { return };
         if self.is_active(id) {
             return;
@@ -117,23 +120,30 @@ impl Queue {
         let rivals = self.rivals(at, &records[at]);
         for rival in &rivals {
             *self.held.entry(*rival).or_default() += 1;
-            if let Some(place) = self.place(*rival, records) {
-                self.startable.remove(&place);
-            }
+            self.take_off(*rival, records);
         }
-        self.active.insert(id.clone(), Active { at, rivals });
+        // Its subtasks that are ready go before what has not begun.
+        self.take_off(at, records);
+        self.active.insert(id.clone(), Active { rivals });
+        self.put_up(at, records);
     }
 
     /// The task is settled: it leaves every list and lets go of its files.
     pub(super) fn settled(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
+        self.choosing.remove(&at);
         self.leave_turn(at);
         let Some(id) = records[at].task() else { return };
         self.due.remove(id);
         self.line.remove(id);
         self.limit(at, None);
+        if !self.is_active(id) {
+            return;
+        }
+        self.take_off(at, records);
         let Some(active) = self.active.remove(id) else { return };
+        self.put_up(at, records);
         for rival in active.rivals {
             self.let_go(rival, records);
         }
@@ -146,14 +156,47 @@ impl Queue {
             return;
         }
         self.held.remove(&rival);
-        if self.ready.contains(&rival) {
-            self.startable.extend(self.place(rival, records));
+        self.put_up(rival, records);
+    }
+
+    /// Takes a task and its subtasks from those that may start.
+    fn take_off(&mut self, at: usize, records: &[Record]) {
+        for place in self.ready_of(at, records) {
+            self.startable.remove(&place);
         }
     }
 
+    /// Adds a task and its subtasks to those that may start, as far as they are ready and nobody holds their files.
+    fn put_up(&mut self, at: usize, records: &[Record]) {
+        if !self.is_held(at) {
+            let places = self.ready_of(at, records);
+            self.startable.extend(places);
+        }
+    }
+
+    /// The ranks of a task and its subtasks, as far as they are ready.
+    fn ready_of(&self, at: usize, records: &[Record]) -> Vec<Rank> {
+        let units = records[at].subtasks.iter().copied().chain([at]);
+        units.filter(|unit| self.ready.contains(unit)).filter_map(|unit| self.place(unit, records)).collect()
+    }
+
     fn place(&self, at: usize, records: &[Record]) -> Option<Rank> {
-        let id = records[at].task()?;
-        Some((!self.is_active(id), id.clone(), at))
+        let is_begun = records[holder(at, records)].task().is_some_and(|id| self.is_active(id));
+        Some((!is_begun, records[at].task()?.clone(), at))
+    }
+
+    // === choices ===
+
+    pub(super) fn set_choosing(&mut self, at: usize, is_choosing: bool) {
+        if is_choosing {
+            self.choosing.insert(at);
+        } else {
+            self.choosing.remove(&at);
+        }
+    }
+
+    pub(super) fn next_choosing(&self) -> Option<usize> {
+        self.choosing.first().copied()
     }
 
     // === what is due ===

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
-use switchboard_protocol::run::way::{Do, Step, UnitId};
+use switchboard_protocol::run::way::{Do, Join, Step, UnitId};
 use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
-use super::alike::Alike;
+use super::ended_alike::Alike;
 use crate::paths::Pattern;
 use crate::way::{Slot, Unit};
 
@@ -17,8 +17,12 @@ pub(super) struct Record {
     pub(super) id: UnitId,
     /// Events that brought its lists.
     pub(super) parts: u32,
-    /// The group that it belongs to.
+    /// The group that it belongs to, or the task that it is a subtask of.
     pub(super) within: Option<usize>,
+    /// The task that it is a subtask of.
+    pub(super) whole: Option<usize>,
+    /// Its subtasks.
+    pub(super) subtasks: Vec<usize>,
     /// What a group's members wait for.
     pub(super) barrier: Vec<usize>,
     pub(super) depends: BTreeSet<usize>,
@@ -30,6 +34,10 @@ pub(super) struct Record {
     pub(super) unit: Unit,
     /// How it ended, once it has.
     pub(super) ending: Option<Ending>,
+    /// What its end counts as for the run, once it has ended.
+    pub(super) counted: Option<Counted>,
+    /// Tasks whose changes it has chosen since a person last asked for a retry.
+    pub(super) chosen: Vec<TaskId>,
     pub(super) from: StartFrom,
     /// Whether the present attempt lost a worker.
     pub(super) resume: bool,
@@ -71,7 +79,7 @@ pub(super) struct Reported {
 /// How a unit ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// All its steps have passed; a task's commit in the run's branch.
+    /// All its steps have passed. A task's commit in the run's branch, or of its change where that is not merged.
     Done { commit: String },
     /// It waits for a person.
     Blocked { reason: String },
@@ -81,12 +89,34 @@ pub(super) enum Ending {
     Stopped,
 }
 
+/// What the end of a task counts as for its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    Done,
+    Blocked,
+    DepFailed,
+    Stopped,
+}
+
+impl Ending {
+    pub(super) const fn counted(&self) -> Counted {
+        match self {
+            Self::Done { .. } => Counted::Done,
+            Self::Blocked { .. } => Counted::Blocked,
+            Self::DepFailed { .. } => Counted::DepFailed,
+            Self::Stopped => Counted::Stopped,
+        }
+    }
+}
+
 impl Record {
     pub(super) fn new(id: UnitId, within: Option<usize>, timeout_ms: Option<i64>, unit: Unit) -> Self {
         Self {
             id,
             parts: 1,
             within,
+            whole: None,
+            subtasks: Vec::new(),
             barrier: Vec::new(),
             depends: BTreeSet::new(),
             dependents: Vec::new(),
@@ -95,6 +125,8 @@ impl Record {
             timeout_ms,
             unit,
             ending: None,
+            counted: None,
+            chosen: Vec::new(),
             from: StartFrom::RunHead,
             resume: false,
             workers: Vec::new(),
@@ -113,13 +145,41 @@ impl Record {
 
     /// What the next attempt begins with when this change was refused.
     pub(super) fn retry_from(&self) -> RetryFrom {
-        let work = self.unit.way().first_work().map(|at| &self.unit.way().steps()[at].does);
-        match work {
+        match self.maker() {
             Some(Do::Work { retry_from, .. }) => *retry_from,
-            Some(Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge) | None => {
-                RetryFrom::Change
-            }
+            Some(_) | None => RetryFrom::Change,
         }
+    }
+
+    /// What makes its change or its report.
+    pub(super) fn maker(&self) -> Option<&Do> {
+        self.unit.way().maker().map(|at| &self.unit.way().steps()[at].does)
+    }
+
+    /// The task whose change its tree begins with.
+    pub(super) fn begins_on(&self) -> Option<&TaskId> {
+        let Do::Work { begins_on, .. } = self.maker()? else { return None };
+        begins_on.as_ref()
+    }
+
+    /// The quorums that it waits for and that have not been found complete.
+    pub(super) fn quorums(&self) -> impl Iterator<Item = (usize, &[TaskId], u32)> {
+        let steps = self.unit.way().steps().iter().enumerate();
+        steps.filter_map(|(at, step)| {
+            let Do::Units { join: Join::Quorum { of, least } } = &step.does else { return None };
+            (!self.unit.has_passed(at)).then_some((at, of.as_slice(), *least))
+        })
+    }
+
+    /// Whether some of those that it waits for may fail.
+    pub(super) fn is_tolerant(&self) -> bool {
+        let first = self.unit.way().steps().first().map(|step| &step.does);
+        matches!(first, Some(Do::Units { join: Join::Quorum { .. } }))
+    }
+
+    /// Whether its end is a merge.
+    pub(super) fn merges(&self) -> bool {
+        self.unit.way().steps().iter().any(|step| step.does == Do::Merge)
     }
 
     /// The task; `None` for a phase or a slice.
@@ -127,9 +187,9 @@ impl Record {
         self.id.task()
     }
 
-    /// The present attempt, from 1: how often the first worker's step was opened anew.
+    /// The present attempt, from 1: how often the step that makes its change was opened anew.
     pub(super) fn attempt(&self) -> u32 {
-        self.unit.way().first_work().map_or(0, |work| self.unit.salt(work)) + 1
+        self.unit.way().maker().map_or(0, |work| self.unit.salt(work)) + 1
     }
 
     /// Workers lost since the last retry by a person.
@@ -157,7 +217,12 @@ impl Record {
     fn pending_gates(&self) -> Vec<String> {
         let gate = |step: &Step| match &step.does {
             Do::Check { gate } => Some(gate.to_string()),
-            Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+            Do::Work { .. }
+            | Do::Choose { .. }
+            | Do::Command { .. }
+            | Do::Ask { .. }
+            | Do::Units { .. }
+            | Do::Merge => None,
         };
         let is_pending = |gate: &String| !self.reports.iter().any(|reported| reported.report.gate == *gate);
         self.unit.way().steps().iter().filter_map(gate).filter(is_pending).collect()
@@ -166,7 +231,8 @@ impl Record {
     /// The state of the task as faces show it: a projection of the slots.
     pub(super) fn state(&self) -> TaskState {
         match &self.ending {
-            Some(Ending::Done { commit }) => return TaskState::Merged { commit: commit.clone() },
+            Some(Ending::Done { commit }) if self.merges() => return TaskState::Merged { commit: commit.clone() },
+            Some(Ending::Done { commit }) => return TaskState::Done { commit: commit.clone() },
             Some(Ending::Blocked { reason }) => return TaskState::Blocked { reason: reason.clone() },
             Some(Ending::DepFailed { root }) => return TaskState::DepFailed { root: root.clone() },
             Some(Ending::Stopped) => return TaskState::Stopped,
@@ -194,7 +260,9 @@ impl Record {
                 Some(TaskState::Merging { change: self.unit.change()?.clone(), onto: self.onto.clone()? })
             }
             (Do::Work { .. }, Slot::Idle | Slot::Judged { .. })
-            | (Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. }, _) => None,
+            | (Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. }, _) => {
+                None
+            }
         }
     }
 
@@ -261,8 +329,8 @@ impl Record {
     /// The captured change of the present attempt, until it is merged.
     pub(super) fn captured(&self) -> Option<&Change> {
         let is_begun = self.live_step().is_some() || self.capturing_step().is_some();
-        let work = self.unit.way().first_work()?;
-        let is_captured = !is_begun && !self.is_settled() && self.unit.has_passed(work);
+        let maker = self.unit.way().maker()?;
+        let is_captured = !is_begun && !self.is_settled() && self.unit.has_passed(maker);
         self.unit.change().filter(|_| is_captured)
     }
 
@@ -285,6 +353,7 @@ impl Record {
         let Some(first) = open.first() else { return OpenFor::Nothing };
         match &steps[*first].does {
             Do::Work { .. } => OpenFor::Worker { step: *first },
+            Do::Choose { .. } => OpenFor::Choice { step: *first },
             Do::Check { .. } => OpenFor::Checks { steps: open },
             Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
             Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
@@ -300,6 +369,8 @@ pub(super) enum OpenFor {
     Nothing,
     /// A worker.
     Worker { step: usize },
+    /// The choice among the changes of its subtasks.
+    Choice { step: usize },
     /// Gates.
     Checks { steps: Vec<usize> },
     /// The end of another agent's lease.

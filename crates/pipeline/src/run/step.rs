@@ -21,6 +21,7 @@ impl RunState {
     /// [`Refused`] when the event can't follow on what is known; the state is then as it was.
     pub fn step(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         let mut consequences = self.transition(event, at)?;
+        consequences.extend(self.choose_waiting());
         self.freshen_turn(&mut consequences);
         consequences.extend(self.pause_without_room());
         Ok(consequences)
@@ -53,9 +54,9 @@ impl RunState {
             RunEvent::PersonAsked { task, worker, need, reason } => self.person_asked(task, worker, need, reason),
             RunEvent::PersonAnswered { task, need, answer } => self.person_answered(task, need, *answer),
             RunEvent::TurnEnded { task, worker, outcome, reason } => self.turn_ended(task, worker, *outcome, reason),
-            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _ } => {
+            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _, lines } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
-                self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total })
+                self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
             }
             RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),
             RunEvent::GateReported { task, attempt, gate, input, verdict, reasons } => {
@@ -63,7 +64,7 @@ impl RunState {
             }
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), onto.clone());
-                self.change_rebased(task, *attempt, Change { commit, tree, base, files: 0 })
+                self.change_rebased(task, *attempt, Change { commit, tree, base, files: 0, lines: 0 })
             }
             RunEvent::BranchMoved { task, from, head } => self.branch_moved(task, from, head),
             RunEvent::MergeIntended { task, attempt, commit, onto } => {
@@ -72,6 +73,8 @@ impl RunState {
             RunEvent::MergeHeld { task, attempt, lease } => self.merge_held(task, *attempt, lease),
             RunEvent::MergeReleased { task, attempt } => self.merge_released(task, *attempt),
             RunEvent::TaskMerged { task, attempt, commit } => self.task_merged(task, *attempt, commit),
+            RunEvent::TaskDone { task, attempt: _, of: _ } => self.task_done(task),
+            RunEvent::CandidateChosen { task, candidate, .. } => self.candidate_chosen(task, candidate),
             RunEvent::MergeConflicted { task, attempt, files } => self.merge_conflicted(task, *attempt, files),
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),

@@ -1,6 +1,7 @@
 mod compiled;
 mod control;
 mod denied;
+mod subtasks;
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};
@@ -115,7 +116,16 @@ impl Run {
         let attempt = self.view(task).attempt;
         let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
         let (files, base) = (vec!["a".to_owned()], String::new());
-        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, base, files, files_total: 1 });
+        self.tell(RunEvent::ChangeCaptured {
+            task: id(task),
+            attempt,
+            commit,
+            tree,
+            base,
+            files,
+            files_total: 1,
+            lines: 1,
+        });
     }
 
     fn judge(&mut self, task: &str, gate: &str, verdict: Verdict) {

@@ -2,21 +2,23 @@
 
 mod check;
 mod order;
+mod steps;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::plan::{Phase, Plan, RetryFrom, Task, TaskId};
+use switchboard_protocol::plan::{Phase, RetryFrom, Task, TaskId};
 use switchboard_protocol::run::way::{
-    CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, When, Zone,
+    Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, When, Zone,
 };
-use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, MAX_REBASES, MAX_REPEATS, Prepared};
+use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared};
 
 use super::Graph;
 use crate::paths::Pattern;
 use crate::prepare::groups::{Group, groups};
 use crate::settings::{self, Settings};
+use crate::subtasks::{Expanded, Shape, WorkResult};
 use check::Wanted;
 pub use check::{WayRefusal, WayRefusalCode, failure};
 
@@ -54,15 +56,16 @@ pub fn usual_attempts(settings: &Settings) -> u32 {
     if settings.command.is_some() { MAX_COMMAND_ATTEMPTS } else { MAX_ATTEMPTS }
 }
 
-/// Compiles the ways of all units of a plan as it was prepared. `attempts` returns how often a task is tried where its plan doesn't say.
+/// Compiles the ways of all units of a plan as it was expanded and prepared. `attempts` returns how often a task is tried where its plan doesn't say.
 ///
 /// # Errors
 /// Everything that can't be judged, waited for or found, all at once.
 pub fn compile(
-    plan: &Plan,
+    expanded: &Expanded,
     prepared: &Prepared,
     attempts: impl Fn(&Settings) -> u32,
 ) -> Result<Compiled, Vec<WayRefusal>> {
+    let Expanded { plan, shapes, .. } = expanded;
     let tasks: BTreeMap<&TaskId, (&Phase, &Task)> =
         plan.phases.iter().flat_map(|phase| phase.tasks.iter().map(move |task| (&task.id, (phase, task)))).collect();
     let eligible: BTreeMap<&TaskId, ()> = prepared.eligible.iter().map(|id| (id, ())).collect();
@@ -71,18 +74,34 @@ pub fn compile(
     compiler.refusals.extend(order::circles(plan, &groups, &eligible));
     compiler.add_groups(&groups);
     let places = places(&groups);
-    for id in &prepared.eligible {
+    let usual = Shape::default();
+    for id in in_order(&prepared.eligible, shapes) {
         let Some((phase, task)) = tasks.get(id) else { continue };
+        let shape = shapes.get(id).unwrap_or(&usual);
         let settings = settings::of(plan, phase, task);
         let tries = Tries {
             attempts: settings.attempts.unwrap_or_else(|| attempts(&settings)),
             from: settings.retry_from.unwrap_or(RetryFrom::Clean),
         };
-        let within = places.get(id).map(|at| groups[*at].unit.clone());
-        let after = task.depends.iter().filter(|on| eligible.contains_key(on)).cloned().map(UnitId::Task).collect();
-        compiler.add_task(task, &settings, tries, (within, after));
+        let within = match &shape.of {
+            Some(whole) => Some(UnitId::Task(whole.clone())),
+            None => places.get(id).map(|at| groups[*at].unit.clone()),
+        };
+        // A task waits for all of its subtasks: they come after it, and say so themselves.
+        let is_own = |on: &TaskId| shapes.get(on).is_some_and(|part| part.of.as_ref() == Some(id));
+        let after = task.depends.iter().filter(|on| eligible.contains_key(on) && !is_own(on));
+        let after = after.cloned().map(UnitId::Task).collect();
+        compiler.add_task(task, &settings, Kind { tries, shape }, (within, after));
     }
     compiler.finish()
+}
+
+/// The tasks, each after all that it depends on, and a subtask after its task.
+fn in_order<'a>(eligible: &'a [TaskId], shapes: &'a BTreeMap<TaskId, Shape>) -> Vec<&'a TaskId> {
+    let mut seen = BTreeSet::new();
+    let with_whole =
+        eligible.iter().flat_map(|id| shapes.get(id).and_then(|shape| shape.of.as_ref()).into_iter().chain([id]));
+    with_whole.filter(|id| seen.insert(*id)).collect()
 }
 
 /// The innermost group of each task.
@@ -104,6 +123,13 @@ struct Compiler {
 struct Tries {
     attempts: u32,
     from: RetryFrom,
+}
+
+/// What makes the way of a task beside its gates.
+#[derive(Debug, Clone, Copy)]
+struct Kind<'a> {
+    tries: Tries,
+    shape: &'a Shape,
 }
 
 /// What tells two ways apart before they are built: gate, need and whether it applies.
@@ -129,25 +155,35 @@ impl Compiler {
         &mut self,
         task: &Task,
         settings: &Settings,
-        tries: Tries,
+        kind: Kind<'_>,
         (within, after): (Option<UnitId>, Vec<UnitId>),
     ) {
-        let (wanted, refusals) = check::gates(&task.id, settings);
+        let (mut wanted, refusals) = check::gates(&task.id, settings);
         let is_refused = !refusals.is_empty();
         self.refusals.extend(refusals);
         if is_refused {
             return;
         }
+        if matches!(kind.shape.result, WorkResult::Draft | WorkResult::Report) {
+            wanted.clear();
+        }
         for note in wanted.iter().filter_map(Wanted::note) {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
-        let Some(way) = self.task_way(&task.id, &wanted, tries) else { return };
+        let Some(way) = self.task_way(&task.id, &wanted, kind) else { return };
         self.units.push(UnitPlan {
             unit: UnitId::Task(task.id.clone()),
             within,
             way,
             after,
-            writes: task.files_touched.iter().filter(|path| Pattern::parse(path).is_ok()).cloned().collect(),
+            // A task holds its files for its subtasks, too.
+            writes: task
+                .files_touched
+                .iter()
+                .filter(|_| kind.shape.of.is_none())
+                .filter(|path| Pattern::parse(path).is_ok())
+                .cloned()
+                .collect(),
             timeout_ms: settings.timeout_ms,
         });
     }
@@ -166,13 +202,14 @@ impl Compiler {
         self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
     }
 
-    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], tries: Tries) -> Option<Digest> {
-        let key: Vec<_> =
-            wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, format!("{tries:?}"))]).collect();
+    fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
+        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. } } = kind;
+        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?}");
+        let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());
         }
-        let way = single_worker(wanted, tries)?;
+        let way = steps::way(wanted, kind)?;
         self.keep(key, way, task.as_str())
     }
 
@@ -201,69 +238,6 @@ impl Compiler {
     }
 }
 
-/// The way of a task that one worker does: work, gates, rebase, merge. What a gate refuses goes back to the worker; after a
-/// rebase the gates judge the new tree before the branch moves to it.
-fn single_worker(wanted: &[Wanted], tries: Tries) -> Option<Way> {
-    let work = StepId::work();
-    let gates: Vec<_> = wanted.iter().map(|gate| step_id(gate.gate.id)).collect::<Option<_>>()?;
-    let before_rebase: Vec<_> = [work.clone()].into_iter().chain(gates.iter().cloned()).collect();
-    let rebase = step_id("rebase")?;
-    let before_merge = before_rebase.iter().cloned().chain([rebase.clone()]).collect();
-    let mut steps = vec![Step {
-        id: work.clone(),
-        does: Do::Work {
-            role: RoleId::new("coder").ok()?,
-            writes: vec![Zone::Source, Zone::Tests],
-            retry_from: tries.from,
-        },
-        after: Vec::new(),
-        reads: vec![Input::Spec],
-        when: When::Always,
-        need: Need::Required,
-        back: Some(work.clone()),
-        limits: Limits {
-            attempts: tries.attempts,
-            losses: MAX_LOSSES,
-            repeats: MAX_REPEATS,
-            refusals: MAX_REPEATS,
-            runs: 0,
-        },
-    }];
-    for (wanted, id) in wanted.iter().zip(gates) {
-        steps.push(Step {
-            id,
-            does: Do::Check { gate: GateId::new(wanted.gate.id).ok()? },
-            after: vec![work.clone()],
-            reads: vec![Input::Tree],
-            when: wanted.when.clone(),
-            need: wanted.need,
-            back: Some(work.clone()),
-            limits: Limits::default(),
-        });
-    }
-    steps.push(Step {
-        id: rebase,
-        does: Do::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] },
-        after: before_rebase,
-        reads: vec![Input::Output(work.clone()), Input::Head],
-        when: When::Always,
-        need: Need::Required,
-        back: Some(work.clone()),
-        limits: Limits { runs: MAX_REBASES, ..Limits::default() },
-    });
-    steps.push(Step {
-        id: step_id("merge")?,
-        does: Do::Merge,
-        after: before_merge,
-        reads: vec![Input::Tree, Input::Head],
-        when: When::Always,
-        need: Need::Required,
-        back: Some(work),
-        limits: Limits::default(),
-    });
-    Some(Way { steps })
-}
-
 fn step_id(name: &str) -> Option<StepId> {
     StepId::new(name).ok()
 }
@@ -281,6 +255,8 @@ pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_
             role: RoleId::new("coder")?,
             writes: vec![Zone::Source, Zone::Tests],
             retry_from: RetryFrom::Change,
+            begins_on: None,
+            may_keep: false,
         },
         after: Vec::new(),
         reads: vec![Input::Spec],

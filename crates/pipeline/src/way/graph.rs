@@ -154,10 +154,10 @@ impl Graph {
         self.steps.iter().position(|step| step.id == *id)
     }
 
-    /// The first step that is done by a worker.
+    /// The step that makes the change or the report: the first that a worker does, or the choice among changes of others.
     #[must_use]
-    pub fn first_work(&self) -> Option<usize> {
-        self.steps.iter().position(|step| matches!(step.does, Do::Work { .. }))
+    pub fn maker(&self) -> Option<usize> {
+        self.steps.iter().position(|step| matches!(step.does, Do::Work { .. } | Do::Choose { .. }))
     }
 
     /// The place of the check by a gate.

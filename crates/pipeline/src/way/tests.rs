@@ -26,7 +26,16 @@ fn ids(names: &[&str]) -> Vec<StepId> {
 }
 
 fn work(id: &str, writes: &[Zone]) -> Step {
-    step(id, Do::Work { role: RoleId::new("coder").unwrap(), writes: writes.to_vec(), retry_from: RetryFrom::Change })
+    step(
+        id,
+        Do::Work {
+            role: RoleId::new("coder").unwrap(),
+            writes: writes.to_vec(),
+            retry_from: RetryFrom::Change,
+            begins_on: None,
+            may_keep: false,
+        },
+    )
 }
 
 fn check(id: &str, after: &[&str], reads: &[Input]) -> Step {
@@ -59,7 +68,7 @@ fn worker(bits: u64) -> Assignee {
 }
 
 fn change(name: &str) -> Change {
-    Change { commit: format!("c-{name}"), tree: format!("t-{name}"), base: "head".to_owned(), files: 1 }
+    Change { commit: format!("c-{name}"), tree: format!("t-{name}"), base: "head".to_owned(), files: 1, lines: 1 }
 }
 
 fn do_work(unit: &mut Unit, at: usize, name: &str) -> Moved {

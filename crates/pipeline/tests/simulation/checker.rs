@@ -94,10 +94,7 @@ impl Checker {
                 self.asked.remove(task);
             }
             RunEvent::BudgetSet { budget } => self.budget = *budget,
-            RunEvent::CostCounted { worker, total_micro_usd, .. } => {
-                let known = self.costs.entry(worker.clone()).or_default();
-                *known = (*known).max(*total_micro_usd);
-            }
+            RunEvent::CostCounted { worker, total_micro_usd, .. } => self.counted(worker, *total_micro_usd),
             RunEvent::RunPaused { cause } => self.pause = self.pause.or(Some(*cause)),
             RunEvent::RunResumed => self.pause = None,
             RunEvent::TaskPaused { task } => {
@@ -146,6 +143,8 @@ impl Checker {
                 self.paused.remove(task);
             }
             RunEvent::PersonAnswered { .. }
+            | RunEvent::TaskDone { .. }
+            | RunEvent::CandidateChosen { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
@@ -180,6 +179,11 @@ impl Checker {
         self.at_work.remove(worker);
         let before = self.asked.insert(task.clone(), need.clone());
         assert_eq!(before, None, "{task} asks one question at a time");
+    }
+
+    fn counted(&mut self, worker: &WorkerId, total: u64) {
+        let known = self.costs.entry(worker.clone()).or_default();
+        *known = (*known).max(total);
     }
 
     /// Tasks that are settled let go of their files.

@@ -37,7 +37,13 @@ pub(crate) fn task(gates: usize) -> Way {
     let zones = vec![Zone::Source, Zone::Tests];
     let work = step(
         "work",
-        Do::Work { role: RoleId::new("coder").expect("a role"), writes: zones.clone(), retry_from: RetryFrom::Change },
+        Do::Work {
+            role: RoleId::new("coder").expect("a role"),
+            writes: zones.clone(),
+            retry_from: RetryFrom::Change,
+            begins_on: None,
+            may_keep: false,
+        },
     );
     let limits = Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, refusals: MAX_REPEATS, ..Limits::default() };
     let mut steps = vec![Step { reads: vec![Input::Spec], limits, ..work }];
@@ -58,7 +64,9 @@ pub(crate) fn task(gates: usize) -> Way {
 fn step(id: &str, does: Do) -> Step {
     let back = match &does {
         Do::Units { .. } => None,
-        Do::Work { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Merge => Some(StepId::work()),
+        Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Merge => {
+            Some(StepId::work())
+        }
     };
     Step {
         id: StepId::new(id).expect("an id"),

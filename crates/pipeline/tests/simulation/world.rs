@@ -356,6 +356,7 @@ impl World {
                 base: self.bases[&task_of_capture].clone(),
                 files: vec!["src/a.rs".to_owned()],
                 files_total: 1,
+                lines: 1,
             },
         };
         let _refused = self.tell(event);

@@ -40,6 +40,34 @@ impl Repo {
         parse_raw(&self.call(args).bytes()?)
     }
 
+    /// How many lines differ between two commits: those added and those removed. A binary file counts as one.
+    ///
+    /// # Errors
+    /// [`Error::Git`].
+    pub fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32> {
+        let args = [
+            "diff-tree",
+            "-r",
+            "--numstat",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            old.as_str(),
+            new.as_str(),
+        ];
+        let text = self.call(args).bytes()?;
+        let text = String::from_utf8_lossy(&text);
+        let count = |field: Option<&str>| field.and_then(|field| field.parse::<u32>().ok());
+        let of_file = |line: &str| {
+            let mut fields = line.split('\t');
+            match (count(fields.next()), count(fields.next())) {
+                (Some(added), Some(removed)) => added.saturating_add(removed),
+                (None, _) | (_, None) => 1,
+            }
+        };
+        Ok(text.lines().map(of_file).fold(0, u32::saturating_add))
+    }
+
     /// The difference between two commits as text, at most twice `keep` bytes of it: the beginning and the end.
     ///
     /// # Errors

@@ -47,6 +47,63 @@ impl CommandLine {
     }
 }
 
+/// What becomes of a task's work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskResult {
+    /// Its change is judged by the gates and merged.
+    #[default]
+    Change,
+    /// What its worker says last is kept; what it leaves in its work tree is not.
+    Report,
+}
+
+/// One worker of a task that several work on. What is not said here is as the task has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorkerSettings {
+    /// Who: a configured agent's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What the `exec` driver runs. It comes with the repository, so it needs trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandLine>,
+    /// The model, by the agent's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is told. In a chain: its part of the work, in which `{previous}` stands for what the step before said last, `{step:2}` for what the
+    /// second step said, and `{task}` for the task's description. In a debate: the position that it takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+/// A debate about a task: rounds in which all participants speak, each knowing what was said in the round before. The task's own agent then decides.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DebateSettings {
+    /// Who takes part, 2 to 8.
+    pub participants: Vec<WorkerSettings>,
+    /// Rounds, 1 to 5; 2 where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// How many have to reply in a round; half of the participants, rounded up, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<u32>,
+    /// Longest time of a round in minutes: who has not replied by then is noted as absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_minutes: Option<u32>,
+}
+
+/// How many workers try a task, or which agents do: the best of their changes is merged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BestOf {
+    /// So many of the task's agent, 2 to 8.
+    Count(u32),
+    /// One of each, 2 to 8.
+    Agents(Vec<String>),
+}
+
 /// What a plan says to Switchboard in `x-switchboard`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -157,6 +214,19 @@ pub struct TaskSettings {
     /// The group of tasks in its phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slice: Option<String>,
+    /// What becomes of its work: `change` by default, or `report`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<TaskResult>,
+    /// Workers that do it one after the other, 2 to 16, each in the tree that the one before left; the gates judge what the last one leaves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Vec<WorkerSettings>>,
+    /// Agents that discuss it before its own agent does it or, where its result is a report, decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<DebateSettings>,
+    /// Several try it, each in a tree of its own. Of the changes that pass their gates the one with the fewest warnings is merged; among equals the
+    /// smallest, then the cheapest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<BestOf>,
     /// Command of the test gate for this task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,

@@ -40,6 +40,15 @@ pub struct CheckAsked {
     pub when: When,
 }
 
+/// A task that is settled, and who answers for it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// Which task.
+    pub task: TaskId,
+    /// Its last worker, if the task is done; `None` means that there is no answer.
+    pub worker: Option<WorkerId>,
+}
+
 /// Why a worker is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -73,6 +82,8 @@ pub enum Effect {
         resume: bool,
         /// Why the attempts before were refused, oldest first.
         refusals: Vec<Refusal>,
+        /// What became of the tasks whose answers it may be shown.
+        answers: Vec<Answered>,
     },
     /// Make the worker's change one commit. Answered by `ChangeCaptured`, or by `NothingChanged` when its tree
     /// is the one that the attempt began with.
@@ -83,6 +94,8 @@ pub enum Effect {
         attempt: u32,
         /// Who worked.
         worker: WorkerId,
+        /// The commit with which its tree may be left as it is: the change of the step before in a chain.
+        carried: Option<String>,
     },
     /// Have the change judged by all gates that judge this tree. Answered by one `GateReported` per gate.
     RunChecks {
@@ -94,6 +107,8 @@ pub enum Effect {
         commit: String,
         /// The commit below it, from which new findings are told; empty where the record doesn't say.
         base: String,
+        /// The task in whose work tree it stands: another one where its change was chosen.
+        tree_of: TaskId,
         /// Gates that have not reported on it yet.
         checks: Vec<CheckAsked>,
     },
@@ -107,6 +122,8 @@ pub enum Effect {
         kind: CommandStep,
         /// The captured commit.
         commit: String,
+        /// The task in whose work tree it stands.
+        tree_of: TaskId,
     },
     /// Commit `MergeIntended`, then move the run's branch to the change, whose base is the branch's head. Answered by `TaskMerged`,
     /// by `BranchMoved` when the head is another, by `MergeHeld` when another agent has reserved files of it, or by `MergeConflicted`.
@@ -185,7 +202,7 @@ impl Effect {
         };
         match self {
             Self::StartWorker { task, starts, .. } => key(0, Some(task), *starts, None),
-            Self::Capture { task, attempt, worker } => key(1, Some(task), *attempt, Some(worker.as_str())),
+            Self::Capture { task, attempt, worker, carried: _ } => key(1, Some(task), *attempt, Some(worker.as_str())),
             Self::RunChecks { task, attempt, .. } => key(2, Some(task), *attempt, None),
             Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
             Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),

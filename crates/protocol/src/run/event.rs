@@ -180,6 +180,9 @@ pub enum RunEvent {
         files: Vec<String>,
         /// How many files there are in truth.
         files_total: u32,
+        /// Lines added and removed; 0 in runs that were recorded before candidates were compared.
+        #[serde(default, skip_serializing_if = "super::is_zero")]
+        lines: u32,
     },
     /// The worker ended without what it was denied, and the task waits for a person. Spends no attempt. In the same commit as `need_asked`.
     PersonAsked {
@@ -281,6 +284,29 @@ pub enum RunEvent {
         attempt: u32,
         /// The commit that the run's branch now ends with.
         commit: String,
+    },
+    /// A task that is not merged by itself is done: a report, or a part of a task on which several work.
+    TaskDone {
+        /// Which task.
+        task: TaskId,
+        /// At which attempt.
+        attempt: u32,
+        /// The task that it is a subtask of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<TaskId>,
+    },
+    /// The best change of several workers has become the change of their task.
+    CandidateChosen {
+        /// Which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// Whose change it is.
+        candidate: TaskId,
+        /// Its commit.
+        commit: String,
+        /// Tasks whose changes it was chosen from.
+        among: u32,
     },
     /// The change doesn't fit onto the run's branch, which is as it was before.
     MergeConflicted {
@@ -446,6 +472,8 @@ impl RunEvent {
             | Self::MergeReleased { task, .. }
             | Self::MergeIntended { task, .. }
             | Self::TaskMerged { task, .. }
+            | Self::TaskDone { task, .. }
+            | Self::CandidateChosen { task, .. }
             | Self::MergeConflicted { task, .. }
             | Self::TaskBlocked { task, .. }
             | Self::TaskDepFailed { task, .. }
@@ -489,6 +517,8 @@ impl RunEvent {
             | Self::MergeReleased { .. }
             | Self::MergeIntended { .. }
             | Self::TaskMerged { .. }
+            | Self::TaskDone { .. }
+            | Self::CandidateChosen { .. }
             | Self::TaskDepFailed { .. }
             | Self::TaskStopRequested { .. }
             | Self::RunStopRequested

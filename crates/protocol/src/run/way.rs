@@ -117,6 +117,17 @@ pub enum Do {
         /// What its tree begins as after a refusal.
         #[serde(default, skip_serializing_if = "RetryFrom::is_change")]
         retry_from: RetryFrom,
+        /// The task whose change its tree begins with; `None` begins with the head of the run's branch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        begins_on: Option<TaskId>,
+        /// Whether it may leave the tree as it began.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        may_keep: bool,
+    },
+    /// The best of the changes of other tasks becomes the unit's change; the next best where that was refused.
+    Choose {
+        /// The tasks.
+        among: Vec<TaskId>,
     },
     /// A gate judges the captured tree.
     Check {
@@ -150,6 +161,7 @@ impl Do {
     pub fn writes(&self) -> &[Zone] {
         match self {
             Self::Work { writes, .. } | Self::Command { writes, .. } => writes,
+            Self::Choose { .. } => &[Zone::Source, Zone::Tests],
             Self::Check { .. } | Self::Ask { .. } | Self::Units { .. } | Self::Merge => &[],
         }
     }
@@ -286,10 +298,17 @@ impl Limits {
     }
 }
 
-/// How many units below must have passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+/// How many units must have passed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
-    /// All of them.
+    /// All units below this one.
     All,
+    /// So many of these tasks, once none of them is at work any more.
+    Quorum {
+        /// The tasks.
+        of: Vec<TaskId>,
+        /// How many must be done.
+        least: u32,
+    },
 }

@@ -217,6 +217,9 @@ pub struct GateReport {
 pub struct TaskReport {
     /// Its id.
     pub id: String,
+    /// The task that it is a subtask of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// What is to be done.
     pub description: String,
     /// Who does it.
@@ -226,7 +229,7 @@ pub struct TaskReport {
     /// How its worker is held.
     #[serde(default, skip_serializing_if = "Isolation::is_full")]
     pub isolation: Isolation,
-    /// `pending`, `working`, `gating`, `held`, `paused`, `merging`, `merged`, `blocked`, `dep_failed`, `stopped` …
+    /// `pending`, `working`, `gating`, `held`, `paused`, `merging`, `merged`, `done` (not merged by itself), `blocked`, `dep_failed`, `stopped` …
     pub state: String,
     /// What a held task waits for: who has reserved which of its files, and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -359,6 +362,21 @@ pub struct ShowTaskRequest {
     /// Send the end of the worker's raw output along.
     #[serde(default)]
     pub output: bool,
+    /// Send along what its last worker has said, from this byte on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_from: Option<u64>,
+}
+
+/// What a worker has said, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// The text, at most 50 KiB of it: untrusted. Where more is there, ask again from the byte `next`.
+    pub text: String,
+    /// Bytes that there are in all.
+    pub bytes: u64,
+    /// The byte after the text, if more is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
 }
 
 /// The task.
@@ -374,6 +392,9 @@ pub struct ShowTaskReply {
     /// End of the raw output, at most 256 KiB: untrusted text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// What its last worker has said, if asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// Folder of the last worker: raw output and frames.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{bail, ensure};
 use serde_json::json;
 use switchboard_pipeline::run::RunState;
-use switchboard_pipeline::{plan_json, prepare, way};
+use switchboard_pipeline::{plan_json, prepare, subtasks, way};
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::{Effect, RunEvent, TurnOutcome, Verdict};
 use switchboard_protocol::time::Millis;
@@ -62,9 +62,10 @@ impl Walk {
                            "phases": [{ "id": 1, "name": "P", "tasks": tasks }] });
         let plan = plan_json::parse(&plan.to_string()).map_err(|error| anyhow::anyhow!("{error:?}"))?;
         // One at a time: every change stands on the head that it is merged onto.
+        let expanded = subtasks::expand(&plan)?;
         let prepared = prepare::prepare(&plan, &BTreeSet::new(), Some(1));
-        let compiled =
-            way::compile(&plan, &prepared, way::usual_attempts).map_err(|refusals| anyhow::anyhow!("{refusals:?}"))?;
+        let compiled = way::compile(&expanded, &prepared, way::usual_attempts)
+            .map_err(|refusals| anyhow::anyhow!("{refusals:?}"))?;
         let mut ways = Vec::new();
         for graph in &compiled.ways {
             let (way, text) = (graph.way(), serde_json::to_string(&graph.way())?);
@@ -114,7 +115,16 @@ impl Walk {
             Effect::Capture { task, attempt, .. } => {
                 let (commit, tree, base) = (format!("c-{task}"), format!("t-{task}"), self.head.clone());
                 let files = vec!["a".to_owned()];
-                self.tell(RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total: 1 })
+                self.tell(RunEvent::ChangeCaptured {
+                    task,
+                    attempt,
+                    commit,
+                    tree,
+                    base,
+                    files,
+                    files_total: 1,
+                    lines: 1,
+                })
             }
             Effect::RunChecks { task, attempt, checks, .. } => checks.into_iter().try_for_each(|check| {
                 let (verdict, reasons) = (Verdict::Pass, Vec::new());

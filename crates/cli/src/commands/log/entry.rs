@@ -151,6 +151,10 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         RunEvent::TaskMerged { commit, .. } => {
             told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
         }
+        RunEvent::TaskDone { .. } => told(Some(Tone::Good), "done"),
+        RunEvent::CandidateChosen { candidate, among, .. } => {
+            told(Some(Tone::Good), format!("the change of {candidate} is the best of {among}"))
+        }
         RunEvent::TaskBlocked { reason, .. } => with_text(Some(Tone::Bad), "blocked", &reason),
         RunEvent::TaskStopRequested { .. } => told(Some(Tone::Notice), "is to stop"),
         RunEvent::TaskRetryRequested { .. } => told(Some(Tone::Notice), "is tried again"),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
-use switchboard_protocol::plan::{Phase, Plan, Task, TaskStatus};
+use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings, TaskStatus};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::ask;
@@ -117,17 +117,39 @@ fn wanted(plan: &Plan) -> Wanted {
     let mut wanted = Wanted::default();
     for phase in &plan.phases {
         for task in phase.tasks.iter().filter(|task| is_open(task)) {
-            let has_command = task.switchboard.as_ref().is_some_and(|settings| settings.command.is_some());
-            match agent_of(plan, phase, task) {
-                _ if has_command => {}
-                Some(name) => {
-                    wanted.names.insert(name.to_owned());
+            let usual = TaskSettings::default();
+            let settings = task.switchboard.as_ref().unwrap_or(&usual);
+            let of_task = agent_of(plan, phase, task);
+            for (agent, has_command) in workers(settings) {
+                match agent.or(of_task) {
+                    _ if has_command => {}
+                    Some(name) => {
+                        wanted.names.insert(name.to_owned());
+                    }
+                    None => wanted.has_nobody = true,
                 }
-                None => wanted.has_nobody = true,
             }
         }
     }
     wanted
+}
+
+/// Who works on a task: the agent, where one is named for that worker, and whether a command does it.
+fn workers(settings: &TaskSettings) -> Vec<(Option<&str>, bool)> {
+    let own = (settings.agent.as_deref(), settings.command.is_some());
+    let mut workers = Vec::new();
+    let participants = settings.debate.iter().flat_map(|debate| &debate.participants);
+    for worker in settings.chain.iter().flatten().chain(participants) {
+        let says = worker.agent.is_some() || worker.command.is_some();
+        workers.push(if says { (worker.agent.as_deref(), worker.command.is_some()) } else { own });
+    }
+    match &settings.best_of {
+        Some(BestOf::Agents(agents)) => workers.extend(agents.iter().map(|agent| (Some(agent.as_str()), false))),
+        // All steps of a chain say who does them.
+        None if settings.chain.is_some() => {}
+        Some(BestOf::Count(_)) | None => workers.push(own),
+    }
+    workers
 }
 
 fn agent_of<'a>(plan: &'a Plan, phase: &'a Phase, task: &'a Task) -> Option<&'a str> {

@@ -11,7 +11,8 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::run::PauseCause;
 use switchboard_protocol::verb::run::{
-    GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, StopRun, StopRunRequest, TaskReport,
+    GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, ShowTask, ShowTaskRequest, StopRun, StopRunRequest,
+    TaskReport,
 };
 use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
@@ -36,6 +37,9 @@ const MERGE_LIMIT: Duration = Duration::from_secs(300);
 
 /// Events that one look takes.
 const PAGE: u32 = 500;
+
+/// Reports that are printed at the end of a run; the others are in `switchboard show`.
+const ANSWERS: usize = 20;
 
 /// Follows until the run has ended, the person leaves, or the daemon is gone.
 ///
@@ -200,6 +204,20 @@ impl Watch<'_> {
         self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()), diff: false })
     }
 
+    /// What the reports of the run say, of the first few.
+    fn print_answers(&mut self, report: &GetRunReply, context: &mut Context) -> Result<(), Failure> {
+        let is_report = |task: &&TaskReport| task.of.is_none() && task.state == "done";
+        for task in report.list.iter().filter(is_report).take(ANSWERS) {
+            let task = format!("{}/{}", self.run, task.id);
+            let request = ShowTaskRequest { task, diff: false, output: false, answer_from: Some(0) };
+            let reply = self.client.call::<ShowTask>(&request)?;
+            if let Some(answer) = &reply.answer {
+                run_report::print_answer(&reply.task.id, answer, &mut context.out);
+            }
+        }
+        Ok(())
+    }
+
     /// The report, the merge that was asked for, and what the record says of itself.
     fn conclude(mut self, merge: bool, context: &mut Context) -> Outcome {
         let mut report = self.get()?;
@@ -218,6 +236,7 @@ impl Watch<'_> {
         } else {
             context.out.line("");
             run_report::print(&report, &mut context.out);
+            self.print_answers(&report, context)?;
             context.out.line(format!("record: {} events, {}", verified.events, verified.summary));
             next_step(&report, context);
         }
@@ -240,6 +259,7 @@ fn next_step(report: &GetRunReply, context: &mut Context) {
     let run = &report.summary.run;
     let line = match run_report::exit(report) {
         None if report.summary.is_merged => format!("merged into {}", report.summary.target),
+        None if report.list.iter().all(|task| task.state != "merged") => "nothing is to be merged".to_owned(),
         None => format!("take it over: switchboard merge {run}"),
         Some(_) => format!("see why: switchboard show {run}   try again: switchboard retry {run}"),
     };

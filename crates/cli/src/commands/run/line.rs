@@ -243,6 +243,8 @@ impl<'a> Printer<'a> {
             | RunEvent::PersonAnswered { .. }
             | RunEvent::MergeIntended { .. }
             | RunEvent::TaskMerged { .. }
+            | RunEvent::TaskDone { .. }
+            | RunEvent::CandidateChosen { .. }
             | RunEvent::MergeConflicted { .. }
             | RunEvent::TaskBlocked { .. }
             | RunEvent::TaskDepFailed { .. }
@@ -299,6 +301,14 @@ impl<'a> Printer<'a> {
                 self.merged += 1;
                 let short = commit.get(..9).unwrap_or(&commit);
                 vec![out.paint(Tone::Good, &format!("{head} is merged as {short}"))]
+            }
+            RunEvent::TaskDone { of, .. } => {
+                leave();
+                self.merged += u64::from(of.is_none());
+                vec![out.paint(Tone::Good, &format!("{head} is done"))]
+            }
+            RunEvent::CandidateChosen { candidate, among, .. } => {
+                vec![out.paint(Tone::Good, &format!("{head} takes the change of {candidate}, the best of {among}"))]
             }
             RunEvent::MergeConflicted { files, .. } => {
                 vec![out.paint(Tone::Bad, &format!("{head} conflicts: {}", one_line(&files.join(", "), WIDTH)))]

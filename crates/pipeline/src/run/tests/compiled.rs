@@ -14,7 +14,8 @@ fn way_with(settings: &serde_json::Value) -> Way {
         "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
     let plan = crate::plan_json::parse(&plan.to_string()).unwrap();
     let prepared = crate::prepare::prepare(&plan, &std::collections::BTreeSet::new(), None);
-    let compiled = crate::way::compile(&plan, &prepared, crate::way::usual_attempts).unwrap();
+    let compiled =
+        crate::way::compile(&crate::subtasks::expand(&plan).unwrap(), &prepared, crate::way::usual_attempts).unwrap();
     let task = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
 }
@@ -26,12 +27,21 @@ impl Run {
         let attempt = self.view(task).attempt;
         let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
         let (files, base) = (vec!["a".to_owned()], base.to_owned());
-        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, base, files, files_total: 1 });
+        self.tell(RunEvent::ChangeCaptured {
+            task: id(task),
+            attempt,
+            commit,
+            tree,
+            base,
+            files,
+            files_total: 1,
+            lines: 1,
+        });
         self.answer_checks(task, Verdict::Pass);
     }
 
     /// Answers every gate that is asked about a task.
-    fn answer_checks(&mut self, task: &str, verdict: Verdict) {
+    pub(super) fn answer_checks(&mut self, task: &str, verdict: Verdict) {
         let asked = self.effects().into_iter().find_map(|effect| {
             let Effect::RunChecks { task: of, checks, .. } = effect else { return None };
             (of == id(task)).then_some(checks)
@@ -124,7 +134,16 @@ fn an_attempt_begins_with_the_refused_change_where_the_plan_says_so() {
     run.end_turn("1.1", TurnOutcome::Finished);
     let (commit, tree, base) = ("c".to_owned(), "t".to_owned(), "b".to_owned());
     let (files, attempt) = (vec!["a".to_owned()], 1);
-    run.tell(RunEvent::ChangeCaptured { task: id("1.1"), attempt, commit, tree, base, files, files_total: 1 });
+    run.tell(RunEvent::ChangeCaptured {
+        task: id("1.1"),
+        attempt,
+        commit,
+        tree,
+        base,
+        files,
+        files_total: 1,
+        lines: 1,
+    });
 
     run.answer_checks("1.1", Verdict::Fail);
 
@@ -300,7 +319,16 @@ fn a_left_out_gate_is_shown_as_skipped_and_one_that_is_not_configured_never_lets
     let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
     run.end_turn("1.1", TurnOutcome::Finished);
     let (commit, tree, base, files) = ("c".to_owned(), "t".to_owned(), "b".to_owned(), Vec::new());
-    run.tell(RunEvent::ChangeCaptured { task: id("1.1"), attempt: 1, commit, tree, base, files, files_total: 0 });
+    run.tell(RunEvent::ChangeCaptured {
+        task: id("1.1"),
+        attempt: 1,
+        commit,
+        tree,
+        base,
+        files,
+        files_total: 0,
+        lines: 0,
+    });
     let [Effect::RunChecks { checks, .. }] = &run.effects()[..] else { panic!("no checks") };
     let left_out: Vec<_> =
         checks.iter().filter(|check| !check.when.is_always()).map(|check| check.gate.as_str()).collect();

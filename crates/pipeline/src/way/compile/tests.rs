@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use switchboard_protocol::error::Exit;
+use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::way::{Need, When};
 
 use super::*;
@@ -24,14 +25,17 @@ fn plan(settings: Value, tasks: &[(&str, &[&str], Value)]) -> Plan {
 }
 
 fn compiled(plan: &Plan) -> Result<Compiled, Vec<WayRefusal>> {
-    compile(plan, &prepare(plan, &BTreeSet::new(), None), usual_attempts)
+    let expanded = crate::subtasks::expand(plan).unwrap();
+    compile(&expanded, &prepare(&expanded.plan, &BTreeSet::new(), None), usual_attempts)
 }
 
 /// The gates of a way: name, need, and whether each applies.
 fn gates(graph: &Graph) -> Vec<(String, Need, When)> {
     let gate = |step: &Step| match &step.does {
         Do::Check { gate } => Some((gate.to_string(), step.need, step.when.clone())),
-        Do::Work { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => None,
+        Do::Work { .. } | Do::Choose { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => {
+            None
+        }
     };
     graph.steps().iter().filter_map(gate).collect()
 }

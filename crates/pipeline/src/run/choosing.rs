@@ -1,0 +1,113 @@
+//! The choice among changes of several workers, and what a tree that begins on another's change begins with.
+
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::{Answered, Change, RunEvent, StartFrom, Verdict};
+
+use super::consequences::Consequences;
+use super::record::{Ending, OpenFor, Record};
+use super::{Refused, RunState};
+use crate::way::Hold;
+
+impl RunState {
+    /// Lets every task choose that waits for it: gates and costs are known, so nothing has to be asked.
+    pub(super) fn choose_waiting(&mut self) -> Consequences {
+        let mut consequences = Vec::new();
+        while let Some(at) = self.queue.next_choosing() {
+            self.queue.set_choosing(at, false);
+            consequences.extend(self.choose(at));
+        }
+        consequences
+    }
+
+    fn choose(&mut self, at: usize) -> Consequences {
+        let OpenFor::Choice { step } = self.records[at].open_for() else { return Vec::new() };
+        let Do::Choose { among } = self.records[at].unit.way().steps()[step].does.clone() else { return Vec::new() };
+        let candidates = among.iter().filter_map(|id| self.candidate(at, id));
+        let Some(best) = candidates.min_by_key(|candidate| candidate.rank) else {
+            let moved = self.records[at].unit.hold(Hold::Asked);
+            let tried = self.records[at].chosen.len();
+            let why = format!("none of the {tried} changes that passed their gates could be merged");
+            return self.after(at, moved, why);
+        };
+        let (candidate, change) = (best.task.clone(), best.change.clone());
+        let record = &mut self.records[at];
+        record.chosen.push(candidate.clone());
+        let (commit, attempt) = (change.commit.clone(), record.attempt());
+        // The step is open and writes.
+        let Ok(moved) = record.unit.capture(step, change) else { return Vec::new() };
+        let Some(task) = record.task().cloned() else { return Vec::new() };
+        let among = u32::try_from(among.len()).unwrap_or(u32::MAX);
+        let mut consequences = vec![RunEvent::CandidateChosen { task, attempt, candidate, commit, among }];
+        consequences.extend(self.after(at, moved, String::new()));
+        consequences
+    }
+
+    /// A change that the task may choose: of a candidate that is done, and not chosen before.
+    fn candidate(&self, at: usize, id: &TaskId) -> Option<Candidate<'_>> {
+        let (number, record) = self.tasks.get(id).map(|at| (*at, &self.records[*at]))?;
+        let is_new = matches!(record.ending, Some(Ending::Done { .. })) && !self.records[at].chosen.contains(id);
+        let change = record.unit.change().filter(|_| is_new)?;
+        let warnings = record.reports.iter().filter(|reported| reported.report.verdict == Verdict::Warn).count();
+        let cost = record.workers.iter().map(|worker| self.account.cost(worker).unwrap_or_default()).sum();
+        Some(Candidate { task: record.task()?, change, rank: (warnings, change.lines, cost, number) })
+    }
+
+    /// The event of a choice that was made when what it follows from was folded.
+    pub(super) fn candidate_chosen(&self, id: &TaskId, candidate: &TaskId) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        if self.records[at].chosen.contains(candidate) {
+            return Ok(Vec::new());
+        }
+        Err(Refused::stale(format!("task {id} has not chosen the change of {candidate}")))
+    }
+
+    /// The event of an end that was reached when what it follows from was folded.
+    pub(super) fn task_done(&self, id: &TaskId) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        match &self.records[at].ending {
+            Some(Ending::Done { .. }) => Ok(Vec::new()),
+            Some(_) | None => Err(Refused::stale(format!("task {id} is not done"))),
+        }
+    }
+
+    /// The change of a task, or of the one that it began on where it left that as it was.
+    pub(super) fn inherited(&self, at: usize) -> Option<Change> {
+        let record = &self.records[at];
+        record.unit.change().cloned().or_else(|| self.carried(record))
+    }
+
+    /// The change that a task's tree begins with.
+    pub(super) fn carried(&self, record: &Record) -> Option<Change> {
+        self.inherited(*self.tasks.get(record.begins_on()?)?)
+    }
+
+    /// What the tree of the next worker begins as.
+    pub(super) fn start_from(&self, record: &Record) -> StartFrom {
+        match (&record.from, self.carried(record)) {
+            (StartFrom::RunHead, Some(Change { commit, base, .. })) => StartFrom::Change { commit, base },
+            (from, _) => from.clone(),
+        }
+    }
+
+    /// The subtasks of the same task that were before this one, and the subtasks of a task: who answers for each.
+    pub(super) fn answers(&self, at: usize) -> Vec<Answered> {
+        let record = &self.records[at];
+        let whole = record.whole.unwrap_or(at);
+        let others = self.records[whole].subtasks.iter().filter(|other| **other < at || at == whole);
+        let answered = |other: &usize| {
+            let record = &self.records[*other];
+            let is_done = matches!(record.ending, Some(Ending::Done { .. }));
+            let worker = record.workers.last().filter(|_| is_done).cloned();
+            Some(Answered { task: record.task()?.clone(), worker })
+        };
+        others.filter_map(answered).collect()
+    }
+}
+
+struct Candidate<'a> {
+    task: &'a TaskId,
+    change: &'a Change,
+    /// Warnings of gates, changed lines, cost, and the order of the plan.
+    rank: (usize, u32, u64, usize),
+}

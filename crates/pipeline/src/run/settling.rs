@@ -1,0 +1,269 @@
+//! How units are settled, what follows for those that wait for them, and how they are tried again.
+//!
+//! A unit waits until all that it depends on is done, and fails with it. One with quorums waits until all that it depends on is settled, and fails
+//! only where a quorum is not complete then.
+
+use std::collections::BTreeSet;
+
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{RunEvent, Verdict};
+
+use super::RunState;
+use super::consequences::Consequences;
+use super::record::{Counted, Ending};
+use crate::way::Judgement;
+
+const PASSED: Judgement = Judgement { input: None, verdict: Verdict::Pass, output: None };
+
+impl RunState {
+    // === settling ===
+
+    pub(super) fn end(&mut self, at: usize, ending: Ending) {
+        self.reopen(at);
+        self.queue.settled(at, &self.records);
+        let counted = self.counted(at, &ending);
+        let record = &mut self.records[at];
+        record.unit.drop_work();
+        record.lease = None;
+        record.waiting = None;
+        if record.task().is_some() {
+            self.unsettled -= 1;
+        }
+        if let Some(counted) = counted {
+            self.ended.add(counted);
+        }
+        record.counted = counted;
+        record.ending = Some(ending);
+    }
+
+    /// What an end counts as: nothing for a group and for a subtask, whose task says what it means; for a task that fails with its subtask, what
+    /// became of that.
+    fn counted(&self, at: usize, ending: &Ending) -> Option<Counted> {
+        let record = &self.records[at];
+        record.task().filter(|_| record.whole.is_none())?;
+        let of_subtask = match ending {
+            Ending::DepFailed { root } => {
+                let root = self.tasks.get(root).map(|at| &self.records[*at]);
+                root.filter(|root| root.whole == Some(at)).and_then(|root| root.ending.as_ref())
+            }
+            Ending::Done { .. } | Ending::Blocked { .. } | Ending::Stopped => None,
+        };
+        Some(of_subtask.unwrap_or(ending).counted())
+    }
+
+    /// Forgets how a unit ended.
+    fn reopen(&mut self, at: usize) {
+        let record = &mut self.records[at];
+        if record.ending.take().is_some() && record.task().is_some() {
+            self.unsettled += 1;
+        }
+        if let Some(counted) = record.counted.take() {
+            self.ended.remove(counted);
+        }
+    }
+
+    /// All steps of a task that is not merged by itself have passed.
+    pub(super) fn finish_task(&mut self, at: usize) -> Consequences {
+        let commit = self.inherited(at).map_or_else(String::new, |change| change.commit);
+        self.end(at, Ending::Done { commit });
+        let record = &self.records[at];
+        let Some(task) = record.task().cloned() else { return Vec::new() };
+        let of = record.whole.and_then(|whole| self.records[whole].task().cloned());
+        let mut consequences = vec![RunEvent::TaskDone { task, attempt: record.attempt(), of }];
+        consequences.extend(self.release_dependents(at));
+        consequences
+    }
+
+    /// The unit is done: those that waited for nothing else are ready, and groups of which it was the last are done, too.
+    pub(super) fn release_dependents(&mut self, at: usize) -> Consequences {
+        let mut consequences = Vec::new();
+        let mut done = vec![at];
+        while let Some(at) = done.pop() {
+            for dependent in self.records[at].dependents.clone() {
+                if self.records[dependent].is_tolerant() {
+                    consequences.extend(self.hear(dependent));
+                    continue;
+                }
+                let record = &mut self.records[dependent];
+                record.unmet -= 1;
+                if record.unmet > 0 || record.is_settled() {
+                    continue;
+                }
+                if record.task().is_some() {
+                    self.reindex(dependent);
+                } else {
+                    self.finish_group(dependent);
+                    done.push(dependent);
+                }
+            }
+        }
+        consequences
+    }
+
+    /// All units below are done.
+    fn finish_group(&mut self, at: usize) {
+        let children = self.records[at].unit.open();
+        for step in children {
+            // The step is open, so its verdict is taken.
+            let _moved = self.records[at].unit.judge(step, PASSED);
+        }
+        self.end(at, Ending::Done { commit: String::new() });
+    }
+
+    // === quorums ===
+
+    /// Something that a unit with quorums waits for is settled, or at work again.
+    fn hear(&mut self, at: usize) -> Consequences {
+        let record = &self.records[at];
+        if record.is_settled() || record.quorums().next().is_none() {
+            return Vec::new();
+        }
+        let is_open = |on: &&usize| !self.records[**on].is_settled();
+        let unmet = record.depends.iter().filter(is_open).count();
+        self.records[at].unmet = unmet;
+        if unmet > 0 {
+            self.reindex(at);
+            return Vec::new();
+        }
+        if let Some(root) = self.missing(at) {
+            let mut consequences: Vec<_> = self.fail_dependent(at, &root).into_iter().collect();
+            consequences.extend(self.fail_dependents(at));
+            return consequences;
+        }
+        let quorums: Vec<_> = self.records[at].quorums().map(|(step, ..)| step).collect();
+        for step in quorums {
+            // Nothing comes before the step, so its verdict is taken.
+            let _moved = self.records[at].unit.judge(step, PASSED);
+        }
+        self.reindex(at);
+        Vec::new()
+    }
+
+    /// The root of why a quorum is not complete; `None` if all are.
+    fn missing(&self, at: usize) -> Option<TaskId> {
+        let record_of = |id: &TaskId| self.tasks.get(id).map(|at| &self.records[*at]);
+        let is_done =
+            |id: &TaskId| record_of(id).is_some_and(|record| matches!(record.ending, Some(Ending::Done { .. })));
+        let lacks = |of: &[TaskId], least: u32| of.iter().filter(|id| is_done(id)).count() < least as usize;
+        let (_, of, _) = self.records[at].quorums().find(|(_, of, least)| lacks(of, *least))?;
+        let failed = of.iter().find(|id| !is_done(id))?;
+        let root = self.tasks.get(failed).and_then(|at| self.culprit(*at));
+        Some(root.unwrap_or_else(|| failed.clone()))
+    }
+
+    // === failing with others ===
+
+    /// Marks everything that needs the unit, directly or through others.
+    pub(super) fn fail_dependents(&mut self, at: usize) -> Consequences {
+        let Some(root) = self.culprit(at) else { return Vec::new() };
+        let mut consequences = Vec::new();
+        let mut next = self.records[at].dependents.clone();
+        while let Some(dependent) = next.pop() {
+            if self.records[dependent].is_settled() {
+                continue;
+            }
+            if self.records[dependent].is_tolerant() {
+                consequences.extend(self.hear(dependent));
+                continue;
+            }
+            consequences.extend(self.fail_dependent(dependent, &root));
+            next.extend(&self.records[dependent].dependents);
+        }
+        consequences
+    }
+
+    fn fail_dependent(&mut self, at: usize, root: &TaskId) -> Option<RunEvent> {
+        self.end(at, Ending::DepFailed { root: root.clone() });
+        Some(RunEvent::TaskDepFailed { task: self.records[at].task()?.clone(), root: root.clone() })
+    }
+
+    // === trying again ===
+
+    /// Gives a blocked or stopped task all its attempts anew, and a chance to those that failed because of it.
+    pub(super) fn retry(&mut self, at: usize) -> Consequences {
+        self.finished = None;
+        self.stopping = false;
+        let Some(root) = self.records[at].task().cloned() else { return Vec::new() };
+        let again = self.held_up_by(at, &root);
+        let record = &mut self.records[at];
+        let has_begun = !record.workers.is_empty() || record.is_blocked();
+        let maker = record.unit.way().maker().filter(|_| has_begun);
+        record.unit.release(maker);
+        record.chosen.clear();
+        record.resume = false;
+        record.stopping = false;
+        record.is_paused = false;
+        record.reports.clear();
+        record.old_refusals = record.refusals.len();
+        record.alike = None;
+        again.iter().for_each(|unit| self.reopen(*unit));
+        let mut consequences = Vec::new();
+        consequences.extend(self.end_requested_pause());
+        for unit in &again {
+            consequences.extend(self.fail_again(*unit, &again));
+        }
+        for unit in again {
+            if !self.records[unit].is_settled() {
+                self.reindex(unit);
+            }
+        }
+        consequences
+    }
+
+    /// The unit, all that failed because of it, and those with quorums that would count it.
+    fn held_up_by(&self, at: usize, root: &TaskId) -> BTreeSet<usize> {
+        let mut roots = BTreeSet::from([root]);
+        let mut found = BTreeSet::from([at]);
+        let mut next = vec![at];
+        while let Some(at) = next.pop() {
+            for dependent in &self.records[at].dependents {
+                let record = &self.records[*dependent];
+                // A group of which tasks were stopped one by one has not ended itself.
+                let is_open_group = record.task().is_none() && !record.is_settled();
+                let root = match &record.ending {
+                    Some(Ending::DepFailed { root }) => Some(root),
+                    Some(Ending::Done { .. } | Ending::Blocked { .. } | Ending::Stopped) | None => None,
+                };
+                let counts_it = record.is_tolerant()
+                    && record.quorums().next().is_some()
+                    && (root.is_some() || record.ending.is_none());
+                let has_failed = root.is_some_and(|root| roots.contains(root));
+                if (has_failed || is_open_group || counts_it) && found.insert(*dependent) {
+                    roots.extend(root);
+                    next.push(*dependent);
+                }
+            }
+        }
+        found
+    }
+
+    /// Marks a unit again if something else that it needs has failed.
+    fn fail_again(&mut self, at: usize, reopened: &BTreeSet<usize>) -> Consequences {
+        if self.records[at].is_settled() || self.is_group(at) {
+            return Vec::new();
+        }
+        if self.records[at].is_tolerant() {
+            return self.hear(at);
+        }
+        let others = self.records[at].depends.iter().filter(|on| !reopened.contains(on) || self.is_group(**on));
+        let Some(root) = others.into_iter().find_map(|on| self.culprit(*on)) else { return Vec::new() };
+        let mut consequences: Vec<_> = self.fail_dependent(at, &root).into_iter().collect();
+        consequences.extend(self.fail_dependents(at));
+        consequences
+    }
+
+    /// The task at the root of why a unit will not be done.
+    fn culprit(&self, at: usize) -> Option<TaskId> {
+        let record = &self.records[at];
+        match &record.ending {
+            Some(Ending::Blocked { .. } | Ending::Stopped) => record.task().cloned(),
+            Some(Ending::DepFailed { root }) => Some(root.clone()),
+            None if record.task().is_none() => record.depends.iter().find_map(|on| self.culprit(*on)),
+            Some(Ending::Done { .. }) | None => None,
+        }
+    }
+
+    fn is_group(&self, at: usize) -> bool {
+        self.records[at].task().is_none()
+    }
+}

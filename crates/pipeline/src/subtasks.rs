@@ -1,0 +1,348 @@
+//! Tasks on which several work, taken apart: a chain, a debate, and the best of several tries become subtasks of their task.
+//!
+//! Everything else knows tasks only: a subtask has a worker, a tree, a budget and a log as every task has. Its id begins with its task's.
+//!
+//! | setting | subtasks | the task itself |
+//! |---|---|---|
+//! | `chain` | `1.1.s1` … : a [`WorkResult::Draft`] each, which begins on the change of the one before | the last step |
+//! | `best_of` | `1.1.c1` … : an [`WorkResult::Candidate`] each | chooses among those that passed their gates |
+//! | `debate` | `1.1.r1.p1` … : an [`WorkResult::Report`] of each participant in each round | does the work, or reports, knowing all that was said |
+
+mod prompt;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::plan::{
+    BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskResult, TaskSettings, WorkerSettings,
+};
+
+pub use prompt::prompt;
+
+/// Rounds of a debate where the plan doesn't say.
+const ROUNDS: u32 = 2;
+
+/// How often a participant may stay silent in a row; then it is not asked again.
+const MAX_ABSENCES: usize = 2;
+
+/// A plan with all subtasks, and what is special about them and the tasks that they belong to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expanded {
+    /// The plan; subtasks stand before their task.
+    pub plan: Plan,
+    /// The tasks that are not done by one worker whose change is merged.
+    pub shapes: BTreeMap<TaskId, Shape>,
+    /// What a person should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// How a task is done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shape {
+    /// The task that it is a subtask of.
+    pub of: Option<TaskId>,
+    /// What becomes of what its worker leaves.
+    pub result: WorkResult,
+    /// Tasks of which enough must be done; that others of them fail doesn't matter.
+    pub quorums: Vec<Quorum>,
+    /// The task whose change its tree begins with.
+    pub begins_on: Option<TaskId>,
+    /// Tasks among whose changes its own is chosen; empty where a worker makes it.
+    pub among: Vec<TaskId>,
+    /// What its worker is told.
+    pub told: Told,
+}
+
+/// Tasks of which so many must be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quorum {
+    /// The tasks.
+    pub of: Vec<TaskId>,
+    /// How many.
+    pub least: u32,
+}
+
+/// What becomes of what a worker leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WorkResult {
+    /// The gates judge it, and it is merged.
+    #[default]
+    Merged,
+    /// The next step of the chain goes on with it.
+    Draft,
+    /// The gates judge it, and its task may choose it.
+    Candidate,
+    /// Only what the worker says is kept.
+    Report,
+}
+
+/// What a worker is told in place of its task's description.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Told {
+    /// The description.
+    #[default]
+    Task,
+    /// A step of a chain.
+    Step {
+        /// The text with its placeholders.
+        template: String,
+        /// The description of the whole task.
+        task: String,
+        /// The steps before, in their order.
+        before: Vec<TaskId>,
+    },
+    /// A participant's turn in a debate.
+    Turn {
+        /// Who it is.
+        name: String,
+        /// The position that it takes, if the plan says one.
+        position: Option<String>,
+        /// The description of the task that is debated.
+        task: String,
+        /// Which round, from 1.
+        round: u32,
+        /// How many there are.
+        rounds: u32,
+        /// The turns of the round before: who, and which task.
+        before: Vec<(String, TaskId)>,
+    },
+    /// The decision after a debate.
+    Decision {
+        /// All turns in their order: the round, who, and which task.
+        turns: Vec<(u32, String, TaskId)>,
+    },
+}
+
+/// Takes apart all tasks on which several work. The same plan always gives the same subtasks.
+///
+/// # Errors
+/// `plan.mode` with every task whose settings don't go together.
+pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
+    let ids: BTreeSet<&TaskId> = plan.tasks().map(|task| &task.id).collect();
+    let mut expander = Expander { ids, shapes: BTreeMap::new(), notes: Vec::new(), refusals: Vec::new() };
+    let mut expanded = plan.clone();
+    for (phase, source) in expanded.phases.iter_mut().zip(&plan.phases) {
+        phase.tasks = source.tasks.iter().flat_map(|task| expander.task(source, task)).collect();
+    }
+    let Expander { shapes, notes, refusals, .. } = expander;
+    let Some((task, reason)) = refusals.first() else {
+        return Ok(Expanded { plan: expanded, shapes, notes });
+    };
+    let mut failure = Failure::new("plan.mode", format!("task {task}: {reason}"));
+    failure.cause = refusals.iter().map(|(task, reason)| format!("task {task}: {reason}")).collect();
+    Err(failure)
+}
+
+struct Expander<'a> {
+    ids: BTreeSet<&'a TaskId>,
+    shapes: BTreeMap<TaskId, Shape>,
+    notes: Vec<String>,
+    refusals: Vec<(TaskId, String)>,
+}
+
+// === impl Expander ===
+
+impl Expander<'_> {
+    /// A task and its subtasks.
+    fn task(&mut self, phase: &Phase, task: &Task) -> Vec<Task> {
+        let Some(settings) = &task.switchboard else { return vec![task.clone()] };
+        let is_report = settings.result == Some(TaskResult::Report);
+        let modes = [settings.chain.is_some(), settings.debate.is_some(), settings.best_of.is_some()];
+        let expanded = match (modes.iter().filter(|mode| **mode).count(), settings) {
+            (0, _) if is_report => Ok(self.report(task)),
+            (0, _) => Ok(vec![task.clone()]),
+            (1, TaskSettings { chain: Some(steps), .. }) => self.chain(task, settings, steps, is_report),
+            (1, TaskSettings { debate: Some(debate), .. }) => self.debate((phase, task), settings, debate, is_report),
+            (1, TaskSettings { best_of: Some(_), .. }) if is_report => {
+                Err("best_of compares changes, and a report is none".to_owned())
+            }
+            (1, TaskSettings { best_of: Some(best_of), .. }) => self.best_of(task, settings, best_of),
+            _ => Err("only one of chain, debate and best_of can be said of a task".to_owned()),
+        };
+        expanded.unwrap_or_else(|reason| {
+            self.refusals.push((task.id.clone(), reason));
+            vec![task.clone()]
+        })
+    }
+
+    fn report(&mut self, task: &Task) -> Vec<Task> {
+        self.shapes.insert(task.id.clone(), Shape { result: WorkResult::Report, ..Shape::default() });
+        vec![task.clone()]
+    }
+
+    fn chain(
+        &mut self,
+        task: &Task,
+        settings: &TaskSettings,
+        steps: &[WorkerSettings],
+        is_report: bool,
+    ) -> Result<Vec<Task>, String> {
+        let mut tasks = Vec::new();
+        let mut before: Vec<TaskId> = Vec::new();
+        for (number, step) in (1..).zip(steps) {
+            let is_last = number == steps.len();
+            let template = step.prompt.clone().unwrap_or_default();
+            prompt::check(&template, number)?;
+            if number > 1 && !template.contains(prompt::PREVIOUS) && !template.contains(prompt::STEP) {
+                let note = format!(
+                    "step {number} of task {} is not shown what earlier steps said: its prompt has no {}",
+                    task.id,
+                    prompt::PREVIOUS
+                );
+                self.notes.push(note);
+            }
+            let id = if is_last { task.id.clone() } else { self.id(task, &format!("s{number}"))? };
+            let mut made = subtask(task, settings, step, id.clone());
+            made.depends.extend(before.last().cloned());
+            let result = match (is_last, is_report) {
+                (true, false) => WorkResult::Merged,
+                (true, true) => WorkResult::Report,
+                (false, _) => WorkResult::Draft,
+            };
+            if !is_last {
+                made.description.clone_from(&template);
+            }
+            let told = Told::Step { template, task: task.description.clone(), before: before.clone() };
+            let of = (!is_last).then(|| task.id.clone());
+            let begins_on = before.last().cloned();
+            self.shapes.insert(id.clone(), Shape { of, result, begins_on, told, ..Shape::default() });
+            tasks.push(made);
+            before.push(id);
+        }
+        Ok(tasks)
+    }
+
+    fn best_of(&mut self, task: &Task, settings: &TaskSettings, best_of: &BestOf) -> Result<Vec<Task>, String> {
+        let one = |agent: Option<&String>| WorkerSettings { agent: agent.cloned(), ..WorkerSettings::default() };
+        let workers: Vec<_> = match best_of {
+            BestOf::Count(count) => (0..*count).map(|_| one(None)).collect(),
+            BestOf::Agents(agents) if settings.command.is_some() && !agents.is_empty() => {
+                return Err("the task has a command, so that other agents can't try it".to_owned());
+            }
+            BestOf::Agents(agents) => agents.iter().map(|agent| one(Some(agent))).collect(),
+        };
+        let mut tasks = Vec::new();
+        let mut among = Vec::new();
+        for (number, worker) in (1..).zip(&workers) {
+            let id = self.id(task, &format!("c{number}"))?;
+            let shape = Shape { of: Some(task.id.clone()), result: WorkResult::Candidate, ..Shape::default() };
+            self.shapes.insert(id.clone(), shape);
+            tasks.push(subtask(task, settings, worker, id.clone()));
+            among.push(id);
+        }
+        let mut whole = task.clone();
+        whole.depends.extend(among.iter().cloned());
+        let quorums = vec![Quorum { of: among.clone(), least: 1 }];
+        self.shapes.insert(task.id.clone(), Shape { quorums, among, ..Shape::default() });
+        tasks.push(whole);
+        Ok(tasks)
+    }
+
+    fn debate(
+        &mut self,
+        (phase, task): (&Phase, &Task),
+        settings: &TaskSettings,
+        debate: &DebateSettings,
+        is_report: bool,
+    ) -> Result<Vec<Task>, String> {
+        let names = names(phase, settings, &debate.participants);
+        let count = u32::try_from(debate.participants.len()).unwrap_or(u32::MAX);
+        let least = debate.quorum.unwrap_or(count.div_ceil(2));
+        if least > count {
+            return Err(format!("a quorum of {least} can't be reached by {count} participants"));
+        }
+        let (rounds, mut tasks) = (debate.rounds.unwrap_or(ROUNDS), Vec::new());
+        let mut spoken: Vec<Vec<(String, TaskId)>> = Vec::new();
+        for round in 1..=rounds {
+            let mut turns = Vec::new();
+            for (at, participant) in debate.participants.iter().enumerate() {
+                let id = self.id(task, &format!("r{round}.p{}", at + 1))?;
+                let mut made = subtask(task, settings, participant, id.clone());
+                made.description = format!("round {round} of the debate about {}: {}", task.id, names[at]);
+                let before = spoken.last().cloned().unwrap_or_default();
+                made.depends.extend(before.iter().map(|(_, id)| id.clone()));
+                if let Some(own) = &mut made.switchboard {
+                    own.attempts = Some(1);
+                    own.timeout_minutes = debate.round_minutes.or(own.timeout_minutes);
+                }
+                let told = Told::Turn {
+                    name: names[at].clone(),
+                    position: participant.prompt.clone(),
+                    task: task.description.clone(),
+                    round,
+                    rounds,
+                    before,
+                };
+                let of = Some(task.id.clone());
+                let quorums = quorums(&spoken, at, least);
+                self.shapes
+                    .insert(id.clone(), Shape { of, result: WorkResult::Report, quorums, told, ..Shape::default() });
+                tasks.push(made);
+                turns.push((names[at].clone(), id));
+            }
+            spoken.push(turns);
+        }
+        let mut whole = task.clone();
+        whole.depends.extend(spoken.last().into_iter().flatten().map(|(_, id)| id.clone()));
+        let quorums = spoken.last().map(|turns| quorum(turns, least)).into_iter().collect();
+        let all =
+            (1..).zip(spoken).flat_map(|(round, turns)| turns.into_iter().map(move |(name, id)| (round, name, id)));
+        let result = if is_report { WorkResult::Report } else { WorkResult::Merged };
+        let told = Told::Decision { turns: all.collect() };
+        self.shapes.insert(task.id.clone(), Shape { result, quorums, told, ..Shape::default() });
+        tasks.push(whole);
+        Ok(tasks)
+    }
+
+    /// The id of a subtask, which no other task may have.
+    fn id(&self, task: &Task, name: &str) -> Result<TaskId, String> {
+        let text = format!("{}.{name}", task.id);
+        let id = TaskId::new(text.clone()).map_err(|_| format!("its id is too long for its subtasks ({text:?})"))?;
+        if self.ids.contains(&id) {
+            return Err(format!("the plan has a task {id}, which is the id of one of its subtasks"));
+        }
+        Ok(id)
+    }
+}
+
+/// What must have been said before a participant speaks again: enough of the round before, and something by itself lately.
+fn quorums(spoken: &[Vec<(String, TaskId)>], at: usize, least: u32) -> Vec<Quorum> {
+    let round = spoken.last().map(|turns| quorum(turns, least));
+    let lately = spoken.iter().rev().take(MAX_ABSENCES).map(|turns| turns[at].1.clone());
+    let lately: Vec<_> = lately.collect();
+    let own = (lately.len() == MAX_ABSENCES).then_some(Quorum { of: lately, least: 1 });
+    round.into_iter().chain(own).collect()
+}
+
+fn quorum(turns: &[(String, TaskId)], least: u32) -> Quorum {
+    Quorum { of: turns.iter().map(|(_, id)| id.clone()).collect(), least }
+}
+
+/// A task like another one, done by this worker.
+fn subtask(task: &Task, settings: &TaskSettings, worker: &WorkerSettings, id: TaskId) -> Task {
+    let mut own = TaskSettings { chain: None, debate: None, best_of: None, ..settings.clone() };
+    if worker.agent.is_some() || worker.command.is_some() {
+        own.agent.clone_from(&worker.agent);
+        own.command.clone_from(&worker.command);
+        own.model = None;
+    }
+    own.model = worker.model.clone().or(own.model);
+    Task { id, switchboard: Some(own), ..task.clone() }
+}
+
+/// The names of participants: their agents', with a number where one takes part more than once.
+fn names(phase: &Phase, settings: &TaskSettings, participants: &[WorkerSettings]) -> Vec<String> {
+    let usual = || settings.agent.clone().or_else(|| phase.switchboard.as_ref()?.agent.clone());
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let name = |participant: &WorkerSettings| {
+        let agent = participant.agent.clone().or_else(|| usual().filter(|_| participant.command.is_none()));
+        let name = agent.unwrap_or_else(|| "participant".to_owned());
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        if *count == 1 { name } else { format!("{name}-{count}") }
+    };
+    participants.iter().map(name).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! The steps of a task's way.
+//!
+//! Quorums first, where it waits for other tasks of which some may fail; then what makes its change, or its report; then the gates. What a gate
+//! refuses goes back to what made it. What is merged is rebased, judged again if its tree is another one then, and merged.
+
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::{
+    CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
+};
+use switchboard_protocol::run::{MAX_LOSSES, MAX_REBASES, MAX_REPEATS};
+
+use super::check::Wanted;
+use super::{Kind, step_id};
+use crate::subtasks::{Quorum, WorkResult};
+
+pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
+    let shape = kind.shape;
+    let mut steps = quorums(&shape.quorums)?;
+    let quorums: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
+    let maker = if shape.among.is_empty() { work(kind, &quorums)? } else { choose(&shape.among, &quorums)? };
+    let maker_id = maker.id.clone();
+    steps.push(maker);
+    if matches!(shape.result, WorkResult::Draft | WorkResult::Report) {
+        return Some(Way { steps });
+    }
+    for wanted in wanted {
+        steps.push(check(wanted, &maker_id)?);
+    }
+    if shape.result == WorkResult::Merged {
+        let after_gates = steps.iter().map(|step| step.id.clone()).collect();
+        let rebase = rebase(&maker_id, after_gates)?;
+        steps.push(rebase);
+        let after_rebase = steps.iter().map(|step| step.id.clone()).collect();
+        steps.push(merge(maker_id, after_rebase)?);
+    }
+    Some(Way { steps })
+}
+
+/// A step that always applies and must pass.
+fn step(id: StepId, does: Do) -> Step {
+    Step {
+        id,
+        does,
+        after: Vec::new(),
+        reads: Vec::new(),
+        when: When::Always,
+        need: Need::Required,
+        back: None,
+        limits: Limits::default(),
+    }
+}
+
+fn quorums(quorums: &[Quorum]) -> Option<Vec<Step>> {
+    let one = |(number, quorum): (usize, &Quorum)| {
+        let join = Join::Quorum { of: quorum.of.clone(), least: quorum.least };
+        Some(step(step_id(&format!("quorum{number}"))?, Do::Units { join }))
+    };
+    (1..).zip(quorums).map(one).collect()
+}
+
+fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
+    let Kind { tries, shape } = kind;
+    let is_report = shape.result == WorkResult::Report;
+    let does = Do::Work {
+        role: RoleId::new(if is_report { "explorer" } else { "coder" }).ok()?,
+        writes: if is_report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
+        retry_from: tries.from,
+        begins_on: shape.begins_on.clone(),
+        may_keep: shape.result == WorkResult::Draft,
+    };
+    let id = StepId::work();
+    Some(Step {
+        after: after.to_vec(),
+        reads: vec![Input::Spec],
+        back: Some(id.clone()),
+        limits: Limits {
+            attempts: tries.attempts,
+            losses: MAX_LOSSES,
+            repeats: MAX_REPEATS,
+            refusals: MAX_REPEATS,
+            runs: 0,
+        },
+        ..step(id, does)
+    })
+}
+
+fn choose(among: &[TaskId], after: &[StepId]) -> Option<Step> {
+    let id = step_id("choose")?;
+    Some(Step {
+        after: after.to_vec(),
+        reads: vec![Input::Spec],
+        back: Some(id.clone()),
+        ..step(id, Do::Choose { among: among.to_vec() })
+    })
+}
+
+fn check(wanted: &Wanted, maker: &StepId) -> Option<Step> {
+    Some(Step {
+        after: vec![maker.clone()],
+        reads: vec![Input::Tree],
+        when: wanted.when.clone(),
+        need: wanted.need,
+        back: Some(maker.clone()),
+        ..step(step_id(wanted.gate.id)?, Do::Check { gate: GateId::new(wanted.gate.id).ok()? })
+    })
+}
+
+fn rebase(maker: &StepId, after: Vec<StepId>) -> Option<Step> {
+    Some(Step {
+        after,
+        reads: vec![Input::Output(maker.clone()), Input::Head],
+        back: Some(maker.clone()),
+        limits: Limits { runs: MAX_REBASES, ..Limits::default() },
+        ..step(step_id("rebase")?, Do::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] })
+    })
+}
+
+fn merge(maker: StepId, after: Vec<StepId>) -> Option<Step> {
+    Some(Step { after, reads: vec![Input::Tree, Input::Head], back: Some(maker), ..step(step_id("merge")?, Do::Merge) })
+}
