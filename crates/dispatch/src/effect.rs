@@ -2,6 +2,7 @@
 
 mod answer;
 mod answers;
+mod author;
 mod blocked;
 mod capture;
 mod context;

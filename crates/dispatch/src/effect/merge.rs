@@ -4,9 +4,10 @@ use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
+use super::author::of_change;
 use super::context::Ctx;
 use crate::Error;
-use crate::authorship::{author, message};
+use crate::authorship::message;
 use crate::backoff::Backoff;
 use crate::event::cut;
 use crate::port::Git;
@@ -31,11 +32,11 @@ pub(super) struct Captured<'a> {
 pub(super) async fn merge(ctx: &Ctx, captured: Captured<'_>, begun: Option<String>) -> Result<RunEvent, Error> {
     let Captured { task: id, attempt, commit, base } = captured;
     let (task, settings) = ctx.plan.settings(id)?;
-    let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(&settings)).unwrap_or_else(|| "exec".to_owned());
+    let commit = Oid::parse(commit)?;
     let job = Job {
         branch: ctx.plan.branch.clone(),
-        commit: Oid::parse(commit)?,
-        author: author(&agent, ctx.world.store.now()),
+        author: of_change(ctx, id, &settings, &commit).await?,
+        commit,
         message: message(&ctx.plan.run, &task, attempt),
         is_based: !base.is_empty(),
         #[cfg(any(test, feature = "sim"))]

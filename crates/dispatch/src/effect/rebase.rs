@@ -5,9 +5,10 @@ use switchboard_process::git::{Merged, Oid};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
+use super::author::of_change;
 use super::context::Ctx;
 use crate::Error;
-use crate::authorship::{author, message};
+use crate::authorship::message;
 
 /// Rebases the change of a task, which stands in the work tree of `tree_of`.
 pub(super) async fn rebase(
@@ -18,10 +19,10 @@ pub(super) async fn rebase(
     tree_of: &TaskId,
 ) -> Result<RunEvent, Error> {
     let (task, settings) = ctx.plan.settings(id)?;
-    let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(&settings)).unwrap_or_else(|| "exec".to_owned());
-    let author = author(&agent, ctx.world.store.now());
+    let change = Oid::parse(commit)?;
+    let author = of_change(ctx, id, &settings, &change).await?;
     let message = message(&ctx.plan.run, &task, attempt);
-    let (branch, change) = (ctx.plan.branch.clone(), Oid::parse(commit)?);
+    let branch = ctx.plan.branch.clone();
     let (path, task_branch) = (ctx.plan.worktree(tree_of), ctx.plan.task_branch(tree_of));
     let rebased = ctx.world.git(move |git| {
         let head = git.branch(&branch)?.ok_or_else(|| Error::Missing(format!("the branch {branch}")))?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid, Repo};
+use switchboard_protocol::time::Millis;
 
 use crate::Error;
 
@@ -34,6 +35,8 @@ pub(crate) trait Git: Send + Sync {
     fn merge_tree(&self, ours: &Oid, theirs: &Oid) -> Result<Merged>;
     /// Makes a commit.
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid>;
+    /// Who is named as author of a commit, at another time.
+    fn author_of(&self, commit: &Oid, at: Millis) -> Result<Author>;
     /// Paths that differ between two commits.
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
     /// Lines added and removed between two commits.
@@ -124,6 +127,10 @@ impl Git for Repo {
 
     fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32> {
         Ok(Self::changed_lines(self, old, new)?)
+    }
+
+    fn author_of(&self, commit: &Oid, at: Millis) -> Result<Author> {
+        Ok(Self::author_of(self, commit, at)?)
     }
 
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {

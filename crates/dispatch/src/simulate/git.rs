@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::time::Millis;
 
 use super::repo::{MAIN, Repo, Work};
 use super::stage::Stage;
@@ -105,6 +106,10 @@ impl Git for SimGit {
     fn commit_tree(&self, tree: &Oid, parents: &[&Oid], author: &Author, message: &str) -> Result<Oid> {
         let parents = parents.iter().map(|oid| (*oid).clone()).collect();
         self.with(|repo| Ok(repo.commit(tree.clone(), parents, message, author.at.0)))
+    }
+
+    fn author_of(&self, commit: &Oid, at: Millis) -> Result<Author> {
+        self.with(|repo| repo.made(commit).map(|_| Author { name: "ann".to_owned(), email: String::new(), at }))
     }
 
     fn unusual(&self, _old: &Oid, _new: &Oid) -> Result<Vec<String>> {

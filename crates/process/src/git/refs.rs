@@ -8,10 +8,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 use switchboard_protocol::text::cut;
+use switchboard_protocol::time::Millis;
 
 use super::call::Call;
 use super::repo::Repo;
-use super::types::Oid;
+use super::types::{Author, Oid};
 use super::worktree::remove_file;
 use crate::{Error, Result};
 
@@ -39,6 +40,16 @@ impl Repo {
     pub fn tree_of(&self, commit: &Oid) -> Result<Oid> {
         let tree = self.resolve(&format!("{commit}^{{tree}}"))?;
         tree.ok_or_else(|| Error::Git { call: "rev-parse".to_owned(), said: format!("{commit} is not a commit") })
+    }
+
+    /// Who is named as author of a commit, and where; `at` is given by the caller.
+    ///
+    /// # Errors
+    /// [`Error::Git`], also when there is no such commit.
+    pub fn author_of(&self, commit: &Oid, at: Millis) -> Result<Author> {
+        let text = self.call(["log", "-1", "--format=%an%x00%ae", commit.as_str(), "--"]).text()?;
+        let (name, email) = text.trim_end().split_once('\0').unwrap_or((text.trim_end(), ""));
+        Ok(Author { name: name.to_owned(), email: email.to_owned(), at })
     }
 
     /// The tip of a branch (a name without `refs/heads/`), or `None` if there is no such branch.
