@@ -175,7 +175,16 @@ impl Run {
         let attempt = self.view(task).attempt;
         let (commit, tree, base) = (format!("c-{attempt}"), tree.to_owned(), "b".to_owned());
         let files = vec!["a".to_owned()];
-        self.tell(RunEvent::ChangeCaptured { task: id(task), attempt, commit, tree, base, files, files_total: 1 });
+        self.tell(RunEvent::ChangeCaptured {
+            task: id(task),
+            attempt,
+            commit,
+            tree,
+            base,
+            files,
+            files_total: 1,
+            lines: 1,
+        });
         let [Effect::RunChecks { checks, .. }] = &self.effects()[..] else { panic!("{:?}", self.effects()) };
         for (number, check) in checks.clone().into_iter().enumerate() {
             let verdict = if number == 0 { Verdict::Fail } else { Verdict::Pass };
