@@ -142,3 +142,27 @@ fn settings_that_do_not_go_together_are_refused_before_anything_starts() {
     sandbox.switchboard(&["run", &path, "--yes"]).ends_with(2).says("plan.mode");
     sandbox.switchboard(&["explain", "plan.mode"]).ends_with(0);
 }
+
+#[test]
+fn a_phase_a_slice_or_a_task_of_a_plan_is_run_alone() {
+    let sandbox = Sandbox::new();
+    let task = |id: &str, phase: u64, depends: &[&str], slice: &str| {
+        json!({ "id": id, "phase": phase, "description": "d", "depends": depends,
+            "x-switchboard": { "slice": slice, "command": shell(&format!("echo x > {id}.txt")) } })
+    };
+    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "phases": [
+        { "id": 1, "name": "P", "tasks": [task("1.1", 1, &[], "api"), task("1.2", 1, &[], "ui"), task("1.3", 1, &["1.2"], "ui")] },
+        { "id": 2, "name": "Q", "tasks": [task("2.1", 2, &[], "end")] } ] });
+    let path = sandbox.plan_text(&plan.to_string());
+    sandbox.switchboard(&["trust", &path, "--yes"]).ends_with(0);
+    let run = |flags: &[&str]| sandbox.switchboard(&[&["run", &path, "--yes", "--merge"], flags].concat());
+
+    run(&["--task", "1.3"]).ends_with(2).says("plan.scope-depends").says("1.2");
+    run(&["--phase", "1", "--slice", "apj"]).ends_with(2).says("plan.unknown-scope").says("did you mean api?");
+    run(&["--task", "1.1"]).ends_with(0).says("1 of 1 tasks merged").says("3 tasks of the plan are left out");
+    run(&["--phase", "1", "--slice", "ui"]).ends_with(0).says("2 of 2 tasks merged");
+    run(&["--phase", "2"]).ends_with(0).says("1 of 1 tasks merged").says("earlier phases");
+
+    let files: Vec<_> = ["1.1", "1.2", "1.3", "2.1"].iter().map(|id| sandbox.read(&format!("{id}.txt"))).collect();
+    assert_eq!(files, ["x\n"; 4]);
+}

@@ -299,6 +299,7 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         source: "plan.json".to_owned(),
         default_agent: Some(ann.name.clone()),
         agents: vec![ann, ben],
+        scope: None,
         max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
         worktrees: None,
         merge: stage.chance(200),

@@ -15,6 +15,7 @@ pub mod plan_json;
 pub mod plan_md;
 pub mod prepare;
 pub mod run;
+pub mod scope;
 pub mod settings;
 pub mod setup;
 pub mod subtasks;

@@ -74,7 +74,7 @@ async fn a_worker_reports_every_step_and_ends_sealed() {
 #[tokio::test]
 async fn mail_waits_for_the_end_of_the_turn_and_cancels_no_tool_call() {
     let bench = Bench::sections(&json!([
-        { "steps": [{ "do": "shell", "argv": ["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo done > tool"] }] },
+        { "steps": [{ "do": "shell", "argv": ["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; sleep 1; echo done > tool"] }] },
         { "turn": 2, "steps": [{ "do": "write", "path": "second", "content": "x" }] }
     ]));
     let daemon = bench.daemon();
@@ -82,6 +82,7 @@ async fn mail_waits_for_the_end_of_the_turn_and_cancels_no_tool_call() {
     let mut line = daemon.accept().await;
     line.upto(|event| is_tool(event, "in_progress")).await;
 
+    // The tool works on for a second after that: until then the shim has heard all of it.
     for number in 1..=3 {
         line.tell(ShimCommand::Prompt { text: format!("mail {number}"), mail: vec![mail(number)] }).await;
     }

@@ -5,6 +5,7 @@ mod follow;
 mod line;
 mod preview;
 mod question;
+mod scope;
 
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// Go on with a run that was interrupted; the newest when none is named
     #[arg(long, value_name = "RUN", num_args = 0..=1)]
     resume: Option<Option<String>>,
+    #[command(flatten)]
+    scope: scope::ScopeFlags,
     /// The agent for tasks that name none
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -87,7 +90,9 @@ struct Source {
 fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let path = args.plan.as_deref().unwrap_or(Path::new(""));
     let source = read(path, context)?;
-    let choice = agents::choose(&source.plan, args.agent.as_deref(), args.model.as_deref(), context)?;
+    let scope = args.scope.unit()?;
+    let plan = scope.as_ref().map_or_else(|| source.plan.clone(), |unit| unit.of_plan(&source.plan));
+    let choice = agents::choose(&plan, args.agent.as_deref(), args.model.as_deref(), context)?;
     if args.dry_run {
         trust::preview(&source.text, &source.name, context)?;
     } else {
@@ -98,6 +103,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         source: source.name,
         agents: choice.agents,
         default_agent: choice.default,
+        scope,
         max_workers: args.max_workers,
         worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
         merge: args.merge,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare};
+use switchboard_pipeline::scope::{self, Part};
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
 use switchboard_process::git::{Head, Oid};
@@ -53,7 +54,8 @@ impl Dispatch {
             return super::reply(answered);
         }
         request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
-        let plan = plan::read(&request.plan, &request.source)?;
+        let written = plan::read(&request.plan, &request.source)?;
+        let Part { plan, notes } = part(&written, &request)?;
         let start_point = world.git(start_point).await?;
         let run = world.fresh_run()?;
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
@@ -66,9 +68,9 @@ impl Dispatch {
         let setup = setup(world, &mut run_plan).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
-            trusted(world, &plan)?;
+            trusted(world, &written)?;
         }
-        let notes = expanded.notes;
+        let notes = [notes, expanded.notes].concat();
         let decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
@@ -133,6 +135,14 @@ impl Dispatch {
     }
 }
 
+/// The part of the plan that is run.
+fn part(written: &Plan, request: &StartRunRequest) -> Result<Part, Failure> {
+    match &request.scope {
+        Some(unit) => scope::part(written, unit).map_err(|failure| failure.at(&request.source)),
+        None => Ok(Part { plan: written.clone(), notes: Vec::new() }),
+    }
+}
+
 /// How the agents are started is kept beside the log: it may hold secrets.
 async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
@@ -147,9 +157,9 @@ async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
 
 /// What a run will do, decided before anything starts.
 struct Decided {
-    /// The plan as it was written, without subtasks.
+    /// The part of the plan that is run, without subtasks.
     plan: Plan,
-    /// What is to be said about tasks on which several work.
+    /// What is to be said about the part, and about tasks on which several work.
     notes: Vec<String>,
     prepared: Prepared,
     compiled: Compiled,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Verdict;
 use crate::id;
 use crate::id::Digest;
-use crate::plan::{RetryFrom, TaskId};
+use crate::plan::{Plan, RetryFrom, Task, TaskId};
 
 id!(StepId, "", "The name of a step, unique in its way: `work`, `secretscan`, `merge`.");
 id!(GateId, "", "The name of a gate: `syntax_check`, `test_runner`.");
@@ -47,6 +47,31 @@ impl UnitId {
             Self::Task(task) => Some(task),
             Self::Slice { .. } | Self::Phase(_) => None,
         }
+    }
+
+    /// Whether a task of a phase is this unit or belongs to it.
+    #[must_use]
+    pub fn has(&self, phase: u64, task: &Task) -> bool {
+        match self {
+            Self::Task(id) => task.id == *id,
+            Self::Slice { phase: of, name } => {
+                let slice = task.switchboard.as_ref().and_then(|settings| settings.slice.as_deref());
+                phase == *of && slice == Some(name.as_str())
+            }
+            Self::Phase(of) => phase == *of,
+        }
+    }
+
+    /// The plan with nothing but the tasks of this unit, in their phases.
+    #[must_use]
+    pub fn of_plan(&self, plan: &Plan) -> Plan {
+        let mut only = plan.clone();
+        for phase in &mut only.phases {
+            let id = phase.id;
+            phase.tasks.retain(|task| self.has(id, task));
+        }
+        only.phases.retain(|phase| !phase.tasks.is_empty());
+        only
     }
 }
 

@@ -8,6 +8,7 @@ use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
 use crate::isolation::{Isolation, Reach};
 use crate::permission::Permissions;
+use crate::run::way::UnitId;
 use crate::run::{Budget, HeldBy, PauseCause};
 use crate::time::Millis;
 
@@ -124,6 +125,9 @@ pub struct StartRunRequest {
     /// Name of the agent for tasks that name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_agent: Option<AgentName>,
+    /// The part of the plan that is run; all of it by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<UnitId>,
     /// At most so many workers at once; the plan's profile or two by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,

@@ -1,0 +1,157 @@
+//! A run of a part of a plan: a phase, a slice, or one task.
+
+use std::collections::BTreeMap;
+
+use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::plan::{Plan, TaskId, TaskStatus};
+use switchboard_protocol::run::way::UnitId;
+
+/// Tasks that a refusal names.
+const NAMED: usize = 10;
+
+/// A part of a plan, as a run takes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The plan with nothing but the part. What its tasks depend on outside of it is done.
+    pub plan: Plan,
+    /// What a person should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Takes a part out of a plan.
+///
+/// # Errors
+/// `plan.unknown-scope` with the near match where the plan has no such part, `plan.scope-depends` where a task of it depends on one outside of it that
+/// the plan does not mark as done.
+pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
+    let mut only = unit.of_plan(plan);
+    if only.phases.is_empty() {
+        return Err(unknown(plan, unit));
+    }
+    let inside: BTreeMap<TaskId, ()> = only.tasks().map(|task| (task.id.clone(), ())).collect();
+    let status: BTreeMap<&TaskId, TaskStatus> = plan.tasks().map(|task| (&task.id, task.status)).collect();
+    let is_done = |id: &TaskId| matches!(status.get(id), Some(TaskStatus::Completed | TaskStatus::Closed));
+    let mut open = Vec::new();
+    for task in only.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
+        let id = task.id.clone();
+        task.depends.retain(|on| {
+            let is_inside = inside.contains_key(on);
+            if !is_inside && !is_done(on) {
+                open.push(format!("task {id} depends on {on}"));
+            }
+            is_inside
+        });
+    }
+    if !open.is_empty() {
+        let what = format!("{unit} waits for tasks outside of it that are not done: {}", open[0]);
+        let mut failure = Failure::new("plan.scope-depends", what)
+            .hint("run them first and mark them as completed in the plan, or run more of it");
+        open.truncate(NAMED);
+        failure.cause = open;
+        return Err(failure);
+    }
+    let left = plan.tasks().count() - inside.len();
+    let mut notes = vec![format!("only {unit}: {left} tasks of the plan are left out")];
+    notes.extend(earlier(plan, &only));
+    Ok(Part { plan: only, notes })
+}
+
+/// What to say where a phase is begun before those that come first have ended.
+fn earlier(plan: &Plan, only: &Plan) -> Option<String> {
+    let first = only.phases.iter().map(|phase| phase.id).min()?;
+    let is_barrier = plan.switchboard.as_ref().and_then(|settings| settings.barrier) != Some(false);
+    let is_open = |status: TaskStatus| !matches!(status, TaskStatus::Completed | TaskStatus::Closed);
+    let before = plan.phases.iter().filter(|phase| phase.id < first).flat_map(|phase| &phase.tasks);
+    let open = before.filter(|task| is_open(task.status)).count();
+    (is_barrier && open > 0).then(|| format!("{open} tasks of earlier phases are not marked as done"))
+}
+
+fn unknown(plan: &Plan, unit: &UnitId) -> Failure {
+    let failure = Failure::new("plan.unknown-scope", format!("the plan has no {}", named(unit)));
+    let slices = || {
+        plan.tasks()
+            .filter_map(|task| task.switchboard.as_ref()?.slice.as_deref())
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let near = match unit {
+        UnitId::Task(id) => {
+            near_matches(id.as_str(), plan.tasks().map(|task| task.id.as_str())).first().map(ToString::to_string)
+        }
+        UnitId::Slice { name, .. } => near_matches(name, slices()).first().map(ToString::to_string),
+        UnitId::Phase(_) => None,
+    };
+    match (near, unit) {
+        (Some(near), _) => failure.hint(format!("did you mean {near}?")),
+        (None, UnitId::Slice { .. }) if slices().is_empty() => failure.hint("no task says `x-switchboard.slice`"),
+        (None, _) => {
+            let phases: Vec<_> = plan.phases.iter().map(|phase| phase.id.to_string()).collect();
+            failure.hint(format!("its phases are {}", phases.join(", ")))
+        }
+    }
+}
+
+fn named(unit: &UnitId) -> String {
+    match unit {
+        UnitId::Task(id) => format!("task {id}"),
+        UnitId::Slice { .. } | UnitId::Phase(_) => unit.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [
+            { "id": 1, "name": "one", "tasks": [
+                { "id": "1.1", "phase": 1, "description": "d", "status": "completed" },
+                { "id": "1.2", "phase": 1, "description": "d", "depends": ["1.1"], "x-switchboard": { "slice": "api" } },
+                { "id": "1.3", "phase": 1, "description": "d", "depends": ["1.2"], "x-switchboard": { "slice": "api" } } ] },
+            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "d", "depends": ["1.3"] },
+                { "id": "2.2", "phase": 2, "description": "d" }] } ] });
+        crate::plan_json::parse(&plan.to_string()).unwrap()
+    }
+
+    fn slice(name: &str) -> UnitId {
+        UnitId::Slice { phase: 1, name: name.to_owned() }
+    }
+
+    fn task(id: &str) -> UnitId {
+        UnitId::Task(TaskId::new(id).unwrap())
+    }
+
+    #[test]
+    fn a_part_keeps_its_own_dependencies_and_forgets_those_that_are_done() {
+        let part = part(&plan(), &slice("api")).unwrap();
+
+        let edges: Vec<_> = part.plan.tasks().map(|task| (task.id.to_string(), task.depends.len())).collect();
+        assert_eq!(edges, [("1.2".to_owned(), 0), ("1.3".to_owned(), 1)]);
+        assert_eq!(part.notes, ["only slice api of phase 1: 3 tasks of the plan are left out"]);
+    }
+
+    #[test]
+    fn what_waits_for_work_outside_of_the_part_is_refused_with_its_names() {
+        for unit in [task("1.3"), task("2.1"), UnitId::Phase(2)] {
+            let failure = part(&plan(), &unit).unwrap_err();
+
+            assert_eq!((failure.code.as_str(), failure.cause.len()), ("plan.scope-depends", 1), "{failure:?}");
+        }
+        let alone = part(&plan(), &task("2.2")).unwrap();
+        assert!(alone.notes[1].contains("2 tasks of earlier phases"), "{:?}", alone.notes);
+    }
+
+    #[test]
+    fn a_part_that_does_not_exist_is_refused_with_the_near_match() {
+        let hint = |unit: &UnitId| {
+            let failure = part(&plan(), unit).unwrap_err();
+            assert_eq!(failure.code, "plan.unknown-scope");
+            failure.hint
+        };
+
+        assert_eq!(hint(&slice("apj")), "did you mean api?");
+        assert_eq!(hint(&UnitId::Phase(7)), "its phases are 1, 2");
+        assert!(hint(&task("1.22")).starts_with("did you mean 1.2"));
+    }
+}
