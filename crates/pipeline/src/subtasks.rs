@@ -118,6 +118,9 @@ pub enum Told {
 /// # Errors
 /// `plan.mode` with every task whose settings don't go together.
 pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
+    if !plan.tasks().any(is_special) {
+        return Ok(Expanded { plan: plan.clone(), shapes: BTreeMap::new(), notes: Vec::new() });
+    }
     let ids: BTreeSet<&TaskId> = plan.tasks().map(|task| &task.id).collect();
     let mut expander = Expander { ids, shapes: BTreeMap::new(), notes: Vec::new(), refusals: Vec::new() };
     let mut expanded = plan.clone();
@@ -131,6 +134,14 @@ pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
     let mut failure = Failure::new("plan.mode", format!("task {task}: {reason}"));
     failure.cause = refusals.iter().map(|(task, reason)| format!("task {task}: {reason}")).collect();
     Err(failure)
+}
+
+/// Whether several work on a task, or its result is a report.
+fn is_special(task: &Task) -> bool {
+    task.switchboard.as_ref().is_some_and(|settings| {
+        let TaskSettings { result, chain, debate, best_of, .. } = settings;
+        *result == Some(TaskResult::Report) || chain.is_some() || debate.is_some() || best_of.is_some()
+    })
 }
 
 struct Expander<'a> {

@@ -112,6 +112,10 @@ impl RunState {
         }
         self.join(at);
         self.extend(at, lists);
+        if let Some(whole) = self.records[at].whole {
+            // It waits for one more.
+            self.reindex(whole);
+        }
         Ok(Vec::new())
     }
 

@@ -39,8 +39,13 @@ impl RunState {
     }
 
     fn count(&mut self, worker: &WorkerId, total: u64) -> Consequences {
+        let before = self.account.spent();
         let shares = self.account.count(worker, total);
         let spent = self.account.spent();
+        if spent == before {
+            // Counted before: what followed from it then may have been taken back by a person.
+            return Vec::new();
+        }
         let mut consequences: Vec<_> =
             shares.into_iter().map(|percent| RunEvent::BudgetAlert { percent, spent }).collect();
         let is_live = self.is_open() && self.finished.is_none();

@@ -128,7 +128,7 @@ impl Queue {
         self.put_up(at, records);
     }
 
-    /// The task is settled: it leaves every list and lets go of its files.
+    /// The task is settled: it leaves every list, and lets go of its files once its subtasks are settled, too.
     pub(super) fn settled(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
@@ -138,12 +138,19 @@ impl Queue {
         self.due.remove(id);
         self.line.remove(id);
         self.limit(at, None);
-        if !self.is_active(id) {
-            return;
+        let holder = holder(at, records);
+        let is_open = |unit: &usize| *unit != at && !records[*unit].is_settled();
+        if !is_open(&holder) && !records[holder].subtasks.iter().any(is_open) {
+            self.release(holder, records);
         }
-        self.take_off(at, records);
+    }
+
+    /// Neither the task nor any of its subtasks goes on: it lets go of its files.
+    fn release(&mut self, holder: usize, records: &[Record]) {
+        let Some(id) = records[holder].task().filter(|id| self.is_active(id)) else { return };
+        self.take_off(holder, records);
         let Some(active) = self.active.remove(id) else { return };
-        self.put_up(at, records);
+        self.put_up(holder, records);
         for rival in active.rivals {
             self.let_go(rival, records);
         }

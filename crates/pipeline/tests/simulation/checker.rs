@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, UnitId, Way};
+use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
 use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, RunEvent, Verdict};
 
 #[derive(Default)]
@@ -19,6 +19,13 @@ pub(crate) struct Checker {
     members: BTreeMap<UnitId, Vec<TaskId>>,
     writes: BTreeMap<TaskId, Vec<Pattern>>,
     gates: BTreeMap<TaskId, Way>,
+    /// The task that each subtask belongs to.
+    wholes: BTreeMap<TaskId, TaskId>,
+    /// Tasks that are done and not merged by themselves, with the attempt.
+    done: BTreeMap<TaskId, u32>,
+    /// Lines of the last captured change of each task.
+    lines: BTreeMap<TaskId, u32>,
+    chosen: BTreeMap<TaskId, BTreeSet<TaskId>>,
     merged: BTreeSet<TaskId>,
     live: BTreeSet<TaskId>,
     /// Tasks that hold their files.
@@ -101,8 +108,13 @@ impl Checker {
                 self.leave_turn(task);
                 self.paused.insert(task.clone());
             }
-            RunEvent::TaskResumed { task } => drop(self.paused.remove(task)),
-            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, .. } => {
+            RunEvent::TaskResumed { task } => self.resumed(task),
+            RunEvent::TaskDone { task, attempt, of } => self.task_done(task, *attempt, of.as_ref()),
+            RunEvent::CandidateChosen { task, attempt, candidate, commit, .. } => {
+                self.candidate_chosen(task, *attempt, candidate, commit);
+            }
+            RunEvent::ChangeCaptured { task, attempt, commit, tree, base, lines, .. } => {
+                self.lines.insert(task.clone(), *lines);
                 self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, base));
             }
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
@@ -139,12 +151,11 @@ impl Checker {
             }
             RunEvent::TaskRetryRequested { task } => {
                 self.attempts.remove(task);
+                self.chosen.remove(task);
                 self.refused.retain(|(of, _), _| of != task);
                 self.paused.remove(task);
             }
             RunEvent::PersonAnswered { .. }
-            | RunEvent::TaskDone { .. }
-            | RunEvent::CandidateChosen { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
@@ -186,9 +197,13 @@ impl Checker {
         *known = (*known).max(total);
     }
 
-    /// Tasks that are settled let go of their files.
-    pub(crate) fn settled(&mut self, task: &TaskId) {
+    /// A task and its subtasks are settled: it lets go of its files.
+    pub(crate) fn let_go(&mut self, task: &TaskId) {
         self.begun.remove(task);
+    }
+
+    /// Nothing is under way in a task that is settled.
+    pub(crate) fn settled(&mut self, task: &TaskId) {
         self.leave_turn(task);
         assert!(!self.asked.contains_key(task), "{task} is settled with a question open");
         assert!(!self.live.contains(task), "{task} is settled with a worker at work");
@@ -196,15 +211,14 @@ impl Checker {
     }
 
     fn intended(&mut self, task: &TaskId, attempt: u32) {
-        for on in &self.depends[task] {
-            assert!(self.merged.contains(on), "{task} starts before {on} is merged");
-        }
-        for other in self.begun.iter().filter(|other| *other != task) {
-            assert!(!self.clash(task, other), "{task} starts while {other} holds the same files");
+        self.expect_dependencies(task);
+        let holder = self.holder(task).clone();
+        for other in self.begun.iter().filter(|other| **other != holder) {
+            assert!(!self.clash(&holder, other), "{task} starts while {other} holds the same files");
             assert!(self.max_workers > 1, "{task} starts before {other} is settled, with one worker");
         }
         assert!(!self.asked.contains_key(task), "{task} starts while it waits for a person");
-        self.begun.insert(task.clone());
+        self.begun.insert(holder);
         assert!(self.live.insert(task.clone()), "{task} has one worker at a time");
         assert!(self.live.len() <= self.max_workers, "no more workers than allowed");
         let before = |back: u32| self.refused.get(&(task.clone(), attempt.checked_sub(back)?));
@@ -213,6 +227,79 @@ impl Checker {
         let attempts = self.attempts.entry(task.clone()).or_default();
         attempts.insert(attempt);
         assert!(attempts.len() <= MAX_ATTEMPTS as usize, "{task} has no sixth attempt");
+    }
+
+    /// What a task waits for is done, or enough of it.
+    fn expect_dependencies(&self, task: &TaskId) {
+        let quorums = self.quorums(task);
+        let counts_some = !quorums.is_empty();
+        let is_counted = |on: &TaskId| counts_some && on != self.holder(on) && self.holder(on) == self.holder(task);
+        for on in self.depends[task].iter().filter(|on| !is_counted(on)) {
+            let is_done = self.merged.contains(on) || self.done.contains_key(on);
+            assert!(is_done, "{task} starts before {on} is done");
+        }
+        for (of, least) in &quorums {
+            let done = of.iter().filter(|id| self.done.contains_key(*id)).count();
+            assert!(done >= *least as usize, "{task} starts with {done} of {of:?} done, {least} are needed");
+        }
+    }
+
+    /// The task that holds files for a task.
+    fn holder<'a>(&'a self, task: &'a TaskId) -> &'a TaskId {
+        self.wholes.get(task).unwrap_or(task)
+    }
+
+    /// A task goes on with its subtasks.
+    fn resumed(&mut self, task: &TaskId) {
+        let wholes = &self.wholes;
+        self.paused.retain(|paused| paused != task && wholes.get(paused) != Some(task));
+    }
+
+    /// The tasks that a task counts, and how many of each must be done.
+    fn quorums(&self, task: &TaskId) -> Vec<(Vec<TaskId>, u32)> {
+        let quorum = |does: &Do| {
+            let Do::Units { join: Join::Quorum { of, least } } = does else { return None };
+            Some((of.clone(), *least))
+        };
+        self.gates[task].steps.iter().filter_map(|step| quorum(&step.does)).collect()
+    }
+
+    /// What is not merged by itself is done once, after its gates have let it pass.
+    fn task_done(&mut self, task: &TaskId, attempt: u32, of: Option<&TaskId>) {
+        assert_eq!(self.wholes.get(task), of, "{task} says whose subtask it is");
+        assert!(!self.live.contains(task), "{task} is done with a worker at work");
+        if let Some(change) = self.captured.get(&(task.clone(), attempt)) {
+            self.expect_gates(task, attempt, &change.tree);
+        }
+        assert_eq!(self.done.insert(task.clone(), attempt), None, "{task} is done once");
+    }
+
+    /// The best of the changes that were not tried before: fewest warnings, then lines.
+    fn candidate_chosen(&mut self, task: &TaskId, attempt: u32, candidate: &TaskId, commit: &str) {
+        let rank = |id: &TaskId| {
+            let attempt = self.done[id];
+            let tree = &self.captured[&(id.clone(), attempt)].tree;
+            let warnings = self.verdicts.iter().filter(|((of, at, _, judged), verdict)| {
+                of == id && *at == attempt && judged == tree && **verdict == Verdict::Warn
+            });
+            (warnings.count(), self.lines[id])
+        };
+        let tried = self.chosen.get(task).cloned().unwrap_or_default();
+        let others = self.wholes.iter().filter(|(id, whole)| *whole == task && self.done.contains_key(*id));
+        let best = others.map(|(id, _)| id).filter(|id| !tried.contains(*id)).map(&rank).min();
+        assert_eq!(Some(rank(candidate)), best, "{task} takes the best change");
+        let change = self.captured[&(candidate.clone(), self.done[candidate])].clone();
+        assert_eq!(change.commit, commit, "it is the change of {candidate}");
+        self.chosen.entry(task.clone()).or_default().insert(candidate.clone());
+        self.captured.insert((task.clone(), attempt), change);
+    }
+
+    fn expect_gates(&self, task: &TaskId, attempt: u32, tree: &str) {
+        for step in &self.gates[task].steps {
+            let Do::Check { gate } = &step.does else { continue };
+            let verdict = self.verdicts.get(&(task.clone(), attempt, gate.to_string(), tree.to_owned()));
+            assert!(verdict.is_some_and(|verdict| step.need.accepts(*verdict)), "{task} passes {gate}: {verdict:?}");
+        }
     }
 
     /// What is spent and what is set aside never exceed the ceiling when a worker starts.
@@ -232,11 +319,7 @@ impl Checker {
         let change = &self.captured[&(task.clone(), attempt)];
         assert_eq!(change.commit, commit, "what is merged is what was captured");
         assert_eq!(change.base, onto, "it stands on the branch's head");
-        for step in &self.gates[task].steps {
-            let Do::Check { gate } = &step.does else { continue };
-            let verdict = self.verdicts.get(&(task.clone(), attempt, gate.to_string(), change.tree.clone()));
-            assert!(verdict.is_some_and(|verdict| step.need.accepts(*verdict)), "{task} passes {gate}: {verdict:?}");
-        }
+        self.expect_gates(task, attempt, &change.tree);
         self.merging = Some(task.clone());
     }
 
@@ -250,7 +333,11 @@ impl Checker {
             self.barriers.insert(unit.clone(), waits);
             return;
         };
-        if let Some(group) = within {
+        if let Some(UnitId::Task(whole)) = within {
+            waits.extend(self.depends[whole].iter().filter(|on| self.wholes.get(*on) != Some(whole)).cloned());
+            self.wholes.insert(task.clone(), whole.clone());
+            self.depends.entry(whole.clone()).or_default().push(task.clone());
+        } else if let Some(group) = within {
             waits.extend(self.barriers[group].iter().cloned());
             self.members.entry(group.clone()).or_default().push(task.clone());
         }
@@ -272,7 +359,10 @@ impl Checker {
         if self.budget.is_some() || self.pause.is_some() {
             return;
         }
-        let ready: Vec<_> = ready.iter().filter(|task| !self.paused.contains(task)).collect();
+        let ready: Vec<_> = ready
+            .iter()
+            .filter(|task| !self.paused.contains(task) && !self.paused.contains(self.holder(task)))
+            .collect();
         let starts: Vec<_> = effects.iter().filter_map(starting).collect();
         if self.live.len() + starts.len() >= self.max_workers {
             assert!(
@@ -281,10 +371,11 @@ impl Checker {
             );
             return;
         }
-        let holders: Vec<_> = self.begun.iter().chain(starts.iter().copied()).collect();
+        let holders: Vec<_> = self.begun.iter().chain(starts.iter().map(|start| self.holder(start))).collect();
         for task in ready.into_iter().filter(|task| !starts.contains(task)) {
-            let others = || holders.iter().filter(|holder| **holder != task);
-            let held = others().any(|holder| self.clash(task, holder));
+            let whole = self.holder(task);
+            let others = || holders.iter().filter(|holder| **holder != whole);
+            let held = others().any(|holder| self.clash(whole, holder));
             let alone = self.max_workers == 1 && others().next().is_some();
             assert!(held || alone, "{task} is ready, unhindered and not started; holders {holders:?}");
         }

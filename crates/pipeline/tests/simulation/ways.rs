@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::plan::RetryFrom;
+use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{
     CommandStep, Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, Way, When, Zone,
 };
@@ -30,6 +30,129 @@ pub(crate) fn record(way: &Way, known: &mut BTreeSet<Digest>, events: &mut Vec<R
 /// The way of a phase.
 pub(crate) fn group() -> Way {
     Way { steps: vec![step("children", Do::Units { join: Join::All })] }
+}
+
+/// How a task is done, beside its gates.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kind {
+    /// Tasks of which so many must be done: each pair is a quorum.
+    pub(crate) quorums: Vec<(Vec<TaskId>, u32)>,
+    /// Whose change its tree begins with.
+    pub(crate) begins_on: Option<TaskId>,
+    /// Whose changes it chooses from.
+    pub(crate) among: Vec<TaskId>,
+    /// What it comes to.
+    pub(crate) end: End,
+}
+
+/// What a task comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum End {
+    #[default]
+    Merged,
+    Draft,
+    Candidate,
+    Report,
+}
+
+/// A subtask: its id, the siblings that it waits for, and how it is done.
+pub(crate) type Subtask = (TaskId, Vec<TaskId>, Kind);
+
+fn part(whole: &TaskId, name: &str) -> TaskId {
+    TaskId::new(format!("{whole}.{name}")).expect("an id")
+}
+
+/// Steps one after the other, the task itself the last.
+pub(crate) fn chain(whole: &TaskId, count: usize) -> (Kind, Vec<Subtask>) {
+    let mut steps: Vec<Subtask> = Vec::new();
+    for n in 1..count {
+        let begins_on = steps.last().map(|(id, ..)| id.clone());
+        let kind = Kind { begins_on: begins_on.clone(), end: End::Draft, ..Kind::default() };
+        steps.push((part(whole, &format!("s{n}")), begins_on.into_iter().collect(), kind));
+    }
+    (Kind { begins_on: steps.last().map(|(id, ..)| id.clone()), ..Kind::default() }, steps)
+}
+
+/// Candidates, of which the task takes the best.
+pub(crate) fn best_of(whole: &TaskId, count: usize) -> (Kind, Vec<Subtask>) {
+    let among: Vec<_> = (1..=count).map(|n| part(whole, &format!("c{n}"))).collect();
+    let candidate = |id: &TaskId| (id.clone(), Vec::new(), Kind { end: End::Candidate, ..Kind::default() });
+    let candidates = among.iter().map(candidate).collect();
+    (Kind { quorums: vec![(among.clone(), 1)], among, ..Kind::default() }, candidates)
+}
+
+/// Two rounds of reports before the task is done.
+pub(crate) fn debate(whole: &TaskId, count: usize, least: u32) -> (Kind, Vec<Subtask>) {
+    let round = |round: usize| (1..=count).map(move |n| part(whole, &format!("r{round}.p{n}"))).collect::<Vec<_>>();
+    let quorum = |turns: &Vec<TaskId>| vec![(turns.clone(), least)];
+    let turn = |id: &TaskId, before: &[TaskId], quorums| {
+        (id.clone(), before.to_vec(), Kind { quorums, end: End::Report, ..Kind::default() })
+    };
+    let (first, second) = (round(1), round(2));
+    let opening = first.iter().map(|id| turn(id, &[], Vec::new()));
+    let replies = second.iter().map(|id| turn(id, &first, quorum(&first)));
+    (Kind { quorums: quorum(&second), ..Kind::default() }, opening.chain(replies).collect())
+}
+
+/// The way of a task of which several workers, or none, make the change.
+pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
+    let plain = task(gates).steps;
+    let quorum = |(number, (of, least)): (usize, &(Vec<TaskId>, u32))| {
+        let join = Join::Quorum { of: of.clone(), least: *least };
+        step(&format!("quorum{number}"), Do::Units { join })
+    };
+    let mut steps: Vec<_> = kind.quorums.iter().enumerate().map(quorum).collect();
+    let after: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
+    let maker = match kind.among.is_empty() {
+        true => StepId::work(),
+        false => StepId::new("choose").expect("an id"),
+    };
+    for mut step in plain {
+        let is_maker = step.id == StepId::work();
+        let is_wanted = match (kind.end, &step.does) {
+            _ if is_maker => true,
+            (End::Merged, _) | (End::Candidate, Do::Check { .. }) => true,
+            (End::Draft | End::Report | End::Candidate, _) => false,
+        };
+        if !is_wanted {
+            continue;
+        }
+        if is_maker {
+            step.id = maker.clone();
+            step.after.clone_from(&after);
+            step.does = match &step.does {
+                _ if !kind.among.is_empty() => Do::Choose { among: kind.among.clone() },
+                Do::Work { role, .. } => Do::Work {
+                    role: role.clone(),
+                    writes: if kind.end == End::Report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
+                    retry_from: RetryFrom::Change,
+                    begins_on: kind.begins_on.clone(),
+                    may_keep: kind.end == End::Draft,
+                },
+                other => other.clone(),
+            };
+            if !kind.among.is_empty() {
+                step.limits = Limits::default();
+            }
+        }
+        let renamed = |id: &StepId| if *id == StepId::work() { maker.clone() } else { id.clone() };
+        step.after = step.after.iter().map(renamed).collect();
+        step.back = step.back.as_ref().map(renamed);
+        for read in &mut step.reads {
+            if let Input::Output(id) = read {
+                *id = renamed(id);
+            }
+        }
+        steps.push(step);
+    }
+    // A merge waits for all that may refuse the change.
+    let ids: Vec<_> = steps.iter().map(|step| step.id.clone()).collect();
+    if let Some((merge, before)) =
+        steps.iter_mut().rev().zip([ids.len() - 1]).next().filter(|(last, _)| last.does == Do::Merge)
+    {
+        merge.after = ids[..before].to_vec();
+    }
+    Way { steps }
 }
 
 /// The way of a task with so many gates.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use switchboard_pipeline::run::{Refused, RunState};
-use switchboard_protocol::id::{AgentName, NeedId, WorkerId};
+use switchboard_protocol::id::{AgentName, Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, UnitId};
 use switchboard_protocol::run::{
@@ -15,7 +15,7 @@ use switchboard_protocol::time::Millis;
 
 use super::checker::{Checker, starting};
 use super::draw::{chance, pick};
-use super::ways;
+use super::ways::{self, End, Kind, Subtask};
 
 /// How the world treats the run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -139,12 +139,52 @@ impl World {
             let way = way.digest().expect("a way");
             let timeout_ms = self.goes_wrong(500).then_some(200);
             let within = (phases > 0).then_some(UnitId::Phase(1 + n as u64 / 7));
-            events.push(RunEvent::UnitAdded { unit: UnitId::Task(id(n)), within, way, after, writes, timeout_ms });
+            let alone = RunEvent::UnitAdded { unit: UnitId::Task(id(n)), within, way, after, writes, timeout_ms };
+            let added = match chance(&mut self.rng, 250) {
+                true => self.shared(&id(n), alone, (&mut known, &mut events)),
+                false => vec![alone],
+            };
+            events.extend(added);
         }
         let (title, plan_hash, base) = ("t".to_owned(), "h".to_owned(), "b".to_owned());
         let parts = events.len() as u32;
         events.insert(0, RunEvent::RunStarted { title, plan_hash, base, parts, max_workers });
         events
+    }
+
+    /// A task as several do it: a chain, candidates, a debate of two rounds; or as a report.
+    fn shared(
+        &mut self,
+        whole: &TaskId,
+        mut added: RunEvent,
+        (known, events): (&mut BTreeSet<Digest>, &mut Vec<RunEvent>),
+    ) -> Vec<RunEvent> {
+        let gates = self.rng.usize(..4);
+        let count = 2 + self.rng.usize(..2);
+        let (kind, subtasks) = match self.rng.usize(..4) {
+            0 => ways::chain(whole, count),
+            1 => ways::best_of(whole, count),
+            2 => ways::debate(whole, count, 1 + self.rng.u32(..2)),
+            _ => (Kind { end: End::Report, ..Kind::default() }, Vec::new()),
+        };
+        let mut digest = |kind: &Kind| {
+            let way = ways::special(gates, kind);
+            ways::record(&way, known, events);
+            way.digest().expect("a way")
+        };
+        if let RunEvent::UnitAdded { way, .. } = &mut added {
+            *way = digest(&kind);
+        }
+        let subtask = |(id, after, kind): Subtask| RunEvent::UnitAdded {
+            unit: UnitId::Task(id),
+            within: Some(UnitId::Task(whole.clone())),
+            way: digest(&kind),
+            after: after.into_iter().map(UnitId::Task).collect(),
+            writes: Vec::new(),
+            timeout_ms: None,
+        };
+        let subtasks: Vec<_> = subtasks.into_iter().map(subtask).collect();
+        [added].into_iter().chain(subtasks).collect()
     }
 
     /// Records an event that has happened, and what follows from it.
@@ -177,6 +217,11 @@ impl World {
         };
         for task in told.iter().filter(|task| task.state.is_settled()) {
             self.checker.settled(&task.task);
+            let holder = self.state.whole_of(&task.task).unwrap_or(&task.task).clone();
+            let is_own = |id: &TaskId| *id == holder || self.state.whole_of(id) == Some(&holder);
+            if self.state.tasks().filter(|task| is_own(&task.task)).all(|task| task.state.is_settled()) {
+                self.checker.let_go(&holder);
+            }
         }
         self.log.push((event, Millis(self.now)));
         self.changed = true;
@@ -356,7 +401,7 @@ impl World {
                 base: self.bases[&task_of_capture].clone(),
                 files: vec!["src/a.rs".to_owned()],
                 files_total: 1,
-                lines: 1,
+                lines: 1 + self.rng.u32(..3),
             },
         };
         let _refused = self.tell(event);

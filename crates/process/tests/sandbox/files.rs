@@ -63,7 +63,8 @@ fn every_way_to_the_store_is_refused() {
         &["list", &text(&fixture.state(""))],
         &["read", "/etc/shadow"],
     ] {
-        assert_eq!(tries(what), Errno::ACCESS, "{what:?}");
+        let errno = tries(what);
+        assert!(fixture.is_refused(errno, &[Errno::ACCESS]), "{what:?}: {errno}");
     }
     for what in [
         &["write", &store][..],
@@ -74,10 +75,10 @@ fn every_way_to_the_store_is_refused() {
         &["rename", &text(&fixture.tree("own.txt")), &store],
     ] {
         let errno = tries(what);
-        assert!(matches!(errno, Errno::ROFS | Errno::XDEV), "{what:?}: {errno}");
+        assert!(fixture.is_refused(errno, &[Errno::ROFS, Errno::XDEV]), "{what:?}: {errno}");
     }
-    assert_eq!(tries(&["link", &store, &into]), Errno::XDEV);
-    assert_eq!(tries(&["chmod", &store]), Errno::ROFS, "Landlock alone would let it");
+    assert!(fixture.is_refused(tries(&["link", &store, &into]), &[Errno::XDEV]));
+    assert!(fixture.is_refused(tries(&["chmod", &store]), &[Errno::ROFS]), "Landlock alone would let it");
     assert_eq!(fs::read(fixture.state("store.db")).unwrap(), b"secret");
     assert!(fixture.state("store.db-wal").exists() && !fixture.tree("into").exists());
 }
@@ -116,7 +117,8 @@ fn a_shell_a_database_and_a_mount_get_no_further() {
     };
 
     let (is_read, words) = said(&format!("cat '{store}'"));
-    assert!(!is_read && words.contains("Permission denied"), "{words}");
+    let refused = if fixture.is_hidden() { "No such file" } else { "Permission denied" };
+    assert!(!is_read && words.contains(refused), "{words}");
     let (is_removed, _) = said(&format!("rm -f '{store}-wal'"));
     assert!(!is_removed && fixture.state("store.db-wal").exists());
     if switchboard_process::spawn::which("sqlite3").is_some() {
@@ -152,7 +154,8 @@ fn a_program_that_is_not_listed_does_not_start() {
     fs::copy("/bin/true", &program).unwrap();
 
     assert_eq!(tries(None, &["run", &text(&program)]), Ok(()));
-    assert_eq!(fixture.tries(&["run", &text(&program)]), Err(Errno::ACCESS));
+    let errno = fixture.tries(&["run", &text(&program)]).unwrap_err();
+    assert!(fixture.is_refused(errno, &[Errno::ACCESS]), "{errno}");
 }
 
 #[test]

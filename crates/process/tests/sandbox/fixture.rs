@@ -20,7 +20,7 @@ pub(super) struct Fixture {
 impl Fixture {
     /// A state folder with a store and a worker's tree in it; the sandbox opens the tree, and the child's own program.
     pub(super) fn new() -> Self {
-        // Not in /tmp, which sandboxed processes see as an empty folder: there, nothing would be refused, only missing.
+        // Sandboxed processes see /tmp as an empty folder. Where the build lies there, what they may not reach is missing, not refused: see `is_refused`.
         Self::at(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
 
@@ -54,6 +54,18 @@ impl Fixture {
     pub(super) fn on_the_machines_network(mut self) -> Self {
         self.sandbox.network = Network::Host;
         self
+    }
+
+    /// Whether an error is the expected one; where the state lies in a folder that is hidden, it may be missing instead.
+    pub(super) fn is_refused(&self, errno: Errno, expected: &[Errno]) -> bool {
+        expected.contains(&errno) || self.is_hidden() && errno == Errno::NOENT
+    }
+
+    /// Whether sandboxed processes see nothing of the folder that the state lies in.
+    pub(super) fn is_hidden(&self) -> bool {
+        let hidden = ["/tmp", "/var/tmp", "/run", "/dev/shm"];
+        let folder = self.folder.path().canonicalize().unwrap();
+        hidden.iter().any(|above| folder.starts_with(above))
     }
 
     /// What a sandboxed child gets for trying it.
