@@ -149,12 +149,7 @@ impl Checker {
                 assert_ne!(self.merging.as_ref(), Some(task), "{task} is held before its merge is intended");
                 self.leave_turn(task);
             }
-            RunEvent::TaskRetryRequested { task } => {
-                self.attempts.remove(task);
-                self.chosen.remove(task);
-                self.refused.retain(|(of, _), _| of != task);
-                self.paused.remove(task);
-            }
+            RunEvent::TaskRetryRequested { task } => self.retried(task),
             RunEvent::PersonAnswered { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::SetupChosen { .. }
@@ -190,6 +185,13 @@ impl Checker {
         self.at_work.remove(worker);
         let before = self.asked.insert(task.clone(), need.clone());
         assert_eq!(before, None, "{task} asks one question at a time");
+    }
+
+    fn retried(&mut self, task: &TaskId) {
+        self.attempts.remove(task);
+        self.chosen.remove(task);
+        self.refused.retain(|(of, _), _| of != task);
+        self.paused.remove(task);
     }
 
     fn counted(&mut self, worker: &WorkerId, total: u64) {

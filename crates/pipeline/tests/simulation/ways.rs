@@ -94,6 +94,21 @@ pub(crate) fn debate(whole: &TaskId, count: usize, least: u32) -> (Kind, Vec<Sub
     (Kind { quorums: quorum(&second), ..Kind::default() }, opening.chain(replies).collect())
 }
 
+/// What makes the change or the report, in place of plain work.
+fn maker_of(kind: &Kind, plain: &Do) -> Do {
+    let Do::Work { role, .. } = plain else { return plain.clone() };
+    if !kind.among.is_empty() {
+        return Do::Choose { among: kind.among.clone() };
+    }
+    Do::Work {
+        role: role.clone(),
+        writes: if kind.end == End::Report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
+        retry_from: RetryFrom::Change,
+        begins_on: kind.begins_on.clone(),
+        may_keep: kind.end == End::Draft,
+    }
+}
+
 /// The way of a task of which several workers, or none, make the change.
 pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
     let plain = task(gates).steps;
@@ -120,17 +135,7 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
         if is_maker {
             step.id = maker.clone();
             step.after.clone_from(&after);
-            step.does = match &step.does {
-                _ if !kind.among.is_empty() => Do::Choose { among: kind.among.clone() },
-                Do::Work { role, .. } => Do::Work {
-                    role: role.clone(),
-                    writes: if kind.end == End::Report { Vec::new() } else { vec![Zone::Source, Zone::Tests] },
-                    retry_from: RetryFrom::Change,
-                    begins_on: kind.begins_on.clone(),
-                    may_keep: kind.end == End::Draft,
-                },
-                other => other.clone(),
-            };
+            step.does = maker_of(kind, &step.does);
             if !kind.among.is_empty() {
                 step.limits = Limits::default();
             }
