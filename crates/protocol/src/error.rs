@@ -167,12 +167,12 @@ codes! {
     "plan.mode" Usage "what a task says about its workers does not go together";
     "plan.no-agent" Agent "no agent is named for a task";
     "plan.schema" Usage "a field of the plan has the wrong shape";
-    "plan.syntax" Usage "the plan does not parse";
     "plan.scope-depends" Usage "a part of a plan waits for tasks outside of it that are not done";
+    "plan.syntax" Usage "the plan does not parse";
     "plan.unknown-dependency" Usage "a task depends on one that does not exist";
     "plan.unknown-field" Usage "a plan has a field that does not exist";
-    "plan.unknown-scope" Usage "the plan has no such phase, slice or task";
     "plan.unknown-gate" Usage "a plan names a gate that does not exist";
+    "plan.unknown-scope" Usage "the plan has no such phase, slice or task";
     "plan.unsafe-id" Usage "an id can't be used as a name";
     "plan.unsafe-path" Usage "a path leaves the repository";
     "policy.denied" Person "the policy does not allow it";
