@@ -8,7 +8,7 @@ use switchboard_protocol::frame::WorkerSpec;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Do, Need, Way};
+use switchboard_protocol::run::way::{Need, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
@@ -274,15 +274,6 @@ impl Observer {
             self.fault(format!("the way of {task} can't be read back"));
             return Vec::new();
         };
-        let gates = way.steps.into_iter().filter_map(|step| match step.does {
-            Do::Check { gate } => Some((gate.to_string(), step.need)),
-            Do::Work { .. }
-            | Do::Choose { .. }
-            | Do::Command { .. }
-            | Do::Ask { .. }
-            | Do::Units { .. }
-            | Do::Merge => None,
-        });
-        gates.collect()
+        way.steps.iter().filter_map(|step| Some((step.does.gate()?.to_string(), step.need))).collect()
     }
 }

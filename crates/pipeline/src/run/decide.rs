@@ -171,12 +171,6 @@ fn stop(record: &Record, cause: StopCause) -> Option<Effect> {
 }
 
 fn asked(record: &Record, at: usize, step: &Step) -> Option<CheckAsked> {
-    match &step.does {
-        Do::Check { gate } => {
-            Some(CheckAsked { gate: gate.to_string(), input: record.unit.input(at), when: step.when.clone() })
-        }
-        Do::Work { .. } | Do::Choose { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Units { .. } | Do::Merge => {
-            None
-        }
-    }
+    let gate = step.does.gate()?.to_string();
+    Some(CheckAsked { gate, input: record.unit.input(at), when: step.when.clone() })
 }

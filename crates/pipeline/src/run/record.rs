@@ -215,15 +215,7 @@ impl Record {
 
     /// Gates of its way that have not reported on the present attempt.
     fn pending_gates(&self) -> Vec<String> {
-        let gate = |step: &Step| match &step.does {
-            Do::Check { gate } => Some(gate.to_string()),
-            Do::Work { .. }
-            | Do::Choose { .. }
-            | Do::Command { .. }
-            | Do::Ask { .. }
-            | Do::Units { .. }
-            | Do::Merge => None,
-        };
+        let gate = |step: &Step| step.does.gate().map(ToString::to_string);
         let is_pending = |gate: &String| !self.reports.iter().any(|reported| reported.report.gate == *gate);
         self.unit.way().steps().iter().filter_map(gate).filter(is_pending).collect()
     }

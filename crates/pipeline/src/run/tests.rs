@@ -6,7 +6,7 @@ mod subtasks;
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};
 use switchboard_protocol::run::{
-    Effect, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
+    Change, Effect, RefusalCause, RunEvent, StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
 };
 
 use super::*;
@@ -115,17 +115,15 @@ impl Run {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;
         let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
-        let (files, base) = (vec!["a".to_owned()], String::new());
-        self.tell(RunEvent::ChangeCaptured {
-            task: id(task),
-            attempt,
-            commit,
-            tree,
-            base,
-            files,
-            files_total: 1,
-            lines: 1,
-        });
+        self.captured(task, &Change { commit, tree, base: String::new(), files: 1, lines: 1 });
+    }
+
+    /// What the worker of a task left is captured.
+    fn captured(&mut self, task: &str, change: &Change) {
+        let Change { commit, tree, base, files: files_total, lines } = change.clone();
+        let (attempt, files) = (self.view(task).attempt, vec!["a".to_owned(); files_total as usize]);
+        let task = id(task);
+        self.tell(RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files, files_total, lines });
     }
 
     fn judge(&mut self, task: &str, gate: &str, verdict: Verdict) {

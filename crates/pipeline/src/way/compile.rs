@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::{Phase, RetryFrom, Task, TaskId};
-use switchboard_protocol::run::way::{
-    Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, When, Zone,
-};
+use switchboard_protocol::run::way::{Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, Zone};
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared};
 
 use super::Graph;
@@ -189,16 +187,7 @@ impl Compiler {
     }
 
     fn group_way(&mut self) -> Option<Digest> {
-        let children = Step {
-            id: step_id("children")?,
-            does: Do::Units { join: Join::All },
-            after: Vec::new(),
-            reads: Vec::new(),
-            when: When::Always,
-            need: Need::Required,
-            back: None,
-            limits: Limits::default(),
-        };
+        let children = steps::step(step_id("children")?, Do::Units { join: Join::All });
         self.keep(Vec::new(), Way { steps: vec![children] }, "groups")
     }
 
@@ -249,43 +238,35 @@ fn step_id(name: &str) -> Option<StepId> {
 /// When a gate's name is no id.
 pub(crate) fn recorded_before_ways(gates: &[String]) -> Result<Way, switchboard_protocol::id::IdError> {
     let work = StepId::work();
+    let does = Do::Work {
+        role: RoleId::new("coder")?,
+        writes: vec![Zone::Source, Zone::Tests],
+        retry_from: RetryFrom::Change,
+        begins_on: None,
+        may_keep: false,
+    };
     let mut steps = vec![Step {
-        id: work.clone(),
-        does: Do::Work {
-            role: RoleId::new("coder")?,
-            writes: vec![Zone::Source, Zone::Tests],
-            retry_from: RetryFrom::Change,
-            begins_on: None,
-            may_keep: false,
-        },
-        after: Vec::new(),
         reads: vec![Input::Spec],
-        when: When::Always,
-        need: Need::Required,
         back: Some(work.clone()),
         limits: Limits { attempts: MAX_ATTEMPTS, losses: MAX_LOSSES, ..Limits::default() },
+        ..steps::step(work.clone(), does)
     }];
     for gate in gates {
+        let does = Do::Check { gate: GateId::new(gate.clone())? };
         steps.push(Step {
-            id: StepId::new(gate.clone())?,
-            does: Do::Check { gate: GateId::new(gate.clone())? },
             after: vec![work.clone()],
             reads: vec![Input::Tree],
-            when: When::Always,
             need: Need::IfConfigured,
             back: Some(work.clone()),
-            limits: Limits::default(),
+            ..steps::step(StepId::new(gate.clone())?, does)
         });
     }
+    let after = steps.iter().map(|step| step.id.clone()).collect();
     steps.push(Step {
-        id: StepId::new("merge")?,
-        does: Do::Merge,
-        after: steps.iter().map(|step| step.id.clone()).collect(),
+        after,
         reads: vec![Input::Tree],
-        when: When::Always,
-        need: Need::Required,
         back: Some(work),
-        limits: Limits::default(),
+        ..steps::step(StepId::new("merge")?, Do::Merge)
     });
     Ok(Way { steps })
 }

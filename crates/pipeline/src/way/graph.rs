@@ -163,7 +163,7 @@ impl Graph {
     /// The place of the check by a gate.
     #[must_use]
     pub fn check_of(&self, name: &str) -> Option<usize> {
-        let is_it = |step: &Step| matches!(&step.does, Do::Check { gate } if gate.as_str() == name);
+        let is_it = |step: &Step| step.does.gate().is_some_and(|gate| gate.as_str() == name);
         self.steps.iter().position(is_it)
     }
 

@@ -298,7 +298,7 @@ impl Checker {
 
     fn expect_gates(&self, task: &TaskId, attempt: u32, tree: &str) {
         for step in &self.gates[task].steps {
-            let Do::Check { gate } = &step.does else { continue };
+            let Some(gate) = step.does.gate() else { continue };
             let verdict = self.verdicts.get(&(task.clone(), attempt, gate.to_string(), tree.to_owned()));
             assert!(verdict.is_some_and(|verdict| step.need.accepts(*verdict)), "{task} passes {gate}: {verdict:?}");
         }

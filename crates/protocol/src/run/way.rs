@@ -181,6 +181,20 @@ pub enum Do {
 }
 
 impl Do {
+    /// The gate that judges in it, or `None` if it is no check.
+    #[must_use]
+    pub const fn gate(&self) -> Option<&GateId> {
+        match self {
+            Self::Check { gate } => Some(gate),
+            Self::Work { .. }
+            | Self::Choose { .. }
+            | Self::Command { .. }
+            | Self::Ask { .. }
+            | Self::Units { .. }
+            | Self::Merge => None,
+        }
+    }
+
     /// What the step may change.
     #[must_use]
     pub fn writes(&self) -> &[Zone] {

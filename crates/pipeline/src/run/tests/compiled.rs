@@ -26,17 +26,7 @@ impl Run {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;
         let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
-        let (files, base) = (vec!["a".to_owned()], base.to_owned());
-        self.tell(RunEvent::ChangeCaptured {
-            task: id(task),
-            attempt,
-            commit,
-            tree,
-            base,
-            files,
-            files_total: 1,
-            lines: 1,
-        });
+        self.captured(task, &Change { commit, tree, base: base.to_owned(), files: 1, lines: 1 });
         self.answer_checks(task, Verdict::Pass);
     }
 
@@ -133,17 +123,7 @@ fn an_attempt_begins_with_the_refused_change_where_the_plan_says_so() {
     let mut run = Run::on(&way_with(&serde_json::json!({ "retry_from": "change" })), 1, &[("1.1", &[], &[])]);
     run.end_turn("1.1", TurnOutcome::Finished);
     let (commit, tree, base) = ("c".to_owned(), "t".to_owned(), "b".to_owned());
-    let (files, attempt) = (vec!["a".to_owned()], 1);
-    run.tell(RunEvent::ChangeCaptured {
-        task: id("1.1"),
-        attempt,
-        commit,
-        tree,
-        base,
-        files,
-        files_total: 1,
-        lines: 1,
-    });
+    run.captured("1.1", &Change { commit, tree, base, files: 1, lines: 1 });
 
     run.answer_checks("1.1", Verdict::Fail);
 
@@ -174,17 +154,7 @@ impl Run {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;
         let (commit, tree, base) = (format!("c-{attempt}"), tree.to_owned(), "b".to_owned());
-        let files = vec!["a".to_owned()];
-        self.tell(RunEvent::ChangeCaptured {
-            task: id(task),
-            attempt,
-            commit,
-            tree,
-            base,
-            files,
-            files_total: 1,
-            lines: 1,
-        });
+        self.captured(task, &Change { commit, tree, base, files: 1, lines: 1 });
         let [Effect::RunChecks { checks, .. }] = &self.effects()[..] else { panic!("{:?}", self.effects()) };
         for (number, check) in checks.clone().into_iter().enumerate() {
             let verdict = if number == 0 { Verdict::Fail } else { Verdict::Pass };
@@ -327,17 +297,8 @@ fn a_phase_starts_when_the_one_before_it_is_merged_and_fails_with_it() {
 fn a_left_out_gate_is_shown_as_skipped_and_one_that_is_not_configured_never_lets_a_required_one_pass() {
     let mut run = Run::on(&compiled_way(), 1, &[("1.1", &[], &[])]);
     run.end_turn("1.1", TurnOutcome::Finished);
-    let (commit, tree, base, files) = ("c".to_owned(), "t".to_owned(), "b".to_owned(), Vec::new());
-    run.tell(RunEvent::ChangeCaptured {
-        task: id("1.1"),
-        attempt: 1,
-        commit,
-        tree,
-        base,
-        files,
-        files_total: 0,
-        lines: 0,
-    });
+    let (commit, tree, base) = ("c".to_owned(), "t".to_owned(), "b".to_owned());
+    run.captured("1.1", &Change { commit, tree, base, files: 0, lines: 0 });
     let [Effect::RunChecks { checks, .. }] = &run.effects()[..] else { panic!("no checks") };
     let left_out: Vec<_> =
         checks.iter().filter(|check| !check.when.is_always()).map(|check| check.gate.as_str()).collect();

@@ -33,19 +33,8 @@ fn run_with(settings: &Value, max_workers: u32) -> Run {
 impl Run {
     fn capture_lines(&mut self, task: &str, lines: u32) {
         self.end_turn(task, TurnOutcome::Finished);
-        let attempt = self.view(task).attempt;
         let (commit, tree, base) = (format!("c-{task}"), format!("t-{task}"), "b".to_owned());
-        let files = vec!["a".to_owned()];
-        self.tell(RunEvent::ChangeCaptured {
-            task: id(task),
-            attempt,
-            commit,
-            tree,
-            base,
-            files,
-            files_total: 1,
-            lines,
-        });
+        self.captured(task, &Change { commit, tree, base, files: 1, lines });
     }
 
     fn give_up(&mut self, task: &str) {

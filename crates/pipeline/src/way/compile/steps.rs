@@ -37,7 +37,7 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
 }
 
 /// A step that always applies and must pass.
-fn step(id: StepId, does: Do) -> Step {
+pub(super) fn step(id: StepId, does: Do) -> Step {
     Step {
         id,
         does,
