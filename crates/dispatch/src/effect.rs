@@ -1,7 +1,6 @@
 //! Carrying out what `pipeline` decides: intent, effect, outcome. A file per kind of step; none of them calls a verb.
 
-mod answer;
-mod answers;
+mod ask_person;
 mod author;
 mod blocked;
 mod capture;
@@ -10,6 +9,7 @@ mod finish;
 mod lease;
 mod merge;
 mod rebase;
+mod replies;
 mod run_checks;
 mod set_up;
 mod start_point;
@@ -65,8 +65,8 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
-        Effect::AwaitAnswer { task, need } => answer::wait(&ctx, task, need).await,
-        Effect::WithdrawQuestion { task, need } => answer::withdraw(&ctx, task, need).await,
+        Effect::AwaitAnswer { task, need } => ask_person::wait(&ctx, task, need).await,
+        Effect::WithdrawQuestion { task, need } => ask_person::withdraw(&ctx, task, need).await,
         Effect::StopWorker { task, worker, cause } => stop_worker::stop_worker(&ctx, &task, &worker, cause).await,
         Effect::Finish { outcome } => finish::finish(&ctx, outcome).await,
     }

@@ -92,7 +92,7 @@ fn reaches_nobody(choice: &AgentChoice) -> Option<String> {
     })
 }
 
-/// Nothing that an agent's settings list may open the project's state, or the user's home as a whole.
+/// Refuses settings of an agent that would open the project's state, or all of the user's home.
 fn keeps_closed(config: &Config, choice: &AgentChoice) -> Result<(), Failure> {
     let (read, home) = (&choice.reach.read, &choice.reach.home);
     for path in read {

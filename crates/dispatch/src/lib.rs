@@ -27,8 +27,6 @@ mod engine;
 mod error;
 mod event;
 mod evidence;
-#[cfg(test)]
-mod fields;
 mod handle;
 mod history;
 mod isolation;
@@ -43,6 +41,8 @@ mod report;
 mod setup;
 #[cfg(any(test, feature = "sim"))]
 pub mod simulate;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod tree_ports;
 mod user_branch;

@@ -53,6 +53,21 @@ pub struct Shape {
     pub told: Told,
 }
 
+// === impl Shape ===
+
+impl Shape {
+    /// The tasks whose replies its worker is told.
+    #[must_use]
+    pub fn quoted(&self) -> Vec<&TaskId> {
+        match &self.told {
+            Told::Task => Vec::new(),
+            Told::Step { before, .. } => before.iter().collect(),
+            Told::Turn { before, .. } => before.iter().map(|(_, task)| task).collect(),
+            Told::Decision { turns } => turns.iter().map(|(_, _, task)| task).collect(),
+        }
+    }
+}
+
 /// Tasks of which so many must be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quorum {
@@ -158,6 +173,10 @@ impl Expander<'_> {
     fn task(&mut self, phase: &Phase, task: &Task) -> Vec<Task> {
         let Some(settings) = &task.switchboard else { return vec![task.clone()] };
         let is_report = settings.result == Some(TaskResult::Report);
+        if let Some(reason) = unused(settings, is_report) {
+            self.refusals.push((task.id.clone(), reason));
+            return vec![task.clone()];
+        }
         let modes = [settings.chain.is_some(), settings.debate.is_some(), settings.best_of.is_some()];
         let expanded = match (modes.iter().filter(|mode| **mode).count(), settings) {
             (0, _) if is_report => Ok(self.report(task)),
@@ -314,6 +333,25 @@ impl Expander<'_> {
         }
         Ok(id)
     }
+}
+
+/// Why something that a task says would have no effect, if so.
+fn unused(settings: &TaskSettings, is_report: bool) -> Option<String> {
+    let TaskSettings { gates, test, scope, exclude, retry_from, agent, model, best_of, .. } = settings;
+    let of_changes = [
+        ("gates", gates.is_some()),
+        ("test", test.is_some()),
+        ("scope", scope.is_some()),
+        ("exclude", exclude.is_some()),
+        ("retry_from", retry_from.is_some()),
+    ];
+    if let Some((name, _)) = of_changes.into_iter().find(|(_, is_said)| is_report && *is_said) {
+        return Some(format!("{name} is about a change, and the task's result is a report"));
+    }
+    let of_one = [("agent", agent.is_some()), ("model", model.is_some())];
+    let is_list = matches!(best_of, Some(BestOf::Agents(_)));
+    let (name, _) = of_one.into_iter().find(|(_, is_said)| is_list && *is_said)?;
+    Some(format!("{name} has no effect beside best_of, which lists the agents"))
 }
 
 /// What must have been said before a participant speaks again: enough of the round before, and something by itself lately.

@@ -11,11 +11,18 @@ use crate::authorship::author;
 /// Who is the author of a task's change when it is put into another commit: the agent that the task names, or, where the change of another one was
 /// chosen, its own author.
 pub(super) async fn of_change(ctx: &Ctx, id: &TaskId, settings: &Settings, commit: &Oid) -> Result<Author, Error> {
-    let now = ctx.world.store.now();
     if ctx.plan.shape(id).is_some_and(|shape| !shape.among.is_empty()) {
-        let commit = commit.clone();
+        let (commit, now) = (commit.clone(), ctx.world.store.now());
         return ctx.world.git(move |git| git.author_of(&commit, now)).await;
     }
-    let agent = settings.author.clone().or_else(|| ctx.plan.agent_name(settings));
-    Ok(author(agent.as_deref().unwrap_or("exec"), now))
+    of_worker(ctx, id, settings)
+}
+
+/// Who is the author of what a task's worker leaves: whom the plan names, or the agent.
+pub(super) fn of_worker(ctx: &Ctx, id: &TaskId, settings: &Settings) -> Result<Author, Error> {
+    let name = match &settings.author {
+        Some(author) => author.clone(),
+        None => ctx.plan.choice(id, settings)?.name.to_string(),
+    };
+    Ok(author(&name, ctx.world.store.now()))
 }

@@ -6,8 +6,9 @@ use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 
+use super::author::of_worker;
 use super::context::Ctx;
-use crate::authorship::{author, message};
+use crate::authorship::message;
 use crate::handle::Record;
 use crate::port::git::Commit;
 use crate::{Error, needs};
@@ -26,11 +27,7 @@ pub(crate) async fn capture(
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
     let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
     let (task, settings) = ctx.plan.settings(id)?;
-    let agent = match settings.author {
-        Some(author) => author,
-        None => ctx.plan.choice(id, &settings)?.name.to_string(),
-    };
-    let author = author(&agent, ctx.world.store.now());
+    let author = of_worker(ctx, id, &settings)?;
     let message = message(&ctx.plan.run, &task, attempt);
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let is_compared = ctx.plan.shape(id).is_some_and(|shape| shape.result == WorkResult::Candidate);
@@ -49,7 +46,8 @@ pub(crate) async fn capture(
     let captured = captured.await?;
     ctx.world.crash("change-committed");
     let Some((captured, files, lines, base)) = captured else {
-        let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, &agent)? else {
+        let Some(denied) = needs::ask_about_denied(&ctx.world, &ctx.plan.run, id, worker, row.try_text("agent")?)?
+        else {
             return Ok(Some(RunEvent::NothingChanged { task: id.clone(), attempt }));
         };
         let (steps, beside) = (vec![denied.step], vec![denied.asked]);

@@ -18,9 +18,9 @@ use switchboard_protocol::run::{Answered, Refusal, RefusalCause, RunEvent, Start
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::{PortRange, WorkerFact};
 
-use super::answers::Answers;
 use super::blocked::blocked;
 use super::context::Ctx;
+use super::replies::Replies;
 use super::set_up::{MadeTree, SetUp, set_up};
 use super::start_point::{StartPoint, run_head};
 use crate::authorship::author;
@@ -63,7 +63,7 @@ struct WorkerSetup {
     ports: Option<PortRange>,
     isolation: Isolation,
     /// What others have said that it is told of.
-    answers: Answers,
+    replies: Replies,
 }
 
 /// What became of a worker's start.
@@ -160,7 +160,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
-    let answers = Answers::read(ctx, start.answers).await?;
+    let replies = Replies::read(ctx, id, start.answers).await?;
     let start_point = ctx.world.git(move |git| {
         let left = last.as_ref().filter(|_| start.resume);
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
@@ -178,7 +178,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         settings,
         start_point: start_point.await?,
         ports,
-        answers,
+        replies,
     })
 }
 
@@ -268,12 +268,12 @@ impl Tree {
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, answers, isolation } = setup;
+    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, replies, isolation } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
     let sandbox = isolation::sandbox(ctx, isolation, &choice);
     let previous = prompt::Previous {
-        work: subtasks::prompt(shape, &task.description, |task| answers.of(task)),
+        work: subtasks::prompt(shape, &task.description, |task| replies.of(task)),
         is_report: shape.result == subtasks::WorkResult::Report,
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),

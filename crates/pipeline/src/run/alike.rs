@@ -8,7 +8,7 @@ use switchboard_protocol::plan::RetryFrom;
 use switchboard_protocol::run::{RefusalCause, Verdict};
 
 use super::RunState;
-use super::ended_alike::{Alike, AttemptEnd};
+use super::attempt_end::{Alike, AttemptEnd};
 use super::record::Record;
 use crate::way::{Hold, Moved};
 

@@ -8,7 +8,7 @@ use switchboard_protocol::run::way::{Do, Join, Step, UnitId};
 use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
-use super::ended_alike::Alike;
+use super::attempt_end::Alike;
 use crate::paths::Pattern;
 use crate::way::{Slot, Unit};
 

@@ -104,7 +104,7 @@ impl RunState {
     fn finish_group(&mut self, at: usize) {
         let children = self.records[at].unit.open();
         for step in children {
-            // The step is open, so its verdict is taken.
+            // The step is open, so this can't be refused.
             let _moved = self.records[at].unit.judge(step, PASSED);
         }
         self.end(at, Ending::Done { commit: String::new() });
@@ -132,7 +132,7 @@ impl RunState {
         }
         let quorums: Vec<_> = self.records[at].quorums().map(|(step, ..)| step).collect();
         for step in quorums {
-            // Nothing comes before the step, so its verdict is taken.
+            // A quorum waits for no other step, so this can't be refused.
             let _moved = self.records[at].unit.judge(step, PASSED);
         }
         self.reindex(at);
@@ -179,7 +179,7 @@ impl RunState {
 
     // === trying again ===
 
-    /// Gives a blocked or stopped task all its attempts anew, and a chance to those that failed because of it.
+    /// Reopens a blocked or stopped task with all of its attempts, and every task that failed because of it.
     pub(super) fn retry(&mut self, at: usize) -> Consequences {
         self.finished = None;
         self.stopping = false;

@@ -204,7 +204,7 @@ impl Checker {
         self.begun.remove(task);
     }
 
-    /// Nothing is under way in a task that is settled.
+    /// Checks that a settled task has no worker, no question and no merge under way.
     pub(crate) fn settled(&mut self, task: &TaskId) {
         self.leave_turn(task);
         assert!(!self.asked.contains_key(task), "{task} is settled with a question open");

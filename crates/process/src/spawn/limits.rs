@@ -90,7 +90,8 @@ impl BeforeExec {
     }
 }
 
-/// Gives the child its own group or session, its limits, its sandbox, and its tie to our life.
+/// Puts the child into a process group or session of its own before it starts its program, and applies its limits, its sandbox, and the signal that it gets
+/// when we die.
 pub(super) fn before_exec(command: &mut Command, what: BeforeExec) {
     if !what.own_session {
         command.process_group(0);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use switchboard_pipeline::subtasks::Shape;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::Answered;
@@ -10,17 +11,19 @@ use switchboard_protocol::run::Answered;
 use super::context::Ctx;
 use crate::{Error, plan};
 
-/// The answers that a worker may be shown.
+/// The replies that a worker is shown.
 #[derive(Debug, Default)]
-pub(super) struct Answers(BTreeMap<TaskId, Option<String>>);
+pub(super) struct Replies(BTreeMap<TaskId, Option<String>>);
 
-// === impl Answers ===
+// === impl Replies ===
 
-impl Answers {
-    /// Reads what was said; a task that is not done has no answer.
-    pub(super) async fn read(ctx: &Ctx, answered: Vec<Answered>) -> Result<Self, Error> {
+impl Replies {
+    /// Reads the replies that the prompt of a task quotes; a task that is not done has none.
+    pub(super) async fn read(ctx: &Ctx, id: &TaskId, answered: Vec<Answered>) -> Result<Self, Error> {
+        let quoted = ctx.plan.shape(id).map(Shape::quoted).unwrap_or_default();
         let file = |worker| plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker).join(ANSWER_FILE);
-        let answered: Vec<_> = answered.into_iter().map(|one| (one.task, one.worker.map(file))).collect();
+        let answered = answered.into_iter().filter(|one| quoted.contains(&&one.task));
+        let answered: Vec<_> = answered.map(|one| (one.task, one.worker.map(file))).collect();
         if answered.is_empty() {
             return Ok(Self::default());
         }
