@@ -10,6 +10,7 @@ mod stories {
     mod budget;
     mod checks;
     mod commands;
+    mod confirm;
     mod crashes;
     mod example;
     mod exec_runs;

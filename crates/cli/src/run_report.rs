@@ -128,8 +128,8 @@ pub(crate) fn held_by(lease: &HeldBy) -> String {
 /// What follows from the answer to a question about a task.
 pub(crate) const fn answered(answer: PersonAnswer) -> &'static str {
     match answer {
-        PersonAnswer::Allow => "is allowed what was denied, and goes on",
-        PersonAnswer::Retry => "is tried again without what was denied",
+        PersonAnswer::Allow => "is allowed, and goes on",
+        PersonAnswer::Retry => "is tried again, as a person said",
         PersonAnswer::GiveUp => "is given up",
         PersonAnswer::Expired => "is given up: nobody answered",
         PersonAnswer::Withdrawn => "waits no longer",
@@ -169,7 +169,7 @@ pub(crate) fn print_answer(task: &str, answer: &Answer, out: &mut Output) {
 /// merged is work that failed.
 fn task_exit(task: &TaskReport) -> Exit {
     let code = task.refusals.last().and_then(|reason| reason.strip_suffix(']')?.rsplit_once('[').map(|(_, code)| code));
-    if let Some(code) = code.filter(|code| *code == "agent.denied" || *code == "agent.missing") {
+    if let Some(code) = code.filter(|code| matches!(*code, "agent.denied" | "agent.missing" | "need.expired")) {
         return find(code).map_or(Exit::Failed, |known| known.exit);
     }
     let is_refused = task.gates.iter().any(|gate| matches!(gate.verdict.as_str(), "fail" | "error"));

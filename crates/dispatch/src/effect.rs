@@ -65,6 +65,11 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
             };
             done.map_or_else(|error| blocked(task, attempt, error), Outcome::step)
         }
+        Effect::AskPerson { task, attempt, commit, base, input, question, findings } => {
+            let asked = ask_person::Question { commit: &commit, base: &base, input, question, findings };
+            let done = ask_person::ask(&ctx, &task, attempt, asked).await;
+            done.map_or_else(|error| blocked(task, attempt, error), |()| Outcome::default())
+        }
         Effect::AwaitAnswer { task, need } => ask_person::wait(&ctx, task, need).await,
         Effect::WithdrawQuestion { task, need } => ask_person::withdraw(&ctx, task, need).await,
         Effect::StopWorker { task, worker, cause } => stop_worker::stop_worker(&ctx, &task, &worker, cause).await,

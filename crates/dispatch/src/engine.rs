@@ -238,6 +238,7 @@ impl Engine {
             Effect::RunCommand { .. }
             | Effect::Merge { .. }
             | Effect::AwaitLease { .. }
+            | Effect::AskPerson { .. }
             | Effect::AwaitAnswer { .. }
             | Effect::WithdrawQuestion { .. }
             | Effect::StopWorker { .. }

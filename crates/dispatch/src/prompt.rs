@@ -119,6 +119,7 @@ fn cause(cause: &RefusalCause) -> String {
         RefusalCause::NothingChanged => "nothing was changed".to_owned(),
         RefusalCause::Gate { gate } => format!("by the gate {gate}"),
         RefusalCause::MergeConflict => "it conflicts with what was merged meanwhile".to_owned(),
+        RefusalCause::Person => "by a person, who wants it done differently".to_owned(),
     }
 }
 

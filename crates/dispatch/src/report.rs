@@ -183,6 +183,7 @@ fn refusal(refusal: &Refusal) -> String {
         RefusalCause::NothingChanged => "nothing was changed".to_owned(),
         RefusalCause::Gate { gate } => gate.clone(),
         RefusalCause::MergeConflict => "merge conflict".to_owned(),
+        RefusalCause::Person => "a person wants it done differently".to_owned(),
     };
     format!("attempt {}: {by}: {}", refusal.attempt, refusal.reasons.join("; "))
 }

@@ -184,6 +184,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::MergeHeld { .. }
         | RunEvent::MergeReleased { .. }
         | RunEvent::PersonAsked { .. }
+        | RunEvent::ConfirmationAsked { .. }
         | RunEvent::PersonAnswered { .. }
         | RunEvent::MergeIntended { .. }
         | RunEvent::MergeConflicted { .. }

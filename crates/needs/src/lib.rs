@@ -4,14 +4,13 @@
 //! message file are questions by the events that their parts record anyway. [`Needs`] makes rows of them, [`resolve`] answers, and
 //! [`expire`] refuses what nobody answered in time. Who asked learns of the outcome from the log.
 
-mod denied;
 mod error;
 mod expire;
 mod read;
 mod resolve;
 mod table;
+mod task;
 
-pub use denied::{Ended, allowed_since, answer_about_denied, ask_about_denied, notes};
 pub use error::Error;
 pub use expire::expire;
 pub use read::{
@@ -19,3 +18,4 @@ pub use read::{
 };
 pub use resolve::{Decision, asked, choose, note_of, resolve, resolved};
 pub use table::{NEEDS, Needs};
+pub use task::{Ended, allowed_since, answer_about_task, ask_about_change, ask_about_denied, notes};

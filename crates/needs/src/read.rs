@@ -8,8 +8,8 @@ use switchboard_protocol::time::Millis;
 use switchboard_store::{Query, Row, Store};
 
 use crate::Error;
-use crate::denied::allowed_since;
 use crate::table::NEEDS;
+use crate::task::allowed_since;
 
 /// Most questions of one answer.
 const MAX_LISTED: u64 = 1000;

@@ -9,8 +9,8 @@ use switchboard_protocol::verb::need::ResolveReply;
 use switchboard_store::{Batch, Guard, Store};
 
 use crate::Error;
-use crate::denied::RETRY;
 use crate::table::NEEDS;
+use crate::task::RETRY;
 
 /// Most bytes of a note.
 const MAX_NOTE: usize = 2_000;
@@ -81,8 +81,9 @@ pub async fn resolve(
 pub fn note_of(need: &Need, how: &Decision) -> Result<Option<String>, Error> {
     let Decision::Answer { option, note: Some(note) } = how else { return Ok(None) };
     let bad = |what: String, hint: &str| Err(Error::Refused(Failure::new("request.bad-args", what).hint(hint)));
-    if need.kind != NeedKind::Denied || option != RETRY {
-        let hint = "a note goes with the option retry of a task that was denied something";
+    let may_retry = matches!(need.kind, NeedKind::Denied | NeedKind::Change);
+    if !may_retry || option != RETRY {
+        let hint = "a note goes with the option retry of a question about a task";
         return bad(format!("nobody would read a note with {} of {}", cut(option, 40), need.id), hint);
     }
     if note.trim().is_empty() || note.len() > MAX_NOTE {

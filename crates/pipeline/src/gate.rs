@@ -15,6 +15,8 @@ pub struct Gate {
     pub aliases: &'static [&'static str],
     /// What judges.
     pub kind: GateKind,
+    /// Whether a person is asked about findings of medium severity, which do not refuse the change.
+    pub asks: bool,
 }
 
 /// What judges a change.
@@ -38,7 +40,7 @@ pub const SCOPE: &str = "scope";
 /// All gates.
 pub const REGISTRY: &[Gate] = &[
     gate("syntax_check", &["syntax"], GateKind::Check(CheckName::SyntaxCheck)),
-    gate("secretscan", &["secrets", "secret_scan"], GateKind::Check(CheckName::Secretscan)),
+    Gate { asks: true, ..gate("secretscan", &["secrets", "secret_scan"], GateKind::Check(CheckName::Secretscan)) },
     gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan)),
     gate("todo_extract", &["todo"], GateKind::Check(CheckName::TodoExtract)),
     gate("lint", &["linter"], GateKind::Command(CommandKind::Lint)),
@@ -60,7 +62,7 @@ pub const DEFAULTS: [(&str, Need); 4] = [
 ];
 
 const fn gate(id: &'static str, aliases: &'static [&'static str], kind: GateKind) -> Gate {
-    Gate { id, aliases, kind }
+    Gate { id, aliases, kind, asks: false }
 }
 
 // === impl Gate ===

@@ -17,6 +17,7 @@ mod alike;
 mod attempt;
 mod attempt_end;
 mod choosing;
+mod confirming;
 mod consequences;
 mod control;
 mod decide;

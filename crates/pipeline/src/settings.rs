@@ -4,7 +4,7 @@ use switchboard_protocol::finding::CommandKind;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{
-    CommandLine, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
+    CommandLine, Confirm, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
 };
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
 
@@ -56,6 +56,8 @@ pub struct Settings {
     pub attempts: Option<u32>,
     /// What the work tree of the next attempt begins as, if the plan says so.
     pub retry_from: Option<RetryFrom>,
+    /// What a person is asked before its change is merged, if the plan wants that.
+    pub confirm: Option<String>,
     /// How its worker is held, if the plan says so.
     pub isolation: Option<Isolation>,
     /// What its agent may do without asking a person, if the plan says so.
@@ -142,6 +144,12 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         author: own.author.clone(),
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),
         retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
+        confirm: [&own.confirm, &phase.confirm, &plan.confirm]
+            .into_iter()
+            .flatten()
+            .next()
+            .and_then(Confirm::question)
+            .map(str::to_owned),
         isolation: own.isolation.or(phase.isolation).or(plan.isolation),
         permissions: own.permissions.or(phase.permissions).or(plan.permissions),
         model: first([&own.model, &phase.model, &plan.model]),

@@ -337,13 +337,14 @@ impl Expander<'_> {
 
 /// Why something that a task says would have no effect, if so.
 fn unused(settings: &TaskSettings, is_report: bool) -> Option<String> {
-    let TaskSettings { gates, test, scope, exclude, retry_from, agent, model, best_of, .. } = settings;
+    let TaskSettings { gates, test, scope, exclude, retry_from, confirm, agent, model, best_of, .. } = settings;
     let of_changes = [
         ("gates", gates.is_some()),
         ("test", test.is_some()),
         ("scope", scope.is_some()),
         ("exclude", exclude.is_some()),
         ("retry_from", retry_from.is_some()),
+        ("confirm", confirm.is_some()),
     ];
     if let Some((name, _)) = of_changes.into_iter().find(|(_, is_said)| is_report && *is_said) {
         return Some(format!("{name} is about a change, and the task's result is a report"));

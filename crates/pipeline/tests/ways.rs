@@ -95,7 +95,12 @@ fn random_way(rng: &mut Rng) -> Way {
     }
     if chance(rng, 300) {
         let question = "go on?".to_owned();
-        steps.push(step("ask", Do::Ask { question }, &[StepId::work()], &[Input::Output(StepId::work())]));
+        steps.push(step(
+            "ask",
+            Do::Ask { question: Some(question) },
+            &[StepId::work()],
+            &[Input::Output(StepId::work())],
+        ));
     }
     let all = |steps: &[Step]| steps.iter().map(|step| step.id.clone()).collect::<Vec<_>>();
     let does = Do::Command { kind: CommandStep::Rebase, writes: vec![Zone::Source, Zone::Tests] };

@@ -159,6 +159,7 @@ codes! {
     "lease.lost" Failed "the lease is over or was given to somebody else";
     "lease.not-yours" Usage "the lease is somebody else's";
     "lease.unsafe-glob" Usage "a path or glob can't be reserved";
+    "need.expired" Person "nobody answered in time whether a change may be merged";
     "need.settled" Usage "the question was answered before";
     "need.unknown" Usage "there is no such question";
     "plan.cycle" Usage "tasks depend on each other in a circle";

@@ -54,6 +54,8 @@ pub enum NeedKind {
     Permission,
     /// A worker ended without what it was denied: whether to allow it, try again, or give up.
     Denied,
+    /// A change waits for a yes before it is merged.
+    Change,
     /// The policy holds a call until a person says yes.
     Call,
     /// A message came to nothing.
@@ -97,6 +99,15 @@ pub enum NeedAbout {
         /// Its questions that were refused, at most ten.
         denied: Vec<NeedId>,
     },
+    /// A task, for a yes to its change.
+    Change {
+        /// The run.
+        run: RunId,
+        /// The task.
+        task: String,
+        /// The change.
+        commit: String,
+    },
     /// The policy, for a call that it holds.
     Call {
         /// The verb.
@@ -139,7 +150,8 @@ pub enum NeedEvent {
 
 impl NeedKind {
     /// Every kind.
-    const ALL: [Self; 5] = [Self::Permission, Self::Denied, Self::Call, Self::DeadLetter, Self::HeldMessage];
+    const ALL: [Self; 6] =
+        [Self::Permission, Self::Denied, Self::Change, Self::Call, Self::DeadLetter, Self::HeldMessage];
 
     /// Its word.
     #[must_use]
@@ -147,6 +159,7 @@ impl NeedKind {
         match self {
             Self::Permission => "permission",
             Self::Denied => "denied",
+            Self::Change => "change",
             Self::Call => "call",
             Self::DeadLetter => "dead_letter",
             Self::HeldMessage => "held_message",
@@ -169,6 +182,7 @@ impl NeedAbout {
         match self {
             Self::Permission { .. } => NeedKind::Permission,
             Self::Denied { .. } => NeedKind::Denied,
+            Self::Change { .. } => NeedKind::Change,
             Self::Call { .. } => NeedKind::Call,
         }
     }

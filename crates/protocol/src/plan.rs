@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 pub use id::{BadTaskId, TaskId, natural_order};
 pub use settings::{
-    BestOf, CommandLine, DebateSettings, PhaseSettings, PlanSettings, RetryFrom, TaskResult, TaskSettings,
+    BestOf, CommandLine, Confirm, DebateSettings, PhaseSettings, PlanSettings, RetryFrom, TaskResult, TaskSettings,
     WorkerSettings,
 };
 

@@ -69,11 +69,11 @@ pub enum TaskState {
         /// Who.
         worker: WorkerId,
     },
-    /// Its worker ended without what it was denied: a person is asked what to do.
+    /// A person is asked: its worker ended without what it was denied, or its change wants a yes.
     Waiting {
         /// The question.
         need: NeedId,
-        /// What was denied.
+        /// What it is about.
         reason: String,
     },
     /// The worker says it is done; its change is being captured.

@@ -1,19 +1,65 @@
-//! A task waits for a person, who says what is to become of it: the answer is a row of the questions, and becomes a step of the run.
+//! A task waits for a person, who says what is to become of it or of its change: the answer is a row of the questions, and becomes a step of the run.
 
 use std::time::Duration;
 
-use switchboard_protocol::id::NeedId;
+use switchboard_process::git::Oid;
+use switchboard_protocol::id::{Digest, NeedId};
+use switchboard_protocol::need::NeedAbout;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
 use switchboard_store::{Batch, Interest};
 
 use super::context::Ctx;
-use crate::Error;
 use crate::error::shape;
-use crate::handle::Outcome;
+use crate::handle::{Outcome, Record};
+use crate::{Error, needs};
+
+/// Bytes of either end of a change that are shown with the question.
+const DIFF_BYTES: usize = 8 << 10;
 
 /// Pause after a failure of the store, before the run's engine is asked again what is to be done.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// What a person is asked about a change.
+pub(super) struct Question<'a> {
+    pub(super) commit: &'a str,
+    pub(super) base: &'a str,
+    /// Digest of what it is about.
+    pub(super) input: Digest,
+    /// The plan's question.
+    pub(super) question: Option<String>,
+    /// What gates have found.
+    pub(super) findings: Vec<String>,
+}
+
+// === impl Question ===
+
+impl Question<'_> {
+    /// The question in one line.
+    fn title(&self) -> String {
+        match (&self.question, self.findings.as_slice()) {
+            (Some(question), []) => question.clone(),
+            (Some(question), findings) => format!("{question} ({} found by gates)", findings.len()),
+            (None, [only]) => format!("merge it in spite of {only}?"),
+            (None, findings) => format!("merge it in spite of {} findings?", findings.len()),
+        }
+    }
+}
+
+/// Asks a person whether a change may be merged, and shows what it changes.
+pub(super) async fn ask(ctx: &Ctx, task: &TaskId, attempt: u32, asked: Question<'_>) -> Result<(), Error> {
+    let (old, new) = (Oid::parse(asked.base)?, Oid::parse(asked.commit)?);
+    let diff = ctx.world.git(move |git| git.diff_text(&old, &new, DIFF_BYTES)).await?;
+    let found: String = asked.findings.iter().map(|finding| format!("{finding}\n")).collect();
+    let (run, need, title) = (ctx.plan.run.clone(), ctx.world.fresh_need()?, asked.title());
+    let about = NeedAbout::Change { run, task: task.to_string(), commit: asked.commit.to_owned() };
+    let expires_at = needs::expiry(&ctx.world);
+    let event = switchboard_needs::ask_about_change(need.clone(), about, (&title, found + &diff), expires_at)?;
+    let step = RunEvent::ConfirmationAsked { task: task.clone(), attempt, need, input: asked.input, reason: title };
+    let record = Record { steps: vec![step], beside: vec![event], ..Record::default() };
+    ctx.engine.record(record).await?;
+    Ok(())
+}
 
 /// Waits until the question is answered, by a person or by its clock.
 pub(super) async fn wait(ctx: &Ctx, task: TaskId, need: NeedId) -> Outcome {
@@ -56,8 +102,8 @@ async fn take_back(ctx: &Ctx, need: &NeedId) -> Result<(), Error> {
 }
 
 fn answer(ctx: &Ctx, task: &TaskId, need: &NeedId) -> Result<Option<RunEvent>, Error> {
-    let answer = switchboard_needs::answer_about_denied(&ctx.world.store, need)?;
-    Ok(answer.map(|answer| RunEvent::PersonAnswered { task: task.clone(), need: need.clone(), answer }))
+    let answer = switchboard_needs::answer_about_task(&ctx.world.store, need)?;
+    Ok(answer.map(|(answer, note)| RunEvent::PersonAnswered { task: task.clone(), need: need.clone(), answer, note }))
 }
 
 async fn again(ctx: &Ctx, need: &NeedId, error: &Error) -> Outcome {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use switchboard_pipeline::gate::{self, GateKind};
-use switchboard_protocol::finding::{Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict};
+use switchboard_protocol::finding::{
+    Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, Finding, Severity,
+};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::When;
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
@@ -34,6 +36,11 @@ pub(super) struct Judged<'a> {
 
 /// A verdict and its reasons.
 type Said = (Verdict, Vec<String>);
+
+/// Whether a person should look at what a gate has found: it is of medium severity, and the gate is one that asks about that.
+fn asks(gate: &str, verdict: Verdict) -> bool {
+    verdict == Verdict::Warn && gate::find(gate).is_some_and(|gate| gate.asks)
+}
 
 pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsked]) -> Result<Vec<RunEvent>, Error> {
     let asked: Vec<_> = checks.iter().filter(|check| check.when.is_always()).map(|check| check.gate.as_str()).collect();
@@ -78,6 +85,7 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         gate: check.gate.clone(),
         input: Some(check.input),
         verdict,
+        asks: asks(&check.gate, verdict),
         reasons,
     };
     Ok(judged.into_iter().map(event).collect())
@@ -144,7 +152,7 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
         // What was left out is named, so that nobody takes the pass for more than it is.
         CheckVerdict::Pass if report.excluded > 0 => (Verdict::Pass, vec![report.summary.clone()]),
         CheckVerdict::Pass => (Verdict::Pass, Vec::new()),
-        CheckVerdict::Warn => (Verdict::Warn, vec![report.summary.clone()]),
+        CheckVerdict::Warn => (Verdict::Warn, warnings(report)),
         // A command that did nothing, such as a test command without a test, has not judged the change.
         CheckVerdict::Skip if !report.runs.is_empty() => (Verdict::Error, reasons(report)),
         // The change has no file that the check can judge.
@@ -154,12 +162,23 @@ fn judge(request: &CheckRequest, name: &str, reports: &BTreeMap<&str, &CheckRepo
     }
 }
 
+/// What a person should see of a report that refuses nothing.
+fn warnings(report: &CheckReport) -> Vec<String> {
+    let seen = |finding: &&Finding| finding.is_new && finding.severity == Severity::Medium;
+    let mut warnings: Vec<_> = report.findings.iter().filter(seen).take(REASONS).map(shown).collect();
+    if warnings.is_empty() {
+        warnings.push(report.summary.clone());
+    }
+    warnings
+}
+
+fn shown(finding: &Finding) -> String {
+    format!("{}:{} {} ({})", finding.path, finding.span.start_line, finding.message, finding.rule)
+}
+
 fn reasons(report: &CheckReport) -> Vec<String> {
     let findings = report.findings.iter().filter(|finding| finding.blocks && finding.is_new);
-    let mut reasons: Vec<_> = findings
-        .take(REASONS)
-        .map(|finding| format!("{}:{} {} ({})", finding.path, finding.span.start_line, finding.message, finding.rule))
-        .collect();
+    let mut reasons: Vec<_> = findings.take(REASONS).map(shown).collect();
     for run in &report.runs {
         let end = |text: &str| {
             let text = text.trim_end();

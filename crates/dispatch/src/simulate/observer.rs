@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::frame::WorkerSpec;
-use switchboard_protocol::id::Digest;
-use switchboard_protocol::id::WorkerId;
+use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, Way};
-use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, RunEvent, Verdict};
+use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
 use super::spec::{ANOTHERS, COST};
@@ -48,6 +48,11 @@ pub(super) struct Observer {
     is_paused: bool,
     /// Tasks that wait for a person.
     waiting: BTreeSet<TaskId>,
+    /// Attempts in whose last tree a gate has found what a person should look at.
+    odd: BTreeSet<(TaskId, u32)>,
+    /// Questions about changes, and those that a person has said yes to.
+    questions: BTreeMap<NeedId, (TaskId, u32)>,
+    confirmed: BTreeSet<(TaskId, u32)>,
     pub(super) lost: u64,
     pub(super) waited: u64,
     broken: Option<String>,
@@ -155,9 +160,8 @@ impl Observer {
                 self.waiting.insert(task);
                 self.waited += 1;
             }
-            RunEvent::PersonAnswered { task, .. } => {
-                self.waiting.remove(&task);
-            }
+            RunEvent::ConfirmationAsked { task, attempt, need, .. } => self.asked_to_confirm(task, attempt, need),
+            RunEvent::PersonAnswered { task, need, answer, .. } => self.answered(&task, &need, answer),
             RunEvent::TurnEnded { worker, .. } => {
                 self.live.remove(&worker);
                 self.ended.insert(worker);
@@ -168,8 +172,8 @@ impl Observer {
             RunEvent::ChangeRebased { task, attempt, commit, .. } => {
                 self.changes.entry((task, attempt)).or_default().push(commit);
             }
-            RunEvent::GateReported { task, attempt, gate, verdict, .. } => {
-                self.verdicts.entry((task, attempt)).or_default().insert(gate, verdict);
+            RunEvent::GateReported { task, attempt, gate, verdict, asks, .. } => {
+                self.gate_reported((task, attempt), gate, verdict, asks);
             }
             RunEvent::TaskMerged { task, attempt, .. } => self.task_merged(task, attempt),
             RunEvent::TaskDone { task, .. } => {
@@ -252,6 +256,29 @@ impl Observer {
     }
 
     /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.
+    fn asked_to_confirm(&mut self, task: TaskId, attempt: u32, need: NeedId) {
+        self.waiting.insert(task.clone());
+        self.questions.insert(need, (task, attempt));
+        self.waited += 1;
+    }
+
+    fn answered(&mut self, task: &TaskId, need: &NeedId, answer: PersonAnswer) {
+        let about = self.questions.remove(need).filter(|_| answer == PersonAnswer::Allow);
+        self.confirmed.extend(about);
+        self.waiting.remove(task);
+    }
+
+    fn gate_reported(&mut self, key: (TaskId, u32), gate: String, verdict: Verdict, asks: bool) {
+        if gate == CheckName::Secretscan.as_str() {
+            if asks {
+                self.odd.insert(key.clone());
+            } else {
+                self.odd.remove(&key);
+            }
+        }
+        self.verdicts.entry(key).or_default().insert(gate, verdict);
+    }
+
     fn task_merged(&mut self, task: TaskId, attempt: u32) {
         let is_new = self.merged.insert(task.clone());
         self.insist(is_new, || format!("{task} is merged twice"));
@@ -260,6 +287,8 @@ impl Observer {
         let is_open = |(gate, need): &(String, Need)| verdicts.get(gate).is_none_or(|verdict| !need.accepts(*verdict));
         let open = self.gates(&task).into_iter().find(is_open);
         self.insist(open.is_none(), || format!("{task} is merged without {open:?}"));
+        let is_seen = !self.odd.contains(&key) || self.confirmed.contains(&key);
+        self.insist(is_seen, || format!("{task} is merged though nobody looked at what a gate had found"));
         let changes = self.changes.get(&key).cloned().unwrap_or_default();
         let truth = changes.iter().rev().find_map(|commit| self.judged.get(&format!("{task}@{commit}")).copied());
         self.insist(truth == Some(true), || {

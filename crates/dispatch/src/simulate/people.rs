@@ -112,7 +112,7 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
 /// Questions about tasks end with what they are about.
 fn no_question_is_left(daemon: &Dispatch) -> Result<(), String> {
     let open = switchboard_needs::list(&daemon.world.store, false).map_err(|error| error.to_string())?;
-    let left = open.iter().find(|need| need.kind == NeedKind::Denied);
+    let left = open.iter().find(|need| matches!(need.kind, NeedKind::Denied | NeedKind::Change));
     left.map_or(Ok(()), |need| Err(format!("{} of task {} is open though the run is over", need.id, need.task)))
 }
 
@@ -211,7 +211,7 @@ async fn answer(stage: &Stage, daemon: &Dispatch) -> Result<(), String> {
     let open = switchboard_needs::list(&world.store, false).map_err(|error| error.to_string())?;
     if let Some(need) = open.first() {
         let retry = || Decision::Answer { option: "retry".to_owned(), note: None };
-        let how = if need.kind == NeedKind::Denied && stage.chance(400) {
+        let how = if matches!(need.kind, NeedKind::Denied | NeedKind::Change) && stage.chance(400) {
             retry()
         } else if stage.chance(600) {
             Decision::Approve

@@ -108,6 +108,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "author") => json!("Ada <ada@example.org>"),
         (_, "permissions") => json!("ask"),
         (_, "retry_from") => json!("change"),
+        (_, "confirm") => json!("does it read well?"),
         (_, "isolation") => json!("constrained"),
         (_, "result") => json!("report"),
         (_, "chain") => json!([{ "prompt": "one" }, { "prompt": "two" }]),

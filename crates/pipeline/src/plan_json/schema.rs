@@ -19,6 +19,8 @@ enum Kind {
     /// Names of gates, each perhaps with `-` before it.
     Gates,
     Flag,
+    /// A flag, or a question.
+    FlagOrText,
     /// A whole number from the first to the second.
     Number(u64, u64),
     OneOf(&'static [&'static str]),
@@ -142,6 +144,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("barrier", Kind::Flag),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("confirm", Kind::FlagOrText),
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
@@ -153,6 +156,7 @@ const PHASE_SETTINGS: &[Field] = &[
     optional("agent", Kind::Name),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("confirm", Kind::FlagOrText),
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
@@ -174,6 +178,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("author", Kind::FilledText),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
+    optional("confirm", Kind::FlagOrText),
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
@@ -330,6 +335,8 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::OneOf(words) => one_of(pointer, value, words),
         Kind::Version if value == "1.0.0" => Ok(()),
         Kind::Version => Err(wrong(pointer, "\"1.0.0\", the only version", describe(value))),
+        Kind::FlagOrText if value.is_boolean() || value.as_str().is_some_and(|text| !text.trim().is_empty()) => Ok(()),
+        Kind::FlagOrText => Err(wrong(pointer, "true, false or a question", describe(value))),
         Kind::Flag if value.is_boolean() => Ok(()),
         Kind::Flag => Err(wrong(pointer, "true or false", describe(value))),
     }

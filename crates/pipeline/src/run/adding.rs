@@ -230,10 +230,10 @@ fn can_walk(id: &UnitId, way: &Graph) -> Result<(), Refused> {
         | Do::Choose { .. }
         | Do::Check { .. }
         | Do::Command { .. }
+        | Do::Ask { .. }
         | Do::Merge
         | Do::Units { join: Join::Quorum { .. } } => id.task().is_some(),
         Do::Units { join: Join::All } => id.task().is_none(),
-        Do::Ask { .. } => false,
     };
     match way.steps().iter().find(|step| !fits(&step.does)) {
         None => Ok(()),

@@ -19,18 +19,22 @@ impl RunState {
         // A paused task ends what is under way and is open for nothing.
         let open = if record.is_paused { OpenFor::Nothing } else { open };
         let is_asked = record.waiting.is_some();
-        let is_due = must_stop || is_capturing || is_asked || matches!(open, OpenFor::Checks { .. } | OpenFor::Lease);
+        let is_due = must_stop
+            || is_capturing
+            || is_asked
+            || matches!(open, OpenFor::Checks { .. } | OpenFor::Person { .. } | OpenFor::Lease);
         match open {
             OpenFor::Worker { .. } => self.queue.make_ready(at, &self.records),
             OpenFor::Nothing
             | OpenFor::Choice { .. }
             | OpenFor::Checks { .. }
+            | OpenFor::Person { .. }
             | OpenFor::Lease
             | OpenFor::Turn { .. } => {
                 self.queue.unready(at, &self.records);
             }
         }
-        self.queue.set_choosing(at, matches!(open, OpenFor::Choice { .. }));
+        self.queue.set_deciding(at, matches!(open, OpenFor::Choice { .. } | OpenFor::Person { .. }));
         self.queue.set_due(&id, at, is_due);
         self.queue.set_in_line(&id, at, matches!(open, OpenFor::Turn { .. }));
         self.queue.limit(at, deadline);
@@ -228,6 +232,7 @@ pub(super) fn describe(cause: &RefusalCause, reasons: &[String]) -> String {
         RefusalCause::NothingChanged => "nothing changed".to_owned(),
         RefusalCause::Gate { gate } => format!("gate {gate}"),
         RefusalCause::MergeConflict => "merge conflict".to_owned(),
+        RefusalCause::Person => "a person wants it done differently".to_owned(),
     };
     match reasons.first() {
         Some(first) if !first.is_empty() => format!("{what}: {first}"),

@@ -5,6 +5,7 @@ use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOu
 use switchboard_protocol::time::Millis;
 
 use super::RunState;
+use super::confirming::Question;
 use super::record::{OpenFor, Record, Waiting};
 use crate::paths::PathIndex;
 
@@ -133,6 +134,11 @@ impl RunState {
                 let tree_of = record.chosen.last().unwrap_or(&task).clone();
                 Some(Effect::RunChecks { task, attempt, commit, base, tree_of, checks })
             }
+            OpenFor::Person { step } => {
+                let Question { question, findings, .. } = record.question(step);
+                let input = record.unit.input(step);
+                Some(Effect::AskPerson { task, attempt, commit, base, input, question, findings })
+            }
             OpenFor::Lease => Some(Effect::AwaitLease { task, attempt, commit, base, lease: record.lease.clone()? }),
             OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Choice { .. } | OpenFor::Turn { .. } => None,
         }
@@ -157,6 +163,7 @@ const fn ends(effect: &Effect) -> bool {
         | Effect::AwaitAnswer { .. }
         | Effect::WithdrawQuestion { .. } => true,
         Effect::StartWorker { .. }
+        | Effect::AskPerson { .. }
         | Effect::RunChecks { .. }
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }

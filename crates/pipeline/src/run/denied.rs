@@ -32,7 +32,7 @@ impl RunState {
         put_off.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
         record.resume = true;
         record.asked.insert(need.clone());
-        record.waiting = Some(Waiting { need: need.clone(), reason: reason.to_owned() });
+        record.waiting = Some(Waiting { need: need.clone(), reason: reason.to_owned(), step: None });
         self.queue.set_live(at, false);
         let consequences = self.worker_ended(id, worker, has_run);
         self.reindex(at);
@@ -44,6 +44,7 @@ impl RunState {
         id: &TaskId,
         need: &NeedId,
         answer: PersonAnswer,
+        note: &str,
     ) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let record = &mut self.records[at];
@@ -54,6 +55,9 @@ impl RunState {
         };
         if record.stopping {
             return Ok(self.stop_now(at));
+        }
+        if let Some(step) = waiting.step {
+            return Ok(self.confirmation_answered(at, step, answer, note, waiting.reason));
         }
         let reason = match answer {
             PersonAnswer::Allow | PersonAnswer::Retry => {

@@ -15,6 +15,7 @@ pub(super) struct Report<'a> {
     pub(super) gate: &'a str,
     pub(super) input: Option<Digest>,
     pub(super) verdict: Verdict,
+    pub(super) asks: bool,
     pub(super) reasons: &'a [String],
 }
 
@@ -97,12 +98,7 @@ impl RunState {
             last = super::attempt::describe(&cause, &reasons);
             record.refusals.push(Refusal { attempt, cause, reasons });
         }
-        if let Some(Change { commit, base, .. }) = record.unit.change().cloned() {
-            record.from = match record.retry_from() {
-                RetryFrom::Change => StartFrom::Change { commit, base },
-                RetryFrom::Clean => StartFrom::RunHead,
-            };
-        }
+        record.begin_after_refusal();
         self.after(at, moved, last)
     }
 
@@ -173,7 +169,11 @@ impl RunState {
         match self.records[at].open_for() {
             OpenFor::Lease => {}
             OpenFor::Turn { .. } => self.expect_turn(at)?,
-            OpenFor::Nothing | OpenFor::Worker { .. } | OpenFor::Choice { .. } | OpenFor::Checks { .. } => {
+            OpenFor::Nothing
+            | OpenFor::Worker { .. }
+            | OpenFor::Choice { .. }
+            | OpenFor::Checks { .. }
+            | OpenFor::Person { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that is to be merged")));
             }
         }
@@ -214,6 +214,7 @@ impl RunState {
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => {
                 return Err(Refused::illegal(format!("task {id} has no change that has passed its gates")));
             }
@@ -268,6 +269,7 @@ impl RunState {
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
             | OpenFor::Choice { .. }
+            | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => self.expect_merging(at)?,
         };
         self.records[at].onto = None;
@@ -322,6 +324,7 @@ pub(super) fn is_rebase(does: &Do) -> bool {
 fn keep(record: &mut Record, report: &Report<'_>, required: bool) {
     let kept = Reported {
         input: report.input,
+        asks: report.asks,
         report: GateReport {
             gate: report.gate.to_owned(),
             required,

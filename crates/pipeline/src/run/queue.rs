@@ -29,8 +29,8 @@ pub(super) struct Queue {
     line: BTreeMap<TaskId, usize>,
     /// Whose turn it is.
     turn: Option<usize>,
-    /// Tasks that may choose among the changes of their subtasks.
-    choosing: BTreeSet<usize>,
+    /// Tasks that may choose among the changes of their subtasks, or have come to where a person may have to be asked.
+    deciding: BTreeSet<usize>,
     deadlines: BTreeSet<(Millis, usize)>,
     /// The deadline of each task that has one.
     limited: BTreeMap<usize, Millis>,
@@ -132,7 +132,7 @@ impl Queue {
     pub(super) fn settled(&mut self, at: usize, records: &[Record]) {
         self.unready(at, records);
         self.live.remove(&at);
-        self.choosing.remove(&at);
+        self.deciding.remove(&at);
         self.leave_turn(at);
         let Some(id) = records[at].task() else { return };
         self.due.remove(id);
@@ -192,18 +192,18 @@ impl Queue {
         Some((!is_begun, records[at].task()?.clone(), at))
     }
 
-    // === choices ===
+    // === what follows from what is known ===
 
-    pub(super) fn set_choosing(&mut self, at: usize, is_choosing: bool) {
-        if is_choosing {
-            self.choosing.insert(at);
+    pub(super) fn set_deciding(&mut self, at: usize, is_deciding: bool) {
+        if is_deciding {
+            self.deciding.insert(at);
         } else {
-            self.choosing.remove(&at);
+            self.deciding.remove(&at);
         }
     }
 
-    pub(super) fn next_choosing(&self) -> Option<usize> {
-        self.choosing.first().copied()
+    pub(super) fn next_deciding(&self) -> Option<usize> {
+        self.deciding.first().copied()
     }
 
     // === what is due ===

@@ -51,6 +51,8 @@ pub(super) struct Record {
     pub(super) waiting: Option<Waiting>,
     /// Every question of the task so far.
     pub(super) asked: BTreeSet<NeedId>,
+    /// What a person has said yes to, by its digest.
+    pub(super) confirmed: BTreeSet<Digest>,
     pub(super) stopping: bool,
     /// Whether a person has paused it.
     pub(super) is_paused: bool,
@@ -67,6 +69,8 @@ pub(super) struct Record {
 pub(super) struct Waiting {
     pub(super) need: NeedId,
     pub(super) reason: String,
+    /// The step of its way that the answer is the verdict of; `None` where its worker was denied something.
+    pub(super) step: Option<usize>,
 }
 
 /// What a gate said, and about what.
@@ -74,6 +78,8 @@ pub(super) struct Waiting {
 pub(super) struct Reported {
     pub(super) input: Option<Digest>,
     pub(super) report: GateReport,
+    /// Whether a person should look at what it found.
+    pub(super) asks: bool,
 }
 
 /// How a unit ended.
@@ -134,6 +140,7 @@ impl Record {
             lease: None,
             waiting: None,
             asked: BTreeSet::new(),
+            confirmed: BTreeSet::new(),
             stopping: false,
             is_paused: false,
             reports: Vec::new(),
@@ -149,6 +156,15 @@ impl Record {
             Some(Do::Work { retry_from, .. }) => *retry_from,
             Some(_) | None => RetryFrom::Change,
         }
+    }
+
+    /// The change was refused: says what the next attempt begins with.
+    pub(super) fn begin_after_refusal(&mut self) {
+        let Some(Change { commit, base, .. }) = self.unit.change().cloned() else { return };
+        self.from = match self.retry_from() {
+            RetryFrom::Change => StartFrom::Change { commit, base },
+            RetryFrom::Clean => StartFrom::RunHead,
+        };
     }
 
     /// What makes its change or its report.
@@ -233,7 +249,7 @@ impl Record {
         if self.unmet > 0 {
             return TaskState::Pending;
         }
-        if let Some(Waiting { need, reason }) = self.waiting.clone() {
+        if let Some(Waiting { need, reason, step: _ }) = self.waiting.clone() {
             return TaskState::Waiting { need, reason };
         }
         self.at_work().unwrap_or_else(|| self.between_steps())
@@ -349,7 +365,8 @@ impl Record {
             Do::Check { .. } => OpenFor::Checks { steps: open },
             Do::Command { .. } | Do::Merge if self.lease.is_some() => OpenFor::Lease,
             Do::Command { .. } | Do::Merge => OpenFor::Turn { step: *first },
-            Do::Ask { .. } | Do::Units { .. } => OpenFor::Nothing,
+            Do::Ask { .. } => OpenFor::Person { step: *first },
+            Do::Units { .. } => OpenFor::Nothing,
         }
     }
 }
@@ -365,6 +382,8 @@ pub(super) enum OpenFor {
     Choice { step: usize },
     /// Gates.
     Checks { steps: Vec<usize> },
+    /// A person's yes.
+    Person { step: usize },
     /// The end of another agent's lease.
     Lease,
     /// Its turn to be put on the run's branch: a rebase or the merge.

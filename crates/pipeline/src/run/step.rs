@@ -21,7 +21,7 @@ impl RunState {
     /// [`Refused`] when the event can't follow on what is known; the state is then as it was.
     pub fn step(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         let mut consequences = self.transition(event, at)?;
-        consequences.extend(self.choose_waiting());
+        consequences.extend(self.decide_waiting());
         self.freshen_turn(&mut consequences);
         consequences.extend(self.pause_without_room());
         Ok(consequences)
@@ -52,16 +52,21 @@ impl RunState {
             RunEvent::WorkerLost { task, worker, reason } => self.worker_lost(task, worker, reason),
             RunEvent::TreeSetupFailed { task, worker, reason } => self.tree_setup_failed(task, worker, reason),
             RunEvent::PersonAsked { task, worker, need, reason } => self.person_asked(task, worker, need, reason),
-            RunEvent::PersonAnswered { task, need, answer } => self.person_answered(task, need, *answer),
+            RunEvent::ConfirmationAsked { task, attempt, need, input, reason } => {
+                self.confirmation_asked(task, *attempt, need, (*input, reason))
+            }
+            RunEvent::PersonAnswered { task, need, answer, note } => self.person_answered(task, need, *answer, note),
             RunEvent::TurnEnded { task, worker, outcome, reason } => self.turn_ended(task, worker, *outcome, reason),
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _, lines } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
                 self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
             }
             RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),
-            RunEvent::GateReported { task, attempt, gate, input, verdict, reasons } => {
-                self.gate_reported(task, *attempt, Report { gate, input: *input, verdict: *verdict, reasons })
-            }
+            RunEvent::GateReported { task, attempt, gate, input, verdict, asks, reasons } => self.gate_reported(
+                task,
+                *attempt,
+                Report { gate, input: *input, verdict: *verdict, asks: *asks, reasons },
+            ),
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), onto.clone());
                 self.change_rebased(task, *attempt, Change { commit, tree, base, files: 0, lines: 0 })

@@ -135,6 +135,7 @@ impl Run {
             gate: gate.to_owned(),
             input: None,
             verdict,
+            asks: false,
             reasons,
         });
     }
@@ -476,6 +477,7 @@ fn late_events_change_nothing() {
         gate: "secrets".to_owned(),
         input: None,
         verdict: Verdict::Pass,
+        asks: false,
         reasons: Vec::new(),
     };
 

@@ -89,7 +89,12 @@ pub fn compile(
         let is_own = |on: &TaskId| shapes.get(on).is_some_and(|part| part.of.as_ref() == Some(id));
         let after = task.depends.iter().filter(|on| eligible.contains_key(on) && !is_own(on));
         let after = after.cloned().map(UnitId::Task).collect();
-        compiler.add_task(task, &settings, Kind { tries, shape }, (within, after));
+        compiler.add_task(
+            task,
+            &settings,
+            Kind { tries, shape, confirm: settings.confirm.as_deref() },
+            (within, after),
+        );
     }
     compiler.finish()
 }
@@ -128,6 +133,8 @@ struct Tries {
 struct Kind<'a> {
     tries: Tries,
     shape: &'a Shape,
+    /// What a person is asked before the merge.
+    confirm: Option<&'a str>,
 }
 
 /// What tells two ways apart before they are built: gate, need and whether it applies.
@@ -192,8 +199,8 @@ impl Compiler {
     }
 
     fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
-        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. } } = kind;
-        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?}");
+        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm } = kind;
+        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?}");
         let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());

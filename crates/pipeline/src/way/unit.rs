@@ -335,7 +335,7 @@ impl Unit {
     }
 
     /// What a step came to last, whether or not that still holds.
-    fn output(&self, at: usize) -> Digest {
+    pub(crate) fn output(&self, at: usize) -> Digest {
         match &self.slots[at] {
             Slot::Judged { output, .. } => output.unwrap_or(Digest::ZERO),
             Slot::Idle | Slot::Intended { .. } | Slot::Running { .. } | Slot::Ended { .. } => Digest::ZERO,

@@ -6,7 +6,7 @@ use switchboard_pipeline::paths::Pattern;
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
-use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, RunEvent, Verdict};
+use switchboard_protocol::run::{AtCeiling, Budget, Effect, MAX_ATTEMPTS, PauseCause, PersonAnswer, RunEvent, Verdict};
 
 #[derive(Default)]
 pub(crate) struct Checker {
@@ -44,12 +44,20 @@ pub(crate) struct Checker {
     paused: BTreeSet<TaskId>,
     /// Tasks that wait for a person, and the question.
     asked: BTreeMap<TaskId, NeedId>,
+    /// What gates want a person to look at in a tree.
+    notable: BTreeMap<(TaskId, u32, String), Notable>,
+    /// What each open question is about, and what was said yes to.
+    questions: BTreeMap<NeedId, (TaskId, u32, Notable)>,
+    confirmed: BTreeSet<(TaskId, u32, Notable)>,
     /// What gates refused: the tree, and what each of them said.
     refused: BTreeMap<(TaskId, u32), Refusals>,
 }
 
 /// The tree that was refused, and by whom with which words.
 type Refusals = (String, BTreeSet<(String, Vec<String>)>);
+
+/// Gates with their words.
+type Notable = BTreeSet<(String, Vec<String>)>;
 
 /// What was captured.
 #[derive(Clone)]
@@ -96,9 +104,12 @@ impl Checker {
                 self.at_work.remove(worker);
             }
             RunEvent::PersonAsked { task, worker, need, .. } => self.asks(task, worker, need),
+            RunEvent::ConfirmationAsked { task, attempt, need, .. } => self.asks_to_confirm(task, *attempt, need),
             // A question that was taken back may be answered late: that changes nothing.
-            RunEvent::PersonAnswered { task, need, .. } if self.asked.get(task) == Some(need) => {
+            RunEvent::PersonAnswered { task, need, answer, .. } if self.asked.get(task) == Some(need) => {
                 self.asked.remove(task);
+                let about = self.questions.remove(need).filter(|_| *answer == PersonAnswer::Allow);
+                self.confirmed.extend(about);
             }
             RunEvent::BudgetSet { budget } => self.budget = *budget,
             RunEvent::CostCounted { worker, total_micro_usd, .. } => self.counted(worker, *total_micro_usd),
@@ -122,14 +133,8 @@ impl Checker {
                 self.turn = Some(task.clone());
                 self.captured.insert((task.clone(), *attempt), Tree::new(commit, tree, onto));
             }
-            RunEvent::GateReported { task, attempt, gate, verdict, reasons, .. } => {
-                let tree = self.captured[&(task.clone(), *attempt)].tree.clone();
-                let before = self.verdicts.insert((task.clone(), *attempt, gate.clone(), tree), *verdict);
-                assert_eq!(before, None, "gate {gate} judges a tree of attempt {attempt} of {task} once");
-                if !super::ways::need(gate).accepts(*verdict) {
-                    self.refused(task, *attempt, (gate, reasons));
-                    self.leave_turn(task);
-                }
+            RunEvent::GateReported { task, attempt, gate, verdict, asks, reasons, .. } => {
+                self.gate_reported((task, *attempt), (gate, reasons), *verdict, *asks);
             }
             // One that looked before another's merge began may say so late: that merge goes on.
             RunEvent::BranchMoved { task, .. } => drop(self.merging.take_if(|merging| merging == task)),
@@ -177,6 +182,57 @@ impl Checker {
             *known = (tree, BTreeSet::new());
         }
         known.1.insert((gate.to_owned(), reasons.to_vec()));
+    }
+
+    fn gate_reported(
+        &mut self,
+        (task, attempt): (&TaskId, u32),
+        (gate, reasons): (&str, &[String]),
+        verdict: Verdict,
+        asks: bool,
+    ) {
+        let tree = self.captured[&(task.clone(), attempt)].tree.clone();
+        if asks {
+            let notable = self.notable.entry((task.clone(), attempt, tree.clone())).or_default();
+            notable.insert((gate.to_owned(), reasons.to_vec()));
+        }
+        let before = self.verdicts.insert((task.clone(), attempt, gate.to_owned(), tree), verdict);
+        assert_eq!(before, None, "gate {gate} judges a tree of attempt {attempt} of {task} once");
+        if !super::ways::need(gate).accepts(verdict) {
+            self.refused(task, attempt, (gate, reasons));
+            self.leave_turn(task);
+        }
+    }
+
+    /// The change waits for a person, and others are merged meanwhile.
+    fn asks_to_confirm(&mut self, task: &TaskId, attempt: u32, need: &NeedId) {
+        self.leave_turn(task);
+        let before = self.asked.insert(task.clone(), need.clone());
+        assert_eq!(before, None, "{task} asks one question at a time");
+        let notable = self.notable_in(task, attempt);
+        let about = (task.clone(), attempt, notable);
+        assert!(!self.confirmed.contains(&about), "{task} asks again what was allowed");
+        self.questions.insert(need.clone(), about);
+    }
+
+    fn notable_in(&self, task: &TaskId, attempt: u32) -> Notable {
+        let tree = self.captured.get(&(task.clone(), attempt)).map(|captured| captured.tree.clone());
+        let notable = tree.and_then(|tree| self.notable.get(&(task.clone(), attempt, tree)));
+        notable.cloned().unwrap_or_default()
+    }
+
+    /// A person has said yes to what the task's way asks about the change.
+    fn expect_confirmed(&self, task: &TaskId, attempt: u32) {
+        let question = self.gates[task].steps.iter().find_map(|step| {
+            let Do::Ask { question } = &step.does else { return None };
+            Some(question)
+        });
+        let Some(question) = question else { return };
+        let notable = self.notable_in(task, attempt);
+        if question.is_some() || !notable.is_empty() {
+            let about = (task.clone(), attempt, notable);
+            assert!(self.confirmed.contains(&about), "{task} is merged without a yes to {:?}", about.2);
+        }
     }
 
     /// The worker has ended, and a person is asked.
@@ -322,6 +378,7 @@ impl Checker {
         assert_eq!(change.commit, commit, "what is merged is what was captured");
         assert_eq!(change.base, onto, "it stands on the branch's head");
         self.expect_gates(task, attempt, &change.tree);
+        self.expect_confirmed(task, attempt);
         self.merging = Some(task.clone());
     }
 
@@ -392,6 +449,7 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }
         | Effect::AwaitLease { .. }
+        | Effect::AskPerson { .. }
         | Effect::AwaitAnswer { .. }
         | Effect::WithdrawQuestion { .. }
         | Effect::StopWorker { .. }

@@ -160,6 +160,15 @@ pub(crate) fn special(gates: usize, kind: &Kind) -> Way {
     Way { steps }
 }
 
+/// What a person is asked about a task with so many gates: always, only for what gates have found, or nothing.
+fn question(gates: usize) -> Option<Option<String>> {
+    match gates {
+        0 => None,
+        1 => Some(Some("may it be merged?".to_owned())),
+        _ => Some(None),
+    }
+}
+
 /// The way of a task with so many gates.
 pub(crate) fn task(gates: usize) -> Way {
     let zones = vec![Zone::Source, Zone::Tests];
@@ -179,6 +188,10 @@ pub(crate) fn task(gates: usize) -> Way {
         let name = format!("gate{gate}");
         let check = step(&name, Do::Check { gate: GateId::new(name.clone()).expect("a gate") });
         steps.push(Step { after: ids(&["work"]), reads: vec![Input::Tree], need: need(&name), ..check });
+    }
+    if let Some(question) = question(gates) {
+        let after = steps.iter().map(|step| step.id.clone()).collect();
+        steps.push(Step { after, reads: vec![Input::Tree], ..step("confirm", Do::Ask { question }) });
     }
     let rebase = step("rebase", Do::Command { kind: CommandStep::Rebase, writes: zones });
     let reads = vec![Input::Output(StepId::work()), Input::Head];

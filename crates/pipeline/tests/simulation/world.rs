@@ -289,14 +289,21 @@ impl World {
             Effect::Merge { task, attempt, base, .. } if base == self.head && self.goes_wrong(40) => {
                 let _refused = self.tell(RunEvent::MergeHeld { task, attempt, lease: lease(attempt) });
             }
+            Effect::AskPerson { task, attempt, input, .. } => {
+                let need = NeedId::from_bits(self.rng.u64(..));
+                let reason = "may it be merged?".to_owned();
+                let _refused = self.tell(RunEvent::ConfirmationAsked { task, attempt, need, input, reason });
+            }
             Effect::AwaitAnswer { task, need } => {
                 const ANSWERS: [PersonAnswer; 4] =
                     [PersonAnswer::Allow, PersonAnswer::Retry, PersonAnswer::GiveUp, PersonAnswer::Expired];
-                let answer = *pick(&mut self.rng, &ANSWERS);
-                let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer });
+                let yes = self.manners == WorkerBehaviour::Kind || chance(&mut self.rng, 600);
+                let answer = if yes { PersonAnswer::Allow } else { *pick(&mut self.rng, &ANSWERS) };
+                let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer, note: String::new() });
             }
             Effect::WithdrawQuestion { task, need } => {
-                let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer: PersonAnswer::Withdrawn });
+                let (answer, note) = (PersonAnswer::Withdrawn, String::new());
+                let _refused = self.tell(RunEvent::PersonAnswered { task, need, answer, note });
             }
             Effect::AwaitLease { task, attempt, lease: known, .. } => {
                 let again = self.goes_wrong(200) && known != lease(0);
@@ -426,7 +433,8 @@ impl World {
             }
         };
         let (reasons, input) = (vec!["because".to_owned()], Some(input));
-        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, reasons };
+        let asks = verdict == Verdict::Warn && chance(&mut self.rng, 500);
+        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, asks, reasons };
         if self.tell(report).is_ok() && !checks.is_empty() {
             self.jobs.push(Job::Judge { key, task, attempt, checks });
         } else {

@@ -47,6 +47,28 @@ impl CommandLine {
     }
 }
 
+/// Whether a person has to say yes to a change before it is merged into the run's branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Confirm {
+    /// Whether at all.
+    Always(bool),
+    /// The question that is asked.
+    Question(String),
+}
+
+impl Confirm {
+    /// The question; `None` where nothing is asked.
+    #[must_use]
+    pub fn question(&self) -> Option<&str> {
+        match self {
+            Self::Always(false) => None,
+            Self::Always(true) => Some("merge this change into the run's branch?"),
+            Self::Question(question) => Some(question),
+        }
+    }
+}
+
 /// What becomes of a task's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -154,6 +176,9 @@ pub struct PlanSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
+    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<Confirm>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -187,6 +212,9 @@ pub struct PhaseSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
+    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<Confirm>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -251,6 +279,9 @@ pub struct TaskSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
+    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<Confirm>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,

@@ -150,6 +150,23 @@ pub enum Effect {
         /// What is known of the lease.
         lease: HeldBy,
     },
+    /// Ask a person about a change. Answered by `ConfirmationAsked`.
+    AskPerson {
+        /// Of which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The captured commit.
+        commit: String,
+        /// The commit below it.
+        base: String,
+        /// Digest of what it is about, to be given back.
+        input: Digest,
+        /// The plan's question; `None` where only gates ask.
+        question: Option<String>,
+        /// What gates have found that a person should look at.
+        findings: Vec<String>,
+    },
     /// Wait until a person has answered. Answered by `PersonAnswered`.
     AwaitAnswer {
         /// Of which task.
@@ -207,6 +224,7 @@ impl Effect {
             Self::RunCommand { task, attempt, .. } => key(6, Some(task), *attempt, None),
             Self::Merge { task, attempt, .. } => key(3, Some(task), *attempt, None),
             Self::AwaitLease { task, attempt, .. } => key(7, Some(task), *attempt, None),
+            Self::AskPerson { task, attempt, input, .. } => key(10, Some(task), *attempt, Some(&input.to_string())),
             Self::AwaitAnswer { task, need } => key(8, Some(task), 0, Some(need.as_str())),
             Self::WithdrawQuestion { task, need } => key(9, Some(task), 0, Some(need.as_str())),
             Self::StopWorker { task, worker, .. } => key(4, Some(task), 0, Some(worker.as_str())),

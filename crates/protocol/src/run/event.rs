@@ -195,6 +195,19 @@ pub enum RunEvent {
         /// What was denied.
         reason: String,
     },
+    /// The change waits for a person's yes. In the same commit as `need_asked`.
+    ConfirmationAsked {
+        /// Which task.
+        task: TaskId,
+        /// Of which attempt.
+        attempt: u32,
+        /// The question.
+        need: NeedId,
+        /// Digest of what it is about.
+        input: Digest,
+        /// The question in words, and what gates have found.
+        reason: String,
+    },
     /// A person, or the clock, has answered what a task waited for.
     PersonAnswered {
         /// Which task.
@@ -203,6 +216,9 @@ pub enum RunEvent {
         need: NeedId,
         /// What follows.
         answer: PersonAnswer,
+        /// What the person wants done differently, where a change is refused; may be cut to fit.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        note: String,
     },
     /// The worker left its tree as it was.
     NothingChanged {
@@ -224,6 +240,9 @@ pub enum RunEvent {
         input: Option<Digest>,
         /// Its verdict.
         verdict: Verdict,
+        /// Whether a person should look at what it found before the change is merged.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        asks: bool,
         /// Why, for the next prompt and for people; holds no secret; may be cut to fit.
         reasons: Vec<String>,
     },
@@ -462,6 +481,7 @@ impl RunEvent {
             | Self::TreeSetupFailed { task, .. }
             | Self::TurnEnded { task, .. }
             | Self::PersonAsked { task, .. }
+            | Self::ConfirmationAsked { task, .. }
             | Self::PersonAnswered { task, .. }
             | Self::ChangeCaptured { task, .. }
             | Self::NothingChanged { task, .. }
@@ -497,6 +517,8 @@ impl RunEvent {
             | Self::TreeSetupFailed { reason, .. }
             | Self::TurnEnded { reason, .. }
             | Self::PersonAsked { reason, .. }
+            | Self::ConfirmationAsked { reason, .. }
+            | Self::PersonAnswered { note: reason, .. }
             | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
             Self::RunMergeAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
@@ -510,7 +532,6 @@ impl RunEvent {
             | Self::UnitExtended { .. }
             | Self::WorkerIntended { .. }
             | Self::WorkerStarted { .. }
-            | Self::PersonAnswered { .. }
             | Self::NothingChanged { .. }
             | Self::ChangeRebased { .. }
             | Self::BranchMoved { .. }
@@ -615,7 +636,9 @@ mod tests {
         let gate = "g".repeat(64);
 
         let input = Some(Digest::ZERO);
-        let event = RunEvent::GateReported { task, attempt: 5, gate, input, verdict: Verdict::Fail, reasons }.fitted();
+        let event =
+            RunEvent::GateReported { task, attempt: 5, gate, input, verdict: Verdict::Fail, asks: false, reasons }
+                .fitted();
 
         assert!(facts_len(&event) <= MAX_FACTS_BYTES, "{}", facts_len(&event));
         let RunEvent::GateReported { reasons, .. } = event else { panic!("another event") };

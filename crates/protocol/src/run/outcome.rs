@@ -21,13 +21,13 @@ pub enum TurnOutcome {
     Paused,
 }
 
-/// What a person says about a task whose worker ended without what it was denied.
+/// What a person says about a task whose worker ended without what it was denied, or about a change that waits for a yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonAnswer {
-    /// It is allowed: the next worker of the task gets it without asking.
+    /// It is allowed: the next worker of the task gets it without asking, or the change goes on to its merge.
     Allow,
-    /// Another worker is to try again without it.
+    /// Another worker is to try again, without what was denied or with the change done differently.
     Retry,
     /// The task is blocked.
     GiveUp,

@@ -21,7 +21,7 @@ impl RefusalCause {
     pub const fn is_of_agent(&self) -> bool {
         match self {
             Self::AgentFailed | Self::AgentRefused | Self::TimedOut | Self::NothingChanged => true,
-            Self::Gate { .. } | Self::MergeConflict => false,
+            Self::Gate { .. } | Self::MergeConflict | Self::Person => false,
         }
     }
 }
@@ -45,4 +45,6 @@ pub enum RefusalCause {
     },
     /// The change did not fit onto the run's branch; the reasons are the files.
     MergeConflict,
+    /// A person wants it done differently; the reason is their note.
+    Person,
 }

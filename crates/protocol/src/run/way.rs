@@ -166,10 +166,11 @@ pub enum Do {
         /// What it may change.
         writes: Vec<Zone>,
     },
-    /// A question to a person.
+    /// A question to a person about the change.
     Ask {
-        /// The question.
-        question: String,
+        /// The question; `None` asks only where a gate has found what a person should look at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<String>,
     },
     /// Units below this one.
     Units {

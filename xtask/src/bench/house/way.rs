@@ -129,7 +129,15 @@ impl Walk {
             Effect::RunChecks { task, attempt, checks, .. } => checks.into_iter().try_for_each(|check| {
                 let (verdict, reasons) = (Verdict::Pass, Vec::new());
                 let (gate, input) = (check.gate, Some(check.input));
-                self.tell(RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, reasons })
+                self.tell(RunEvent::GateReported {
+                    task: task.clone(),
+                    attempt,
+                    gate,
+                    input,
+                    verdict,
+                    asks: false,
+                    reasons,
+                })
             }),
             Effect::Merge { task, attempt, commit, .. } => {
                 let onto = self.head.clone();
@@ -139,6 +147,7 @@ impl Walk {
             }
             effect @ (Effect::RunCommand { .. }
             | Effect::AwaitLease { .. }
+            | Effect::AskPerson { .. }
             | Effect::AwaitAnswer { .. }
             | Effect::WithdrawQuestion { .. }
             | Effect::StopWorker { .. }

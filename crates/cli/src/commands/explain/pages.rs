@@ -115,6 +115,7 @@ pages! {
     "lease.lost"
     "lease.not-yours"
     "lease.unsafe-glob"
+    "need.expired"
     "need.settled"
     "need.unknown"
     "plan.cycle"

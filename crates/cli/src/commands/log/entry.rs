@@ -144,8 +144,12 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         RunEvent::MergeHeld { lease, .. } => {
             told(Some(Tone::Notice), format!("is held: {}", one_line(&crate::run_report::held_by(&lease), WIDTH)))
         }
-        RunEvent::PersonAsked { reason, .. } => with_text(Some(Tone::Notice), "waits for you", &reason),
-        RunEvent::PersonAnswered { answer, .. } => told(Some(Tone::Notice), crate::run_report::answered(answer)),
+        RunEvent::PersonAsked { reason, .. } | RunEvent::ConfirmationAsked { reason, .. } => {
+            with_text(Some(Tone::Notice), "waits for you", &reason)
+        }
+        RunEvent::PersonAnswered { answer, note, .. } => {
+            with_text(Some(Tone::Notice), crate::run_report::answered(answer), &note)
+        }
         RunEvent::MergeReleased { .. } => told(None, "is not held any more"),
         RunEvent::MergeConflicted { files, .. } => with_text(Some(Tone::Bad), "conflicts", &files.join("\n")),
         RunEvent::TaskMerged { commit, .. } => {

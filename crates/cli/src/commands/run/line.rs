@@ -172,7 +172,12 @@ impl<'a> Printer<'a> {
                 let how = format!("{:15}switchboard approve {id}   switchboard deny {id}", "");
                 vec![out.paint(Tone::Notice, &line), how]
             }
-            NeedEvent::NeedAsked { id, about: NeedAbout::Denied { run, .. }, options, .. } if run == *self.run => {
+            NeedEvent::NeedAsked {
+                id,
+                about: NeedAbout::Denied { run, .. } | NeedAbout::Change { run, .. },
+                options,
+                ..
+            } if run == *self.run => {
                 let how = |option: &PermissionOption| {
                     format!("{:15}switchboard answer {id} {}   ({})", "", option.id, one_line(&option.name, WIDTH))
                 };
@@ -240,6 +245,7 @@ impl<'a> Printer<'a> {
             | RunEvent::MergeHeld { .. }
             | RunEvent::MergeReleased { .. }
             | RunEvent::PersonAsked { .. }
+            | RunEvent::ConfirmationAsked { .. }
             | RunEvent::PersonAnswered { .. }
             | RunEvent::MergeIntended { .. }
             | RunEvent::TaskMerged { .. }
@@ -317,7 +323,7 @@ impl<'a> Printer<'a> {
                 let why = one_line(&crate::run_report::held_by(&lease), WIDTH);
                 vec![out.paint(Tone::Notice, &format!("{head} is held: {why}"))]
             }
-            RunEvent::PersonAsked { reason, .. } => {
+            RunEvent::PersonAsked { reason, .. } | RunEvent::ConfirmationAsked { reason, .. } => {
                 vec![out.paint(Tone::Notice, &format!("{head} waits for you: {}", one_line(&reason, WIDTH)))]
             }
             RunEvent::PersonAnswered { answer, .. } => vec![format!("{head} {}", crate::run_report::answered(answer))],

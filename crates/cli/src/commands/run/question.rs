@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{NeedId, RunId};
-use switchboard_protocol::need::{NeedAbout, NeedEvent};
+use switchboard_protocol::need::{NeedAbout, NeedEvent, NeedKind};
 use switchboard_protocol::verb::need::{Answer, AnswerRequest, Approve, Deny, ResolveRequest};
 
 use crate::client::Client;
@@ -28,8 +28,8 @@ pub(super) struct Questions {
 #[derive(Clone, PartialEq)]
 struct Question {
     id: NeedId,
-    /// Whether it is about a task whose worker was denied something, which can also be tried again with a note.
-    may_retry: bool,
+    /// What it is about.
+    kind: NeedKind,
 }
 
 // === impl Questions ===
@@ -53,15 +53,17 @@ impl Questions {
         match fact {
             NeedEvent::NeedAsked {
                 id,
-                about: about @ (NeedAbout::Permission { run: of, .. } | NeedAbout::Denied { run: of, .. }),
+                about:
+                    about @ (NeedAbout::Permission { run: of, .. }
+                    | NeedAbout::Denied { run: of, .. }
+                    | NeedAbout::Change { run: of, .. }),
                 ..
             } if of == run => {
                 if self.open.is_empty() {
                     // What was typed before a question is no answer to it.
                     while self.typed.try_recv().is_ok() {}
                 }
-                let may_retry = matches!(about, NeedAbout::Denied { .. });
-                let question = Question { id: id.clone(), may_retry };
+                let question = Question { id: id.clone(), kind: about.kind() };
                 self.open.push_back(question.clone());
                 let mut lines: Vec<_> = plain(detail).lines().take(SHOWN).map(|line| shown(line, out)).collect();
                 if detail.lines().count() > SHOWN {
@@ -91,8 +93,8 @@ impl Questions {
         let answered = match typed.to_lowercase().as_str() {
             "y" | "yes" => client.call::<Approve>(&request),
             "n" | "no" => client.call::<Deny>(&request),
-            "r" | "retry" if question.may_retry => client.call::<Answer>(&retry(&question.id, None)),
-            _ => match note(typed).filter(|_| question.may_retry) {
+            "r" | "retry" if question.may_retry() => client.call::<Answer>(&retry(&question.id, None)),
+            _ => match note(typed).filter(|_| question.may_retry()) {
                 Some(note) => client.call::<Answer>(&retry(&question.id, Some(note))),
                 None => return Ok(Some(question.prompt())),
             },
@@ -111,10 +113,20 @@ impl Questions {
 impl Question {
     fn prompt(&self) -> String {
         let id = &self.id;
-        match self.may_retry {
-            true => format!("    allow it for this task? y / n, or r NOTE to try again without it   ({id})"),
-            false => format!("    allow it? y / n   ({id})"),
+        match self.kind {
+            NeedKind::Denied => {
+                format!("    allow it for this task? y / n, or r NOTE to try again without it   ({id})")
+            }
+            NeedKind::Change => format!("    may it be merged? y / n, or r NOTE to have it done differently   ({id})"),
+            NeedKind::Permission | NeedKind::Call | NeedKind::DeadLetter | NeedKind::HeldMessage => {
+                format!("    allow it? y / n   ({id})")
+            }
         }
+    }
+
+    /// Whether it is about a task, which can also be tried again with a note.
+    fn may_retry(&self) -> bool {
+        matches!(self.kind, NeedKind::Denied | NeedKind::Change)
     }
 }
 

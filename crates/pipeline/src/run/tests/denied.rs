@@ -18,7 +18,7 @@ fn ask(run: &mut Run, task: &str, number: u64) -> WorkerId {
 }
 
 fn answer(run: &mut Run, task: &str, number: u64, answer: PersonAnswer) {
-    run.tell(RunEvent::PersonAnswered { task: id(task), need: need(number), answer });
+    run.tell(RunEvent::PersonAnswered { task: id(task), need: need(number), answer, note: String::new() });
 }
 
 #[test]
@@ -55,7 +55,8 @@ fn each_worker_may_be_denied_something_and_no_question_takes_the_answer_of_anoth
 
     answer(&mut run, "1.1", 1, PersonAnswer::GiveUp);
     assert_eq!(run.effects(), [Effect::AwaitAnswer { task: id("1.1"), need: need(2) }]);
-    let unknown = RunEvent::PersonAnswered { task: id("1.1"), need: need(3), answer: PersonAnswer::Allow };
+    let (need_of, note) = (need(3), String::new());
+    let unknown = RunEvent::PersonAnswered { task: id("1.1"), need: need_of, answer: PersonAnswer::Allow, note };
     assert_eq!(run.refused(unknown).code, RefusedCode::Stale);
     answer(&mut run, "1.1", 2, PersonAnswer::Retry);
 

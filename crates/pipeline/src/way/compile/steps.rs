@@ -27,6 +27,11 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
         steps.push(check(wanted, &maker_id)?);
     }
     if shape.result == WorkResult::Merged {
+        let asks = |wanted: &Wanted| wanted.gate.asks && wanted.when.is_always();
+        if kind.confirm.is_some() || wanted.iter().any(asks) {
+            let after_gates = steps.iter().map(|step| step.id.clone()).collect();
+            steps.push(confirm(kind.confirm, &maker_id, after_gates)?);
+        }
         let after_gates = steps.iter().map(|step| step.id.clone()).collect();
         let rebase = rebase(&maker_id, after_gates)?;
         steps.push(rebase);
@@ -59,7 +64,7 @@ fn quorums(quorums: &[Quorum]) -> Option<Vec<Step>> {
 }
 
 fn work(kind: Kind<'_>, after: &[StepId]) -> Option<Step> {
-    let Kind { tries, shape } = kind;
+    let Kind { tries, shape, .. } = kind;
     let is_report = shape.result == WorkResult::Report;
     let does = Do::Work {
         role: RoleId::new(if is_report { "explorer" } else { "coder" }).ok()?,
@@ -102,6 +107,16 @@ fn check(wanted: &Wanted, maker: &StepId) -> Option<Step> {
         need: wanted.need,
         back: Some(maker.clone()),
         ..step(step_id(wanted.gate.id)?, Do::Check { gate: GateId::new(wanted.gate.id).ok()? })
+    })
+}
+
+/// A person's yes belongs to the tree that the gates have judged; where a rebase brings another one, what was allowed before is not asked again.
+fn confirm(question: Option<&str>, maker: &StepId, after: Vec<StepId>) -> Option<Step> {
+    Some(Step {
+        after,
+        reads: vec![Input::Tree],
+        back: Some(maker.clone()),
+        ..step(step_id("confirm")?, Do::Ask { question: question.map(str::to_owned) })
     })
 }
 

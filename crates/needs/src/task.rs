@@ -1,4 +1,5 @@
-//! Questions about tasks whose workers ended without what they were denied: what is offered, and what follows from an answer.
+//! Questions about tasks, whose workers ended without what they were denied or whose changes want a yes: what is offered, and what follows from an
+//! answer.
 
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::PermissionOption;
@@ -57,7 +58,7 @@ pub fn ask_about_denied(store: &Store, ended: Ended, by: &str) -> Result<Option<
         id: need,
         about: NeedAbout::Denied { run, task, worker, denied: refused.into_iter().map(|need| need.id).collect() },
         title: cut(&format!("it ended without what was denied: {what}"), 250),
-        options: options(),
+        options: options("allow it for this task, and try again", "try again without it, with a --note"),
         expires_at,
     };
     Ok(Some((asked(&fact, detail.join("\n"), by)?, what)))
@@ -71,24 +72,39 @@ fn shown(need: &Need) -> String {
     format!("{how}: {}{lines}", need.title)
 }
 
-fn options() -> Vec<PermissionOption> {
+/// Returns the event that asks whether a change may be merged.
+///
+/// # Errors
+/// When the fact does not serialise.
+pub fn ask_about_change(
+    need: NeedId,
+    about: NeedAbout,
+    (title, detail): (&str, String),
+    expires_at: Millis,
+) -> Result<NewEvent, Error> {
+    let options = options("it may be merged", "do it differently, with a --note");
+    let fact = NeedEvent::NeedAsked { id: need, about, title: cut(title, 250), options, expires_at };
+    Ok(asked(&fact, detail, "daemon")?)
+}
+
+fn options(allow: &str, retry: &str) -> Vec<PermissionOption> {
     let option = |id: &str, name: &str, kind: &str| PermissionOption {
         id: id.to_owned(),
         name: name.to_owned(),
         kind: kind.to_owned(),
     };
     vec![
-        option(ALLOW, "allow it for this task, and try again", "allow_once"),
-        option(RETRY, "try again without it, with a --note", "retry_once"),
+        option(ALLOW, allow, "allow_once"),
+        option(RETRY, retry, "retry_once"),
         option(GIVE_UP, "give the task up", "reject_once"),
     ]
 }
 
-/// What was answered to the question about a task; `None` while it is open.
+/// What was answered to a question about a task, and the note that came with it where it was about a change; `None` while it is open.
 ///
 /// # Errors
 /// When the store can't be read or there is no such question.
-pub fn answer_about_denied(store: &Store, id: &NeedId) -> Result<Option<PersonAnswer>, Error> {
+pub fn answer_about_task(store: &Store, id: &NeedId) -> Result<Option<(PersonAnswer, String)>, Error> {
     let row = store.get(NEEDS, &[id.as_str().into()])?.ok_or(Error::BadRow { what: "place" })?;
     let answer = match (row.try_text("outcome")?, row.get_text("option")) {
         ("", _) => return Ok(None),
@@ -98,7 +114,10 @@ pub fn answer_about_denied(store: &Store, id: &NeedId) -> Result<Option<PersonAn
         (_, Some(RETRY)) => PersonAnswer::Retry,
         (_, Some(_) | None) => PersonAnswer::GiveUp,
     };
-    Ok(Some(answer))
+    // A note on what was denied is told with the task.
+    let is_change = row.get_text("about") == Some(NeedKind::Change.as_str());
+    let note = if is_change { note(store, &row)? } else { None };
+    Ok(Some((answer, note.unwrap_or_default())))
 }
 
 /// Questions of a task's workers that were refused at first, and that a person has allowed for the task since.
@@ -125,16 +144,21 @@ pub fn allowed_since(store: &Store, run: &RunId, task: &str) -> Result<Vec<Need>
 pub fn notes(store: &Store, run: &RunId, task: &str) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
     for row in answered(store, run, task)? {
-        let lsn = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
-        let note = lsn.map(|lsn| store.body(lsn)).transpose()?.flatten();
-        notes.extend(note.filter(|note| !note.is_empty()));
+        notes.extend(note(store, &row)?);
     }
     notes.truncate(MAX_NOTES);
     notes.reverse();
     Ok(notes)
 }
 
-/// The answered questions about a task, the newest first.
+/// What the person said who answered.
+fn note(store: &Store, row: &Row) -> Result<Option<String>, Error> {
+    let lsn = row.get_int("answered").and_then(|lsn| u64::try_from(lsn).ok());
+    let note = lsn.map(|lsn| store.body(lsn)).transpose()?.flatten();
+    Ok(note.filter(|note| !note.is_empty()))
+}
+
+/// The answered questions about what a task was denied, the newest first.
 fn answered(store: &Store, run: &RunId, task: &str) -> Result<Vec<Row>, Error> {
     let query = Query::table(NEEDS).eq("run", run.as_str()).eq("task", task).eq("about", NeedKind::Denied.as_str());
     Ok(store.read(&query.ne("outcome", "").desc("seq").limit(MAX_LOOKED_AT))?)

@@ -1,0 +1,130 @@
+//! A person's yes to a change that has passed its gates: asked for where the plan wants it, and where a gate has found what a person should look at.
+
+use switchboard_protocol::id::{Digest, NeedId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::Do;
+use switchboard_protocol::run::{PersonAnswer, Refusal, RefusalCause, Verdict};
+
+use super::consequences::Consequences;
+use super::record::{OpenFor, Record, Reported, Waiting};
+use super::{Refused, RunState};
+use crate::way::{Assignee, Hold, Judgement};
+
+/// What a person is asked about a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    /// The plan's question.
+    pub(super) question: Option<String>,
+    /// What gates have found that a person should look at.
+    pub(super) findings: Vec<String>,
+    /// Digest of both and of what made the change. A rebase does not change it.
+    pub(super) digest: Digest,
+}
+
+impl Record {
+    /// What a person is asked in a step.
+    pub(super) fn question(&self, step: usize) -> Question {
+        let steps = self.unit.way().steps();
+        let question = match &steps[step].does {
+            Do::Ask { question } => question.clone(),
+            Do::Work { .. }
+            | Do::Choose { .. }
+            | Do::Check { .. }
+            | Do::Command { .. }
+            | Do::Units { .. }
+            | Do::Merge => None,
+        };
+        let of_gate = |reported: &Reported| {
+            let gate = reported.report.gate.clone();
+            reported.report.reasons.iter().map(move |reason| format!("{gate}: {reason}")).collect::<Vec<_>>()
+        };
+        let findings: Vec<_> = self.reports.iter().filter(|reported| reported.asks).flat_map(of_gate).collect();
+        let made = self.unit.way().maker().map_or(Digest::ZERO, |maker| self.unit.output(maker));
+        let words = question.iter().chain(&findings).map(String::as_bytes);
+        let parts: Vec<&[u8]> = [made.0.as_slice()].into_iter().chain(words).collect();
+        let digest = Digest::of_parts(&parts);
+        Question { question, findings, digest }
+    }
+}
+
+impl RunState {
+    /// Nothing is asked where neither the plan nor a gate wants it, or where the same was allowed before.
+    pub(super) fn pass_unasked(&mut self, at: usize, step: usize) -> Consequences {
+        let record = &mut self.records[at];
+        let Question { question, findings, digest } = record.question(step);
+        let is_asked = question.is_some() || !findings.is_empty();
+        if is_asked && !record.confirmed.contains(&digest) {
+            return Vec::new();
+        }
+        let verdict = if is_asked { Verdict::Pass } else { Verdict::Skipped };
+        // The step is open.
+        let Ok(moved) = record.unit.judge(step, Judgement { input: None, verdict, output: None }) else {
+            return Vec::new();
+        };
+        self.after(at, moved, String::new())
+    }
+
+    pub(super) fn confirmation_asked(
+        &mut self,
+        id: &TaskId,
+        attempt: u32,
+        need: &NeedId,
+        (input, reason): (Digest, &str),
+    ) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        if self.records[at].asked.contains(need) {
+            return Ok(Vec::new());
+        }
+        self.expect_attempt(at, attempt)?;
+        let record = &mut self.records[at];
+        let OpenFor::Person { step } = record.open_for() else {
+            return Err(Refused::illegal(format!("task {id} has no change that waits for a person")));
+        };
+        if record.unit.input(step) != input {
+            return Err(Refused::stale(format!("the question is about an earlier change of task {id}")));
+        }
+        let intended = record.unit.intend(step, Assignee::Person);
+        intended.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
+        record.asked.insert(need.clone());
+        record.waiting = Some(Waiting { need: need.clone(), reason: reason.to_owned(), step: Some(step) });
+        // Others are merged meanwhile.
+        self.queue.leave_turn(at);
+        self.reindex(at);
+        Ok(Vec::new())
+    }
+
+    pub(super) fn confirmation_answered(
+        &mut self,
+        at: usize,
+        step: usize,
+        answer: PersonAnswer,
+        note: &str,
+        asked: String,
+    ) -> Consequences {
+        let record = &mut self.records[at];
+        let judged = |verdict| Judgement { input: None, verdict, output: None };
+        let last = match answer {
+            PersonAnswer::Allow => {
+                let digest = record.question(step).digest;
+                record.confirmed.insert(digest);
+                let moved = record.unit.judge(step, judged(Verdict::Pass));
+                return moved.map_or_else(|_| Vec::new(), |moved| self.after(at, moved, String::new()));
+            }
+            PersonAnswer::Retry => {
+                let (attempt, cause) = (record.attempt(), RefusalCause::Person);
+                let reasons: Vec<_> = [note].into_iter().filter(|note| !note.is_empty()).map(str::to_owned).collect();
+                let last = super::attempt::describe(&cause, &reasons);
+                record.refusals.push(Refusal { attempt, cause, reasons });
+                record.begin_after_refusal();
+                let moved = record.unit.judge(step, judged(Verdict::Fail));
+                return moved.map_or_else(|_| Vec::new(), |moved| self.after(at, moved, last));
+            }
+            PersonAnswer::GiveUp | PersonAnswer::Withdrawn => format!("a person gave it up; they were asked: {asked}"),
+            PersonAnswer::Expired => format!("nobody answered: {asked} [need.expired]"),
+        };
+        // The step is intended, which the question is the sign of.
+        let _withdrawn = record.unit.withdraw(step);
+        record.unit.hold(Hold::Asked);
+        self.block(at, last)
+    }
+}

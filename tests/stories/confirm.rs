@@ -1,0 +1,104 @@
+//! Changes that a person has to say yes to before they are merged into the run's branch.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::sandbox::{BINARY, Sandbox, within};
+
+/// Starts a run in the background.
+fn start(sandbox: &Sandbox, plan: &str) -> std::thread::JoinHandle<i32> {
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let spawn = switchboard_process::spawn::Spawn::new([BINARY, "run", plan, "--yes"]);
+    let spawn = spawn.cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(90));
+    std::thread::spawn(move || spawn.output().unwrap().exit.code().unwrap_or(-1))
+}
+
+/// The open question, once there is one.
+fn question(sandbox: &Sandbox) -> Value {
+    let mut need = Value::Null;
+    let is_asked = || {
+        need = sandbox.call(&["list_needs"])["needs"][0].clone();
+        !need.is_null()
+    };
+    assert!(within(Duration::from_secs(30), is_asked), "nobody asks");
+    need
+}
+
+fn id(need: &Value) -> &str {
+    need["id"].as_str().unwrap()
+}
+
+#[test]
+fn a_change_waits_for_a_yes_is_done_differently_with_a_note_and_merged_once_it_is_confirmed() {
+    let sandbox = Sandbox::new();
+    let write = |attempt: u32, text: &str| json!({ "attempt": attempt, "steps": [{ "do": "write", "path": "GREETING.md", "content": text }] });
+    sandbox.script("writer", &json!([write(1, "Hello.\n"), write(2, "Good morning.\n")]));
+    let tasks = json!([
+        { "id": "1.1", "phase": 1, "description": "greet",
+          "x-switchboard": { "agent": "writer", "confirm": "Does the greeting read well?" } },
+        { "id": "1.2", "phase": 1, "description": "note", "depends": ["1.1"],
+          "x-switchboard": { "agent": "writer", "command": ["sh", "-c", "echo n > NOTE.md"], "confirm": false } }
+    ]);
+    let plan = sandbox.trusted_plan(&tasks);
+    let run = start(&sandbox, &plan);
+
+    let first = question(&sandbox);
+    assert_eq!((&first["kind"], &first["title"]), (&json!("change"), &json!("Does the greeting read well?")));
+    assert!(first["detail"].as_str().unwrap().contains("+Hello."), "{first}");
+    let shown = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&shown["list"][0]["state"], &shown["merged"]), (&json!("waiting"), &json!(0)), "{shown}");
+    sandbox.switchboard(&["restart"]).ends_with(0);
+    sandbox.switchboard(&["answer", id(&first), "retry", "--note", "It is morning."]).ends_with(0);
+
+    let is_next = || question(&sandbox)["id"] != first["id"];
+    assert!(within(Duration::from_secs(30), is_next), "the next change is asked about, too");
+    let second = question(&sandbox);
+    assert!(second["detail"].as_str().unwrap().contains("+Good morning."), "{second}");
+    sandbox.switchboard(&["approve", id(&second)]).ends_with(0);
+
+    run.join().unwrap();
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0);
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(2), &json!(2)), "{report}");
+    let refusals = report["list"][0]["refusals"].to_string();
+    assert!(
+        refusals.contains("a person wants it done differently") && refusals.contains("It is morning."),
+        "{refusals}"
+    );
+    let log = sandbox.switchboard(&["log", "1.1"]).ends_with(0);
+    assert!(log.out.contains("waits for you") && log.out.contains("It is morning."), "{}", log.out);
+}
+
+#[test]
+fn a_change_that_a_person_gives_up_is_not_merged_and_the_run_has_failed() {
+    let sandbox = Sandbox::new();
+    let task = json!({ "id": "1.1", "phase": 1, "description": "write",
+        "x-switchboard": { "command": ["sh", "-c", "echo x > x.md"], "confirm": true } });
+    let plan = sandbox.trusted_plan(&json!([task]));
+    let run = start(&sandbox, &plan);
+
+    sandbox.switchboard(&["deny", id(&question(&sandbox))]).ends_with(0);
+
+    assert_eq!(run.join().unwrap(), 1);
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&report["merged"], &report["list"][0]["state"]), (&json!(0), &json!("blocked")), "{report}");
+}
+
+#[test]
+fn a_secret_that_is_too_unsure_to_refuse_a_change_is_shown_to_a_person_before_the_merge() {
+    let sandbox = Sandbox::new();
+    let script = "printf 'services:\n  db:\n    image: postgres\n    environment:\n      POSTGRES_PASSWORD: swordfish\n' > compose.yaml";
+    let task = json!({ "id": "1.1", "phase": 1, "description": "write", "x-switchboard": { "command": ["sh", "-c", script] } });
+    let plan = sandbox.trusted_plan(&json!([task]));
+    let run = start(&sandbox, &plan);
+
+    let need = question(&sandbox);
+    let title = need["title"].as_str().unwrap();
+    assert!(title.contains("secretscan: compose.yaml:5"), "{need}");
+    sandbox.switchboard(&["approve", id(&need)]).ends_with(0);
+
+    assert_eq!(run.join().unwrap(), 0);
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(1), &json!(1)), "{report}");
+}
