@@ -3,9 +3,9 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    adopt, agents, backup, budget, call, check, clean, completions, diff, doctor, down, explain, leases, log, man, mcp,
-    merge, messages, needs, pause, restart, restore, run, schema, script_agent, session, shim, show, sign, status,
-    stop, token, trust, up, verify,
+    adopt, agents, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down, explain, leases, log,
+    man, mcp, merge, messages, needs, pause, restart, restore, run, schema, script_agent, session, shim, show, sign,
+    status, stop, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -28,6 +28,7 @@ Exit codes: 0 ok, 1 the work failed, 2 wrong call, 3 a gate refused, 4 needs a p
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::Args),
+    Dispatch(dispatch::Args),
     Status(status::Args),
     Show(show::Args),
     Diff(diff::Args),
@@ -80,6 +81,7 @@ impl Command {
     pub(crate) fn run(self, context: &mut Context) -> Outcome {
         match self {
             Command::Run(args) => run::run(args, context),
+            Command::Dispatch(args) => dispatch::run(&args, context),
             Command::Status(args) => status::run(&args, context),
             Command::Show(args) => show::run(&args, context),
             Command::Diff(args) => diff::run(&args, context),

@@ -9,6 +9,7 @@ pub(crate) mod check;
 pub(crate) mod clean;
 pub(crate) mod completions;
 pub(crate) mod diff;
+pub(crate) mod dispatch;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod example;

@@ -8,6 +8,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::job::Coordination;
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::AgentChoice;
@@ -140,6 +141,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         setup,
         isolation: row.get_text("isolation").and_then(Isolation::of),
         unenforced: row.get_bool("unenforced"),
+        coordination: row.get_text("coordination").and_then(Coordination::of).unwrap_or_default(),
     })
 }
 

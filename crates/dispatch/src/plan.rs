@@ -10,6 +10,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
 use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand};
@@ -40,6 +41,8 @@ pub(crate) struct RunPlan {
     pub(crate) isolation: Option<Isolation>,
     /// Whether constrained workers start also where not all of it can be enforced.
     pub(crate) unenforced: bool,
+    /// Whether its workers take part in the mail.
+    pub(crate) coordination: Coordination,
 }
 
 /// The position of each task of a plan: its phase and its place there, both from 0.

@@ -31,8 +31,8 @@ pub(crate) struct Previous<'a> {
     pub(crate) allowed: Vec<String>,
     /// What people told the next worker when they had it try again.
     pub(crate) notes: Vec<String>,
-    /// Whether the worker is a command, which has no tools of ours.
-    pub(crate) is_command: bool,
+    /// Whether the worker has tools of ours.
+    pub(crate) has_tools: bool,
 }
 
 /// The first prompt of a worker; `instructions` are what its agent is told with every task.
@@ -61,7 +61,7 @@ pub(crate) fn first(
         let _ = write!(text, "\nInstructions of the repository and its user for you:\n{}\n", instructions.trim_end());
     }
     text.push_str(if previous.is_report { REPORT_RULES } else { RULES });
-    if !previous.is_command {
+    if previous.has_tools {
         text.push_str(TOOLS);
     }
     if !mail.is_empty() {
@@ -153,7 +153,7 @@ mod tests {
             denied: Vec::new(),
             allowed: Vec::new(),
             notes: Vec::new(),
-            is_command: false,
+            has_tools: true,
         }
     }
 

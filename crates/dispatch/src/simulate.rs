@@ -31,6 +31,7 @@ use switchboard_pipeline::run::RunState;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
 use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::job::Coordination;
 use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Filter, Query, Store};
@@ -306,6 +307,9 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         budget: stage.budget,
         isolation: None,
         unenforced: false,
+        job: None,
+        mode: None,
+        coordination: Coordination::Managed,
         dry_run: false,
         ends_daemon: false,
     })

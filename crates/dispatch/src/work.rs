@@ -53,6 +53,7 @@ static TABLES: [Table; 2] = [
             text("paused"),
             text("isolation"),
             int("unenforced"),
+            text("coordination"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -104,7 +105,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        8
+        9
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -225,6 +226,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         tasks,
         isolation,
         unenforced,
+        coordination,
     } = fact
     else {
         return Vec::new();
@@ -250,7 +252,8 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("configured", event.lsn)
         .with("is_merged", 0_i64)
         .with("isolation", isolation.map_or(Cell::Null, |isolation| isolation.as_str().into()))
-        .with("unenforced", unenforced);
+        .with("unenforced", unenforced)
+        .with("coordination", coordination.as_str());
     vec![Change::Put { table: RUNS, row }]
 }
 

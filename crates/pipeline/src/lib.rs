@@ -9,6 +9,7 @@ pub mod dispatch_terms;
 pub mod evidence;
 pub mod gate;
 pub mod lease;
+pub mod mode;
 pub mod paths;
 pub mod plan_hash;
 pub mod plan_json;

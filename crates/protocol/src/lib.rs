@@ -13,6 +13,7 @@ pub mod finding;
 pub mod frame;
 pub mod id;
 pub mod isolation;
+pub mod job;
 pub mod lease;
 pub mod message;
 pub mod need;

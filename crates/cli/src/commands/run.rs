@@ -1,11 +1,12 @@
 //! `switchboard run`
 
-mod agents;
+pub(super) mod agents;
 mod follow;
 mod line;
 mod preview;
 mod question;
 mod scope;
+pub(crate) mod together;
 
 use std::path::{Path, PathBuf};
 
@@ -29,10 +30,10 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run the built-in example in a scratch folder, with scripts that play agents
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination"])]
     example: bool,
     /// Go on with a run that was interrupted; the newest when none is named
-    #[arg(long, value_name = "RUN", num_args = 0..=1)]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination"])]
     resume: Option<Option<String>>,
     #[command(flatten)]
     scope: scope::ScopeFlags,
@@ -58,6 +59,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     unenforced: bool,
     #[command(flatten)]
+    together: together::TogetherFlags,
+    #[command(flatten)]
     limits: crate::commands::budget::BudgetFlags,
     /// Folder for the work trees
     #[arg(long, value_name = "DIR")]
@@ -65,7 +68,7 @@ pub(crate) struct Args {
 }
 
 /// The words for [`Isolation`].
-fn isolations() -> impl TypedValueParser<Value = Isolation> {
+pub(super) fn isolations() -> impl TypedValueParser<Value = Isolation> {
     let words = PossibleValuesParser::new(Isolation::ALL.map(Isolation::as_str));
     words.map(|word| Isolation::of(&word).unwrap_or_default())
 }
@@ -98,7 +101,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     } else {
         trust::require(&source.text, &source.name, path, context)?;
     }
-    let mut request = StartRunRequest {
+    let request = StartRunRequest {
         plan: source.text,
         source: source.name,
         agents: choice.agents,
@@ -110,16 +113,38 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         budget: args.limits.budget(),
         isolation: args.isolation,
         unenforced: args.unenforced,
+        job: None,
+        mode: args.together.mode,
+        coordination: args.together.coordination.unwrap_or_default(),
         dry_run: true,
         ends_daemon: false,
     };
+    start(request, Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run }, &choice.spends, context)
+}
+
+/// What is shown of a run before it starts.
+pub(super) struct Shown<'a> {
+    pub(super) plan: &'a Plan,
+    /// Whether it is merged into the user's branch at the end.
+    pub(super) merge: bool,
+    /// Whether that is all.
+    pub(super) dry_run: bool,
+}
+
+/// Shows what a run would do, starts it if nobody minds, and follows it. `spends` names the agents that cost money.
+pub(super) fn start(
+    mut request: StartRunRequest,
+    shown: Shown<'_>,
+    spends: &[String],
+    context: &mut Context,
+) -> Outcome {
     let (mut client, started) = context.daemon_for(Launch { ends_with_run: true })?;
     let preview = client.call::<StartRun>(&request)?;
-    show_preview(&preview, &source.plan, args, context);
-    if args.dry_run {
+    show_preview(&preview, &shown, context);
+    if shown.dry_run {
         return Ok(());
     }
-    refuse_to_spend_unasked(&choice.spends, context)?;
+    refuse_to_spend_unasked(spends, context)?;
     if !context.environment.says_yes && context.can_ask() && !ask::yes("Start?", true)? {
         return Err(Ending::Said(Exit::Person));
     }
@@ -130,7 +155,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let reply = client.call::<StartRun>(&request)?;
     let run =
         reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
-    follow::follow(client, &run, reply.cursor, args.merge, context)
+    follow::follow(client, &run, reply.cursor, shown.merge, context)
 }
 
 /// A run that spends money wants a person's yes: at the terminal, where it is asked for next, or in advance.
@@ -142,10 +167,10 @@ fn refuse_to_spend_unasked(spends: &[String], context: &Context) -> Result<(), F
     Err(Failure::new("agent.spends", what).hint("look at it with --dry-run, then add --yes"))
 }
 
-fn show_preview(preview: &StartRunReply, plan: &Plan, args: &Args, context: &mut Context) {
+fn show_preview(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
     if !context.json {
-        preview::print(preview, plan, args.merge, context);
-    } else if args.dry_run {
+        preview::print(preview, shown.plan, shown.merge, context);
+    } else if shown.dry_run {
         context.out.json(preview);
     }
 }

@@ -280,14 +280,15 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         allowed: allowed(ctx, id)?,
         notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
-        is_command: matches!(choice.driver, DriverSpec::Exec { .. }),
+        has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
     };
-    let is_prompted = !previous.is_command;
+    let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });
     let permissions = settings.permissions.unwrap_or(choice.permissions);
     let model = choice.model_for(settings.model.as_deref());
     let (model_args, model_env) = model.as_deref().map(|model| choice.told_model(model)).unwrap_or_default();
     let model_given = model.is_some() && choice.takes_model();
-    let mail = if is_prompted { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
+    let is_managed = is_prompted && ctx.plan.coordination.is_managed();
+    let mail = if is_managed { ctx.world.ports.mail.waiting(&choice.name, FIRST_MAIL)? } else { Vec::new() };
     let identity = identity(ctx, id, attempt, &worker, &token, &choice);
     let mut env = ctx.world.config.env.clone();
     env.extend(choice.env.iter().filter(|(name, _)| !model_env.iter().any(|(told, _)| told == name)).cloned());
@@ -311,7 +312,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         cwd: plan::text(&ctx.plan.worktree(id)),
         socket: plan::text(&ctx.world.config.socket),
         token,
-        mcp: is_prompted.then(|| bridge(ctx, identity)),
+        mcp: is_managed.then(|| bridge(ctx, identity)),
         env,
         limits: limits(ctx, &settings),
         sandbox,

@@ -245,7 +245,7 @@ impl Engine {
         let mut events = Vec::new();
         for assignee in joined.values() {
             // An agent that somebody started by hand keeps its name: the run's worker has the next one.
-            if !mail.is_anothers(&assignee.name)? {
+            if self.plan.coordination.is_managed() && !mail.is_anothers(&assignee.name)? {
                 events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
             }
         }

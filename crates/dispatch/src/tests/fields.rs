@@ -168,7 +168,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
             denied: Vec::new(),
             allowed: Vec::new(),
             notes: Vec::new(),
-            is_command: false,
+            has_tools: true,
         };
         prompt::first(&plan, task, 1, "", &none, &[])
     };
@@ -190,6 +190,7 @@ fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         setup: Vec::new(),
         isolation: None,
         unenforced: false,
+        coordination: switchboard_protocol::job::Coordination::Managed,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use switchboard_pipeline::mode::{Asked, InMode, in_mode, job_mode};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare};
 use switchboard_pipeline::scope::{self, Part};
@@ -54,13 +55,16 @@ impl Dispatch {
             return super::reply(answered);
         }
         request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
-        let written = plan::read(&request.plan, &request.source)?;
+        let written = written(&request)?;
         let Part { plan, notes } = part(&written, &request)?;
+        let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
+        let InMode { plan, max_workers } = in_mode(plan, &asked)?;
+        let max_workers = request.max_workers.or(max_workers);
         let start_point = world.git(start_point).await?;
         let run = world.fresh_run()?;
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
         let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
-        let prepared = prepare(&expanded.plan, &BTreeSet::new(), request.max_workers);
+        let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
         let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
@@ -92,7 +96,10 @@ impl Dispatch {
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = switchboard_pipeline::plan_hash::whole(&decided.plan);
-        not_running(world, &hash)?;
+        // The same job may be asked for twice at a time: it changes nothing that the other could miss.
+        if request.job.is_none() {
+            not_running(world, &hash)?;
+        }
         write_agents(world, &run_plan).await?;
         let is_whole = |id: &&TaskId| run_plan.shape(id).is_none_or(|shape| shape.of.is_none());
         let tasks = decided.prepared.eligible.iter().filter(is_whole).count();
@@ -110,7 +117,7 @@ impl Dispatch {
         }
         for agent in &decided.agents {
             // An agent that somebody started by hand keeps its name.
-            if !world.ports.mail.is_anothers(&agent.name)? {
+            if run_plan.coordination.is_managed() && !world.ports.mail.is_anothers(&agent.name)? {
                 batch = batch.event(world.ports.mail.joined(&agent.name, agent.scripted)?);
             }
         }
@@ -133,6 +140,23 @@ impl Dispatch {
         }
         Ok(reply)
     }
+}
+
+/// The plan as it was given, or as the job makes it.
+fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
+    let bad = |field: &str, why: String| Err(Failure::new("request.bad-args", why).at(field.to_owned()));
+    let Some(job) = &request.job else { return plan::read(&request.plan, &request.source) };
+    if !request.plan.is_empty() {
+        return bad("plan", "a run carries out a plan or a job, not both".to_owned());
+    }
+    if request.scope.is_some() {
+        return bad("scope", "a job is run as a whole: it has no parts to choose from".to_owned());
+    }
+    let mode = job_mode(job, request.mode);
+    if let Some((field, why)) = job.misfit(mode) {
+        return bad(field, why);
+    }
+    plan::read(&job.plan(mode), "job.json")
 }
 
 /// The part of the plan that is run.
@@ -236,6 +260,7 @@ fn run_plan(
         setup: Vec::new(),
         isolation: request.isolation,
         unenforced: request.unenforced,
+        coordination: request.coordination,
     })
 }
 
@@ -346,6 +371,7 @@ fn configured(
         tasks: tasks as u64,
         isolation: run_plan.isolation,
         unenforced: run_plan.unenforced,
+        coordination: run_plan.coordination,
     };
     NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))
 }

@@ -211,7 +211,8 @@ impl Watch {
     async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
         match event {
             WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
-                let may_go_on = stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
+                let has_mail = self.plan.coordination.is_managed();
+                let may_go_on = has_mail && stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
                 let waiting =
                     if may_go_on { self.world.ports.mail.waiting(&self.agent, MAIL_PER_TURN)? } else { Vec::new() };
                 if waiting.is_empty() {

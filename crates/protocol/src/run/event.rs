@@ -10,6 +10,7 @@ use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict};
 use crate::event::MAX_FACTS_BYTES;
 use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use crate::isolation::Isolation;
+use crate::job::Coordination;
 use crate::plan::TaskId;
 
 /// Something that happened in a run. Folding all of them in order gives its state.
@@ -46,6 +47,9 @@ pub enum RunEvent {
         /// Constrained workers start also where not all of it can be enforced.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unenforced: bool,
+        /// Whether its workers take part in the mail.
+        #[serde(default, skip_serializing_if = "Coordination::is_managed")]
+        coordination: Coordination,
     },
     /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
     /// `run_configured`.

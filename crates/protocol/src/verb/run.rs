@@ -7,6 +7,7 @@ use super::verb;
 use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
 use crate::isolation::{Isolation, Reach};
+use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
 use crate::run::{Budget, HeldBy, PauseCause};
@@ -114,8 +115,18 @@ impl AgentChoice {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StartRunRequest {
-    /// The text of a plan.json or a plan.md.
+    /// The text of a plan.json or a plan.md; empty where a job is asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
+    /// Work that is in no plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
+    /// How its workers work together; by default as the plan says, and for a job `single` with one task, `parallel` with several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Whether its workers take part in the mail.
+    #[serde(default, skip_serializing_if = "Coordination::is_managed")]
+    pub coordination: Coordination,
     /// Where it came from, for people.
     #[serde(default)]
     pub source: String,

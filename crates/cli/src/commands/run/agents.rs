@@ -16,20 +16,20 @@ use crate::context::Context;
 
 /// What was chosen.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// How to start each agent that is needed.
-    pub(super) agents: Vec<AgentChoice>,
+    pub(crate) agents: Vec<AgentChoice>,
     /// Who does the tasks that name nobody.
-    pub(super) default: Option<AgentName>,
+    pub(crate) default: Option<AgentName>,
     /// Those of them whose runs cost money.
-    pub(super) spends: Vec<String>,
+    pub(crate) spends: Vec<String>,
 }
 
 /// Chooses; asks where several could do it and a person is there.
 ///
 /// # Errors
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `config.untrusted`, `config.syntax`.
-pub(super) fn choose(
+pub(crate) fn choose(
     plan: &Plan,
     named: Option<&str>,
     model: Option<&str>,

@@ -1,0 +1,119 @@
+//! `switchboard dispatch`
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::job::{Job, JobTask, Mode};
+use switchboard_protocol::plan::TaskResult;
+use switchboard_protocol::verb::run::StartRunRequest;
+
+use crate::commands::budget::BudgetFlags;
+use crate::commands::run::together::TogetherFlags;
+use crate::commands::run::{self, Shown, agents, isolations};
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Have agents do something that is in no plan, and print what they say
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Verb: start_run")]
+pub(crate) struct Args {
+    /// What is to be done: one task, several for `parallel`, the steps of a `chain` (`{previous}` is what the step before said), or the positions in a `debate`
+    #[arg(required_unless_present = "topic")]
+    tasks: Vec<String>,
+    /// Who does it; several times: one for each task, in their order
+    #[arg(long, value_name = "NAME")]
+    agent: Vec<String>,
+    /// What a debate is about
+    #[arg(long, value_name = "TEXT")]
+    topic: Option<String>,
+    /// Who decides at the end of a debate; the first participant's agent when left out
+    #[arg(long, value_name = "NAME", requires = "topic")]
+    decides: Option<String>,
+    /// Rounds of a debate
+    #[arg(long, value_name = "N", requires = "topic")]
+    rounds: Option<u32>,
+    /// How many have to reply in a round of a debate
+    #[arg(long, value_name = "N", requires = "topic")]
+    quorum: Option<u32>,
+    /// Merge what they change into the run's branch, once the gates have let it pass; else only what they say is kept
+    #[arg(long)]
+    change: bool,
+    #[command(flatten)]
+    together: TogetherFlags,
+    /// How all workers are held: with your rights, or with four tools in a sandbox
+    #[arg(long, value_name = "HOW", value_parser = isolations())]
+    isolation: Option<Isolation>,
+    /// Start constrained workers also where this machine can't enforce all of it
+    #[arg(long)]
+    unenforced: bool,
+    /// At most so many workers at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    max_workers: Option<u32>,
+    #[command(flatten)]
+    limits: BudgetFlags,
+    /// Say what would happen and start nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Starts a job and follows it.
+pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
+    let (job, mode) = args.job()?;
+    let text = job.plan(mode);
+    let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
+    let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
+    let choice = agents::choose(&plan, one_agent.map(String::as_str), None, context)?;
+    let request = StartRunRequest {
+        plan: String::new(),
+        source: "job.json".to_owned(),
+        job: Some(job),
+        mode: Some(mode),
+        coordination: args.together.coordination.unwrap_or_default(),
+        agents: choice.agents,
+        default_agent: choice.default,
+        scope: None,
+        max_workers: args.max_workers,
+        worktrees: None,
+        merge: false,
+        budget: args.limits.budget(),
+        isolation: args.isolation,
+        unenforced: args.unenforced,
+        dry_run: true,
+        ends_daemon: false,
+    };
+    run::start(request, Shown { plan: &plan, merge: false, dry_run: args.dry_run }, &choice.spends, context)
+}
+
+// === impl Args ===
+
+impl Args {
+    /// The job and its mode.
+    fn job(&self) -> Result<(Job, Mode), Failure> {
+        let usual = match (&self.topic, self.tasks.len()) {
+            (Some(_), _) => Mode::Debate,
+            (None, 1) => Mode::Single,
+            (None, _) => Mode::Parallel,
+        };
+        let mode = self.together.mode.unwrap_or(usual);
+        let count = if mode == Mode::Debate { self.tasks.len().max(self.agent.len()) } else { self.tasks.len() };
+        if self.agent.len() > 1 && self.agent.len() != count {
+            let what = format!("{} agents are named for {count} tasks", self.agent.len());
+            return Err(Failure::new("request.bad-args", what).hint("name one for all, or one for each").at("agent"));
+        }
+        // One agent is the run's, several are each a task's.
+        let agent = |at: usize| self.agent.get(at).filter(|_| self.agent.len() > 1).cloned();
+        let task = |at: usize| JobTask {
+            task: self.tasks.get(at).cloned().unwrap_or_default(),
+            agent: agent(at),
+            model: None,
+        };
+        let decides = || self.decides.clone().or_else(|| agent(0));
+        let topic = self.topic.as_ref().map(|topic| JobTask { task: topic.clone(), agent: decides(), model: None });
+        let result = self.change.then_some(TaskResult::Change);
+        let job =
+            Job { tasks: (0..count).map(task).collect(), topic, rounds: self.rounds, quorum: self.quorum, result };
+        match job.misfit(mode) {
+            None => Ok((job, mode)),
+            Some((field, why)) => Err(Failure::new("request.bad-args", why).at(field)),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What the mode of a request makes of a plan, and which modes a part of a plan has.
+//!
+//! | scope | `single` | `parallel` | `debate` | `chain` |
+//! |---|---|---|---|---|
+//! | job | one task | up to 8 tasks | 2 to 8 participants | 2 to 16 steps |
+//! | task | as its plan says, one worker at a time | where several work on it | where its plan says `debate` | where its plan says `chain` |
+//! | phase, slice, plan | one worker at a time | side by side | refused | one task after the other |
+//!
+//! Isolation and coordination go with every row.
+
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::job::{JOB_WORKERS, Job, Mode};
+use switchboard_protocol::plan::{Plan, Task, TaskId, TaskSettings};
+use switchboard_protocol::run::way::UnitId;
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The part of the plan; `None` is all of it.
+    pub unit: Option<&'a UnitId>,
+    /// The mode; `None` leaves it to the plan.
+    pub mode: Option<Mode>,
+    /// Whether it brought a job instead of a plan.
+    pub is_job: bool,
+}
+
+/// A plan in a mode.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InMode {
+    /// The plan.
+    pub plan: Plan,
+    /// At most so many workers at once, where the request doesn't say.
+    pub max_workers: Option<u32>,
+}
+
+/// The mode of a job, where the request may not say it.
+#[must_use]
+pub fn job_mode(job: &Job, mode: Option<Mode>) -> Mode {
+    mode.unwrap_or(if job.tasks.len() == 1 { Mode::Single } else { Mode::Parallel })
+}
+
+/// Returns the plan as it is carried out in the mode that was asked for.
+///
+/// # Errors
+/// `request.bad-args` at `mode`, where the part of the plan can't be carried out in it.
+pub fn in_mode(plan: Plan, asked: &Asked<'_>) -> Result<InMode, Failure> {
+    let unlimited = |plan| Ok(InMode { plan, max_workers: None });
+    if asked.is_job {
+        return Ok(InMode { plan, max_workers: Some(JOB_WORKERS) });
+    }
+    let Some(mode) = asked.mode else { return unlimited(plan) };
+    if let Some(UnitId::Task(id)) = asked.unit {
+        fits_task(&plan, id, mode)?;
+        let max_workers = (mode == Mode::Single).then_some(1);
+        return Ok(InMode { plan, max_workers });
+    }
+    match mode {
+        Mode::Single => Ok(InMode { plan, max_workers: Some(1) }),
+        Mode::Parallel => unlimited(plan),
+        Mode::Chain => Ok(InMode { plan: chained(plan), max_workers: Some(1) }),
+        Mode::Debate => {
+            let what = "a debate is about one task, and this run has all tasks of a plan, a phase or a slice";
+            Err(refusal(what).hint("choose the task, or say x-switchboard.debate in the tasks that are debated"))
+        }
+    }
+}
+
+/// Whether a task can be done in a mode is for its plan to say: who takes part stands there.
+fn fits_task(plan: &Plan, id: &TaskId, mode: Mode) -> Result<(), Failure> {
+    let none = TaskSettings::default();
+    let task: Option<&Task> = plan.tasks().find(|task| task.id == *id);
+    let settings = task.and_then(|task| task.switchboard.as_ref()).unwrap_or(&none);
+    let (fits, wanted) = match mode {
+        Mode::Single => (true, ""),
+        Mode::Parallel => (settings.best_of.is_some() || settings.debate.is_some(), "best_of or debate"),
+        Mode::Debate => (settings.debate.is_some(), "debate"),
+        Mode::Chain => (settings.chain.is_some(), "chain"),
+    };
+    if fits {
+        return Ok(());
+    }
+    let what = format!("task {id} can't be done in the mode {}: its plan doesn't say who takes part", mode.as_str());
+    Err(refusal(&what).hint(format!("say x-switchboard.{wanted} in the task")))
+}
+
+/// Every task waits for the one before it in the plan, so that the first that fails ends the run.
+fn chained(mut plan: Plan) -> Plan {
+    let mut before: Option<TaskId> = None;
+    for task in plan.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
+        if let Some(before) = before.filter(|before| !task.depends.contains(before)) {
+            task.depends.push(before);
+        }
+        before = Some(task.id.clone());
+    }
+    plan
+}
+
+fn refusal(what: &str) -> Failure {
+    Failure::new("request.bad-args", what).at("mode")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use switchboard_protocol::isolation::Isolation;
+    use switchboard_protocol::job::{Coordination, JobTask};
+
+    use super::*;
+
+    fn plan(settings: &Value) -> Plan {
+        let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [
+            { "id": 1, "name": "one", "tasks": [
+                { "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings },
+                { "id": "1.2", "phase": 1, "description": "d", "x-switchboard": { "slice": "api" } } ] },
+            { "id": 2, "name": "two", "tasks": [{ "id": "2.1", "phase": 2, "description": "d", "depends": ["1.2"] }] } ] });
+        crate::plan_json::parse(&plan.to_string()).unwrap()
+    }
+
+    fn task() -> UnitId {
+        UnitId::Task(TaskId::new("1.1").unwrap())
+    }
+
+    /// Whether a combination is accepted; the field that is named where it is not.
+    fn verdict(scope: Option<&UnitId>, mode: Mode, settings: &Value) -> Result<InMode, String> {
+        let asked = Asked { unit: scope, mode: Some(mode), is_job: false };
+        in_mode(plan(settings), &asked).map_err(|failure| {
+            assert!(failure.code == "request.bad-args" && !failure.hint.is_empty(), "{failure:?}");
+            failure.place
+        })
+    }
+
+    #[test]
+    fn each_of_the_64_combinations_works_or_is_refused_with_the_field() {
+        let phase = UnitId::Phase(1);
+        let slice = UnitId::Slice { phase: 1, name: "api".to_owned() };
+        let (mut works, mut refused) = (0, 0);
+        let others = Isolation::ALL.into_iter().flat_map(|how| Coordination::ALL.map(|with| (how, with)));
+        // Neither of the two is an argument of what decides: every row of them has the same answer.
+        for _ in others {
+            for mode in Mode::ALL {
+                for scope in [&phase, &slice, &task()] {
+                    match verdict(Some(scope), mode, &json!({})) {
+                        Ok(_) => works += 1,
+                        Err(field) => {
+                            assert_eq!(field, "mode");
+                            let is_task = scope.task().is_some();
+                            assert!(mode == Mode::Debate || (is_task && mode != Mode::Single), "{scope} {mode:?}");
+                            refused += 1;
+                        }
+                    }
+                }
+                let tasks = vec![
+                    JobTask { task: "do".to_owned(), ..JobTask::default() };
+                    if mode == Mode::Single { 1 } else { 2 }
+                ];
+                let topic = (mode == Mode::Debate).then(JobTask::default);
+                let job = Job { tasks, topic, rounds: None, quorum: None, result: None };
+                assert_eq!(job.misfit(mode), None);
+                works += 1;
+            }
+        }
+        assert_eq!((works, refused), (44, 20));
+    }
+
+    #[test]
+    fn a_task_is_done_in_the_modes_that_its_plan_provides_for() {
+        let debate = json!({ "debate": { "participants": [{ "agent": "a" }, { "agent": "b" }] } });
+        let chain = json!({ "chain": [{ "prompt": "a" }, { "prompt": "b" }] });
+
+        for (settings, modes) in [
+            (debate, [Mode::Debate, Mode::Parallel, Mode::Single].as_slice()),
+            (chain, [Mode::Chain, Mode::Single].as_slice()),
+            (json!({ "best_of": 3 }), [Mode::Parallel, Mode::Single].as_slice()),
+        ] {
+            for mode in Mode::ALL {
+                let found = verdict(Some(&task()), mode, &settings);
+
+                assert_eq!(found.is_ok(), modes.contains(&mode), "{settings} {mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_chain_of_tasks_has_one_order_and_one_worker() {
+        let chained = verdict(None, Mode::Chain, &json!({})).unwrap();
+
+        let edges: Vec<_> =
+            chained.plan.tasks().map(|task| task.depends.iter().map(TaskId::as_str).collect::<Vec<_>>()).collect();
+        assert_eq!(edges, [vec![], vec!["1.1"], vec!["1.2"]]);
+        assert_eq!(chained.max_workers, Some(1));
+        assert_eq!(verdict(None, Mode::Single, &json!({})).unwrap().max_workers, Some(1));
+        assert_eq!(verdict(None, Mode::Parallel, &json!({})).unwrap().max_workers, None);
+    }
+
+    #[test]
+    fn every_job_makes_a_plan_that_can_be_read() {
+        let task =
+            |text: &str| JobTask { task: text.to_owned(), agent: Some("a".to_owned()), model: Some("m".to_owned()) };
+        for mode in Mode::ALL {
+            let tasks: Vec<_> =
+                ["one \"quoted\"", "{previous}"].map(task)[..if mode == Mode::Single { 1 } else { 2 }].to_vec();
+            let (topic, rounds) = if mode == Mode::Debate { (Some(task("topic")), Some(3)) } else { (None, None) };
+            let job = Job { tasks, topic, rounds, quorum: None, result: None };
+
+            let plan = crate::plan_json::parse(&job.plan(mode)).unwrap();
+
+            let expanded = crate::subtasks::expand(&plan).unwrap();
+            let expected = match mode {
+                Mode::Single => 1,
+                Mode::Parallel => 2,
+                Mode::Chain => 2,
+                Mode::Debate => 7,
+            };
+            assert_eq!(expanded.plan.tasks().count(), expected, "{mode:?}");
+        }
+    }
+}

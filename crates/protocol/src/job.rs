@@ -1,0 +1,240 @@
+//! Work that is asked for without a plan, and the two dimensions of a run that neither its plan nor its isolation says: how its workers work
+//! together, and whether they have mail.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::plan::TaskResult;
+
+/// How the workers of a run work together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// One worker at a time.
+    Single,
+    /// Side by side.
+    Parallel,
+    /// In rounds, each knowing what was said in the round before; then one decides.
+    Debate,
+    /// One after the other, each on what the one before left. The first that fails ends it.
+    Chain,
+}
+
+// === impl Mode ===
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Self; 4] = [Self::Single, Self::Parallel, Self::Debate, Self::Chain];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Parallel => "parallel",
+            Self::Debate => "debate",
+            Self::Chain => "chain",
+        }
+    }
+
+    /// The one of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+}
+
+/// Whether the workers of a run take part in the mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Coordination {
+    /// They are on the roster, have an inbox, and full ones the tools.
+    #[default]
+    Managed,
+    /// They are on no roster, get no mail, and have no tools of ours.
+    Standalone,
+}
+
+// === impl Coordination ===
+
+impl Coordination {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Managed, Self::Standalone];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::Standalone => "standalone",
+        }
+    }
+
+    /// The one of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+
+    /// Whether it is the default, which records leave out.
+    #[must_use]
+    pub fn is_managed(&self) -> bool {
+        *self == Self::Managed
+    }
+}
+
+/// Work that is in no plan: what is to be done is said here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// One for `single`, up to 8 for `parallel`, 2 to 16 steps of a `chain`, 2 to 8 participants of a `debate`.
+    pub tasks: Vec<JobTask>,
+    /// What a debate is about, and who decides. Only for a debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<JobTask>,
+    /// Rounds of a debate, 1 to 5; 2 where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// How many have to reply in a round of a debate; half of them, rounded up, where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quorum: Option<u32>,
+    /// What becomes of the work: `report` by default, which keeps what is said, or `change`, which the gates judge and which is merged into the run's branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<TaskResult>,
+}
+
+/// One worker of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobTask {
+    /// What it is told. In a chain `{previous}` stands for what the step before said last, in a debate it is the position that it takes.
+    pub task: String,
+    /// Who: a configured agent's name; the run's where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model, by the agent's own name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// Most tasks of a job that run side by side, as one asks for them.
+pub const MAX_PARALLEL: usize = 8;
+
+/// Workers of a job at once where nothing is said.
+pub const JOB_WORKERS: u32 = 4;
+
+// === impl Job ===
+
+impl Job {
+    /// The field that does not go with a mode, and why; `None` if all go with it.
+    #[must_use]
+    pub fn misfit(&self, mode: Mode) -> Option<(&'static str, String)> {
+        let count = self.tasks.len();
+        let (least, most) = match mode {
+            Mode::Single => (1, 1),
+            Mode::Parallel => (1, MAX_PARALLEL),
+            Mode::Debate => (2, 8),
+            Mode::Chain => (2, 16),
+        };
+        if !(least..=most).contains(&count) {
+            let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            return Some(("job.tasks", format!("the mode {} takes {wanted}, found {count}", mode.as_str())));
+        }
+        let of_debate = [("job.topic", self.topic.is_some()), ("job.rounds", self.rounds.is_some())];
+        let of_debate = of_debate.into_iter().chain([("job.quorum", self.quorum.is_some())]);
+        if mode != Mode::Debate {
+            let said = of_debate.into_iter().find(|(_, is_said)| *is_said)?.0;
+            return Some((said, format!("it belongs to a debate, and the mode is {}", mode.as_str())));
+        }
+        self.topic.is_none().then(|| ("job.topic", "a debate needs to know what it is about".to_owned()))
+    }
+
+    /// The plan that does the job, as the text of a plan.json. A job that does not fit its mode makes a plan that is refused.
+    #[must_use]
+    pub fn plan(&self, mode: Mode) -> String {
+        let result = self.result.unwrap_or(TaskResult::Report);
+        let tasks: Vec<Value> = match mode {
+            Mode::Single | Mode::Parallel => {
+                (1..).zip(&self.tasks).map(|(number, task)| task.in_plan(number, json!({ "result": result }))).collect()
+            }
+            Mode::Chain => {
+                let steps: Vec<_> = self.tasks.iter().map(|task| task.of_many("prompt")).collect();
+                let first = self.tasks.first().map_or("", |task| task.task.as_str());
+                let whole = JobTask { task: first.to_owned(), ..JobTask::default() };
+                vec![whole.in_plan(1, json!({ "result": result, "chain": steps }))]
+            }
+            Mode::Debate => {
+                let participants: Vec<_> = self.tasks.iter().map(|task| task.of_many("prompt")).collect();
+                let mut debate = json!({ "participants": participants });
+                put(&mut debate, "rounds", self.rounds);
+                put(&mut debate, "quorum", self.quorum);
+                let topic = self.topic.clone().unwrap_or_default();
+                vec![topic.in_plan(1, json!({ "result": result, "debate": debate }))]
+            }
+        };
+        let title = self.topic.iter().chain(&self.tasks).map(JobTask::title).next().unwrap_or_default();
+        let phase = json!({ "id": 1, "name": "job", "tasks": tasks });
+        json!({ "schema_version": "1.0.0", "title": title, "swarm": "job", "phases": [phase] }).to_string()
+    }
+}
+
+// === impl JobTask ===
+
+impl JobTask {
+    fn in_plan(&self, number: usize, mut settings: Value) -> Value {
+        put(&mut settings, "agent", self.agent.as_ref());
+        put(&mut settings, "model", self.model.as_ref());
+        json!({ "id": format!("1.{number}"), "phase": 1, "description": self.task, "x-switchboard": settings })
+    }
+
+    /// A worker of several on one task.
+    fn of_many(&self, told: &str) -> Value {
+        let mut worker = json!({});
+        put(&mut worker, told, Some(&self.task).filter(|task| !task.is_empty()));
+        put(&mut worker, "agent", self.agent.as_ref());
+        put(&mut worker, "model", self.model.as_ref());
+        worker
+    }
+
+    /// The first words, for a list of runs.
+    fn title(&self) -> String {
+        let line = self.task.lines().find(|line| !line.trim().is_empty()).unwrap_or("a job");
+        crate::text::cut(line.trim(), 80)
+    }
+}
+
+fn put(object: &mut Value, name: &str, value: Option<impl Serialize>) {
+    if let Some(value) = value {
+        object[name] = json!(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(count: usize) -> Job {
+        let task = |number: usize| JobTask { task: format!("do {number}"), ..JobTask::default() };
+        Job { tasks: (1..=count).map(task).collect(), topic: None, rounds: None, quorum: None, result: None }
+    }
+
+    #[test]
+    fn what_does_not_go_with_a_mode_is_named() {
+        let misfit = |job: &Job, mode| job.misfit(mode).map(|(field, _)| field);
+        let debate = Job { topic: Some(JobTask::default()), ..job(2) };
+
+        assert_eq!(misfit(&job(2), Mode::Single), Some("job.tasks"));
+        assert_eq!(misfit(&job(9), Mode::Parallel), Some("job.tasks"));
+        assert_eq!(misfit(&job(1), Mode::Chain), Some("job.tasks"));
+        assert_eq!(misfit(&job(2), Mode::Debate), Some("job.topic"));
+        assert_eq!(misfit(&debate, Mode::Parallel), Some("job.topic"));
+        assert_eq!(misfit(&Job { rounds: Some(2), ..job(1) }, Mode::Single), Some("job.rounds"));
+        assert_eq!(misfit(&Job { quorum: Some(2), ..job(2) }, Mode::Chain), Some("job.quorum"));
+        for (job, mode) in
+            [(job(1), Mode::Single), (job(8), Mode::Parallel), (job(16), Mode::Chain), (debate, Mode::Debate)]
+        {
+            assert_eq!(misfit(&job, mode), None, "{mode:?}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Work that is in no plan, and the dimensions of a run: isolation, coordination, scope, mode.
+
+use serde_json::{Value, json};
+use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::job::{Coordination, Mode};
+
+use super::sandbox::{Done, Sandbox};
+
+/// A repository with two agents that are commands: each says its task's id and what it was told.
+fn with_speakers() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for name in ["ann", "ben"] {
+        let line = format!(
+            "echo \"{name} on $SWITCHBOARD_TASK in $SWITCHBOARD_RUN:\" | cut -d' ' -f1-3; cat; test -e stop-{name} && exit 3; true"
+        );
+        let command = json!(["sh", "-c", line]);
+        sandbox.settings(&format!("[agents.{name}]\ndriver = \"exec\"\ncommand = {command}\n"));
+    }
+    sandbox
+}
+
+/// Calls `start_run` with such a request.
+fn start(sandbox: &Sandbox, request: &Value) -> Done {
+    let fields = request.as_object().unwrap().iter().map(|(name, value)| format!("{name}:={value}"));
+    let words = ["call", "start_run"].map(str::to_owned).into_iter().chain(fields).chain(["--json".to_owned()]);
+    sandbox.switchboard(&words.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// What the task's worker said.
+#[track_caller]
+fn said(sandbox: &Sandbox, task: &str) -> String {
+    sandbox.switchboard(&["show", task, "--answer"]).ends_with(0).out
+}
+
+#[test]
+fn one_task_is_done_and_what_was_said_is_printed() {
+    let sandbox = with_speakers();
+    let before = sandbox.state_of_user();
+
+    let done = sandbox.switchboard(&["dispatch", "Which licence is this?", "--agent", "ann", "--yes"]).ends_with(0);
+
+    assert!(done.out.contains("ann on 1.1") && done.out.contains("Which licence is this?"), "{}", done.out);
+    assert_eq!(sandbox.state_of_user(), before);
+}
+
+#[test]
+fn several_tasks_are_done_side_by_side_each_by_its_agent_and_one_that_fails_leaves_the_others_alone() {
+    let sandbox = with_speakers();
+    sandbox.write("stop-ben", "");
+    sandbox.commit("ben fails");
+    let tasks = ["dispatch", "first", "second", "third", "--agent", "ann", "--agent", "ben", "--agent", "ann", "--yes"];
+
+    sandbox.switchboard(&tasks).ends_with(1);
+
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let states: Vec<_> = report["list"].as_array().unwrap().iter().map(|task| task["state"].clone()).collect();
+    assert_eq!(states, ["done", "blocked", "done"], "{report}");
+    assert!(said(&sandbox, "1.1").contains("first") && said(&sandbox, "1.3").contains("third"));
+    let wrong = sandbox.switchboard(&["dispatch", "a", "b", "c", "--agent", "ann", "--agent", "ben", "--json"]);
+    assert_eq!(wrong.ends_with(2).failure()["where"], "agent");
+}
+
+#[test]
+fn a_chain_hands_on_what_was_said_and_a_debate_is_decided() {
+    let sandbox = with_speakers();
+    let chain = ["dispatch", "--mode", "chain", "Say $& \\1 {x}", "<{previous}>", "--agent", "ann", "--yes"];
+    sandbox.switchboard(&chain).ends_with(0);
+    let last = said(&sandbox, "1.1");
+    assert!(last.contains("<ann on 1.1.s1") && last.contains("Say $& \\1 {x}"), "{last}");
+
+    let debate =
+        ["dispatch", "--topic", "Tabs or spaces?", "--agent", "ann", "--agent", "ben", "--decides", "ben", "--yes"];
+    sandbox.switchboard(&debate).ends_with(0);
+    let verdict = said(&sandbox, "1.1");
+    assert!(verdict.contains("ben on 1.1") && verdict.contains("ann on 1.1.r2.p1"), "{verdict}");
+    let second = said(&sandbox, "1.1.r2.p1");
+    assert!(second.contains("ben on 1.1.r1.p2") && !second.contains("ben on 1.1.r2.p2"), "{second}");
+}
+
+#[test]
+fn a_change_is_judged_and_merged_into_the_branch_of_the_run() {
+    let sandbox = Sandbox::new();
+    let command = json!(["sh", "-c", "echo made > made.txt"]);
+    sandbox.settings(&format!("[agents.maker]\ndriver = \"exec\"\ncommand = {command}\n"));
+
+    sandbox.switchboard(&["dispatch", "make it", "--agent", "maker", "--change", "--yes"]).ends_with(0).says("merged");
+
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!(sandbox.read("made.txt"), "made\n");
+}
+
+#[test]
+fn workers_that_stand_alone_are_on_no_roster_and_have_no_mail_and_no_tools() {
+    let sandbox = Sandbox::new();
+    sandbox.script("lone", &json!([{ "steps": [{ "do": "say", "text": "alone" }] }]));
+    for (coordination, joined) in [("standalone", 0), ("managed", 1)] {
+        let args = ["dispatch", "Speak.", "--agent", "lone", "--coordination", coordination, "--yes"];
+        sandbox.switchboard(&args).ends_with(0).says("alone");
+        let events = sandbox.call(&["read_events", "kinds:=[\"agent_registered\"]"]);
+        assert_eq!(events["events"].as_array().unwrap().len(), joined, "{coordination}: {events}");
+    }
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    let shown = sandbox.call(&["show_task", "task=1.1"]);
+    assert_eq!(shown["run"], run.as_str());
+}
+
+#[test]
+fn each_of_the_64_combinations_is_prepared_or_refused_with_the_field() {
+    let sandbox = with_speakers();
+    let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story", "phases": [{ "id": 1, "name": "P",
+        "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": { "agent": "ann", "slice": "api" } }] }] });
+    let agents: Vec<Value> = ["ann", "ben"]
+        .map(|name| json!({ "name": name, "driver": { "driver": "exec", "argv": ["sh", "-c", "cat"] }, "four_tools": true }))
+        .into();
+    let scopes = [json!({ "phase": 1 }), json!({ "slice": { "phase": 1, "name": "api" } }), json!({ "task": "1.1" })];
+    let (mut prepared, mut refused) = (0, 0);
+    for isolation in Isolation::ALL {
+        for coordination in Coordination::ALL {
+            for mode in Mode::ALL {
+                let common = json!({ "agents": agents, "default_agent": "ann", "isolation": isolation,
+                    "coordination": coordination, "mode": mode, "dry_run": true, "unenforced": true });
+                for scope in &scopes {
+                    let mut request = common.clone();
+                    (request["plan"], request["scope"]) = (json!(plan.to_string()), scope.clone());
+                    let done = start(&sandbox, &request);
+                    if done.code == 0 {
+                        prepared += 1;
+                    } else {
+                        let failure = done.ends_with(2).failure();
+                        assert_eq!((&failure["code"], &failure["where"]), (&json!("request.bad-args"), &json!("mode")));
+                        refused += 1;
+                    }
+                }
+                let count = if mode == Mode::Single { 1 } else { 2 };
+                let mut request = common.clone();
+                request["job"] = json!({ "tasks": vec![json!({ "task": "speak" }); count] });
+                if mode == Mode::Debate {
+                    request["job"]["topic"] = json!({ "task": "what" });
+                }
+                let reply = start(&sandbox, &request).ends_with(0).json();
+                let constrained = reply["constrained"].as_array().map_or(0, Vec::len);
+                assert_eq!(constrained > 0, isolation == Isolation::Constrained, "{reply}");
+                prepared += 1;
+            }
+        }
+    }
+    assert_eq!((prepared, refused), (44, 20));
+}
