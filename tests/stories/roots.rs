@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
+use serde_json::json;
+
 use super::sandbox::{BINARY, Done, Sandbox};
 
 /// Runs a command in another folder than the repository.
@@ -74,6 +76,106 @@ fn another_work_tree_reaches_the_daemon_of_the_first() {
     let second = pid(at(&sandbox, &sandbox.folder().join("second"), &["status", "--json"]));
 
     assert_eq!(second, first);
+}
+
+/// A plan of one task that writes a file, and that is trusted.
+fn writes(sandbox: &Sandbox, file: &str) -> String {
+    sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": format!("write {file}"),
+        "x-switchboard": { "command": ["sh", "-c", format!("cat own.txt > {file}; echo done >> {file}")] } }]))
+}
+
+/// A second work tree on a branch of its own with a commit that the first doesn't have, and an ignored file that is copied.
+fn second_tree(sandbox: &Sandbox) -> std::path::PathBuf {
+    sandbox.write(".gitignore", "local\n");
+    sandbox.write(".worktreeinclude", "local\n");
+    sandbox.commit("ignore");
+    sandbox.git(&["worktree", "add", "--quiet", "-b", "other", "../second"]);
+    let second = sandbox.folder().join("second");
+    fs::write(second.join("own.txt"), "only here\n").unwrap();
+    fs::write(second.join("local"), "of the second\n").unwrap();
+    sandbox.git(&["-C", "../second", "add", "own.txt"]);
+    let author = ["-c", "user.name=Person", "-c", "user.email=person@example.com"];
+    sandbox.git(&[&["-C", "../second"], &author[..], &["commit", "--quiet", "-m", "own"]].concat());
+    second
+}
+
+#[test]
+fn a_run_from_another_work_tree_starts_from_its_branch_and_is_merged_into_it() {
+    let sandbox = Sandbox::new();
+    let second = second_tree(&sandbox);
+    sandbox.switchboard(&["status"]).ends_with(0);
+    let plan = writes(&sandbox, "made.txt");
+    let before = sandbox.state_of_user();
+
+    at(&sandbox, &second, &["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+    let run = at(&sandbox, &second, &["show", "--json"]).json();
+    let merged = at(&sandbox, &second, &["merge", "--json", "--yes"]).ends_with(0).json();
+
+    assert_eq!((&merged["target"], &run["target"]), (&json!("other"), &json!("other")));
+    assert_eq!(merged["from"], sandbox.git(&["rev-parse", "other~1"]).trim());
+    assert_eq!(fs::read_to_string(second.join("made.txt")).unwrap(), "only here\ndone\n");
+    assert_eq!(sandbox.git(&["-C", "../second", "status", "--porcelain"]), "");
+    assert_eq!(sandbox.state_of_user(), before, "the first work tree is as it was");
+}
+
+#[test]
+fn a_merge_from_another_work_tree_goes_into_the_branch_that_is_checked_out_there() {
+    let sandbox = Sandbox::new();
+    let second = second_tree(&sandbox);
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "write",
+        "x-switchboard": { "command": ["sh", "-c", "echo made > made.txt"] } }]));
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    let there = at(&sandbox, &second, &["merge", "--json", "--yes"]).ends_with(0).json();
+    let here = sandbox.switchboard(&["merge", "--json"]).ends_with(0).json();
+    let again = at(&sandbox, &second, &["merge", "--json", "--yes"]).ends_with(0).json();
+
+    assert_eq!((&there["target"], &here["target"]), (&json!("other"), &json!("main")));
+    assert_eq!((&there["already"], &here["already"], &again["already"]), (&json!(false), &json!(false), &json!(true)));
+    assert_eq!(fs::read_to_string(second.join("made.txt")).unwrap(), "made\n");
+    assert_eq!(sandbox.read("made.txt"), "made\n");
+    for tree in [".", "../second"] {
+        assert_eq!(sandbox.git(&["-C", tree, "status", "--porcelain"]), "");
+    }
+}
+
+#[test]
+fn a_branch_that_another_work_tree_has_checked_out_moves_with_the_files_there() {
+    let sandbox = Sandbox::new();
+    let second = second_tree(&sandbox);
+    let plan = writes(&sandbox, "made.txt");
+    at(&sandbox, &second, &["run", &plan, "--yes", "--merge"]).ends_with(0).says("merged into other");
+
+    assert_eq!(fs::read_to_string(second.join("made.txt")).unwrap(), "only here\ndone\n");
+    assert_eq!(sandbox.git(&["-C", "../second", "status", "--porcelain"]), "");
+}
+
+#[test]
+fn ignored_files_are_copied_from_the_work_tree_that_the_run_was_started_from() {
+    let sandbox = Sandbox::new();
+    let second = second_tree(&sandbox);
+    sandbox.write("local", "of the first\n");
+    let plan = sandbox.trusted_plan(&json!([{ "id": "1.1", "phase": 1, "description": "write",
+        "x-switchboard": { "command": ["sh", "-c", "cp local made.txt"] } }]));
+
+    at(&sandbox, &second, &["run", &plan, "--yes", "--merge"]).ends_with(0);
+
+    assert_eq!(fs::read_to_string(second.join("made.txt")).unwrap(), "of the second\n");
+}
+
+#[test]
+fn a_folder_of_another_repository_starts_no_run_here() {
+    let mut sandbox = Sandbox::new();
+    let plan = writes(&sandbox, "made.txt");
+    sandbox.switchboard(&["status"]).ends_with(0);
+    let info: serde_json::Value = serde_json::from_str(&sandbox.read(".switchboard/server_info.json")).unwrap();
+    sandbox.run(["git", "init", "--quiet", "elsewhere"], sandbox.folder(), "").ends_with(0);
+    sandbox.set("SWITCHBOARD_SOCKET", info["socket"].as_str().unwrap());
+
+    let refused = at(&sandbox, &sandbox.folder().join("elsewhere"), &["run", &plan, "--yes", "--json"]);
+
+    assert_eq!(refused.ends_with(2).failure()["code"], "git.other-repository");
+    sandbox.unset("SWITCHBOARD_SOCKET");
 }
 
 #[test]

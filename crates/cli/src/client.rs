@@ -32,6 +32,8 @@ pub(crate) struct Credentials {
     pub(crate) ci: bool,
     /// Whether it was told `--yes`.
     pub(crate) yes: bool,
+    /// The folder that the command is about.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// Starts a daemon where the one that was found turns out to be dying; says where the new one listens.
@@ -62,8 +64,8 @@ impl Client {
     /// # Errors
     /// `daemon.not-running` when nobody listens, `daemon.unreachable` when the first line can't be sent.
     pub(crate) fn connect(socket: &Path, credentials: &Credentials) -> Result<Self, Failure> {
-        let Credentials { token, name, ci, yes } = credentials.clone();
-        let hello = Hello::Calls { v: WIRE_VERSION, token, name, ci, yes };
+        let Credentials { token, name, ci, yes, folder } = credentials.clone();
+        let hello = Hello::Calls { v: WIRE_VERSION, token, name, ci, yes, folder };
         let stream = open(socket, &hello)?;
         let lines = LineReader::new(stream.try_clone().map_err(|error| broken(socket, &error))?);
         Ok(Self {

@@ -149,7 +149,8 @@ impl Environment {
     fn credentials(&self) -> Credentials {
         let token = self.variable("SWITCHBOARD_TOKEN").map(str::to_owned);
         let name = ["SWITCHBOARD_AGENT", "USER"].into_iter().find_map(|name| self.variable(name));
-        Credentials { token, name: name.map(str::to_owned), ci: self.is_ci(), yes: self.says_yes }
+        let folder = self.folder.is_absolute().then(|| self.folder.clone());
+        Credentials { token, name: name.map(str::to_owned), ci: self.is_ci(), yes: self.says_yes, folder }
     }
 
     fn none_runs(&self) -> Failure {

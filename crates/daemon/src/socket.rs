@@ -82,19 +82,20 @@ impl Socket {
             Ok(Err(failure)) => return refuse(&mut write, failure).await,
         };
         match hello {
-            Ok(Hello::Calls { v, token, name, ci, yes }) => {
+            Ok(Hello::Calls { v, token, name, ci, yes, folder }) => {
                 let peer = Peer { lineage, claims: Claims { is_ci: ci, says_yes: yes } };
                 match self.admit(v, &peer, (token.as_deref(), name.as_deref())) {
-                    Ok(caller) => self.calls(caller, read, write).await,
+                    Ok(caller) => self.calls(Caller { folder, ..caller }, read, write).await,
                     Err(failure) => refuse(&mut write, failure).await,
                 }
             }
-            Ok(Hello::Mcp { v, token, name, bridge }) => {
+            Ok(Hello::Mcp { v, token, name, bridge, folder }) => {
                 let peer = Peer { lineage, claims: Claims::default() };
                 // Agents that nobody has named are told apart by their programs.
                 let own = peer.lineage.starter().map(|program| format!("agent-{}", program.pid));
                 match self.admit(v, &peer, (token.as_deref(), name.as_deref().or(own.as_deref()))) {
-                    Ok(mut caller) => {
+                    Ok(caller) => {
+                        let mut caller = Caller { folder, ..caller };
                         if !matches!(caller.kind, CallerKind::Worker { .. }) {
                             self.invoke.learn(&peer, Learned::Bridge(&caller.name));
                             if name.is_some() {

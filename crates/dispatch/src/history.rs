@@ -142,6 +142,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         isolation: row.get_text("isolation").and_then(Isolation::of),
         unenforced: row.get_bool("unenforced"),
         coordination: row.get_text("coordination").and_then(Coordination::of).unwrap_or_default(),
+        tree: row.get_text("tree").unwrap_or_default().to_owned(),
     })
 }
 

@@ -47,6 +47,7 @@ mod tools;
 mod tree_ports;
 mod user_branch;
 mod verb;
+mod user_tree;
 mod watch;
 mod work;
 mod worker_names;

@@ -43,6 +43,8 @@ pub(crate) struct RunPlan {
     pub(crate) unenforced: bool,
     /// Whether its workers take part in the mail.
     pub(crate) coordination: Coordination,
+    /// Name of the user's work tree that the run was started from.
+    pub(crate) tree: String,
 }
 
 /// The position of each task of a plan: its phase and its place there, both from 0.

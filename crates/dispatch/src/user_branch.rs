@@ -1,7 +1,7 @@
 //! A run's branch goes into the user's: worked out, recorded as intended, done, recorded as done. It completes, or leaves
 //! everything as it was.
 
-use switchboard_process::git::{Author, Head, Merged, Oid};
+use switchboard_process::git::{Author, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, RunId};
@@ -24,12 +24,19 @@ struct Move {
     to: Oid,
 }
 
+/// What is to be merged, and where.
+pub(crate) struct Merge<'a> {
+    pub(crate) run: &'a RunId,
+    /// The user's branch; `None` is the one that the run was started from.
+    pub(crate) target: Option<String>,
+    /// Who merges: files that others have reserved keep it off.
+    pub(crate) by: Option<&'a AgentName>,
+}
+
 /// Merges a run's branch into the user's. `call` is remembered with the answer, in the commit that records the merge.
-/// `by` is who merges: files that others have reserved keep it off.
 pub(crate) async fn merge(
     world: &World,
-    run: &RunId,
-    by: Option<&AgentName>,
+    Merge { run, target, by }: Merge<'_>,
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let _one_at_a_time = world.merging.lock().await;
@@ -41,7 +48,8 @@ pub(crate) async fn merge(
     if let Some(begun) = begun(&row)? {
         resolve_one(world, run, begun).await?;
     }
-    let (target, branch) = (row.try_text("target")?.to_owned(), row.try_text("branch")?.to_owned());
+    let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
+    let branch = row.try_text("branch")?.to_owned();
     let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
     let author = authorship::author("Switchboard", world.store.now());
     let planned = world.git(move |git| work_out(git, target, &branch, &title, &author)).await?;
@@ -79,7 +87,7 @@ async fn conclude(
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let had_it = planned.from == planned.to;
-    let before = if had_it { merged_before(world, run)? } else { None };
+    let before = if had_it { merged_before(world, run, &planned.target)? } else { None };
     let is_new = before.is_none();
     let done = before.unwrap_or(planned);
     let of = done.clone();
@@ -108,11 +116,13 @@ async fn conclude(
     Ok(reply)
 }
 
-/// The last merge of a run's branch that the record has.
-fn merged_before(world: &World, run: &RunId) -> Result<Option<Move>, Error> {
+/// The last merge of a run's branch into `into` that the record has.
+fn merged_before(world: &World, run: &RunId, into: &str) -> Result<Option<Move>, Error> {
     let mut last = None;
     history::events(&world.store, run, 0, |event| {
-        if let Some(RunEvent::RunMerged { target, from, to, .. }) = event.fact() {
+        if let Some(RunEvent::RunMerged { target, from, to, .. }) = event.fact()
+            && target == into
+        {
             last = Some((target, from, to));
         }
         true
@@ -161,15 +171,12 @@ fn conflict(target: &str, branch: &str, files: &[std::path::PathBuf]) -> Error {
     Failure::new("dispatch.merge-conflict", what).hint(format!("merge it by hand: git merge {branch}")).into()
 }
 
-/// Moves the branch: with index and files where the user has it checked out, else the ref alone.
+/// Moves the branch: with index and files in the work tree that has it checked out, else the ref alone.
 fn advance(git: &dyn Git, go: &Move) -> Result<(), Error> {
-    let is_checked_out = matches!(git.head()?, Head::Branch { name, .. } if name == go.target);
-    if is_checked_out {
-        git.advance_checkout(&go.target, &go.from, &go.to)?;
-    } else {
-        git.update_branch(&go.target, &go.to, Some(&go.from))?;
+    match git.tree_on(&go.target)? {
+        Some(tree) => tree.advance_checkout(&go.target, &go.from, &go.to),
+        None => git.update_branch(&go.target, &go.to, Some(&go.from)),
     }
-    Ok(())
 }
 
 fn event(run: &RunId, fact: &RunEvent) -> Result<NewEvent, Error> {
@@ -206,5 +213,6 @@ fn begun(row: &Row) -> Result<Option<Move>, Error> {
     else {
         return Ok(None);
     };
-    Ok(Some(Move { target: row.try_text("target")?.to_owned(), from: Oid::parse(from)?, to: Oid::parse(to)? }))
+    let target = row.get_text("merging_target").map_or_else(|| row.try_text("target"), Ok)?.to_owned();
+    Ok(Some(Move { target, from: Oid::parse(from)?, to: Oid::parse(to)? }))
 }

@@ -158,8 +158,9 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
             let text = serde_json::to_string(&commands).unwrap_or_default();
             vec![patch(RUNS, run.as_str(), vec![("setup", text.into())])]
         }
-        RunEvent::RunMergeIntended { run, from, to, .. } => {
-            vec![patch(RUNS, run.as_str(), vec![("merging_from", from.into()), ("merging_to", to.into())])]
+        RunEvent::RunMergeIntended { run, target, from, to } => {
+            let into = ("merging_target", target.into());
+            vec![patch(RUNS, run.as_str(), vec![into, ("merging_from", from.into()), ("merging_to", to.into())])]
         }
         RunEvent::RunMerged { run, .. } => {
             let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 1_i64.into())];
@@ -234,6 +235,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
     let row = Row::new()
         .with("id", run.as_str())
         .with("seq", event.lsn)
+        tree,
         .with("title", title)
         .with("plan_hash", plan_hash)
         .with("source", source)

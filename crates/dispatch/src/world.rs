@@ -238,8 +238,17 @@ impl World {
         &self,
         work: impl FnOnce(&dyn Git) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let git = Arc::clone(&self.ports.git);
-        self.blocking(move || work(&*git)).await
+        self.git_on(&self.ports.git, work).await
+    }
+
+    /// Runs calls of git in a work tree of the user's, off the runtime's own threads.
+    pub(crate) async fn git_on<T: Send + 'static>(
+        &self,
+        tree: &Arc<dyn Git>,
+        work: impl FnOnce(&dyn Git) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let tree = Arc::clone(tree);
+        self.blocking(move || work(&*tree)).await
     }
 
     pub(crate) fn random_bits(&self) -> Result<u64, Error> {

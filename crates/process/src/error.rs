@@ -91,6 +91,14 @@ pub enum Error {
         /// Which folder.
         path: PathBuf,
     },
+    /// The folder is in a work tree of another repository.
+    #[error("{} is in no work tree of the repository {}", .path.display(), .repository.display())]
+    OtherRepository {
+        /// Which folder.
+        path: PathBuf,
+        /// The repository that was meant.
+        repository: PathBuf,
+    },
     /// The repository has no work tree.
     #[error("{} is a bare repository", .path.display())]
     Bare {
@@ -187,6 +195,7 @@ impl Error {
             Self::Held { .. } => "store.locked",
             Self::GitTooOld { .. } | Self::GitMissing => "git.missing",
             Self::NotARepository { .. } => "git.not-a-repository",
+            Self::OtherRepository { .. } => "git.other-repository",
             Self::Bare { .. } => "git.bare",
             Self::NoCommits { .. } => "git.no-commits",
             Self::Git { .. }
@@ -215,6 +224,7 @@ impl Error {
             Self::Missing { .. } => "install it, or correct the command",
             Self::GitTooOld { .. } | Self::GitMissing => "install git 2.38 or newer",
             Self::NotARepository { .. } => "run it inside a repository, or `git init` one and commit",
+            Self::OtherRepository { .. } => "run it in a work tree of the repository (git worktree list)",
             Self::Bare { .. } => "run it in a clone that has a work tree",
             Self::NoCommits { .. } => "make a first commit: `git commit --allow-empty -m start`",
             Self::Dirty { .. } => "commit or set aside the files that `git status` shows, then try again",

@@ -1,5 +1,7 @@
 //! Who calls, as a face found out: the one type that faces, policy, bus and dispatch share.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use crate::agent::Process;
@@ -23,6 +25,8 @@ pub struct Caller {
     pub known_by: &'static str,
     /// The program that the connection belongs to, where the process tree shows one: a name that it registers is its own.
     pub program: Option<Process>,
+    /// The folder that the call is made from, where the face knows it: which work tree a run is about follows from it.
+    pub folder: Option<PathBuf>,
 }
 
 /// What a caller is.
@@ -77,6 +81,7 @@ impl Caller {
             is_present: false,
             known_by: "a token of its own",
             program: None,
+            folder: None,
         }
     }
 
@@ -97,6 +102,7 @@ impl Caller {
             is_present: true,
             known_by: "the foreground of a terminal",
             program: None,
+            folder: None,
         }
     }
 

@@ -145,6 +145,7 @@ codes! {
     "git.missing" Failed "git is missing or too old";
     "git.no-commits" Usage "the repository has no commit yet";
     "git.not-a-repository" Usage "this folder is not in a git repository";
+    "git.other-repository" Usage "the folder belongs to another repository";
     "internal.bug" Failed "something happened that should not be possible";
     "io.denied" Failed "a file could not be read or written";
     "io.disk-full" Failed "the disk is full";

@@ -1,5 +1,7 @@
 //! The daemon's Unix socket: one JSON value a line. The first line says what the connection is for.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,6 +33,9 @@ pub enum Hello {
         /// The command was told `--yes`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         yes: bool,
+        /// The absolute path of the folder that the command is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<PathBuf>,
     },
     /// MCP over this connection, as over stdio, follows. Sent by `switchboard mcp`.
     Mcp {
@@ -42,6 +47,9 @@ pub enum Hello {
         name: Option<String>,
         /// Names the bridge for idempotency: the same over reconnects.
         bridge: String,
+        /// The absolute path of the folder that the bridge serves.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<PathBuf>,
     },
     /// A shim: [`Frame`] lines up, [`ShimCommand`] lines down.
     Shim {

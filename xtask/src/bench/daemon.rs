@@ -151,8 +151,14 @@ impl Client {
         let token = fs::read_to_string(folder.join("auth_token"))?.trim().to_owned();
         let stream = UnixStream::connect(info["socket"].as_str().context("no socket")?)?;
         stream.set_read_timeout(Some(LIMIT))?;
-        let hello =
-            Hello::Calls { v: WIRE_VERSION, token: Some(token), name: Some(name.to_owned()), ci: true, yes: true };
+        let hello = Hello::Calls {
+            v: WIRE_VERSION,
+            token: Some(token),
+            name: Some(name.to_owned()),
+            ci: true,
+            yes: true,
+            folder: None,
+        };
         let mut client = Self { lines: BufReader::new(stream), next: 0 };
         client.write(&serde_json::to_string(&hello)?)?;
         Ok(client)

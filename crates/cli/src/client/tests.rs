@@ -45,7 +45,8 @@ fn finds_its_answer_among_others() {
         let mine = json!({"id": call.id, "ok": {"agents": []}});
         Some(format!("{other}\n{mine}\n"))
     });
-    let credentials = Credentials { token: Some("secret".into()), name: Some("ada".into()), ci: false, yes: false };
+    let credentials =
+        Credentials { token: Some("secret".into()), name: Some("ada".into()), ci: false, yes: false, folder: None };
 
     let reply =
         Client::connect(&socket, &credentials).unwrap().call::<GetTeamRoster>(&GetTeamRosterRequest {}).unwrap();

@@ -50,7 +50,8 @@ fn carry(context: &Context) -> Result<(), Failure> {
         let token = at.credentials.token.clone();
         // The user's own name is not the agent's.
         let name = context.environment.variable("SWITCHBOARD_AGENT").map(str::to_owned);
-        let hello = Hello::Mcp { v: WIRE_VERSION, token, name, bridge: bridge.clone() };
+        let folder = at.credentials.folder.clone();
+        let hello = Hello::Mcp { v: WIRE_VERSION, token, name, bridge: bridge.clone(), folder };
         client::open(&at.socket, &hello)
     };
     // A worker's daemon may come back within a minute; the worker must not start one, so it only waits.

@@ -59,7 +59,7 @@ impl Verbs {
     async fn in_child<V: Verb>(&self, call: &Context, request: V::Request) -> Result<V::Reply, Failure> {
         let broken = |error: serde_json::Error| Failure::new("internal.bug", format!("{}: {error}", V::NAME));
         let args = serde_json::to_value(request).map_err(broken)?;
-        let reply = self.dispatch.check(V::NAME, args, call.worker()).await?;
+        let reply = self.dispatch.check(V::NAME, args, &call.caller).await?;
         serde_json::from_value(reply).map_err(broken)
     }
 }

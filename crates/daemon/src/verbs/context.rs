@@ -1,8 +1,8 @@
 //! What a handler is given: who calls, under which key, and a batch that has key and durability.
 
-use switchboard_protocol::caller::{Caller, CallerKind};
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::id::Digest;
 use switchboard_protocol::verb::Access;
 use switchboard_store::{Batch, Durability, Idempotency};
 
@@ -46,14 +46,6 @@ impl Context {
     /// The caller's name, as events record it.
     pub(crate) fn by(&self) -> &str {
         self.caller.name.as_str()
-    }
-
-    /// The worker that calls; `None` for people and other agents.
-    pub(crate) fn worker(&self) -> Option<&WorkerId> {
-        match &self.caller.kind {
-            CallerKind::Worker { worker, .. } => Some(worker),
-            CallerKind::Person | CallerKind::Agent => None,
-        }
     }
 
     /// The call as the bus takes it.

@@ -21,7 +21,7 @@ impl Handle<run::GetRun> for Verbs {
 
 impl Handle<run::MergeRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::MergeRunRequest) -> Result<run::MergeRunReply, Failure> {
-        Ok(self.dispatch.merge_run(&request, &call.caller.name, call.idempotency.clone()).await?)
+        Ok(self.dispatch.merge_run(&request, &call.caller, call.idempotency.clone()).await?)
     }
 }
 
@@ -60,7 +60,7 @@ impl Handle<run::ShowTask> for Verbs {
 impl Handle<run::StartRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::StartRunRequest) -> Result<run::StartRunReply, Failure> {
         let ends = request.ends_daemon && !request.dry_run;
-        let reply = self.dispatch.start_run(request, call.by(), call.idempotency.clone()).await?;
+        let reply = self.dispatch.start_run(request, &call.caller, call.idempotency.clone()).await?;
         self.end_with_run(ends).await;
         Ok(reply)
     }

@@ -8,7 +8,8 @@ use super::context::Ctx;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
 use crate::handle::Outcome;
-use crate::{Error, plan, user_branch};
+use crate::user_branch::{self, Merge};
+use crate::{Error, plan};
 
 pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     if let Err(error) = ctx.engine.step(RunEvent::RunFinished { outcome }).await {
@@ -26,7 +27,8 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
 async fn merge(ctx: &Ctx) {
     let mut backoff = Backoff::default();
     let error = loop {
-        match user_branch::merge(&ctx.world, &ctx.plan.run, None, None).await {
+        let whole = Merge { run: &ctx.plan.run, target: None, by: None };
+        match user_branch::merge(&ctx.world, whole, None).await {
             Ok(_) => return,
             Err(Error::Store(error)) if is_transient(&error) => tokio::time::sleep(backoff.next()).await,
             Err(error) => break error,

@@ -101,10 +101,11 @@ pub(super) async fn set_up(ctx: &Ctx, what: SetUp<'_>, reachable: &mut Reachable
 
 /// Copies what `.worktreeinclude` names; returns what was left out, and why.
 async fn copy_included(ctx: &Ctx, tree: &Path) -> Result<Vec<String>, Error> {
-    let (setups, tree) = (Arc::clone(&ctx.world.ports.setups), tree.to_owned());
+    let (setups, tree, from) = (Arc::clone(&ctx.world.ports.setups), tree.to_owned(), ctx.plan.tree.clone());
     let copied = ctx.world.git(move |git| {
-        let included = setup::included(git, &*setups)?;
-        setups.copy(git.root(), &tree, included)
+        let users = git.tree_named(&from)?;
+        let included = setup::included(&*users, &*setups)?;
+        setups.copy(users.root(), &tree, included)
     });
     copied.await
 }

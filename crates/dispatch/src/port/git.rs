@@ -1,6 +1,7 @@
 //! The repository, as far as runs touch it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid, Repo};
 use switchboard_protocol::time::Millis;
@@ -13,6 +14,14 @@ type Result<T> = std::result::Result<T, Error>;
 pub(crate) trait Git: Send + Sync {
     /// Top folder of the user's work tree.
     fn root(&self) -> &Path;
+    /// The name of the user's work tree, which it keeps when the repository is moved.
+    fn tree_name(&self) -> String;
+    /// The repository as the user's work tree sees it that holds a folder.
+    fn tree_at(&self, folder: &Path) -> Result<Arc<dyn Git>>;
+    /// The repository as the user's work tree of this name sees it.
+    fn tree_named(&self, name: &str) -> Result<Arc<dyn Git>>;
+    /// The repository as the work tree sees it that has a branch checked out; `None` where none has.
+    fn tree_on(&self, branch: &str) -> Result<Option<Arc<dyn Git>>>;
     /// Where the user's `HEAD` points.
     fn head(&self) -> Result<Head>;
     /// Paths that differ from `HEAD` in the user's work tree.
@@ -82,6 +91,23 @@ impl Git for Repo {
 
     fn head(&self) -> Result<Head> {
         Ok(Self::head(self)?)
+    fn tree_name(&self) -> String {
+        Self::tree_name(self)
+    }
+
+    fn tree_at(&self, folder: &Path) -> Result<Arc<dyn Git>> {
+        Ok(Arc::new(Self::tree_at(self, folder)?))
+    }
+
+    fn tree_named(&self, name: &str) -> Result<Arc<dyn Git>> {
+        Ok(Arc::new(Self::tree_named(self, name)?))
+    }
+
+    fn tree_on(&self, branch: &str) -> Result<Option<Arc<dyn Git>>> {
+        let found = Self::tree_on(self, branch)?;
+        Ok(found.map(|tree| Arc::new(tree) as Arc<dyn Git>))
+    }
+
     }
 
     fn dirty(&self) -> Result<Vec<PathBuf>> {

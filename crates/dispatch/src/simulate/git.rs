@@ -41,6 +41,23 @@ impl Git for SimGit {
         Path::new("/repo")
     }
 
+    fn tree_name(&self) -> String {
+        String::new()
+    }
+
+    fn tree_at(&self, _folder: &Path) -> Result<Arc<dyn Git>> {
+        Ok(Arc::new(Self(Arc::clone(&self.0))))
+    }
+
+    fn tree_named(&self, _name: &str) -> Result<Arc<dyn Git>> {
+        Ok(Arc::new(Self(Arc::clone(&self.0))))
+    }
+
+    fn tree_on(&self, branch: &str) -> Result<Option<Arc<dyn Git>>> {
+        let tree = || Arc::new(Self(Arc::clone(&self.0))) as Arc<dyn Git>;
+        self.with(|_| Ok((branch == MAIN).then(tree)))
+    }
+
     fn head(&self) -> Result<Head> {
         self.with(|repo| Ok(Head::Branch { name: MAIN.to_owned(), commit: repo.branches[MAIN].clone() }))
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_needs::Decision;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
 use switchboard_protocol::need::NeedKind;
 use switchboard_protocol::run::{AtCeiling, Budget};
@@ -68,12 +69,16 @@ async fn start(stage: &Stage, daemon: &Dispatch, plan: &str) -> Result<RunId, St
             return run_id(row).map_err(|error| error.to_string());
         }
         let request = request(stage, plan).map_err(|failure| failure.to_string())?;
-        let started = daemon.start_run(request, "ann", Some(call("start", 0, "start_run"))).await;
+        let started = daemon.start_run(request, &ann()?, Some(call("start", 0, "start_run"))).await;
         if let Ok(reply) = started {
             return reply.run.ok_or_else(|| "the start of a run names none".to_owned());
         }
         stage.delay(1_000).await;
     }
+}
+
+fn ann() -> Result<Caller, String> {
+    AgentName::new("ann").map(Caller::person).map_err(|error| error.to_string())
 }
 
 fn call(key: &str, n: u64, verb: &'static str) -> Idempotency {
@@ -197,9 +202,9 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), 
         }
         5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),
         6 => {
-            let by = AgentName::new("ann").map_err(|error| error.to_string())?;
+            let ann = ann()?;
             let request = MergeRunRequest { run: Some(run.to_string()), partial: stage.chance(700) };
-            repeated(stage, |call| daemon.merge_run(&request, &by, Some(call)), "merge_run").await?;
+            repeated(stage, |call| daemon.merge_run(&request, &ann, Some(call)), "merge_run").await?;
         }
         _ => answer(stage, daemon).await?,
     }

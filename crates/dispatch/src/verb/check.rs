@@ -4,29 +4,32 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
+use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::verb::Verb;
 use switchboard_protocol::verb::check::{BuildCheck, CheckCall, Lint, PreCheckBatch, TestRunner};
 
 use crate::work::WORKERS;
-use crate::{Dispatch, Error, plan};
+use crate::{Dispatch, Error, plan, user_tree};
 
 impl Dispatch {
-    /// Calls a check by its name. A worker's check is about its own work tree, everybody else's about the repository.
+    /// Calls a check by its name. A worker's check is about its own work tree, everybody else's about the one in which they stand.
     ///
     /// # Errors
     /// What the check refuses, or that the checking child broke or took too long.
-    pub async fn check(&self, verb: &'static str, args: Value, worker: Option<&WorkerId>) -> Result<Value, Failure> {
-        let root = self.root_of(worker)?;
+    pub async fn check(&self, verb: &'static str, args: Value, caller: &Caller) -> Result<Value, Failure> {
+        let root = self.root_of(caller).await?;
         let call = CheckCall { id: None, verb: verb.to_owned(), root: plan::text(&root), args };
         let runs_commands = runs_commands(verb, &call.args);
         let limit = if runs_commands { self.world.config.gate_limit } else { Duration::from_secs(120) };
         self.world.ports.checks.call(&call, runs_commands, limit).await
     }
 
-    fn root_of(&self, worker: Option<&WorkerId>) -> Result<PathBuf, Error> {
-        let Some(worker) = worker else { return Ok(self.world.ports.git.root().to_owned()) };
+    async fn root_of(&self, caller: &Caller) -> Result<PathBuf, Error> {
+        let CallerKind::Worker { worker, .. } = &caller.kind else {
+            let tree = user_tree::holding(&self.world, caller.folder.as_deref()).await?;
+            return Ok(tree.root().to_owned());
+        };
         let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
         let row = row.ok_or_else(|| Error::Missing(format!("the worker {worker}")))?;
         Ok(PathBuf::from(row.try_text("worktree")?))

@@ -1,23 +1,27 @@
 //! `merge_run`: the run's branch goes into the user's.
 
+use std::path::Path;
+
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{MergeRunReply, MergeRunRequest};
 
-use switchboard_store::Idempotency;
+use switchboard_store::{Idempotency, Row};
 
 use super::{find_run, reply};
+use crate::user_branch::{self, Merge};
 use crate::work::run_id;
 use crate::world::World;
-use crate::{Dispatch, Error, history, report, user_branch};
+use crate::{Dispatch, Error, history, report, user_tree};
 
 /// Missing tasks that a refusal names.
 const NAMED: usize = 20;
 
 impl Dispatch {
-    /// Merges a run's branch into the branch that it was started from. A call that is repeated under its key gets the first
+    /// Merges a run's branch into the branch that it was started from; from another work tree, into the one that is checked out there. A call that is repeated under its key gets the first
     /// answer.
     ///
     /// # Errors
@@ -25,7 +29,7 @@ impl Dispatch {
     pub async fn merge_run(
         &self,
         request: &MergeRunRequest,
-        by: &AgentName,
+        caller: &Caller,
         call: Option<Idempotency>,
     ) -> Result<MergeRunReply, Error> {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
@@ -42,8 +46,21 @@ impl Dispatch {
         if !request.partial {
             complete(&self.world, &run)?;
         }
-        user_branch::merge(&self.world, &run, Some(by), call).await
+        let target = elsewhere(&self.world, &row, caller.folder.as_deref()).await?;
+        user_branch::merge(&self.world, Merge { run: &run, target, by: Some(&caller.name) }, call).await
     }
+}
+
+/// The branch that is checked out where the caller stands, if that is another work tree than the one from which the run was started.
+async fn elsewhere(world: &World, row: &Row, folder: Option<&Path>) -> Result<Option<String>, Error> {
+    if folder.is_none() {
+        return Ok(None);
+    }
+    let tree = user_tree::holding(world, folder).await?;
+    if tree.tree_name() == row.get_text("tree").unwrap_or_default() {
+        return Ok(None);
+    }
+    world.git_on(&tree, |git| Ok(Some(user_tree::checked_out(git)?.0))).await
 }
 
 /// Refuses a run of which not all tasks are done, with those that are missing. A subtask that failed doesn't matter where its task is done.

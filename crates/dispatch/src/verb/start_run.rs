@@ -1,7 +1,7 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use switchboard_pipeline::mode::{Asked, InMode, in_mode, job_mode};
@@ -10,7 +10,8 @@ use switchboard_pipeline::prepare::{Opening, opening, prepare};
 use switchboard_pipeline::scope::{self, Part};
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
-use switchboard_process::git::{Head, Oid};
+use switchboard_process::git::Oid;
+use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
@@ -26,7 +27,7 @@ use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Dispatch, Error, isolation};
+use crate::{Dispatch, Error, isolation, user_tree};
 use switchboard_protocol::text::quoted;
 
 /// Dirty files that a refusal names.
@@ -36,17 +37,19 @@ const NAMED: usize = 10;
 struct StartPoint {
     target: String,
     base: Oid,
+    /// Name of the user's work tree.
+    tree: String,
 }
 
 impl Dispatch {
-    /// Starts a plan; a dry run returns what would happen.
+    /// Starts a plan from the work tree that the caller stands in; a dry run returns what would happen.
     ///
     /// # Errors
     /// Whatever is wrong with the plan, the repository or the agents, before anything has started; or the store's failure.
     pub async fn start_run(
         &self,
         request: StartRunRequest,
-        by: &str,
+        caller: &Caller,
         call: Option<Idempotency>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
@@ -60,7 +63,8 @@ impl Dispatch {
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
         let InMode { plan, max_workers } = in_mode(plan, &asked)?;
         let max_workers = request.max_workers.or(max_workers);
-        let start_point = world.git(start_point).await?;
+        let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
+        let start_point = world.git_on(&tree, start_point).await?;
         let run = world.fresh_run()?;
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
         let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
@@ -69,21 +73,21 @@ impl Dispatch {
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
-        let setup = setup(world, &mut run_plan).await?;
+        let setup = setup(world, &tree, &mut run_plan).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
-            trusted(world, &written)?;
+            trusted(world, tree.root(), &written)?;
         }
         let notes = [notes, expanded.notes].concat();
         let decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
-        world.git(move |git| clean(git, &writes)).await?;
+        world.git_on(&tree, move |git| clean(git, &writes)).await?;
         if request.dry_run {
             return Ok(reply);
         }
         let _one_at_a_time = world.starting.lock().await;
-        self.open(&request, run_plan, &start_point, &decided, StartCall { by, call, reply }).await
+        self.open(&request, run_plan, &start_point, &decided, StartCall { by: caller.name.as_str(), call, reply }).await
     }
 
     async fn open(
@@ -217,17 +221,8 @@ struct StartCall<'a> {
 }
 
 fn start_point(git: &dyn Git) -> Result<StartPoint, Error> {
-    match git.head()? {
-        Head::Branch { name, commit } => Ok(StartPoint { target: name, base: commit }),
-        Head::Detached(commit) => {
-            let what = format!("HEAD is detached at {}, so there is no branch to merge into", commit.short());
-            Err(Failure::new("git.detached", what).hint("git switch -c NAME").into())
-        }
-        Head::Unborn { name } => {
-            let what = format!("the branch {name} has no commit yet, so there is nothing to work on");
-            Err(Failure::new("git.no-commits", what).hint("git commit --allow-empty -m start").into())
-        }
-    }
+    let (target, base) = user_tree::checked_out(git)?;
+    Ok(StartPoint { target, base, tree: git.tree_name() })
 }
 
 fn run_plan(
@@ -261,14 +256,15 @@ fn run_plan(
         isolation: request.isolation,
         unenforced: request.unenforced,
         coordination: request.coordination,
+        tree: start_point.tree.clone(),
     })
 }
 
 /// Chooses what new work trees are set up with; returns what the run says about it.
-async fn setup(world: &World, run_plan: &mut RunPlan) -> Result<Vec<String>, Error> {
+async fn setup(world: &World, tree: &Arc<dyn Git>, run_plan: &mut RunPlan) -> Result<Vec<String>, Error> {
     let (setups, shims) = (Arc::clone(&world.ports.setups), Arc::clone(&world.ports.shims));
     let plan = run_plan.plan.clone();
-    let chosen = world.git(move |git| {
+    let chosen = world.git_on(tree, move |git| {
         let chosen = crate::setup::chosen(&plan, git, &*setups, &*shims);
         Ok((chosen, crate::setup::included(git, &*setups)?))
     });
@@ -312,11 +308,9 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
     Ok(needed.into_values().collect())
 }
 
-fn trusted(world: &World, plan: &Plan) -> Result<(), Error> {
+fn trusted(world: &World, root: &Path, plan: &Plan) -> Result<(), Error> {
     let mut commands = plan::commands(plan);
-    commands.extend(crate::setup::commands_of_locks(plan, world.ports.git.root(), &|path| {
-        world.ports.setups.is_file(path)
-    }));
+    commands.extend(crate::setup::commands_of_locks(plan, root, &|path| world.ports.setups.is_file(path)));
     if commands.is_empty() || (world.config.trusts.0)(&plan::commands_digest(&commands)) {
         return Ok(());
     }
@@ -372,6 +366,7 @@ fn configured(
         isolation: run_plan.isolation,
         unenforced: run_plan.unenforced,
         coordination: run_plan.coordination,
+        tree: run_plan.tree.clone(),
     };
     NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))
 }

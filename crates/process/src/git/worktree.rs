@@ -144,7 +144,7 @@ impl Repo {
     }
 
     /// Each administrative folder with the place of its work tree.
-    fn admin_folders(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+    pub(super) fn admin_folders(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let folder = self.common_dir.join("worktrees");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,

@@ -50,6 +50,9 @@ pub enum RunEvent {
         /// Whether its workers take part in the mail.
         #[serde(default, skip_serializing_if = "Coordination::is_managed")]
         coordination: Coordination,
+        /// The user's work tree that it was started from: empty for the main one, else `worktrees/NAME`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        tree: String,
     },
     /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
     /// `run_configured`.
@@ -447,7 +450,7 @@ pub enum RunEvent {
 }
 
 impl RunEvent {
-    /// Whether it is a step of the run's work; what is not says how the run was set up and what became of the user's branch.
+    /// Whether it is a step of the run's work; what is not says how the run was set up, what became of the user's branch, and what was removed after its end.
     #[must_use]
     pub const fn is_progress(&self) -> bool {
         !matches!(
