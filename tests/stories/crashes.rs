@@ -79,3 +79,28 @@ survives! {
     a_run_survives_a_crash_once_a_merge_is_done "merge-done";
     a_run_survives_a_crash_once_it_has_finished "run-finished";
 }
+
+#[test]
+fn a_removal_that_a_crash_cut_short_is_recorded_as_such_and_can_be_made_again() {
+    let mut sandbox = Sandbox::new();
+    let plan = plan(&sandbox);
+    sandbox.switchboard(&["run", &plan, "--yes", "--merge"]).ends_with(0);
+    sandbox.switchboard(&["down"]).ends_with(0);
+    sandbox.set("SWITCHBOARD_CRASH_AT", "clean-intended");
+
+    let crashed = sandbox.switchboard(&["clean", "--yes"]);
+
+    assert_ne!(crashed.code, 0, "{}", crashed.out);
+    let branches = sandbox.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/switchboard"]);
+    assert_eq!(branches.lines().count(), 1);
+    sandbox.unset("SWITCHBOARD_CRASH_AT");
+    sandbox.switchboard(&["clean", "--yes"]).ends_with(0).says("removed 1");
+    let events = sandbox.call(&["read_events", "limit=1000"]);
+    let count = |kind: &str| {
+        let events = events["events"].as_array().unwrap();
+        events.iter().filter(|event| event["kind"] == kind).count()
+    };
+    assert!(count("run_clean_abandoned") > 0 && count("run_cleaned") == 1);
+    assert_eq!(count("run_clean_intended"), count("run_clean_abandoned") + 1);
+    sandbox.switchboard(&["verify"]).ends_with(0).says("hash chain verified");
+}

@@ -80,7 +80,30 @@ fn what_failed_runs_left_is_listed_then_removed_and_unmerged_work_only_by_its_ow
 
     sandbox.switchboard(&["clean", "--unmerged", "--yes"]).ends_with(0).says("removed 1");
     assert_eq!(branches(), "");
+    sandbox.switchboard(&["log", "1.2"]).ends_with(0).says("what it left was removed").says("switchboard-task/");
+    let events = sandbox.call(&["read_events", "limit=1000"]);
+    let of = |kind: &str| {
+        let events = events["events"].as_array().unwrap().iter().filter(|event| event["kind"] == kind);
+        events.map(|event| event["facts"].clone()).collect::<Vec<_>>()
+    };
+    let removed = of("run_cleaned");
+    assert_eq!((of("run_clean_intended").len(), removed.len()), (2, 2));
+    assert!(removed[0]["branch"].as_str().unwrap().starts_with("switchboard/run_"), "{removed:?}");
+    assert!(removed[0]["task"].is_null() && removed[1]["task"] == "1.2", "{removed:?}");
+    assert!(removed[1]["bytes"].as_u64().unwrap() > 0 && removed[1]["commit"].as_str().unwrap().len() == 40);
     sandbox.switchboard(&["clean"]).ends_with(0).says("left nothing behind");
+}
+
+#[test]
+fn a_removal_that_is_repeated_under_its_key_gets_the_first_answer() {
+    let sandbox = half_done();
+    let clean = || sandbox.call(&["--key", "once", "clean_runs", "remove=true", "unmerged=true"]);
+
+    let (first, again) = (clean(), clean());
+
+    assert!(first["left"].as_array().unwrap().iter().all(|left| left["removed"] == true), "{first}");
+    assert_eq!(first, again);
+    assert_eq!(sandbox.call(&["clean_runs"])["left"], json!([]));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
-/// The points, in the order in which a task passes them.
-pub const POINTS: [&str; 13] = [
+/// The points, in the order in which a task passes them, and its remains.
+pub const POINTS: [&str; 14] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -15,6 +15,7 @@ pub const POINTS: [&str; 13] = [
     "merge-intended",
     "merge-done",
     "run-finished",
+    "clean-intended",
 ];
 
 /// Ends the process at once when this is the point that was asked for.

@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Config, Error, history, user_branch};
+use crate::{Config, Error, history, removal, user_branch};
 
 /// Between asking an agent to end and ending it, when the daemon goes down.
 const GRACE: Duration = Duration::from_secs(2);
@@ -57,6 +57,7 @@ impl Dispatch {
     /// When the record can't be read; a single run that can't go on is logged and left alone.
     pub async fn boot(&self) -> Result<(), Error> {
         user_branch::resolve_begun(&self.world).await?;
+        removal::resolve_begun(&self.world).await?;
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
         let live = self.world.store.read(&live)?;
         // All of them before any engine: it must not lease what belongs to a tree of another run.

@@ -37,6 +37,7 @@ mod older;
 mod plan;
 mod port;
 mod prompt;
+mod removal;
 mod report;
 mod setup;
 #[cfg(any(test, feature = "sim"))]
@@ -46,8 +47,8 @@ mod tests;
 mod tools;
 mod tree_ports;
 mod user_branch;
-mod verb;
 mod user_tree;
+mod verb;
 mod watch;
 mod work;
 mod worker_names;

@@ -54,6 +54,9 @@ static TABLES: [Table; 2] = [
             text("isolation"),
             int("unenforced"),
             text("coordination"),
+            text("tree"),
+            text("merging_target"),
+            int("cleaning"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -169,6 +172,10 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         RunEvent::RunMergeAbandoned { run, .. } => {
             vec![patch(RUNS, run.as_str(), vec![("merging_from", Cell::Null), ("merging_to", "".into())])]
         }
+        RunEvent::RunCleanIntended { run, .. } => vec![count(run.as_str(), "cleaning", 1)],
+        RunEvent::RunCleaned { run, .. } | RunEvent::RunCleanAbandoned { run, .. } => {
+            vec![count(run.as_str(), "cleaning", -1)]
+        }
         RunEvent::RunStarted { .. }
         | RunEvent::PlanRecorded { .. }
         | RunEvent::WayRecorded { .. }
@@ -228,6 +235,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         isolation,
         unenforced,
         coordination,
+        tree,
     } = fact
     else {
         return Vec::new();
@@ -235,7 +243,6 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
     let row = Row::new()
         .with("id", run.as_str())
         .with("seq", event.lsn)
-        tree,
         .with("title", title)
         .with("plan_hash", plan_hash)
         .with("source", source)
@@ -256,6 +263,8 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("isolation", isolation.map_or(Cell::Null, |isolation| isolation.as_str().into()))
         .with("unenforced", unenforced)
         .with("coordination", coordination.as_str());
+        .with("tree", tree)
+        .with("cleaning", 0_i64);
     vec![Change::Put { table: RUNS, row }]
 }
 

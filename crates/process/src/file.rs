@@ -62,6 +62,27 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     }
 }
 
+/// Bytes of all files in a folder and below it; no link is followed, and what goes away meanwhile is not counted.
+///
+/// # Errors
+/// When the folder can't be read.
+pub fn bytes_below(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let Ok(found) = entry.metadata() else { continue };
+            if found.is_dir() {
+                folders.push(entry.path());
+            } else {
+                bytes += found.len();
+            }
+        }
+    }
+    Ok(bytes)
+}
+
 /// A name that no other draft has, in this process or another.
 fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);

@@ -8,8 +8,8 @@ use super::route::Handle;
 use super::{Ask, Verbs};
 
 impl Handle<run::CleanRuns> for Verbs {
-    async fn handle(&self, _: &Context, request: run::CleanRunsRequest) -> Result<run::CleanRunsReply, Failure> {
-        Ok(self.dispatch.clean_runs(&request).await?)
+    async fn handle(&self, call: &Context, request: run::CleanRunsRequest) -> Result<run::CleanRunsReply, Failure> {
+        Ok(self.dispatch.clean_runs(&request, &call.caller.name, call.idempotency.clone()).await?)
     }
 }
 

@@ -64,6 +64,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
     /// Paths that differ from the commit in the work tree at `path`, ignored ones left out.
     fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>>;
+    /// Bytes of the files in the work tree at `path`, ignored ones included.
+    fn worktree_bytes(&self, path: &Path) -> Result<u64>;
     /// Files of the user's work tree that git ignores and a file of patterns names.
     fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>>;
     /// Removes a work tree that lies below `base`.
@@ -89,8 +91,6 @@ impl Git for Repo {
         Self::root(self)
     }
 
-    fn head(&self) -> Result<Head> {
-        Ok(Self::head(self)?)
     fn tree_name(&self) -> String {
         Self::tree_name(self)
     }
@@ -108,6 +108,8 @@ impl Git for Repo {
         Ok(found.map(|tree| Arc::new(tree) as Arc<dyn Git>))
     }
 
+    fn head(&self) -> Result<Head> {
+        Ok(Self::head(self)?)
     }
 
     fn dirty(&self) -> Result<Vec<PathBuf>> {
@@ -193,6 +195,10 @@ impl Git for Repo {
     fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.changes()?)
+    }
+
+    fn worktree_bytes(&self, path: &Path) -> Result<u64> {
+        switchboard_process::file::bytes_below(path).map_err(crate::error::io(path))
     }
 
     fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>> {

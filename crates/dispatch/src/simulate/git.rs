@@ -183,6 +183,10 @@ impl Git for SimGit {
         self.with(|_| Ok(Vec::new()))
     }
 
+    fn worktree_bytes(&self, _path: &Path) -> Result<u64> {
+        Ok(0)
+    }
+
     fn ignored_and_listed(&self, _patterns: &Path) -> Result<Vec<PathBuf>> {
         Ok(Vec::new())
     }

@@ -224,6 +224,9 @@ impl Observer {
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. }
+            | RunEvent::RunCleanIntended { .. }
+            | RunEvent::RunCleaned { .. }
+            | RunEvent::RunCleanAbandoned { .. }
             | RunEvent::RunFinished { .. } => {}
         }
     }

@@ -2,15 +2,21 @@
 
 use std::path::PathBuf;
 
+use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{AgentName, RunId};
+use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::{CleanRunsReply, CleanRunsRequest, LeftOver};
-use switchboard_store::{Query, Row};
+use switchboard_store::{Batch, Idempotency, Query, Row};
 
-use super::find_run;
+use super::{find_run, reply, reply_value};
 use crate::port::Git;
+use crate::removal::{self, Removal};
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, plan};
+
+/// Removals that are recorded in one commit.
+const PORTION: usize = 500;
 
 /// Runs that are looked at in one call, newest first.
 const MAX_RUNS: u64 = 1000;
@@ -20,8 +26,8 @@ struct Ended {
     run: RunId,
     /// Its branch.
     branch: String,
-    /// The user's branch that it was started from.
-    target: String,
+    /// The user's branches that it was started from and merged into.
+    targets: Vec<String>,
     /// Folder of all work trees.
     base: PathBuf,
     /// Its tasks, each with its work tree and branch.
@@ -29,33 +35,65 @@ struct Ended {
 }
 
 impl Dispatch {
-    /// Lists or removes what ended runs have left. What holds work that is merged nowhere is removed only if that is asked for.
+    /// Lists or removes what ended runs have left. What holds work that is merged nowhere is removed only if that is asked for. A removal that is
+    /// repeated under its key gets the first answer.
     ///
     /// # Errors
     /// An unknown run or one that is at work, a failure of the store or of git.
-    pub async fn clean_runs(&self, request: &CleanRunsRequest) -> Result<CleanRunsReply, Error> {
+    pub async fn clean_runs(
+        &self,
+        request: &CleanRunsRequest,
+        by: &AgentName,
+        call: Option<Idempotency>,
+    ) -> Result<CleanRunsReply, Error> {
+        if let Some(answered) = self.world.answered(call.as_ref()).await? {
+            return reply(answered);
+        }
+        // No merge looks at a branch that goes meanwhile.
+        let _one_at_a_time = self.world.merging.lock().await;
         let mut ended = Vec::new();
         for row in self.ended_rows(request.run.as_deref())? {
             ended.push(self.ended(&row)?);
         }
-        // No merge looks at a branch that goes meanwhile.
-        let _one_at_a_time = self.world.merging.lock().await;
-        let CleanRunsRequest { remove, unmerged, .. } = *request;
-        let left = self.world.git(move |git| {
-            let mut left = Vec::new();
-            for run in &ended {
-                let found = found(git, run)?;
-                for mut one in found {
-                    one.removed = remove && (unmerged || one.unmerged.is_empty());
-                    if one.removed {
-                        remove_one(git, &one, &run.base)?;
-                    }
-                    left.push(one);
-                }
+        let found = self.world.git(move |git| found_of(git, &ended)).await?;
+        if !request.remove {
+            return Ok(CleanRunsReply { left: found.into_iter().map(|found| found.left).collect() });
+        }
+        self.remove(found, request.unmerged, by.as_str(), call).await
+    }
+
+    /// Removes in portions, so that no commit gets too large; the last one records the answer.
+    async fn remove(
+        &self,
+        found: Vec<Found>,
+        unmerged: bool,
+        by: &str,
+        call: Option<Idempotency>,
+    ) -> Result<CleanRunsReply, Error> {
+        let goes = |found: &Found| unmerged || found.left.unmerged.is_empty();
+        let removals: Vec<_> = found.iter().filter(|found| goes(found)).map(Found::removal).collect();
+        let left = found.iter().map(|found| LeftOver { removed: goes(found), ..found.left.clone() });
+        let answer = CleanRunsReply { left: left.collect() };
+        let mut portions = removals.chunks(PORTION).peekable();
+        let mut last = Batch::synced();
+        while let Some(portion) = portions.next() {
+            let intents: Vec<_> = portion.iter().map(|(removal, _)| removal.clone()).collect();
+            removal::intend(&self.world, &intents, by).await?;
+            self.world.crash("clean-intended");
+            let (batch, failure) = removal::carry_out(&self.world, portion.to_vec(), by, Batch::synced()).await?;
+            if failure.is_some() || portions.peek().is_some() {
+                self.world.commit_patiently(&batch).await?;
+            } else {
+                last = batch;
             }
-            Ok(left)
-        });
-        Ok(CleanRunsReply { left: left.await? })
+            failure.map_or(Ok(()), Err)?;
+        }
+        last.idempotency = call;
+        last.reply = reply_value(&answer)?;
+        if !last.events.is_empty() || last.idempotency.is_some() {
+            self.world.commit_patiently(&last).await?;
+        }
+        Ok(answer)
     }
 
     fn ended_rows(&self, named: Option<&str>) -> Result<Vec<Row>, Error> {
@@ -79,75 +117,118 @@ impl Dispatch {
         let tasks = tasks.map(|task| (task.id.to_string(), fixed.worktree(&task.id), fixed.task_branch(&task.id)));
         Ok(Ended {
             branch: row.try_text("branch")?.to_owned(),
-            target: row.try_text("target")?.to_owned(),
+            targets: self.targets(&run, row.try_text("target")?)?,
             base: fixed.worktrees.clone(),
             tasks: tasks.collect(),
             run,
         })
     }
+
+    /// The branch that a run was started from, and others that it was merged into.
+    fn targets(&self, run: &RunId, first: &str) -> Result<Vec<String>, Error> {
+        let mut targets = vec![first.to_owned()];
+        history::events(&self.world.store, run, 0, |event| {
+            if let Some(RunEvent::RunMerged { target, .. }) = event.fact()
+                && !targets.contains(&target)
+            {
+                targets.push(target);
+            }
+            true
+        })?;
+        Ok(targets)
+    }
+}
+
+/// Something that a run left, with what is recorded of it.
+struct Found {
+    left: LeftOver,
+    /// Tip of its branch; empty if there is none.
+    commit: String,
+    /// Folder of all work trees of the run.
+    base: PathBuf,
+}
+
+// === impl Found ===
+
+impl Found {
+    fn removal(&self) -> (Removal, PathBuf) {
+        (Removal::of(&self.left, self.commit.clone()), self.base.clone())
+    }
+}
+
+fn found_of(git: &dyn Git, ended: &[Ended]) -> Result<Vec<Found>, Error> {
+    let mut all = Vec::new();
+    for run in ended {
+        all.extend(found(git, run)?);
+    }
+    Ok(all)
 }
 
 /// What is there of a run: trees and branches of its tasks, then its own branch.
-fn found(git: &dyn Git, ended: &Ended) -> Result<Vec<LeftOver>, Error> {
+fn found(git: &dyn Git, ended: &Ended) -> Result<Vec<Found>, Error> {
     let mut found = Vec::new();
     let head = git.branch(&ended.branch)?;
-    for (task, path, branch) in &ended.tasks {
-        let tip = git.branch(branch)?;
-        let tree = git.worktree_tip(path)?;
-        if tip.is_none() && tree.is_none() {
-            continue;
-        }
-        let mut unmerged = Vec::new();
-        if let Some(tip) = &tip {
-            let is_merged = head.as_ref().is_some_and(|head| git.is_ancestor(tip, head).unwrap_or(false));
-            if !is_merged && !is_in(git, tip, &ended.target)? {
-                unmerged.push(format!("the change {}", tip.short()));
-            }
-        }
-        if tree.is_some() {
-            let changes = git.worktree_changes(path)?.len();
-            if changes > 0 {
-                unmerged.push(format!("{changes} files that are no commit"));
-            }
-        }
-        found.push(LeftOver {
-            run: ended.run.clone(),
-            task: task.clone(),
-            worktree: tree.map(|_| plan::text(path)).unwrap_or_default(),
-            branch: tip.map(|_| branch.clone()).unwrap_or_default(),
-            unmerged: unmerged.join(", "),
-            removed: false,
-        });
+    for task in &ended.tasks {
+        found.extend(of_task(git, ended, head.as_ref(), task)?);
     }
     if let Some(head) = head {
-        let is_merged = is_in(git, &head, &ended.target)?;
-        let unmerged = if is_merged { String::new() } else { format!("not merged into {}", ended.target) };
-        found.push(LeftOver {
+        let is_merged = is_in(git, &head, &ended.targets)?;
+        let left = LeftOver {
             run: ended.run.clone(),
             task: String::new(),
             worktree: String::new(),
             branch: ended.branch.clone(),
-            unmerged,
+            unmerged: if is_merged { String::new() } else { format!("not merged into {}", ended.targets.join(" or ")) },
+            bytes: 0,
             removed: false,
-        });
+        };
+        found.push(Found { left, commit: head.to_string(), base: ended.base.clone() });
     }
     Ok(found)
 }
 
-/// Whether a branch of the user's has a commit.
-fn is_in(git: &dyn Git, commit: &switchboard_process::git::Oid, branch: &str) -> Result<bool, Error> {
-    match git.branch(branch)? {
-        Some(tip) => git.is_ancestor(commit, &tip),
-        None => Ok(false),
+/// What is there of a task; `head` is the tip of the run's branch.
+fn of_task(
+    git: &dyn Git,
+    ended: &Ended,
+    head: Option<&Oid>,
+    (task, path, branch): &(String, PathBuf, String),
+) -> Result<Option<Found>, Error> {
+    let (tip, tree) = (git.branch(branch)?, git.worktree_tip(path)?);
+    if tip.is_none() && tree.is_none() {
+        return Ok(None);
     }
+    let mut unmerged = Vec::new();
+    if let Some(tip) = &tip {
+        let is_merged = head.is_some_and(|head| git.is_ancestor(tip, head).unwrap_or(false));
+        if !is_merged && !is_in(git, tip, &ended.targets)? {
+            unmerged.push(format!("the change {}", tip.short()));
+        }
+    }
+    let changes = if tree.is_some() { git.worktree_changes(path)?.len() } else { 0 };
+    if changes > 0 {
+        unmerged.push(format!("{changes} files that are no commit"));
+    }
+    let left = LeftOver {
+        run: ended.run.clone(),
+        task: task.clone(),
+        bytes: if tree.is_some() { git.worktree_bytes(path)? } else { 0 },
+        worktree: tree.map(|_| plan::text(path)).unwrap_or_default(),
+        branch: tip.as_ref().map(|_| branch.clone()).unwrap_or_default(),
+        unmerged: unmerged.join(", "),
+        removed: false,
+    };
+    Ok(Some(Found { left, commit: tip.map(|tip| tip.to_string()).unwrap_or_default(), base: ended.base.clone() }))
 }
 
-fn remove_one(git: &dyn Git, one: &LeftOver, base: &std::path::Path) -> Result<(), Error> {
-    if !one.worktree.is_empty() {
-        git.worktree_remove(std::path::Path::new(&one.worktree), base)?;
+/// Whether one of the user's branches has a commit.
+fn is_in(git: &dyn Git, commit: &Oid, branches: &[String]) -> Result<bool, Error> {
+    for branch in branches {
+        if let Some(tip) = git.branch(branch)?
+            && git.is_ancestor(commit, &tip)?
+        {
+            return Ok(true);
+        }
     }
-    match git.branch(&one.branch)? {
-        Some(tip) => git.delete_branch(&one.branch, &tip),
-        None => Ok(()),
-    }
+    Ok(false)
 }

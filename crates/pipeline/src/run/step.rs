@@ -97,6 +97,9 @@ impl RunState {
             | RunEvent::SetupChosen { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
+            | RunEvent::RunCleanIntended { .. }
+            | RunEvent::RunCleaned { .. }
+            | RunEvent::RunCleanAbandoned { .. }
             | RunEvent::RunMergeAbandoned { .. } => Ok(Vec::new()),
             RunEvent::RunStopRequested => self.run_stop_requested(),
             RunEvent::TaskRetryRequested { task } => self.task_retry_requested(task),

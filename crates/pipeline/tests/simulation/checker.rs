@@ -171,6 +171,9 @@ impl Checker {
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. }
+            | RunEvent::RunCleanIntended { .. }
+            | RunEvent::RunCleaned { .. }
+            | RunEvent::RunCleanAbandoned { .. }
             | RunEvent::RunFinished { .. } => {}
         }
     }

@@ -447,6 +447,48 @@ pub enum RunEvent {
         /// Why.
         why: String,
     },
+    /// What an ended run left of one task, or its own branch, is to be removed.
+    RunCleanIntended {
+        /// Which run.
+        run: RunId,
+        /// The task whose it is; `None` for the run's own branch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The work tree; empty if there is none.
+        worktree: String,
+        /// The branch; empty if there is none.
+        branch: String,
+        /// The branch's tip: what a branch of this name would have to be made at to bring it back.
+        commit: String,
+        /// Bytes of the files in the work tree.
+        bytes: u64,
+    },
+    /// It is gone.
+    RunCleaned {
+        /// Which run.
+        run: RunId,
+        /// As above.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// As above.
+        worktree: String,
+        /// As above.
+        branch: String,
+        /// As above.
+        commit: String,
+        /// As above.
+        bytes: u64,
+    },
+    /// It could not be removed, or not all of it.
+    RunCleanAbandoned {
+        /// Which run.
+        run: RunId,
+        /// As above.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// Why.
+        why: String,
+    },
 }
 
 impl RunEvent {
@@ -460,6 +502,9 @@ impl RunEvent {
                 | Self::RunMergeIntended { .. }
                 | Self::RunMerged { .. }
                 | Self::RunMergeAbandoned { .. }
+                | Self::RunCleanIntended { .. }
+                | Self::RunCleaned { .. }
+                | Self::RunCleanAbandoned { .. }
         )
     }
 
@@ -481,6 +526,9 @@ impl RunEvent {
             | Self::RunMergeIntended { .. }
             | Self::RunMerged { .. }
             | Self::RunMergeAbandoned { .. } => None,
+            Self::RunCleanIntended { task, .. }
+            | Self::RunCleaned { task, .. }
+            | Self::RunCleanAbandoned { task, .. } => task.as_ref(),
             Self::UnitAdded { unit, .. } | Self::UnitExtended { unit, .. } => unit.task(),
             Self::WorkerIntended { task, .. }
             | Self::WorkerStarted { task, .. }
@@ -528,7 +576,10 @@ impl RunEvent {
             | Self::PersonAnswered { note: reason, .. }
             | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
-            Self::RunMergeAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
+            Self::RunMergeAbandoned { why, .. } | Self::RunCleanAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
+            Self::RunCleanIntended { worktree, .. } | Self::RunCleaned { worktree, .. } => {
+                *worktree = cut(worktree, TEXT_BUDGET);
+            }
             Self::RunConfigured { .. }
             | Self::SetupChosen { .. }
             | Self::RunMergeIntended { .. }

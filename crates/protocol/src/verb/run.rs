@@ -615,6 +615,9 @@ pub struct LeftOver {
     /// What of it is merged nowhere, in words; empty if nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unmerged: String,
+    /// Bytes of the files in its work tree.
+    #[serde(default)]
+    pub bytes: u64,
     /// Whether this call has removed it.
     #[serde(default)]
     pub removed: bool,

@@ -163,7 +163,15 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         RunEvent::TaskStopRequested { .. } => told(Some(Tone::Notice), "is to stop"),
         RunEvent::TaskRetryRequested { .. } => told(Some(Tone::Notice), "is tried again"),
         RunEvent::TaskDepFailed { root, .. } => told(Some(Tone::Bad), format!("can't start: {root} is not done")),
-        RunEvent::TurnEnded { .. }
+        RunEvent::RunCleaned { worktree, branch, commit, bytes, .. } => {
+            let tree = (!worktree.is_empty()).then(|| format!("work tree {worktree} ({bytes} bytes)"));
+            let branch = (!branch.is_empty()).then(|| format!("branch {branch}, which was at {commit}"));
+            let gone: Vec<_> = tree.into_iter().chain(branch).collect();
+            with_text(None, "what it left was removed", &gone.join("\n"))
+        }
+        RunEvent::RunCleanAbandoned { why, .. } => with_text(Some(Tone::Bad), "what it left was not removed", &why),
+        RunEvent::RunCleanIntended { .. }
+        | RunEvent::TurnEnded { .. }
         | RunEvent::TreeSetupFailed { .. }
         | RunEvent::SetupChosen { .. }
         | RunEvent::RunConfigured { .. }

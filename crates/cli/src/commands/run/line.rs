@@ -201,7 +201,10 @@ impl<'a> Printer<'a> {
             | RunEvent::SetupChosen { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
-            | RunEvent::RunMergeAbandoned { .. } => Vec::new(),
+            | RunEvent::RunMergeAbandoned { .. }
+            | RunEvent::RunCleanIntended { .. }
+            | RunEvent::RunCleaned { .. }
+            | RunEvent::RunCleanAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
             RunEvent::BudgetAlert { percent, spent } => {
                 let spent = money(Some(spent)).unwrap_or_default();
@@ -355,6 +358,9 @@ impl<'a> Printer<'a> {
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeAbandoned { .. }
+            | RunEvent::RunCleanIntended { .. }
+            | RunEvent::RunCleaned { .. }
+            | RunEvent::RunCleanAbandoned { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::WayRecorded { .. }
             | RunEvent::UnitAdded { .. }

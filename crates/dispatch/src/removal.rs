@@ -1,0 +1,157 @@
+//! What ended runs left is removed: recorded as intended, done, recorded as done.
+
+use std::path::Path;
+
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::verb::run::LeftOver;
+use switchboard_store::{Batch, Query};
+
+use crate::error::shape;
+use crate::port::Git;
+use crate::work::{RUNS, run_id};
+use crate::world::World;
+use crate::{Error, history};
+
+/// Who is recorded where the daemon itself finds out what became of a removal.
+const DAEMON: &str = "daemon";
+
+/// Something that an ended run left, as the record names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Removal {
+    pub(crate) run: RunId,
+    pub(crate) task: Option<TaskId>,
+    pub(crate) worktree: String,
+    pub(crate) branch: String,
+    /// The branch's tip.
+    pub(crate) commit: String,
+    pub(crate) bytes: u64,
+}
+
+// === impl Removal ===
+
+impl Removal {
+    pub(crate) fn of(left: &LeftOver, commit: String) -> Self {
+        let LeftOver { run, task, worktree, branch, bytes, .. } = left.clone();
+        Self { run, task: TaskId::new(task).ok(), worktree, branch, commit, bytes }
+    }
+
+    fn intended(self) -> RunEvent {
+        let Self { run, task, worktree, branch, commit, bytes } = self;
+        RunEvent::RunCleanIntended { run, task, worktree, branch, commit, bytes }
+    }
+
+    fn done(self) -> RunEvent {
+        let Self { run, task, worktree, branch, commit, bytes } = self;
+        RunEvent::RunCleaned { run, task, worktree, branch, commit, bytes }
+    }
+
+    fn abandoned(self, why: &str) -> RunEvent {
+        RunEvent::RunCleanAbandoned { run: self.run, task: self.task, why: why.to_owned() }
+    }
+
+    fn remove(&self, git: &dyn Git, base: &Path) -> Result<(), Error> {
+        if !self.worktree.is_empty() {
+            git.worktree_remove(Path::new(&self.worktree), base)?;
+        }
+        if self.branch.is_empty() {
+            return Ok(());
+        }
+        match git.branch(&self.branch)? {
+            Some(tip) => git.delete_branch(&self.branch, &tip),
+            None => Ok(()),
+        }
+    }
+
+    fn is_there(&self, git: &dyn Git) -> Result<bool, Error> {
+        let has_tree = !self.worktree.is_empty() && git.worktree_tip(Path::new(&self.worktree))?.is_some();
+        let has_branch = !self.branch.is_empty() && git.branch(&self.branch)?.is_some();
+        Ok(has_tree || has_branch)
+    }
+}
+
+/// Records what is to be removed.
+pub(crate) async fn intend(world: &World, removals: &[Removal], by: &str) -> Result<(), Error> {
+    let mut batch = Batch::synced();
+    for removal in removals {
+        batch = batch.event(event(&removal.run, removal.clone().intended(), by)?);
+    }
+    world.commit(batch).await?;
+    Ok(())
+}
+
+/// Removes what was intended and adds to `batch` what became of each; returns the first failure beside it.
+pub(crate) async fn carry_out(
+    world: &World,
+    removals: Vec<(Removal, std::path::PathBuf)>,
+    by: &str,
+    mut batch: Batch,
+) -> Result<(Batch, Option<Error>), Error> {
+    let (done, failure) = world.git(move |git| Ok(remove_all(git, removals))).await?;
+    for (run, fact) in done {
+        batch = batch.event(event(&run, fact, by)?);
+    }
+    Ok((batch, failure))
+}
+
+/// What became of each removal, and the first failure; what comes after one is left.
+fn remove_all(git: &dyn Git, removals: Vec<(Removal, std::path::PathBuf)>) -> (Vec<(RunId, RunEvent)>, Option<Error>) {
+    let mut failure = None;
+    let mut one = |(removal, base): (Removal, std::path::PathBuf)| {
+        let run = removal.run.clone();
+        let fact = match &failure {
+            Some(_) => removal.abandoned("another removal of the same call failed"),
+            None => match removal.remove(git, &base) {
+                Ok(()) => removal.done(),
+                Err(error) => {
+                    let fact = removal.abandoned(&error.to_string());
+                    failure = Some(error);
+                    fact
+                }
+            },
+        };
+        (run, fact)
+    };
+    let done = removals.into_iter().map(&mut one).collect();
+    (done, failure)
+}
+
+/// At boot: records what became of removals that the last daemon had begun. Nothing more is removed.
+pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
+    for row in world.store.read(&Query::table(RUNS).gt("cleaning", 0_i64).asc("seq").limit(1000))? {
+        let run = run_id(&row)?;
+        let begun = begun(world, &run)?;
+        let looked = world.git(move |git| {
+            let look = |removal: Removal| Ok((removal.is_there(git)?, removal));
+            begun.into_iter().map(look).collect::<Result<Vec<_>, Error>>()
+        });
+        let mut batch = Batch::synced();
+        for (is_there, removal) in looked.await? {
+            let fact = if is_there { removal.abandoned("the daemon ended before it") } else { removal.done() };
+            batch = batch.event(event(&run, fact, DAEMON)?);
+        }
+        world.commit_patiently(&batch).await?;
+    }
+    Ok(())
+}
+
+/// Removals of a run whose outcome is not recorded.
+fn begun(world: &World, run: &RunId) -> Result<Vec<Removal>, Error> {
+    let mut open: Vec<Removal> = Vec::new();
+    history::events(&world.store, run, 0, |event| {
+        let fact = event.fact();
+        if let Some(RunEvent::RunCleanIntended { run, task, worktree, branch, commit, bytes }) = fact {
+            open.push(Removal { run, task, worktree, branch, commit, bytes });
+        } else if let Some(RunEvent::RunCleaned { task, .. } | RunEvent::RunCleanAbandoned { task, .. }) = fact {
+            open.retain(|removal| removal.task != task);
+        }
+        true
+    })?;
+    Ok(open)
+}
+
+fn event(run: &RunId, fact: RunEvent, by: &str) -> Result<NewEvent, Error> {
+    NewEvent::of(&fact.fitted(), history::subject(run), by).map_err(shape("a removal"))
+}
