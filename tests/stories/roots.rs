@@ -273,6 +273,18 @@ fn an_export_is_a_new_file_that_only_its_owner_reads() {
     }
     let fresh = sandbox.folder().join("fresh");
     sandbox.call(&["export_log", &format!("path={}", fresh.display())]);
+    sandbox.call(&["register_agent", "name=ada"]);
+    let again = sandbox.call(&["export_log", &format!("path={}", fresh.display())]);
+    sandbox.switchboard(&["verify", &fresh.display().to_string(), "--json"]).ends_with(0);
+    assert_eq!(fs::read_to_string(&fresh).unwrap().lines().count() as u64, again["events"].as_u64().unwrap() + 1);
+    let copy = format!("path={}", sandbox.folder().join("copy.db").display());
+    let first = sandbox.call(&["backup_store", &copy]);
+    sandbox.call(&["register_agent", "name=ben"]);
+    assert!(sandbox.call(&["backup_store", &copy])["events"].as_u64() > first["events"].as_u64());
+    // Each is a file of ours, of the other kind.
+    let crossed = format!("path={}", fresh.display());
+    sandbox.switchboard(&["call", "backup_store", &crossed]).ends_with(1).says("no earlier copy of this record");
+    sandbox.switchboard(&["call", "export_log", &copy]).ends_with(1).says("no earlier export of this record");
 
     assert_eq!(fs::read_to_string(&there).unwrap(), "mine");
     assert!(!sandbox.folder().join("nowhere").exists());

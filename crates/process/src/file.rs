@@ -1,11 +1,15 @@
 //! Files that are replaced in one step: a reader sees the old content or the new one, never a part.
 
+mod draft;
+
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use draft::Draft;
 
 /// Who may read the new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

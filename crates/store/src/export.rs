@@ -1,7 +1,9 @@
 //! The record as JSON lines: a header, then one line an event. Every line has exactly one form, so that each flipped
 //! byte is found, and what was found is named by its event.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -16,6 +18,9 @@ use crate::{Error, Head};
 
 /// Names the form of the file.
 const FORMAT: &str = "switchboard-export/1";
+
+/// Longest header.
+const MAX_HEADER_BYTES: u64 = 4096;
 
 /// Longest line: a body of 1 MiB, every byte of it escaped, and the rest.
 const MAX_LINE_BYTES: u64 = 8 << 20;
@@ -93,6 +98,25 @@ impl<'a> Exporter<'a> {
             serde_json::to_vec(line).map_err(|error| Error::io("could not write the export", error.into()))?;
         bytes.push(b'\n');
         self.out.write_all(&bytes).map_err(|error| Error::io("could not write the export", error))
+    }
+}
+
+/// Whether a file is an export of the record of this chain that knows nothing which the record doesn't.
+pub(crate) fn is_earlier(path: &Path, chain_id: &str, head: Lsn) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut line = Vec::new();
+    let read = BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut line);
+    let Some(header) = read.ok().and_then(|_| serde_json::from_slice::<Header>(&line).ok()) else { return false };
+    header.format == FORMAT && header.chain_id == chain_id && header.lsn <= head
+}
+
+/// Why an export was not written.
+pub(crate) fn not_written(to: &Path, error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Error::io(format!("{} is there, and is no earlier export of this record", to.display()), error)
+        }
+        _ => Error::io(format!("could not write {}", to.display()), error),
     }
 }
 

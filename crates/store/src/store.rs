@@ -6,8 +6,10 @@ mod sweep;
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use switchboard_process::file::Draft;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
@@ -340,6 +342,23 @@ impl Store {
             chain.end(before.lsn, before.hash);
         }
         Ok(Report::new(chain, &core.chain_id, rows))
+    }
+
+    /// Writes the whole record into a new file, or in place of an earlier export of it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when something else is there, or it can't be written.
+    pub fn export_file(&self, to: &Path) -> Result<Head, Error> {
+        let fail = |error: std::io::Error| crate::export::not_written(to, error);
+        let (chain_id, head) = (self.chain_id(), self.head());
+        let is_earlier = |path: &Path| crate::export::is_earlier(path, chain_id, head.lsn);
+        let draft = Draft::begin(to, is_earlier).map_err(fail)?;
+        let file = std::fs::OpenOptions::new().write(true).open(draft.path()).map_err(fail)?;
+        let mut out = std::io::BufWriter::new(file);
+        let head = self.export(&mut out)?;
+        out.flush().map_err(fail)?;
+        draft.publish().map_err(fail)?;
+        Ok(head)
     }
 
     /// Writes the whole record as JSON lines: events with their bodies and salts, in a form that

@@ -15,7 +15,7 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: backup_store")]
 pub(crate) struct Args {
-    /// A file that does not exist yet. It holds every message that is still kept; the signing key is not in it
+    /// A file that does not exist yet, or an earlier backup of this record, which is replaced. It holds every message that is still kept; the signing key is not in it
     file: PathBuf,
     /// Don't ask a daemon; refused while one runs
     #[arg(long)]

@@ -1,6 +1,5 @@
 //! The daemon and its record.
 
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -175,15 +174,7 @@ fn export(store: &Store, request: ExportLogRequest) -> Result<ExportLogReply, Fa
     if !path.is_absolute() {
         return Err(Failure::new("request.bad-args", "the path must be absolute").at(request.path));
     }
-    let fail = |error: std::io::Error| {
-        Failure::new("io.denied", "the export can't be written").at(request.path.clone()).because(&error)
-    };
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(fail)?;
-    let mut out = std::io::BufWriter::new(file);
-    let head = store.head();
-    store.export(&mut out).map_err(|error| error.failure())?;
-    let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
-    file.sync_all().map_err(fail)?;
+    let head = store.export_file(&path).map_err(|error| error.failure())?;
     Ok(ExportLogReply { path: request.path.clone(), events: head.lsn, head: head.hash })
 }
 

@@ -10,7 +10,7 @@ use crate::id::Digest;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BackupStoreRequest {
-    /// Absolute path of a file that does not exist yet.
+    /// Absolute path: of a file that does not exist yet, or of an earlier one of this record, which is replaced.
     pub path: String,
 }
 

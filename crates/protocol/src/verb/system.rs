@@ -137,7 +137,7 @@ verb! {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExportLogRequest {
-    /// Absolute path of a file that does not exist yet.
+    /// Absolute path: of a file that does not exist yet, or of an earlier one of this record, which is replaced.
     pub path: String,
 }
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
-use switchboard_protocol::event::NewEvent;
+use switchboard_process::file::Draft;
+use switchboard_protocol::event::{Lsn, NewEvent};
 
 use super::redo::RedoRecord;
 use super::sql::db;
@@ -26,41 +27,55 @@ const CACHE_KIB: u32 = 1024;
 const EPOCHS: u64 = 1 << 20;
 
 /// Copies what a connection sees, with what the redo log has behind it, into a new file, syncs it and checks it. A copy that
-/// does not verify is not kept.
+/// does not verify is not kept. An earlier copy of the same record is replaced.
 pub(super) fn copy(
     connection: &Connection,
     schema: &Schema,
     to: &Path,
     redo_records: &[RedoRecord],
 ) -> Result<Report, Error> {
-    let name = to.to_str().ok_or_else(|| {
+    let head = redo::last(redo_records, file::head(connection)?.lsn);
+    let chain_id = file::meta(connection, "chain_id")?.unwrap_or_default();
+    let draft = Draft::begin(to, |to| is_earlier_copy(to, &chain_id, head));
+    let draft = draft.map_err(|error| not_made(to, error))?;
+    let name = draft.path().to_str().ok_or_else(|| {
         Error::io(format!("{} is not UTF-8", to.display()), io::Error::from(io::ErrorKind::InvalidInput))
     })?;
     // Only the copy is written; the connection itself was opened for reading.
     connection.pragma_update(None, "query_only", false).map_err(db)?;
-    let reserve = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
-    let file = reserve.map_err(|error| Error::io(format!("could not make {}", to.display()), error))?;
-    let copied = connection
-        .execute("VACUUM INTO ?1", [name])
-        .map_err(db)
-        .and_then(|_| take_in(to, schema, redo_records))
-        .and_then(|()| file.sync_all().map_err(|error| Error::io(format!("could not sync {}", to.display()), error)))
-        .and_then(|()| sync_folder(file::folder_of(to)))
-        .and_then(|()| check::closed(to, schema, CACHE_KIB))
-        .and_then(Report::into_clean);
-    if copied.is_err()
-        && let Err(error) = fs::remove_file(to)
-    {
-        tracing::warn!(%error, path = %to.display(), "a copy that can't be used could not be removed");
-    }
-    copied
+    connection.execute("VACUUM INTO ?1", [name]).map_err(db)?;
+    take_in(draft.path(), schema, redo_records)?;
+    let report = check::closed(draft.path(), schema, CACHE_KIB)?.into_clean()?;
+    draft.publish().map_err(|error| not_made(to, error))?;
+    Ok(report)
 }
 
+fn not_made(to: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Error::io(format!("{} is there, and is no earlier copy of this record", to.display()), error)
+        }
+        _ => Error::io(format!("could not make {}", to.display()), error),
+    }
+}
+
+/// Whether a file is a copy of the record of this chain that knows nothing which the record doesn't.
+fn is_earlier_copy(path: &Path, chain_id: &str, head: Lsn) -> bool {
+    let look = || -> Result<bool, Error> {
+        let connection = file::open_untouched(path)?;
+        let is_copy = file::meta(&connection, file::COPY)?.is_some();
+        Ok(is_copy && file::identify(&connection, path)? == chain_id && file::head(&connection)?.lsn <= head)
+    };
+    look().unwrap_or(false)
+}
+
+/// Marks the copy, and adds what only the redo log has.
 fn take_in(copy: &Path, schema: &Schema, redo_records: &[RedoRecord]) -> Result<(), Error> {
+    let connection = Connection::open(copy).map_err(db)?;
+    file::set_meta(&connection, file::COPY, "1")?;
     if redo_records.is_empty() {
         return Ok(());
     }
-    let connection = Connection::open(copy).map_err(db)?;
     let (chain_id, tip) = (file::identify(&connection, copy)?, file::head(&connection)?);
     back::replay(&connection, schema, &chain_id, tip, redo_records).map(|_| ())
 }

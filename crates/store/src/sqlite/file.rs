@@ -24,6 +24,9 @@ const APPLICATION_ID: i64 = 0x5357_4244;
 /// The format of the store's own tables (`PRAGMA user_version`).
 const FORMAT: i64 = 1;
 
+/// Marks a file as a copy in its table of metadata. A store that is at work has no such mark: it goes when a store is opened.
+pub(super) const COPY: &str = "copy";
+
 /// How long a checkpoint waits for readers; commits never wait, there is one writer.
 const BUSY: Duration = Duration::from_millis(50);
 
@@ -73,6 +76,13 @@ pub(super) fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, Err
     configure(&connection, cache_kib)?;
     connection.pragma_update(None, "query_only", true).map_err(db)?;
     Ok(connection)
+}
+
+/// Opens a file that nobody writes, without making or reading any other file beside it.
+pub(super) fn open_untouched(path: &Path) -> Result<Connection, Error> {
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags).map_err(db)
 }
 
 /// Settings of every connection. No memory map: a flipped or vanished page must be an error, not a signal.
@@ -155,6 +165,7 @@ fn begin_epoch(connection: &Connection) -> Result<(String, u64), Error> {
     let epoch = meta(connection, "epoch")?.and_then(|text| text.parse::<u64>().ok());
     let epoch = epoch.ok_or_else(|| missing("the epoch"))? + 1;
     set_meta(connection, "epoch", &epoch.to_string())?;
+    connection.execute("DELETE FROM meta WHERE name = ?1", [COPY]).map_err(db)?;
     Ok((chain_id, epoch))
 }
 

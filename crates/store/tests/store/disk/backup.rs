@@ -18,6 +18,10 @@ fn config(it: &Fixture) -> Config {
     Config { clock: it.clock.clock(), ..Config::new(it.path()) }
 }
 
+fn open(path: &Path) -> Store {
+    Store::open(Config::new(path), projections()).unwrap()
+}
+
 #[test]
 fn a_backup_holds_everything_up_to_one_event_while_the_store_goes_on() {
     let it = Fixture::sqlite();
@@ -46,6 +50,46 @@ fn a_backup_holds_everything_up_to_one_event_while_the_store_goes_on() {
     assert_eq!(events(&copy), events(&it.store));
     assert_eq!(copy.cursor("feed").unwrap(), 1);
     assert!(copy.verify(Scope::All).unwrap().is_clean());
+}
+
+#[test]
+fn an_earlier_copy_of_the_same_record_is_replaced_and_no_other_store_is() {
+    let (it, other) = (Fixture::sqlite(), Fixture::sqlite());
+    fill(&it, 3);
+    fill(&other, 3);
+    let (copy, opened) = (it.path().with_file_name("copy"), it.path().with_file_name("opened"));
+    it.store.backup(&copy).unwrap();
+    it.store.backup(&opened).unwrap();
+    drop(open(&opened));
+    fill(&it, 2);
+
+    let again = it.store.backup(&copy).unwrap();
+
+    assert_eq!(again.head, it.store.head());
+    for refused in
+        [other.store.backup(&copy), it.store.backup(other.path()), it.store.backup(&opened), it.store.backup(it.path())]
+    {
+        assert_eq!(refused.unwrap_err().failure().code, "io.denied");
+    }
+    let names = fs::read_dir(it.path().parent().unwrap()).unwrap();
+    let drafts = names.filter(|name| name.as_ref().unwrap().file_name().to_string_lossy().contains(".new-"));
+    assert_eq!(drafts.count(), 0);
+    assert_eq!(open(&copy).head(), it.store.head());
+}
+
+#[test]
+fn a_copy_that_knows_more_than_the_record_is_kept() {
+    let it = Fixture::sqlite();
+    fill(&it, 1);
+    let (early, late) = (it.path().with_file_name("early"), it.path().with_file_name("late"));
+    it.store.backup(&early).unwrap();
+    fill(&it, 3);
+    it.store.backup(&late).unwrap();
+
+    let older = open(&early);
+
+    assert!(older.backup(&late).is_err());
+    assert!(it.store.backup(&late).is_ok());
 }
 
 #[test]

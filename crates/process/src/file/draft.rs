@@ -1,0 +1,112 @@
+//! A file that is written beside its place and put there once it is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// A draft of a file that only its owner may read. Dropped before it is published, it is removed.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    draft: PathBuf,
+    /// The place was free, and an empty file holds it.
+    holds_place: bool,
+}
+
+// === impl Draft ===
+
+impl Draft {
+    /// Begins a draft for a path that is free, or at which a file of the user's lies that `may_replace` accepts.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] when something else is there, a link too; what the system says.
+    pub fn begin(path: &Path, may_replace: impl FnOnce(&Path) -> bool) -> io::Result<Self> {
+        let reserved = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        let holds_place = match reserved {
+            Ok(_) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_own(path)? && may_replace(path) => false,
+            Err(error) => return Err(error),
+        };
+        let begun = Self { path: path.to_owned(), draft: super::draft_of(path), holds_place };
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&begun.draft)?;
+        Ok(begun)
+    }
+
+    /// Where the draft lies: an empty file at first.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.draft
+    }
+
+    /// Puts the draft in its place, for good when the call returns.
+    ///
+    /// # Errors
+    /// What the system says; what was there before is there still.
+    pub fn publish(mut self) -> io::Result<()> {
+        File::open(&self.draft)?.sync_all()?;
+        fs::rename(&self.draft, &self.path)?;
+        self.holds_place = false;
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(folder)?.sync_all()
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // After publishing there is none; the reason for which it is dropped counts more than a file that is left.
+        let _ = fs::remove_file(&self.draft);
+        if self.holds_place {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether a file of the user's lies at a path, and no link.
+fn is_own(path: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(path)?;
+    Ok(found.is_file() && found.uid() == rustix::process::geteuid().as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_was_there_is_replaced_only_by_a_published_draft_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+
+        drop(Draft::begin(&path, |_| true).unwrap());
+        assert!(names(folder.path()).is_empty());
+
+        for text in ["first", "second"] {
+            let draft = Draft::begin(&path, |_| true).unwrap();
+            fs::write(draft.path(), text).unwrap();
+            draft.publish().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        drop(Draft::begin(&path, |_| true).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(names(folder.path()), ["file"]);
+    }
+
+    #[test]
+    fn what_may_not_be_replaced_and_links_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&path, "theirs").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+
+        assert_eq!(Draft::begin(&path, |_| false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(Draft::begin(&link, |_| true).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(names(folder.path()), ["file", "link"]);
+    }
+}
