@@ -114,6 +114,47 @@ fn a_lock_file_is_installed_by_its_tool_once_its_owner_has_said_yes() {
 }
 
 #[test]
+fn packages_below_the_top_are_installed_where_their_lock_files_lie() {
+    if which("npm").is_none() || which("python3").is_none() {
+        eprintln!("npm or python3 is not installed: nothing is tested here");
+        return;
+    }
+    let sandbox = repository();
+    sandbox.write("web/dep/package.json", r#"{ "name": "dep", "version": "1.0.0", "main": "index.js" }"#);
+    sandbox.write("web/dep/index.js", "module.exports = 42;\n");
+    sandbox
+        .write("web/package.json", r#"{ "name": "app", "version": "1.0.0", "dependencies": { "dep": "file:dep" } }"#);
+    sandbox.write(
+        "web/package-lock.json",
+        r#"{ "name": "app", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {
+            "": { "name": "app", "version": "1.0.0", "dependencies": { "dep": "file:dep" } },
+            "dep": { "version": "1.0.0" }, "node_modules/dep": { "resolved": "dep", "link": true } } }"#,
+    );
+    // A requirement that is no package of a registry: nothing is downloaded.
+    sandbox.write("services/api/requirements.txt", "# nothing but the virtual environment\n");
+    sandbox.write("services/old/Gemfile.lock", "GEM\n");
+    sandbox.write("docs/requirements.txt", "sphinx\n");
+    sandbox.commit("a monorepo");
+    let line = "cd web && node -p \"require('dep')\" > answer.txt && ../services/api/.venv/bin/python -c 'print(1)' >> answer.txt";
+    let plan = plan(&sandbox, &Value::Null, &[line]);
+
+    let shown = sandbox.switchboard(&["run", &plan, "--dry-run"]).ends_with(0);
+    let shown =
+        shown.says("(web/package-lock.json)").says("(services/api/requirements.txt)").says("docs/requirements.txt");
+    if which("bundle").is_none() {
+        shown.says("services/old/Gemfile.lock is there and bundle is not installed");
+    } else {
+        sandbox.run(["git", "rm", "-q", "services/old/Gemfile.lock"], &sandbox.root(), "").ends_with(0);
+        sandbox.commit("without Ruby");
+    }
+    sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
+    sandbox.switchboard(&["run", &plan, "--yes", "--merge"]).ends_with(0);
+
+    assert_eq!(sandbox.read("web/answer.txt"), "42\n1\n");
+    assert_eq!(sandbox.git(&["ls-files", "web/node_modules", "services/api/.venv"]), "");
+}
+
+#[test]
 fn ignored_files_that_the_repository_lists_are_copied_and_links_out_of_it_are_not() {
     let sandbox = repository();
     sandbox.write(".worktreeinclude", ".env\nlocal-*\nREADME.md\n");

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use switchboard_process::env::Env;
+use switchboard_process::git::Git;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::plan::Plan;
@@ -30,17 +32,29 @@ pub struct Commands {
     pub digest: Digest,
 }
 
-/// Reads the commands out of a plan's text (plan.json or plan.md), and those by which its work trees are set up where the lock files in `root`, the
-/// repository's top folder, lead to some.
+/// Reads the commands out of a plan's text (plan.json or plan.md), and those by which its work trees are set up where the repository's lock
+/// files lead to some.
 ///
 /// # Errors
 /// When the plan does not parse; the failure names the place.
-pub fn commands(text: &str, source: &str, root: &Path) -> Result<Commands, Failure> {
+pub fn commands(text: &str, source: &str, locks: &[String]) -> Result<Commands, Failure> {
     let plan = plan(text, source)?;
     let mut list = switchboard_dispatch::commands(&plan);
-    list.extend(switchboard_dispatch::commands_of_locks(&plan, root, &|path| path.is_file()));
+    list.extend(switchboard_dispatch::commands_of_locks(&plan, locks));
     let digest = switchboard_dispatch::commands_digest(&list);
     Ok(Commands { list, digest })
+}
+
+/// The lock files that git tracks in the work tree that holds `folder`; none where that is in no repository.
+///
+/// # Errors
+/// When git fails.
+pub fn lock_files(folder: &Path) -> Result<Vec<String>, Failure> {
+    match Git::find(Env::plain()).and_then(|git| git.discover(folder)) {
+        Ok(repo) => Ok(switchboard_dispatch::lock_files_of(&repo)?),
+        Err(switchboard_process::Error::NotARepository { .. }) => Ok(Vec::new()),
+        Err(error) => Err(error.failure()),
+    }
 }
 
 /// Reads a plan's text (plan.json or plan.md).

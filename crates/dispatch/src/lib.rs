@@ -62,5 +62,5 @@ pub use dispatch::Dispatch;
 pub use error::Error;
 pub use plan::{commands, commands_digest, read as read_plan};
 pub use port::{BoxFuture, FileLeases, Others, WorkerMail};
-pub use setup::commands_of_locks;
+pub use setup::{commands_of_locks, lock_files_of};
 pub use work::Work;

@@ -1,8 +1,7 @@
 //! What new work trees of a run get: a set-up command and ignored files.
 
-use std::path::Path;
-
 use switchboard_pipeline::setup::{self, Defaults};
+use switchboard_process::git::Repo;
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::SetupCommand;
 use switchboard_protocol::text::cut;
@@ -17,26 +16,39 @@ pub(crate) const INCLUDE: &str = ".worktreeinclude";
 /// Left-out files that a run's notes name.
 const NAMED: usize = 5;
 
-/// What a plan wants, else what lock files at the top of the repository say.
-pub(crate) fn chosen(plan: &Plan, git: &dyn Git, setups: &dyn Setups, shims: &dyn Shims) -> Defaults {
+/// What a plan wants, else what the lock files of the user's work tree say.
+pub(crate) fn chosen(plan: &Plan, git: &dyn Git, shims: &dyn Shims) -> Result<Defaults, Error> {
     match setup::planned(plan) {
-        Some(commands) => Defaults { commands, notes: Vec::new() },
-        None => setup::defaults(|file| setups.is_file(&git.root().join(file)), |program| shims.has_program(program)),
+        Some(commands) => Ok(Defaults { commands, notes: Vec::new() }),
+        None => Ok(setup::defaults(&lock_files(git)?, |program| shims.has_program(program))),
     }
 }
 
-/// The commands that lock files at the top of a repository lead to, where the plan doesn't say how trees are set up: as `switchboard trust` shows
-/// and pins them, whether or not their programs are installed.
-pub fn commands_of_locks(plan: &Plan, root: &Path, is_file: &dyn Fn(&Path) -> bool) -> Vec<(String, Vec<String>)> {
+/// The lock files that git tracks, relative to the top of the work tree.
+pub(crate) fn lock_files(git: &dyn Git) -> Result<Vec<String>, Error> {
+    let names: Vec<_> = setup::locks().collect();
+    Ok(git.tracked_named(&names)?.iter().map(|path| crate::plan::text(path)).collect())
+}
+
+/// The lock files that git tracks in a work tree of the user's, relative to its top.
+///
+/// # Errors
+/// When git fails.
+pub fn lock_files_of(repo: &Repo) -> Result<Vec<String>, Error> {
+    lock_files(repo)
+}
+
+/// The commands that lock files lead to, where the plan doesn't say how trees are set up: as `switchboard trust` shows and pins them, whether or
+/// not their programs are installed.
+pub fn commands_of_locks(plan: &Plan, locks: &[String]) -> Vec<(String, Vec<String>)> {
     if setup::planned(plan).is_some() {
         return Vec::new();
     }
-    let found = setup::defaults(|file| is_file(&root.join(file)), |_| true).commands;
     let name = |command: &SetupCommand| {
         let lock = command.lock.as_deref().unwrap_or_default();
         (format!("set-up of each work tree ({lock})"), command.argv.clone())
     };
-    found.iter().map(name).collect()
+    setup::defaults(locks, |_| true).commands.iter().map(name).collect()
 }
 
 /// What `.worktreeinclude` names; nothing if there is no such file.

@@ -1,5 +1,7 @@
 //! What a new work tree is set up with where the plan doesn't say so: the command by which an ecosystem installs exactly what a lock file names.
 
+use std::collections::BTreeMap;
+
 use switchboard_protocol::plan::Plan;
 use switchboard_protocol::run::SetupCommand;
 
@@ -29,7 +31,15 @@ const fn row(family: Family, lock: &'static str, program: &'static str, argv: &'
 const PIP: &str = "python3 -m venv .venv && printf '*\\n' > .venv/.gitignore && \
                    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt";
 
-/// Ecosystems whose tests need something installed in the tree. Cargo, Go, Gradle and Maven fetch what they need themselves.
+/// Gems go into the tree, not to where all Ruby programs of the user look. The settings that say so have an ignore file of their own; those of the
+/// repository itself are left as they are.
+const BUNDLE: &str = "if ! test -e .bundle/config; then mkdir -p .bundle vendor/bundle && \
+                      printf '*\n' > .bundle/.gitignore && printf '*\n' > vendor/bundle/.gitignore && \
+                      bundle config set --local path vendor/bundle; fi && BUNDLE_FROZEN=true bundle install --quiet";
+
+/// Ecosystems whose tests need something installed in the tree. Gradle and Maven fetch what they need themselves, and so do Go and Cargo, into
+/// caches that all trees share. A target folder that all trees share would not be one of them: builds would wait for each other's lock, and a gate could
+/// judge what another tree has built.
 static INSTALLERS: &[Installer] = &[
     row(Family::Node, "pnpm-lock.yaml", "pnpm", &["pnpm", "install", "--frozen-lockfile"]),
     row(Family::Node, "yarn.lock", "yarn", &["yarn", "install", "--frozen-lockfile"]),
@@ -45,17 +55,39 @@ static INSTALLERS: &[Installer] = &[
         &["env", "POETRY_VIRTUALENVS_IN_PROJECT=true", "poetry", "install", "--no-interaction"],
     ),
     row(Family::Python, "requirements.txt", "python3", &["sh", "-c", PIP]),
-    row(
-        Family::Ruby,
-        "Gemfile.lock",
-        "bundle",
-        &["env", "BUNDLE_FROZEN=true", "BUNDLE_PATH=vendor/bundle", "bundle", "install"],
-    ),
+    row(Family::Ruby, "Gemfile.lock", "bundle", &["sh", "-c", BUNDLE]),
     row(Family::Php, "composer.lock", "composer", &["composer", "install", "--no-interaction"]),
     row(Family::Elixir, "mix.lock", "mix", &["mix", "deps.get"]),
 ];
 
-/// Files whose content decides what a set-up installs: where one of them has changed, a tree is set up again.
+/// Folders whose lock files belong to no package that a task's tests need: samples, data of tests, pages, and what others wrote.
+const NO_PACKAGES: &[&str] = &[
+    "bench",
+    "benches",
+    "benchmarks",
+    "doc",
+    "docs",
+    "example",
+    "examples",
+    "fixtures",
+    "node_modules",
+    "samples",
+    "template",
+    "templates",
+    "test",
+    "testdata",
+    "tests",
+    "third_party",
+    "vendor",
+];
+
+/// Folders below the top that are set up without being asked for: more would make each work tree dear.
+const MAX_FOLDERS: usize = 8;
+
+/// Lock files that a note names.
+const NAMED: usize = 5;
+
+/// Names of files whose content decides what a set-up installs: where one of them has changed, a tree is set up again.
 pub fn locks() -> impl Iterator<Item = &'static str> {
     INSTALLERS.iter().map(|installer| installer.lock)
 }
@@ -63,32 +95,67 @@ pub fn locks() -> impl Iterator<Item = &'static str> {
 /// What follows from the lock files of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Defaults {
-    /// The commands.
+    /// The commands, those of the top folder first. Each is run in the folder of its lock file.
     pub commands: Vec<SetupCommand>,
     /// Lock files for which nothing is run, and why, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Chooses by the files at the top of a repository and the programs that are installed.
+/// Chooses by the lock files that git tracks, relative to the top folder, and by the programs that are installed.
 #[must_use]
-pub fn defaults(has_file: impl Fn(&str) -> bool, has_program: impl Fn(&str) -> bool) -> Defaults {
+pub fn defaults(tracked: &[String], has_program: impl Fn(&str) -> bool) -> Defaults {
     let mut defaults = Defaults::default();
-    let mut seen: Vec<Family> = Vec::new();
-    for installer in INSTALLERS.iter().filter(|installer| has_file(installer.lock)) {
-        if seen.contains(&installer.family) {
-            continue;
-        }
-        seen.push(installer.family);
-        let Installer { lock, program, argv, .. } = installer;
-        if has_program(program) {
-            let argv = argv.iter().map(ToString::to_string).collect();
-            defaults.commands.push(SetupCommand { argv, lock: Some((*lock).to_owned()) });
+    let mut left = Vec::new();
+    let mut folders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for path in tracked {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        if folder.split('/').any(|part| NO_PACKAGES.contains(&part)) {
+            left.push(path.as_str());
         } else {
-            let note = format!("{lock} is there and {program} is not: work trees get no dependencies of it");
-            defaults.notes.push(note);
+            folders.entry(folder).or_default().push(name);
         }
     }
+    if folders.keys().filter(|folder| !folder.is_empty()).count() > MAX_FOLDERS {
+        left = tracked.iter().map(String::as_str).filter(|path| path.contains('/')).collect();
+        folders.retain(|folder, _| folder.is_empty());
+    }
+    for (folder, names) in &folders {
+        defaults.add(folder, names, &has_program);
+    }
+    defaults.notes.extend(left_alone(&left));
     defaults
+}
+
+fn left_alone(left: &[&str]) -> Option<String> {
+    let (first, more) = (left.iter().take(NAMED).copied().collect::<Vec<_>>(), left.len().saturating_sub(NAMED));
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!left.is_empty())
+        .then(|| format!("not installed into work trees: {}{more}; \"setup\" can say so", first.join(", ")))
+}
+
+// === impl Defaults ===
+
+impl Defaults {
+    /// Chooses for one folder.
+    fn add(&mut self, folder: &str, names: &[&str], has_program: impl Fn(&str) -> bool) {
+        let mut seen: Vec<Family> = Vec::new();
+        for installer in INSTALLERS.iter().filter(|installer| names.contains(&installer.lock)) {
+            if seen.contains(&installer.family) {
+                continue;
+            }
+            seen.push(installer.family);
+            let Installer { lock, program, argv, .. } = installer;
+            let lock = if folder.is_empty() { (*lock).to_owned() } else { format!("{folder}/{lock}") };
+            if has_program(program) {
+                let argv = argv.iter().map(ToString::to_string).collect();
+                self.commands.push(SetupCommand { argv, lock: Some(lock) });
+            } else {
+                let note =
+                    format!("{lock} is there and {program} is not installed: work trees get no dependencies of it");
+                self.notes.push(note);
+            }
+        }
+    }
 }
 
 /// What a plan itself says about set-up; `None` where lock files decide.
@@ -103,24 +170,68 @@ pub fn planned(plan: &Plan) -> Option<Vec<SetupCommand>> {
 mod tests {
     use super::*;
 
-    fn chosen(files: &[&str], programs: &[&str]) -> (Vec<String>, usize) {
-        let defaults = defaults(|file| files.contains(&file), |program| programs.contains(&program));
-        (defaults.commands.iter().map(|command| command.argv.join(" ")).collect(), defaults.notes.len())
+    fn chosen(files: &[&str], programs: &[&str]) -> (Vec<String>, Vec<String>) {
+        let files: Vec<_> = files.iter().map(ToString::to_string).collect();
+        let defaults = defaults(&files, |program| programs.contains(&program));
+        let shown = |command: &SetupCommand| format!("{}: {}", command.lock.as_deref().unwrap(), command.argv[0]);
+        (defaults.commands.iter().map(shown).collect(), defaults.notes)
     }
+
+    const ALL: [&str; 9] = ["npm", "pnpm", "yarn", "bun", "uv", "poetry", "python3", "bundle", "composer"];
 
     #[test]
     fn a_lock_file_is_installed_by_its_own_tool_and_each_family_once() {
-        let all = ["npm", "pnpm", "uv", "python3", "bundle"];
+        let one = |file| chosen(&[file], &ALL).0.join("");
 
-        assert_eq!(chosen(&["package-lock.json"], &all), (vec!["npm ci --no-audit --no-fund".to_owned()], 0));
-        let both = chosen(&["package-lock.json", "pnpm-lock.yaml", "uv.lock", "requirements.txt"], &all);
-        assert_eq!(both, (vec!["pnpm install --frozen-lockfile".to_owned(), "uv sync --frozen".to_owned()], 0));
-        assert_eq!(chosen(&["Cargo.lock", "package.json", "go.sum"], &all), (Vec::new(), 0));
+        assert_eq!(one("package-lock.json"), "package-lock.json: npm");
+        assert_eq!(one("pnpm-lock.yaml"), "pnpm-lock.yaml: pnpm");
+        assert_eq!(one("yarn.lock"), "yarn.lock: yarn");
+        assert_eq!(one("bun.lock"), "bun.lock: bun");
+        assert_eq!(one("uv.lock"), "uv.lock: uv");
+        assert_eq!(one("poetry.lock"), "poetry.lock: env");
+        assert_eq!(one("requirements.txt"), "requirements.txt: sh");
+        assert_eq!(one("Gemfile.lock"), "Gemfile.lock: sh");
+        assert_eq!(one("composer.lock"), "composer.lock: composer");
+        assert_eq!(one("Cargo.lock") + &one("package.json") + &one("go.sum"), "");
+        let both = chosen(&["package-lock.json", "pnpm-lock.yaml", "requirements.txt", "uv.lock"], &ALL);
+        assert_eq!(both.0, ["pnpm-lock.yaml: pnpm", "uv.lock: uv"]);
     }
 
     #[test]
     fn a_tool_that_is_missing_is_said_and_no_other_takes_its_place() {
-        assert_eq!(chosen(&["pnpm-lock.yaml", "package-lock.json"], &["npm"]), (Vec::new(), 1));
+        let (commands, notes) = chosen(&["package-lock.json", "pnpm-lock.yaml", "web/yarn.lock"], &["npm"]);
+
+        assert_eq!(commands, Vec::<String>::new());
+        assert!(notes[0].starts_with("pnpm-lock.yaml is there and pnpm is not installed"), "{notes:?}");
+        assert!(notes[1].starts_with("web/yarn.lock is there and yarn is not installed"), "{notes:?}");
+    }
+
+    #[test]
+    fn packages_below_the_top_are_installed_and_samples_are_not() {
+        let files = [
+            "docs/requirements.txt",
+            "services/api/uv.lock",
+            "tests/real/package-lock.json",
+            "web/yarn.lock",
+            "yarn.lock",
+        ];
+
+        let (commands, notes) = chosen(&files, &ALL);
+
+        assert_eq!(commands, ["yarn.lock: yarn", "services/api/uv.lock: uv", "web/yarn.lock: yarn"]);
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].contains("docs/requirements.txt, tests/real/package-lock.json;"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_repository_of_many_packages_installs_those_of_its_top_only_and_says_so() {
+        let files: Vec<_> = (0..9).map(|n| format!("packages/{n}/uv.lock")).chain(["uv.lock".to_owned()]).collect();
+        let files: Vec<_> = files.iter().map(String::as_str).collect();
+
+        let (commands, notes) = chosen(&files, &ALL);
+
+        assert_eq!(commands, ["uv.lock: uv"]);
+        assert!(notes[0].contains("packages/4/uv.lock and 4 more"), "{notes:?}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod merge;
 mod refs;
 mod repo;
 mod status;
+mod tracked;
 mod trees;
 mod types;
 mod unusual;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use switchboard_daemon::trust::{Commands, Pins, commands};
+use switchboard_daemon::trust::{Commands, Pins, commands, lock_files};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::text::quoted;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             let text = std::fs::read_to_string(context.resolve(path)).map_err(|error| {
                 Failure::new("io.denied", "the plan can't be read").at(name.clone()).because(&error)
             })?;
-            let commands = commands(&text, &name, &root(context))?;
+            let commands = commands(&text, &name, &lock_files(context.folder())?)?;
             (name, commands)
         }
         None => ("the agents of this repository".to_owned(), Available::read(context)?.of_project()),
@@ -75,7 +75,7 @@ fn pin(name: &str, commands: &Commands, pins: &Pins, context: &mut Context) -> O
 /// # Errors
 /// `config.untrusted` with the commands.
 pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context) -> Result<(), Failure> {
-    let commands = commands(text, name, &root(context))?;
+    let commands = commands(text, name, &lock_files(context.folder())?)?;
     let pins = pins(context)?;
     if commands.list.is_empty() || pins.has(&commands.digest) {
         return Ok(());
@@ -90,18 +90,12 @@ pub(crate) fn require(text: &str, name: &str, path: &Path, context: &mut Context
     Err(untrusted(name, &commands).hint(format!("look at them, then: switchboard trust {}", path.display())))
 }
 
-/// The top of the repository, or the current folder where there is none.
-fn root(context: &Context) -> PathBuf {
-    let found = switchboard_daemon::RootPaths::discover(context.folder());
-    found.map_or_else(|_| context.folder().to_owned(), |place| place.root)
-}
-
 /// Shows the commands of a plan of which nothing is started. Those that are not trusted yet are marked.
 ///
 /// # Errors
 /// When the plan does not parse.
 pub(crate) fn preview(text: &str, name: &str, context: &mut Context) -> Result<(), Failure> {
-    let commands = commands(text, name, &root(context))?;
+    let commands = commands(text, name, &lock_files(context.folder())?)?;
     if context.json || commands.list.is_empty() || pins(context)?.has(&commands.digest) {
         return Ok(());
     }

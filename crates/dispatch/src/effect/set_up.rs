@@ -70,7 +70,7 @@ pub(super) async fn set_up(ctx: &Ctx, what: SetUp<'_>, reachable: &mut Reachable
         if is_out_of_place(ctx, &command, &tree.path).await? {
             continue;
         }
-        let (argv, cwd) = (command.argv.clone(), tree.path.clone());
+        let (argv, cwd) = (command.argv.clone(), tree.path.join(folder_of(&command)));
         let call = SetupCall { argv, cwd, env: env.clone(), limit, log: log.clone() };
         let ended = tokio::select! {
             biased;
@@ -113,11 +113,16 @@ async fn copy_included(ctx: &Ctx, tree: &Path) -> Result<Vec<String>, Error> {
 /// Digest of what a set-up depends on: its commands, and the lock files in the tree.
 async fn digest(ctx: &Ctx, commands: &[SetupCommand], tree: &Path) -> Result<Digest, Error> {
     let (files, tree) = (Arc::clone(&ctx.world.ports.files), tree.to_owned());
-    let commands = serde_json::to_vec(commands).map_err(crate::error::shape("a set-up"))?;
-    let read = ctx.world.blocking(move || locks().map(|lock| files.read(&tree.join(lock))).collect());
+    let chosen: Vec<_> = commands.iter().filter_map(|command| command.lock.clone()).collect();
+    let read = ctx.world.blocking(move || {
+        let below = chosen.into_iter().filter(|lock| lock.contains('/'));
+        let locks = locks().map(str::to_owned).chain(below);
+        locks.map(|lock| files.read(&tree.join(lock))).collect::<Result<Vec<_>, Error>>()
+    });
     let read: Vec<Option<Vec<u8>>> = read.await?;
     let parts = read.iter().map(|content| content.as_deref().unwrap_or_default());
-    let parts: Vec<&[u8]> = [commands.as_slice()].into_iter().chain(parts).collect();
+    let words = serde_json::to_vec(commands).map_err(crate::error::shape("a set-up"))?;
+    let parts: Vec<&[u8]> = [words.as_slice()].into_iter().chain(parts).collect();
     Ok(Digest::of_parts(&parts))
 }
 
@@ -127,11 +132,16 @@ async fn is_stamped(ctx: &Ctx, stamp: &Path, depends_on: &Digest) -> Result<bool
     Ok(text.is_some_and(|text| text == depends_on.to_string().as_bytes()))
 }
 
-/// Whether a command follows from a lock file that the tree doesn't have.
+/// The folder in a tree in which a command is run: that of its lock file.
+fn folder_of(command: &SetupCommand) -> &Path {
+    command.lock.as_deref().and_then(|lock| Path::new(lock).parent()).unwrap_or(Path::new(""))
+}
+
+/// Whether a command follows from a lock file that the tree doesn't have, or to which a link leads out of it.
 async fn is_out_of_place(ctx: &Ctx, command: &SetupCommand, tree: &Path) -> Result<bool, Error> {
     let Some(lock) = &command.lock else { return Ok(false) };
-    let (setups, path) = (Arc::clone(&ctx.world.ports.setups), tree.join(lock));
-    ctx.world.blocking(move || Ok(!setups.is_file(&path))).await
+    let (setups, tree, lock) = (Arc::clone(&ctx.world.ports.setups), tree.to_owned(), lock.clone());
+    ctx.world.blocking(move || Ok(!setups.has_file(&tree, &lock))).await
 }
 
 /// What git sees of a set-up in a tree that was clean before, as a reason.

@@ -68,6 +68,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_bytes(&self, path: &Path) -> Result<u64>;
     /// Files of the user's work tree that git ignores and a file of patterns names.
     fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>>;
+    /// Files of the user's index with one of these names, in any folder; sorted.
+    fn tracked_named(&self, names: &[&str]) -> Result<Vec<PathBuf>>;
     /// Removes a work tree that lies below `base`.
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()>;
     /// Commits the content of a work tree on `parent`; `None` if it is `parent`'s tree.
@@ -203,6 +205,10 @@ impl Git for Repo {
 
     fn ignored_and_listed(&self, patterns: &Path) -> Result<Vec<PathBuf>> {
         Ok(Self::ignored_and_listed(self, patterns)?)
+    }
+
+    fn tracked_named(&self, names: &[&str]) -> Result<Vec<PathBuf>> {
+        Ok(Self::tracked_named(self, names.iter().copied())?)
     }
 
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()> {

@@ -61,6 +61,8 @@ pub(crate) struct Included {
 pub(crate) trait Setups: Send + Sync {
     /// Whether there is a file at a path; blocks.
     fn is_file(&self, path: &Path) -> bool;
+    /// Whether there is a file at a path of a work tree, and no link of it leads out of the tree; blocks.
+    fn has_file(&self, tree: &Path, path: &str) -> bool;
     /// Tells what can be copied from what can't, of files below `from`; blocks.
     ///
     /// # Errors
@@ -83,6 +85,11 @@ pub(crate) struct Machine;
 impl Setups for Machine {
     fn is_file(&self, path: &Path) -> bool {
         path.is_file()
+    }
+
+    fn has_file(&self, tree: &Path, path: &str) -> bool {
+        let (Ok(tree), Ok(path)) = (tree.canonicalize(), tree.join(path).canonicalize()) else { return false };
+        path.is_file() && path.starts_with(tree)
     }
 
     fn included(&self, from: &Path, listed: Vec<PathBuf>) -> Result<Included, Error> {

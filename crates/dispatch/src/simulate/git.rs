@@ -191,6 +191,10 @@ impl Git for SimGit {
         Ok(Vec::new())
     }
 
+    fn tracked_named(&self, _names: &[&str]) -> Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
     fn worktree_remove(&self, path: &Path, _base: &Path) -> Result<()> {
         lock(&self.0.set_up).remove(path);
         self.changing(|repo| {

@@ -208,6 +208,10 @@ impl Setups for SimSetups {
         false
     }
 
+    fn has_file(&self, _tree: &Path, _path: &str) -> bool {
+        false
+    }
+
     fn included(&self, _from: &Path, _listed: Vec<PathBuf>) -> Result<Included, Error> {
         Ok(Included::default())
     }

@@ -1,7 +1,7 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use switchboard_pipeline::mode::{Asked, InMode, in_mode, job_mode};
@@ -76,7 +76,7 @@ impl Dispatch {
         let setup = setup(world, &tree, &mut run_plan).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
-            trusted(world, tree.root(), &written)?;
+            trusted(world, &tree, &written).await?;
         }
         let notes = [notes, expanded.notes].concat();
         let decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
@@ -265,7 +265,7 @@ async fn setup(world: &World, tree: &Arc<dyn Git>, run_plan: &mut RunPlan) -> Re
     let (setups, shims) = (Arc::clone(&world.ports.setups), Arc::clone(&world.ports.shims));
     let plan = run_plan.plan.clone();
     let chosen = world.git_on(tree, move |git| {
-        let chosen = crate::setup::chosen(&plan, git, &*setups, &*shims);
+        let chosen = crate::setup::chosen(&plan, git, &*shims)?;
         Ok((chosen, crate::setup::included(git, &*setups)?))
     });
     let (chosen, included) = chosen.await?;
@@ -308,9 +308,10 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
     Ok(needed.into_values().collect())
 }
 
-fn trusted(world: &World, root: &Path, plan: &Plan) -> Result<(), Error> {
+async fn trusted(world: &World, tree: &Arc<dyn Git>, plan: &Plan) -> Result<(), Error> {
     let mut commands = plan::commands(plan);
-    commands.extend(crate::setup::commands_of_locks(plan, root, &|path| world.ports.setups.is_file(path)));
+    let locks = world.git_on(tree, crate::setup::lock_files).await?;
+    commands.extend(crate::setup::commands_of_locks(plan, &locks));
     if commands.is_empty() || (world.config.trusts.0)(&plan::commands_digest(&commands)) {
         return Ok(());
     }
