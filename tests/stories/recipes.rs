@@ -1,4 +1,5 @@
-//! `docs/recipes.md`, carried out as it stands there: its files are written, its lines run, and what it says of them is looked for.
+//! `docs/recipes.md` and the workflows of `docs/ci.md`, carried out as they stand there: files are written, lines run, and what is said of them is
+//! looked for.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +8,8 @@ use switchboard_process::spawn::Spawn;
 
 use super::sandbox::{BINARY, Sandbox};
 
-/// The document, from the folder of the tests' package.
-const RECIPES: &str = "../../docs/recipes.md";
+/// The documents, from the folder of the tests' package.
+const DOCS: &str = "../../docs";
 
 /// A block of the document: its form and the name of its file, if it is one; and its text.
 struct Block<'a> {
@@ -48,23 +49,84 @@ fn carry_out(sandbox: &Sandbox, title: &str, lines: &str) {
     }
 }
 
+/// The lines that the steps of a workflow run, with what a runner knows filled in.
+fn steps(sandbox: &Sandbox, workflow: &str) -> String {
+    let lines = workflow.lines().filter_map(|line| line.trim().strip_prefix("- run: "));
+    let lines: Vec<_> = lines.collect();
+    lines.join("\n").replace("${{ runner.temp }}", &sandbox.folder().display().to_string())
+}
+
+/// A repository in which the binary is on `PATH` and git knows who commits.
+fn repository() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    let bin = Path::new(BINARY).parent().unwrap();
+    sandbox.set("PATH", &format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+    sandbox.git(&["config", "user.name", "Person"]);
+    sandbox.git(&["config", "user.email", "person@example.com"]);
+    sandbox
+}
+
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(DOCS).join(name)).unwrap()
+}
+
+#[test]
+fn the_workflows_for_ci_do_what_their_page_says() {
+    let mut sandbox = repository();
+    // In the place of the agent that the page names.
+    sandbox.settings(
+        "[agents.claude]\ndriver = \"exec\"\ncommand = [\"sh\", \"-c\", \"echo done > DONE.md\"]\nspends = false\n",
+    );
+    let task = r#"{ "id": "1.1", "phase": 1, "description": "Write", "x-switchboard": { "test": "test -s DONE.md" } }"#;
+    let phase = format!(r#"{{ "id": 1, "name": "Write", "tasks": [{task}] }}"#);
+    sandbox.write(
+        "plan.json",
+        &format!(r#"{{ "schema_version": "1.0.0", "title": "Done", "swarm": "ci", "phases": [{phase}] }}"#),
+    );
+    sandbox.commit("a plan");
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let temp = sandbox.folder().display().to_string();
+    let page = document("ci.md");
+    let workflows: Vec<_> = blocks(&page).into_iter().filter(|block| block.form == "yaml").collect();
+    assert_eq!(workflows.len(), 2);
+    for workflow in &workflows {
+        for (name, value) in workflow.text.lines().filter_map(|line| line.trim().split_once(": ")) {
+            if ["CI", "XDG_STATE_HOME"].contains(&name) {
+                sandbox.set(name, &value.trim_matches('"').replace("${{ runner.temp }}", &temp));
+            }
+        }
+        carry_out(&sandbox, "ci.md", &steps(&sandbox, workflow.text));
+    }
+
+    assert_eq!(sandbox.read("DONE.md"), "done\n");
+    assert!(sandbox.read("run.jsonl").lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    let held = ["verify", "export.jsonl", "--head", "head.json", "--key", "head.json.pub"];
+    sandbox.switchboard(&held).ends_with(0).says("signed head verified");
+    let blocked = sandbox.folder().join("repo/key.py");
+    fs::write(blocked, "AWS_ACCESS_KEY_ID = \"AKIAZ7QK3M5XW2HNBTLD\"\n").unwrap();
+    sandbox.switchboard(&["check", "--base", "origin/main", "--format", "sarif"]).ends_with(3);
+    sandbox.switchboard(&["down"]).ends_with(0);
+}
+
 #[test]
 fn ten_ordinary_wishes_come_true_by_the_document_alone() {
-    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(RECIPES)).unwrap();
+    let document = document("recipes.md");
     let recipes: Vec<_> = document.split("\n## ").skip(1).collect();
     assert_eq!(recipes.len(), 10, "ten wishes");
 
     for recipe in recipes {
         let title = recipe.lines().next().unwrap();
-        let mut sandbox = Sandbox::new();
-        let bin = Path::new(BINARY).parent().unwrap();
-        sandbox.set("PATH", &format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()));
+        let sandbox = repository();
         let blocks = blocks(recipe);
         assert!(blocks.iter().any(|block| block.form == "sh"), "{title} has no commands");
         for block in &blocks {
             match (block.form, block.file) {
                 ("sh", "") => carry_out(&sandbox, title, block.text),
                 (_, "") => {}
+                ("yaml", _) => {
+                    write(&sandbox, block);
+                    carry_out(&sandbox, title, &steps(&sandbox, block.text));
+                }
                 (..) => write(&sandbox, block),
             }
         }
