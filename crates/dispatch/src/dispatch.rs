@@ -17,6 +17,7 @@ use crate::handle::{self, Handle};
 use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
+use crate::worker_names::Recorded;
 use crate::world::World;
 use crate::{Config, Error, history, removal, user_branch};
 
@@ -61,6 +62,7 @@ impl Dispatch {
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
         let live = self.world.store.read(&live)?;
         // All of them before any engine: it must not lease what belongs to a tree of another run.
+        let mut names = Vec::new();
         for row in &live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             for (task, claimed) in history::claimed(&self.world.store, &run)? {
@@ -68,9 +70,10 @@ impl Dispatch {
                 if let Some(Err(error)) = ports {
                     tracing::warn!(%run, %task, %error, "a work tree has lost its ports");
                 }
-                self.world.worker_names.restore(&run, task, claimed.name);
+                names.push(Recorded { at: claimed.at, run: run.clone(), task, claim: claimed.name });
             }
         }
+        self.world.worker_names.restore(names);
         for row in live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {

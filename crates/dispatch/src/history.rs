@@ -148,6 +148,8 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
 
 /// What the last worker of a task had to itself.
 pub(crate) struct Claimed {
+    /// The event that recorded it.
+    pub(crate) at: Lsn,
     pub(crate) name: Assignee,
     /// Its TCP ports.
     pub(crate) ports: Option<PortRange>,
@@ -163,7 +165,7 @@ pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, Cla
         let ports = number("port").zip(number("ports")).map(|(first, count)| PortRange { first, count });
         let Ok(name) = AgentName::new(row.try_text("agent")?) else { continue };
         let name = Assignee { folded: name.folded(), name, is_scripted: row.get_bool("scripted") };
-        claimed.insert(task, Claimed { name, ports });
+        claimed.insert(task, Claimed { at: row.try_u64("seq")?, name, ports });
     }
     Ok(claimed)
 }
