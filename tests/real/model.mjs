@@ -196,6 +196,12 @@ function writeGemini({ say, call, args }, isStream) {
 
 // === The server ===
 
+/** Which model a request asks for: Gemini's dialect names it in the address. */
+const modelOf = (path, body) => path.match(/models\/([^:/]+):/)?.[1] ?? JSON.parse(body).model;
+
+/** The key that a request brings. */
+const keyOf = (headers) => headers.authorization?.replace(/^Bearer /, "") ?? headers["x-api-key"] ?? headers["x-goog-api-key"];
+
 let count = 0;
 
 function serve(request, response, body) {
@@ -220,7 +226,7 @@ function serve(request, response, body) {
 
   const asked = dialect.read(JSON.parse(body), body, path);
   const step = next(asked, mode);
-  if (log) appendFileSync(log, `${JSON.stringify({ path, mode, tools: asked.tools, calls: asked.calls, step, body })}\n`);
+  if (log) appendFileSync(log, `${JSON.stringify({ path, mode, model: modelOf(path, body), key: keyOf(request.headers), tools: asked.tools, calls: asked.calls, step, body })}\n`);
   count += 1;
   const answer = dialect.write(step, asked.isStream, `${process.pid}_${count}`);
   if (!asked.isStream) return json(200, answer);

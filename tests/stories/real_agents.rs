@@ -64,6 +64,132 @@ fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named
     }
 }
 
+#[test]
+fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_the_task() {
+    let (agents, programs) = match chosen() {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
+            return;
+        }
+    };
+    for agent in agents {
+        deny_note_allow(&agent, &programs);
+    }
+}
+
+/// The first attempt's write is denied and tried again with a note; the second one's is denied and then allowed for the task, so that the third
+/// doesn't ask.
+fn deny_note_allow(agent: &str, programs: &Path) {
+    let mut sandbox = Sandbox::new();
+    let worktrees = sandbox.folder().join("trees");
+    let model = Model::start(sandbox.folder(), &worktrees);
+    equip(&mut sandbox, agent, programs, &model.url());
+    let task = format!("Write hello.txt with the word hello. You are called {agent}.");
+    let asks = json!({ "permissions": "ask" });
+    let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let run = start(&sandbox, &[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
+
+    let denied = asked(&sandbox, agent);
+    sandbox.switchboard(&["deny", &denied]).ends_with(0);
+    let held = asked(&sandbox, agent);
+    sandbox.switchboard(&["answer", &held, "retry", "--note", "Go on in another file."]).ends_with(0);
+    let again = asked(&sandbox, agent);
+    assert!(model.heard("Go on in another file."), "{agent}: the note is not in the prompt");
+    sandbox.switchboard(&["deny", &again]).ends_with(0);
+    let held = asked(&sandbox, agent);
+    sandbox.switchboard(&["answer", &held, "allow"]).ends_with(0);
+
+    run.join().unwrap().ends_with(0).says("1 of 1 tasks merged");
+    let needs = sandbox.call(&["list_needs", "include_settled=true"]);
+    let outcomes: Vec<_> = needs["needs"].as_array().unwrap().iter().map(|need| need["outcome"].clone()).collect();
+    assert_eq!(outcomes.len(), 5, "{agent}: {needs}");
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == "granted").count(), 1, "{agent}: {needs}");
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");
+}
+
+#[test]
+fn a_real_agent_asks_for_the_model_that_the_run_names() {
+    let (agents, programs) = match chosen() {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
+            return;
+        }
+    };
+    for agent in agents {
+        // OpenCode's models are its providers'; Codex asks for any name of its list.
+        let (said, asked) = match agent.as_str() {
+            "claude" => ("claude-scripted-7", "claude-scripted-7"),
+            "gemini" => ("gemini-2.5-pro", "gemini-2.5-pro"),
+            "opencode" => ("fake/fake-2", "fake-2"),
+            "codex" => ("gpt-5.2", "gpt-5.2"),
+            _ => ("fake-7", "fake-7"),
+        };
+        let mut sandbox = Sandbox::new();
+        let worktrees = sandbox.folder().join("trees");
+        let model = Model::start(sandbox.folder(), &worktrees);
+        equip(&mut sandbox, &agent, &programs, &model.url());
+        let all = json!({ "permissions": "all" });
+        let task = format!("Write hello.txt with the word hello. You are called {agent}.");
+        let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": all }]));
+        sandbox.switchboard(&["trust", &plan, "--yes"]).ends_with(0);
+
+        let argv = [&plan, "--agent", &agent, "--model", said, "--yes", "--worktrees", worktrees.to_str().unwrap()];
+        let done = start(&sandbox, &argv).join().unwrap();
+
+        done.ends_with(0).says("1 of 1 tasks merged");
+        assert_eq!(model.models(), [asked], "{agent}");
+    }
+}
+
+#[test]
+fn codex_without_a_login_works_once_it_has_a_key() {
+    let (agents, programs) = match chosen() {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
+            return;
+        }
+    };
+    if !agents.iter().any(|agent| agent == "codex") {
+        return;
+    }
+    // By the command that the refusal names, or by a variable of its adapter, with which nobody has to type anything.
+    for (variable, by_itself) in [("OPENAI_API_KEY", false), ("CODEX_API_KEY", true)] {
+        let mut sandbox = Sandbox::new();
+        let worktrees = sandbox.folder().join("trees");
+        let model = Model::start(sandbox.folder(), &worktrees);
+        equip(&mut sandbox, "codex", &programs, &model.url());
+        sandbox.unset("OPENAI_API_KEY");
+        let config = format!(
+            "model = \"fake-1\"\nmodel_provider = \"fake\"\n[model_providers.fake]\nname = \"fake\"\n\
+             base_url = \"{}/v1\"\nrequires_openai_auth = true\nwire_api = \"responses\"\n",
+            model.url()
+        );
+        fs::write(sandbox.folder().join("home/.codex/config.toml"), config).unwrap();
+        let plan = sandbox
+            .plan(&json!([{ "id": "1.1", "phase": 1, "description": "Write hello.txt. You are called codex." }]));
+        let argv = ["run", &plan, "--agent", "codex", "--yes", "--worktrees", worktrees.to_str().unwrap()];
+        let refused = sandbox.switchboard(&argv).ends_with(1).says("[agent.login]");
+        assert!(refused.out.contains("| codex login --with-api-key"), "{}", refused.out);
+
+        sandbox.set(variable, "the-key");
+        if by_itself {
+            sandbox.set("DEFAULT_AUTH_REQUEST", r#"{"methodId":"api-key"}"#);
+        } else {
+            let line = "printenv OPENAI_API_KEY | codex login --with-api-key";
+            sandbox.run(["sh", "-c", line], &sandbox.root(), "").ends_with(0);
+        }
+        sandbox.switchboard(&["restart"]).ends_with(0);
+        sandbox.switchboard(&argv).ends_with(0).says("1 of 1 tasks merged");
+
+        assert!(model.saw(|request| request["key"] == "the-key"), "{variable}");
+    }
+}
+
 /// One task: the first attempt's write is denied, which makes the task wait; a retry's is approved. Codex does not ask for what its
 /// sandbox lets it do.
 fn drive(agent: &str, programs: &Path) {
@@ -238,7 +364,7 @@ fn equip(sandbox: &mut Sandbox, agent: &str, programs: &Path, url: &str) {
             set.extend(on(&[&quiet[..], &["IS_SANDBOX"]].concat()));
         }
         _ => {
-            let provider = json!({ "npm": "@ai-sdk/openai-compatible", "models": { "fake-1": { "name": "fake-1" } },
+            let provider = json!({ "npm": "@ai-sdk/openai-compatible", "models": { "fake-1": { "name": "fake-1" }, "fake-2": { "name": "fake-2" } },
                 "options": { "baseURL": format!("{url}/v1"), "apiKey": key } });
             let config = json!({ "model": "fake/fake-1", "permission": { "edit": "ask", "bash": "ask" },
                 "provider": { "fake": provider } });
@@ -287,6 +413,22 @@ impl Model {
         let log = fs::read_to_string(&self.log).unwrap();
         let requests = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         requests.filter(|request| request["tools"].as_array().is_some_and(|tools| !tools.is_empty())).count() as u64
+    }
+
+    /// The models that requests with tools asked for.
+    fn models(&self) -> Vec<String> {
+        let log = fs::read_to_string(&self.log).unwrap();
+        let requests = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let with_tools = requests.filter(|request| request["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+        let models: std::collections::BTreeSet<_> =
+            with_tools.filter_map(|request| request["model"].as_str().map(str::to_owned)).collect();
+        models.into_iter().collect()
+    }
+
+    /// Whether some request is such a one.
+    fn saw(&self, is_it: impl Fn(&Value) -> bool) -> bool {
+        let log = fs::read_to_string(&self.log).unwrap();
+        log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).any(|request| is_it(&request))
     }
 
     /// Whether some request held these words.

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 /// A draft of a file that only its owner may read. Dropped before it is published, it is removed.
 #[derive(Debug)]
 pub struct Draft {
+    target: PathBuf,
+    /// Where the draft lies.
     path: PathBuf,
-    draft: PathBuf,
     /// The place was free, and an empty file holds it.
     holds_place: bool,
 }
@@ -28,15 +29,15 @@ impl Draft {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_own(path)? && may_replace(path) => false,
             Err(error) => return Err(error),
         };
-        let begun = Self { path: path.to_owned(), draft: super::draft_of(path), holds_place };
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&begun.draft)?;
+        let begun = Self { target: path.to_owned(), path: super::draft_of(path), holds_place };
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&begun.path)?;
         Ok(begun)
     }
 
     /// Where the draft lies: an empty file at first.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.draft
+        &self.path
     }
 
     /// Puts the draft in its place, for good when the call returns.
@@ -44,10 +45,10 @@ impl Draft {
     /// # Errors
     /// What the system says; what was there before is there still.
     pub fn publish(mut self) -> io::Result<()> {
-        File::open(&self.draft)?.sync_all()?;
-        fs::rename(&self.draft, &self.path)?;
+        File::open(&self.path)?.sync_all()?;
+        fs::rename(&self.path, &self.target)?;
         self.holds_place = false;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()
     }
 }
@@ -55,9 +56,9 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         // After publishing there is none; the reason for which it is dropped counts more than a file that is left.
-        let _ = fs::remove_file(&self.draft);
+        let _ = fs::remove_file(&self.path);
         if self.holds_place {
-            let _ = fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.target);
         }
     }
 }

@@ -66,9 +66,12 @@ fn an_earlier_copy_of_the_same_record_is_replaced_and_no_other_store_is() {
     let again = it.store.backup(&copy).unwrap();
 
     assert_eq!(again.head, it.store.head());
-    for refused in
-        [other.store.backup(&copy), it.store.backup(other.path()), it.store.backup(&opened), it.store.backup(it.path())]
-    {
+    for refused in [
+        other.store.backup(&copy),
+        it.store.backup(&other.path()),
+        it.store.backup(&opened),
+        it.store.backup(&it.path()),
+    ] {
         assert_eq!(refused.unwrap_err().failure().code, "io.denied");
     }
     let names = fs::read_dir(it.path().parent().unwrap()).unwrap();
