@@ -60,6 +60,22 @@ impl Server {
         self.ask("POST /mcp", &headers, &message.to_string())
     }
 
+    /// Calls a tool of MCP as a client without a session, with more headers; gives the tool's answer.
+    fn tool(&self, more: &[(&str, &str)], name: &str, args: &Value) -> Value {
+        let bearer = format!("Bearer {}", self.token);
+        let own = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+            ("MCP-Protocol-Version", "2025-06-18"),
+        ];
+        let params = json!({ "name": name, "arguments": args });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let (status, body) = self.ask("POST /mcp", &[&own, more].concat(), &message.to_string());
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str::<Value>(&body).unwrap()["result"].clone()
+    }
+
     fn status_verb(&self, headers: &[(&str, &str)]) -> (u16, String) {
         let bearer = format!("Bearer {}", self.token);
         let own = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
@@ -136,4 +152,51 @@ fn a_stateless_client_lists_and_calls_tools() {
 
     assert_eq!(status, 200, "{body}");
     assert!(body.contains("switchboard"), "{body}");
+}
+
+#[test]
+fn an_agent_over_http_has_its_name_by_a_token_and_nobody_else_takes_it() {
+    let sandbox = Sandbox::new();
+    let server = Server::of(&sandbox);
+
+    let ada = server.tool(&[], "register_agent", &json!({ "name": "ada" }))["structuredContent"].clone();
+    let token = ada["token"].as_str().unwrap();
+    let as_ada = [("Mcp-Session-Id", token)];
+    let taken = server.tool(&[], "register_agent", &json!({ "name": "ada", "role": "hijack" }));
+    let ben = server.tool(&[], "register_agent", &json!({ "name": "ben" }))["structuredContent"].clone();
+    let as_ben = [("Mcp-Session-Id", ben["token"].as_str().unwrap())];
+    server.tool(&as_ben, "send_message", &json!({ "recipient": "ada", "payload": "for ada alone" }));
+
+    assert_eq!(taken["isError"], true, "{taken}");
+    assert!(taken.to_string().contains("bus.name-taken"), "{taken}");
+    let mail = server.tool(&as_ada, "check_inbox", &json!({}))["structuredContent"].clone();
+    assert!(mail.to_string().contains("for ada alone") && mail.to_string().contains("\"ben\""), "{mail}");
+    assert!(!server.tool(&as_ben, "check_inbox", &json!({})).to_string().contains("for ada alone"));
+    let again = server.tool(&as_ada, "register_agent", &json!({ "name": "ada", "role": "lead" }));
+    assert_eq!(again["structuredContent"]["agent"]["role"], "lead", "{again}");
+    assert!(again["structuredContent"]["token"].is_null(), "it has one");
+
+    sandbox.switchboard(&["restart"]).ends_with(0);
+    let server = Server::of(&sandbox);
+    server.tool(&as_ben, "send_message", &json!({ "recipient": "ada", "payload": "after the restart" }));
+    let mail = server.tool(&as_ada, "check_inbox", &json!({}));
+    assert!(mail.to_string().contains("after the restart"), "{mail}");
+
+    sandbox.call(&["register_agent", "name=ada"]);
+    let other = server.tool(&[], "register_agent", &json!({ "name": "ada" }));
+    assert!(other["structuredContent"]["token"].is_string(), "a person has freed the name: {other}");
+}
+
+#[test]
+fn a_name_is_free_once_its_client_has_ended_its_session() {
+    let sandbox = Sandbox::new();
+    let server = Server::of(&sandbox);
+    let ada = server.tool(&[], "register_agent", &json!({ "name": "ada" }))["structuredContent"].clone();
+    let bearer = format!("Bearer {}", server.token);
+    let headers = [("Authorization", bearer.as_str()), ("Mcp-Session-Id", ada["token"].as_str().unwrap())];
+
+    assert_eq!(server.ask("DELETE /mcp", &headers, "").0, 204);
+
+    let other = server.tool(&[], "register_agent", &json!({ "name": "ada" }));
+    assert!(other["structuredContent"]["token"].is_string(), "{other}");
 }

@@ -1,6 +1,7 @@
 //! A call of a verb, and the limits of an inbox.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::Caller;
@@ -21,8 +22,18 @@ pub struct Call {
     pub root: Option<PathBuf>,
     /// How much an inbox holds.
     pub limits: Limits,
-    /// Whether a process still runs.
-    pub is_alive: fn(&Process) -> bool,
+    /// Whether a process still runs, or a token was used lately.
+    pub is_alive: IsAlive,
+}
+
+/// Returns whether whoever holds a name is there.
+#[derive(Clone)]
+pub struct IsAlive(pub Arc<dyn Fn(&Process) -> bool + Send + Sync>);
+
+impl std::fmt::Debug for IsAlive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("IsAlive")
+    }
 }
 
 /// How much one inbox holds that is not acknowledged.
@@ -46,7 +57,7 @@ impl Call {
             durability: Durability::Synced,
             root: None,
             limits: Limits::default(),
-            is_alive: |_| false,
+            is_alive: IsAlive(Arc::new(|_| false)),
         }
     }
 

@@ -41,7 +41,7 @@ mod teams;
 pub use ack_message::{ack_message, cancel_message, extend_message, nak_message, revive_message};
 pub use agents::Agents;
 pub use announce::{Announcements, announcements};
-pub use call::{Call, Limits};
+pub use call::{Call, IsAlive, Limits};
 pub use check_inbox::check_inbox;
 pub use cursor::{cursor, place};
 pub use dead_letters::{

@@ -160,7 +160,7 @@ async fn register(
         match store.commit(batch).await {
             Ok(committed) => {
                 let epoch = committed.reply["epoch"].as_u64().unwrap_or(epoch);
-                return Ok(RegisterAgentReply { agent: present(store, &said.name)?, epoch });
+                return Ok(RegisterAgentReply { agent: present(store, &said.name)?, epoch, token: None });
             }
             Err(switchboard_store::Error::Conflict { .. }) if attempt < ATTEMPTS => {}
             Err(error) => return Err(error.into()),
@@ -210,12 +210,16 @@ fn check_kind(call: &Call, said: &Registered, before: Option<&roster::Entry>) ->
 fn check_holder(call: &Call, said: &Registered, before: Option<&roster::Entry>) -> Result<(), Error> {
     let holder = before.filter(|entry| !entry.agent.has_left).and_then(|entry| entry.holder.as_ref());
     let is_own = |holder: &Process| call.caller.is_person() || call.caller.program.as_ref() == Some(holder);
-    match holder.filter(|holder| !is_own(holder) && (call.is_alive)(holder)) {
+    match holder.filter(|holder| !is_own(holder) && (call.is_alive.0)(holder)) {
         None => Ok(()),
         Some(holder) => {
-            let what = format!("{} is the name of an agent of process {}, which runs", said.name, holder.pid);
+            let (whose, own) = match holder.is_token() {
+                true => ("that is connected over HTTP".to_owned(), "send the token that you were given, or "),
+                false => (format!("of process {}, which runs", holder.pid), ""),
+            };
+            let what = format!("{} is the name of an agent {whose}", said.name);
             let hint = format!(
-                "take another name; a person frees it: switchboard call register_agent name={:?}",
+                "{own}take another name; a person frees it: switchboard call register_agent name={:?}",
                 said.name.as_str()
             );
             refuse(Failure::new("bus.name-taken", what).hint(hint))

@@ -123,6 +123,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
         authority: Authority::new(),
         sessions: Sessions::default(),
         bound: Bound::default(),
+        tokens: Arc::default(),
         limits: switchboard_bus::Limits::default(),
         info: info.clone(),
         started_at,

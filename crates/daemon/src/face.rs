@@ -84,6 +84,9 @@ pub trait Invoke: Send + Sync + 'static {
     /// Takes note that a caller over MCP was told which tools there are.
     fn tools_listed(&self, _: &Caller) {}
 
+    /// Takes note that an agent over HTTP has ended its session: its name is free.
+    fn ends_session(&self, _: &Caller) {}
+
     /// Remembers the process behind a connection of the Unix socket that is a bridge or a shim.
     fn learn(&self, _: &Peer, _: Learned<'_>) {}
 

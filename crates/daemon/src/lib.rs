@@ -4,6 +4,7 @@
 //! who calls; [`verbs`] finds the row, asks the policy and hands on to the part whose verb it is. [`launch`] starts a
 //! daemon for a command that needs one; [`RootPaths`] says where everything of a repository lies.
 
+mod agent_token;
 mod authority;
 mod blocking;
 mod boot;

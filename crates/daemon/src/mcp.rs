@@ -19,6 +19,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::{Access, Profile};
 
+use crate::agent_token;
 use crate::bound::names_its_caller;
 use crate::face::{self, Call, Invoke};
 
@@ -110,18 +111,14 @@ impl Server {
         }
     }
 
-    /// Without a connection that lasts, a name holds only as far as each request says it: one that registers another name would be somebody else
-    /// in its next request.
-    fn expect_same_name(&self, caller: &Caller, args: &Value) -> Result<(), Failure> {
-        let wanted = args["name"].as_str().and_then(|name| AgentName::new(name).ok());
-        match (&self.origin, wanted) {
-            (Origin::Http, Some(wanted)) if wanted.folded() != caller.name.folded() => {
-                let what =
-                    format!("this request is {}'s, and there is no connection that could become {wanted}", caller.name);
-                let hint = format!("send the header `Switchboard-Agent: {wanted}` with this and every other request");
-                Err(Failure::new("request.bad-args", what).hint(hint))
+    /// The caller as the agent of the token that a request over HTTP carries in its `_meta`.
+    fn bearing(&self, caller: Caller, context: &RequestContext<RoleServer>) -> Result<Caller, Failure> {
+        match (&self.origin, context.meta.get(agent_token::META)) {
+            (Origin::Http, Some(Value::String(token))) => agent_token::bearing(caller, token),
+            (Origin::Http, Some(_)) => {
+                Err(Failure::new("request.bad-args", format!("_meta.{} is not a text", agent_token::META)))
             }
-            (Origin::Http | Origin::Stream { .. }, _) => Ok(()),
+            (Origin::Http, None) | (Origin::Stream { .. }, _) => Ok(caller),
         }
     }
 
@@ -131,16 +128,17 @@ impl Server {
         effect: Access,
         context: &RequestContext<RoleServer>,
     ) -> Result<Value, Failure> {
-        let caller = self.caller(context)?;
+        let caller = self.bearing(self.caller(context)?, context)?;
         let key = self.key(effect, context)?;
         let args = Value::Object(request.arguments.unwrap_or_default());
         let (verb, is_worker) = (request.name.into_owned(), matches!(caller.kind, CallerKind::Worker { .. }));
         let names = !is_worker && names_its_caller(&verb);
-        if names {
-            self.expect_same_name(&caller, &args)?;
-        }
         let call = Call { caller, verb, args, key };
-        let reply = face::run(&self.invoke, call, context.ct.cancelled()).await?;
+        let gone = context.ct.cancelled();
+        let reply = match &self.origin {
+            Origin::Http => agent_token::run(&self.invoke, call, gone).await?,
+            Origin::Stream { .. } => face::run(&self.invoke, call, gone).await?,
+        };
         if names {
             self.name_stream(&reply);
         }

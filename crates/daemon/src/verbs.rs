@@ -27,6 +27,7 @@ use switchboard_protocol::verb::Row;
 use switchboard_store::Store;
 use tokio::sync::mpsc;
 
+use crate::agent_token::Used;
 use crate::authority::{Authority, Peer, Proof, without_authority};
 use crate::bound::{Bound, names_its_caller};
 use crate::face::{Admitted, Admitting, Answering, Call, Invoke, Learned};
@@ -61,6 +62,8 @@ pub(crate) struct Verbs {
     pub(crate) sessions: Sessions,
     /// Which agent a calling program is.
     pub(crate) bound: Bound,
+    /// Which tokens of agents over HTTP were used lately.
+    pub(crate) tokens: Arc<Used>,
     pub(crate) limits: switchboard_bus::Limits,
     pub(crate) info: ServerInfo,
     pub(crate) started_at: Millis,
@@ -79,6 +82,7 @@ impl Invoke for Verbs {
         self.note_call();
         Box::pin(async move {
             let row = self.upstreams.find(&call.verb)?.row();
+            self.tokens.note(&call.caller);
             let caller = self.bound.named(&self.store, without_authority(call.caller))?;
             let call = Call { caller, ..call };
             let decision = self.decide(&call.caller, &row, &call.args)?;
@@ -155,6 +159,12 @@ impl Invoke for Verbs {
     fn tools_listed(&self, caller: &Caller) {
         if let CallerKind::Worker { worker, .. } = &caller.kind {
             self.dispatch.tools_listed(worker);
+        }
+    }
+
+    fn ends_session(&self, caller: &Caller) {
+        if let Some(program) = &caller.program {
+            self.tokens.forget(program);
         }
     }
 

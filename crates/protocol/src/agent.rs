@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::AgentName;
+use crate::id::{AgentName, Digest};
 use crate::time::Millis;
 
 /// What an agent is.
@@ -93,6 +93,26 @@ pub struct Process {
     pub start: u64,
     /// The kernel's id of the boot.
     pub boot: String,
+}
+
+/// How the boot of what stands for a token begins.
+const TOKEN: &str = "token:";
+
+// === impl Process ===
+
+impl Process {
+    /// What stands for an agent's token where there is no process that could be seen: an agent that is connected over HTTP.
+    #[must_use]
+    pub fn of_token(token: &Digest) -> Self {
+        let [a, b, c, d, e, f, g, h, ..] = token.0;
+        Self { pid: 0, start: u64::from_le_bytes([a, b, c, d, e, f, g, h]), boot: format!("{TOKEN}{}", token.hex()) }
+    }
+
+    /// Whether it stands for a token.
+    #[must_use]
+    pub fn is_token(&self) -> bool {
+        self.boot.starts_with(TOKEN)
+    }
 }
 
 /// What happens to agents.

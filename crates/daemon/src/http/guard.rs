@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 
 use super::body;
 use super::limits::Limits;
 use super::problem::Problem;
+use crate::agent_token;
 use crate::face::Invoke;
 
 /// Header with the name under which a caller wants to be recorded.
@@ -33,6 +35,12 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
         return Problem(failure).into_response();
     }
     let (parts, body) = request.into_parts();
+    if parts.method == Method::DELETE && parts.uri.path() == "/mcp" {
+        if let Some(caller) = parts.extensions.get::<Caller>() {
+            gate.invoke.ends_session(caller);
+        }
+        return StatusCode::NO_CONTENT.into_response();
+    }
     if parts.method != Method::POST {
         return next.run(Request::from_parts(parts, Body::empty())).await;
     }
@@ -45,7 +53,23 @@ pub(super) async fn check(State(gate): State<Gate>, mut request: Request, next: 
     {
         return answer;
     }
-    next.run(Request::from_parts(parts, Body::from(bytes))).await
+    let opens = parts.uri.path() == "/mcp" && !parts.headers.contains_key(agent_token::HEADER) && is_initialize(&bytes);
+    let mut answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+    if opens && answer.status().is_success() {
+        // Without one the client is as it was: an agent that says its name with each request.
+        let token = agent_token::fresh().ok().and_then(|token| HeaderValue::from_str(&token).ok());
+        answer.headers_mut().extend(token.map(|token| (HeaderName::from_static(agent_token::HEADER), token)));
+    }
+    answer
+}
+
+/// Whether a message of MCP opens a connection.
+fn is_initialize(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Message {
+        method: String,
+    }
+    serde_json::from_slice::<Message>(body).is_ok_and(|message| message.method == "initialize")
 }
 
 impl Gate {
@@ -71,8 +95,12 @@ impl Gate {
             One::Value(name) => Some(name),
             One::Unusable => return Err(Failure::new("request.bad-args", format!("{NAME_HEADER} can't be a name"))),
         };
-        let caller = self.invoke.identify(Some(bearer), name)?;
-        Ok(Caller { face: Face::Http, ..caller })
+        let caller = Caller { face: Face::Http, ..self.invoke.identify(Some(bearer), name)? };
+        match one(headers, agent_token::HEADER) {
+            One::Absent => Ok(caller),
+            One::Value(token) => agent_token::bearing(caller, token),
+            One::Unusable => Err(Failure::new("auth.bad-token", format!("{} can't be a token", agent_token::HEADER))),
+        }
     }
 }
 

@@ -336,15 +336,44 @@ async fn mcp_serves_stateless_clients() {
 }
 
 #[tokio::test]
-async fn a_stateless_client_that_registers_another_name_than_it_says_is_told_what_to_send() {
+async fn a_client_without_a_session_gets_a_token_with_its_name_and_is_that_agent_with_it() {
     let served = served().await;
-
     let params = json!({ "name": "register_agent", "arguments": { "name": "ada" } });
-    let answer = served.modern("tools/call", Some("register_agent"), params).await;
 
-    assert!(answer.body.contains("Switchboard-Agent: ada"), "{}", answer.body);
-    assert_eq!(answer.json()["result"]["isError"], true, "{}", answer.body);
-    assert!(served.echo.arrived().is_empty(), "nothing is registered");
+    let answer = served.modern("tools/call", Some("register_agent"), params).await;
+    let token = answer.json()["result"]["structuredContent"]["token"].as_str().unwrap().to_owned();
+    let meta = json!({ "name": "check_inbox", "arguments": {}, "_meta": { "switchboard/agentToken": token } });
+    let by_meta = served.modern("tools/call", Some("check_inbox"), meta).await;
+    served.ask("POST", "/v1/get_status", &[("mcp-session-id", &token)], b"{}").await;
+    let wrong = served.ask("POST", "/v1/get_status", &[("mcp-session-id", "guessed")], b"{}").await;
+
+    assert!(by_meta.json()["result"]["isError"] != true, "{}", by_meta.body);
+    let arrived = served.echo.arrived();
+    let programs: Vec<_> = arrived.iter().map(|arrived| arrived.caller.program.clone().unwrap()).collect();
+    assert_eq!(programs.len(), 3);
+    assert!(programs.iter().all(|program| program.is_token() && *program == programs[0]), "{programs:?}");
+    assert_eq!(wrong.status, 401, "{}", wrong.body);
+}
+
+#[tokio::test]
+async fn a_client_that_opens_with_initialize_is_given_a_session_and_may_end_it() {
+    let served = served().await;
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    }});
+
+    let hello = served.mcp(&[], &hello).await;
+    let id = |head: &str| {
+        let lines = head.lines().filter_map(|line| line.strip_prefix("mcp-session-id: "));
+        lines.map(str::to_owned).next()
+    };
+    let session = id(&hello.head).unwrap();
+    let listed = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let listed = served.mcp(&[("mcp-session-id", &session), ("mcp-protocol-version", "2025-06-18")], &listed).await;
+    let ended = served.ask("DELETE", "/mcp", &[("mcp-session-id", &session)], b"").await;
+
+    assert_eq!((session.len(), listed.status, ended.status), (64, 200, 204), "{}", listed.body);
+    assert_eq!(id(&listed.head), None);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 
 use super::problem::Problem;
+use crate::agent_token;
 use crate::face::{self, Call, Invoke};
 use crate::mcp::KEY_HEADER;
 
@@ -40,7 +41,7 @@ async fn run(
     }
     let key = key(headers)?;
     let args = args(body)?;
-    face::run(invoke, Call { caller, verb: verb.to_owned(), args, key }, std::future::pending()).await
+    agent_token::run(invoke, Call { caller, verb: verb.to_owned(), args, key }, std::future::pending()).await
 }
 
 fn key(headers: &HeaderMap) -> Result<Option<String>, Failure> {

@@ -1,5 +1,8 @@
 //! What a handler is given: who calls, under which key, and a batch that has key and durability.
 
+use std::sync::Arc;
+
+use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::Digest;
@@ -50,13 +53,18 @@ impl Context {
 
     /// The call as the bus takes it.
     pub(crate) fn on_bus(&self, verbs: &Verbs) -> switchboard_bus::Call {
+        let tokens = Arc::clone(&verbs.tokens);
+        let is_there = move |holder: &Process| match holder.is_token() {
+            true => tokens.is_alive(holder),
+            false => crate::roll::is_alive(holder),
+        };
         switchboard_bus::Call {
             caller: self.caller.clone(),
             idempotency: self.idempotency.clone(),
             durability: self.durability,
             root: Some(verbs.place.root.clone()),
             limits: verbs.limits,
-            is_alive: crate::roll::is_alive,
+            is_alive: switchboard_bus::IsAlive(Arc::new(is_there)),
         }
     }
 

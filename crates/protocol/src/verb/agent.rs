@@ -35,6 +35,10 @@ pub struct RegisterAgentReply {
     pub agent: Agent,
     /// The number of this registration; it grows by one with each.
     pub epoch: u64,
+    /// Proves over HTTP that a later request is this agent's: to be sent in the header `Mcp-Session-Id`, or in `_meta` as
+    /// `switchboard/agentToken`. Only in the answer to an agent over HTTP that had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 verb! {

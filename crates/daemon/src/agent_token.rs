@@ -1,0 +1,162 @@
+//! Tokens by which agents over HTTP are told apart: there is no program that the daemon could see, so that a name belongs to whoever has the token.
+//!
+//! A token proves nothing but that two requests are one agent's; every request needs the repository's token, too. A client that opens with
+//! `initialize` is given one there (`Mcp-Session-Id`) and sends it by itself; one that doesn't gets it with the answer to `register_agent`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use switchboard_protocol::agent::Process;
+use switchboard_protocol::caller::{Caller, CallerKind};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::Digest;
+
+use crate::bound::names_its_caller;
+use crate::face::{self, Call, Invoke};
+
+/// The header that carries a token, in requests and in the answer to `initialize`: the session's id of MCP.
+pub(crate) const HEADER: &str = "mcp-session-id";
+
+/// The `_meta` key under which a client may send it that can't set headers.
+pub(crate) const META: &str = "switchboard/agentToken";
+
+/// How long a name belongs to a token that is not used.
+const KEPT: Duration = Duration::from_secs(10 * 60);
+
+/// Tokens that are remembered as used; with more, those that were not used lately are forgotten.
+const MOST: usize = 4096;
+
+/// When each token was used last, in this life of the daemon.
+#[derive(Debug, Default)]
+pub(crate) struct Used(Mutex<HashMap<u64, Instant>>);
+
+// === impl Used ===
+
+impl Used {
+    /// Takes note of a caller's token.
+    pub(crate) fn note(&self, caller: &Caller) {
+        let Some(program) = caller.program.as_ref().filter(|program| program.is_token()) else { return };
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.len() >= MOST {
+            used.retain(|_, at| at.elapsed() < KEPT);
+        }
+        used.insert(program.start, Instant::now());
+    }
+
+    /// Forgets a token: its client has said that it is done.
+    pub(crate) fn forget(&self, program: &Process) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&program.start);
+    }
+
+    /// Whether a token was used lately.
+    pub(crate) fn is_alive(&self, program: &Process) -> bool {
+        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        used.get(&program.start).is_some_and(|at| at.elapsed() < KEPT)
+    }
+}
+
+/// The caller as the agent of a token.
+///
+/// # Errors
+/// `auth.bad-token` when it is none that was made here.
+pub(crate) fn bearing(caller: Caller, token: &str) -> Result<Caller, Failure> {
+    match caller.kind {
+        CallerKind::Agent => Ok(Caller { program: Some(holder(token)?), ..caller }),
+        CallerKind::Person | CallerKind::Worker { .. } => Ok(caller),
+    }
+}
+
+/// Runs a call of an agent over HTTP. One that names itself and has no token gets one with the answer. A call that is repeated under its
+/// key gets the same one.
+///
+/// # Errors
+/// As [`face::run`].
+pub(crate) async fn run(
+    invoke: &Arc<dyn Invoke>,
+    mut call: Call,
+    gone: impl Future<Output = ()>,
+) -> Result<Value, Failure> {
+    let is_new = names_its_caller(&call.verb) && call.caller.kind == CallerKind::Agent && call.caller.program.is_none();
+    let token = is_new.then(|| token_of(&call)).transpose()?;
+    if let Some(token) = &token {
+        call.caller = bearing(call.caller, token)?;
+    }
+    let mut reply = face::run(invoke, call, gone).await?;
+    if let (Some(token), Some(reply)) = (token, reply.as_object_mut()) {
+        reply.insert("token".to_owned(), Value::String(token));
+    }
+    Ok(reply)
+}
+
+/// A token that nobody can guess.
+///
+/// # Errors
+/// `internal.bug` when the system has no randomness.
+pub(crate) fn fresh() -> Result<String, Failure> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
+    Ok(Digest(bytes).hex())
+}
+
+/// The token of a first call: that of its key, so that a client which did not see the answer can ask again.
+fn token_of(call: &Call) -> Result<String, Failure> {
+    match &call.key {
+        Some(key) => {
+            Ok(Digest::of_parts(&[b"agent token", call.caller.name.folded().as_bytes(), key.as_bytes()]).hex())
+        }
+        None => fresh(),
+    }
+}
+
+fn holder(token: &str) -> Result<Process, Failure> {
+    let is_ours = token.len() == 64 && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_ours {
+        let what = format!("{HEADER} or _meta.{META} holds no token that register_agent or initialize has given");
+        return Err(Failure::new("auth.bad-token", what).hint("call register_agent without one"));
+    }
+    Ok(Process::of_token(&Digest::of(token.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::id::AgentName;
+
+    use super::*;
+
+    fn agent() -> Caller {
+        Caller::unverified(AgentName::new("ada").unwrap(), "a test")
+    }
+
+    #[test]
+    fn a_token_is_one_agent_and_what_is_no_token_is_refused() {
+        let (one, other) = (fresh().unwrap(), fresh().unwrap());
+        let program = |token: &str| bearing(agent(), token).unwrap().program.unwrap();
+
+        assert_eq!(program(&one), program(&one));
+        assert_ne!(program(&one), program(&other));
+        assert!(program(&one).is_token());
+        assert_eq!(bearing(agent(), "1").unwrap_err().code, "auth.bad-token");
+    }
+
+    #[test]
+    fn a_person_and_a_worker_are_nobody_else_for_a_token() {
+        let person = Caller::person(AgentName::new("anna").unwrap());
+
+        assert_eq!(bearing(person.clone(), &fresh().unwrap()).unwrap(), person);
+    }
+
+    #[test]
+    fn a_token_lives_while_it_is_used_and_until_its_client_is_done() {
+        let used = Used::default();
+        let caller = bearing(agent(), &fresh().unwrap()).unwrap();
+        let program = caller.program.clone().unwrap();
+
+        assert!(!used.is_alive(&program));
+        used.note(&caller);
+        assert!(used.is_alive(&program));
+        used.forget(&program);
+        assert!(!used.is_alive(&program));
+    }
+}
