@@ -112,12 +112,12 @@ pub(crate) fn is_earlier(path: &Path, chain_id: &str, head: Lsn) -> bool {
 
 /// Why an export was not written.
 pub(crate) fn not_written(to: &Path, error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Error::io(format!("{} is there, and is no earlier export of this record", to.display()), error)
-        }
-        _ => Error::io(format!("could not write {}", to.display()), error),
-    }
+    let to = to.display();
+    let what = match error.kind() == std::io::ErrorKind::AlreadyExists {
+        true => format!("{to} is there, and is no earlier export of this record"),
+        false => format!("could not write {to}"),
+    };
+    Error::io(what, error)
 }
 
 /// Checks an export: its form, the hash chain, the bodies, and that it ends where its header says.

@@ -191,6 +191,7 @@ fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         isolation: None,
         unenforced: false,
         coordination: switchboard_protocol::job::Coordination::Managed,
+        tree: String::new(),
     }
 }
 

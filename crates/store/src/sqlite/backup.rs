@@ -51,12 +51,12 @@ pub(super) fn copy(
 }
 
 fn not_made(to: &Path, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            Error::io(format!("{} is there, and is no earlier copy of this record", to.display()), error)
-        }
-        _ => Error::io(format!("could not make {}", to.display()), error),
-    }
+    let to = to.display();
+    let what = match error.kind() == io::ErrorKind::AlreadyExists {
+        true => format!("{to} is there, and is no earlier copy of this record"),
+        false => format!("could not make {to}"),
+    };
+    Error::io(what, error)
 }
 
 /// Whether a file is a copy of the record of this chain that knows nothing which the record doesn't.
