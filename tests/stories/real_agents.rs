@@ -84,7 +84,9 @@ fn deny_note_allow(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
     let model = Model::start(sandbox.folder(), &worktrees);
-    equip(&mut sandbox, agent, programs, &model.url());
+    // Codex asks for what its own sandbox doesn't let it do, and only if its model wants to leave that.
+    let script = if agent == "codex" { "/ask" } else { "" };
+    equip(&mut sandbox, agent, programs, &format!("{}{script}", model.url()));
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = json!({ "permissions": "ask" });
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
@@ -125,7 +127,7 @@ fn a_real_agent_asks_for_the_model_that_the_run_names() {
             "claude" => ("claude-scripted-7", "claude-scripted-7"),
             "gemini" => ("gemini-2.5-pro", "gemini-2.5-pro"),
             "opencode" => ("fake/fake-2", "fake-2"),
-            "codex" => ("gpt-5.2", "gpt-5.2"),
+            "codex" => ("gpt-5.5", "gpt-5.5"),
             _ => ("fake-7", "fake-7"),
         };
         let mut sandbox = Sandbox::new();

@@ -101,9 +101,9 @@ fn router(
         .with_state(invoke)
 }
 
-/// MCP without sessions in both eras: a client that opens with `initialize` gets no session id and needs none, so nothing
-/// is kept between requests and nothing can leak. GET and DELETE are 405, as the specification allows. `ended` cuts off
-/// what is under way, so it comes after the grace.
+/// MCP without sessions of its own in both eras: nothing is kept between requests, so that nothing can leak. The session id that a client gets which
+/// opens with `initialize` only says which agent calls ([`crate::agent_token`]); the guard gives it and takes it back. GET is 405, as the specification
+/// allows. `ended` cuts off what is under way, so it comes after the grace.
 fn mcp_service(
     invoke: Arc<dyn Invoke>,
     limits: Limits,

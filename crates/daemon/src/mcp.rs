@@ -20,6 +20,7 @@ use switchboard_protocol::id::AgentName;
 use switchboard_protocol::verb::{Access, Profile};
 
 use crate::agent_token;
+use crate::authority::without_authority;
 use crate::bound::names_its_caller;
 use crate::face::{self, Call, Invoke};
 
@@ -78,7 +79,7 @@ impl Server {
                 .get::<axum::http::request::Parts>()
                 .and_then(|parts| parts.extensions.get::<Caller>())
                 .cloned()
-                .map(|caller| Caller { face: Face::McpHttp, ..caller })
+                .map(|caller| without_authority(Caller { face: Face::McpHttp, ..caller }))
                 .ok_or_else(|| Failure::new("auth.bad-token", "the request does not say who calls")),
         }
     }

@@ -83,11 +83,13 @@ impl Served {
 
     /// A stateless request of 2026-07-28 with the headers that repeat its body.
     async fn modern(&self, method: &str, name: Option<&str>, mut params: Value) -> Answer {
+        let own = params["_meta"].take();
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
             "io.modelcontextprotocol/clientCapabilities": {},
         });
+        params["_meta"].as_object_mut().unwrap().extend(own.as_object().cloned().unwrap_or_default());
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         headers.extend(name.map(|name| ("mcp-name", name)));
         self.mcp(&headers, &json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).await
