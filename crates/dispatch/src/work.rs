@@ -108,7 +108,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        9
+        10
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -262,7 +262,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("is_merged", 0_i64)
         .with("isolation", isolation.map_or(Cell::Null, |isolation| isolation.as_str().into()))
         .with("unenforced", unenforced)
-        .with("coordination", coordination.as_str());
+        .with("coordination", coordination.as_str())
         .with("tree", tree)
         .with("cleaning", 0_i64);
     vec![Change::Put { table: RUNS, row }]
