@@ -100,3 +100,23 @@ fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
     sandbox.switchboard(&["pause", &run]).ends_with(1).says("is over");
 }
+
+#[test]
+fn tokens_without_a_price_are_counted_by_the_price_of_the_users_settings_and_called_an_estimate() {
+    let sandbox = Sandbox::new();
+    let write = ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"];
+    let told = json!({ "do": "tokens", "input": 100_000, "output": 20_000 });
+    let steps = json!([told, told, { "do": "shell", "argv": write }]);
+    sandbox.script("ada", &json!([{ "steps": steps }]));
+    sandbox.settings("price = { input = 2.5, output = 10.0 }\n");
+    let plan = two_tasks(&sandbox);
+
+    let limits = ["--budget", "1", "--reserve", "0.5", "--max-workers", "1"];
+    sandbox.switchboard(&[&["run", &plan, "--agent", "ada", "--yes"], &limits[..]].concat()).ends_with(4);
+
+    // 200,000 tokens read at $2.50 and 40,000 written at $10 for a million of them.
+    sandbox.switchboard(&["budget"]).ends_with(0).says("$0.9000 of $1.00 spent ($0.9000 of it estimated");
+    sandbox.settings("[agents.wrong]\ndriver = \"acp\"\ncommand = [\"x\"]\nprice = { input = -1, output = 1 }\n");
+    let wrong = sandbox.switchboard(&["run", &plan, "--agent", "ada", "--dry-run", "--json"]).ends_with(2);
+    assert_eq!(wrong.failure()["code"], "config.bad-value");
+}

@@ -169,6 +169,7 @@ fn described(name: &AgentName, agent: &Described, context: &Context) -> Result<A
         model_args: if says_model { agent.model_args.clone() } else { base.model_args },
         model_env: if says_model { agent.model_env.clone().into_iter().collect() } else { base.model_env },
         attempts: agent.attempts,
+        price: agent.price(),
         isolation: agent.isolation,
         four_tools,
         reach,

@@ -13,13 +13,15 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
-use switchboard_protocol::verb::run::MODEL;
+use switchboard_protocol::verb::run::{MODEL, TokenPrice};
 
 /// Largest settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
+/// Highest price of a million tokens: a hundred times the dearest model of 2026, so that a slip of the pen is noticed.
+const MOST_DOLLARS: f64 = 10_000.0;
 
 /// An agent that somebody has described.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Agent")]
 pub(crate) struct Described {
@@ -59,6 +61,9 @@ pub(crate) struct Described {
     /// How often its tasks are tried, where the plan doesn't say. Default: 5, and 1 for `exec`.
     #[serde(default)]
     pub(crate) attempts: Option<u32>,
+    /// What a million tokens cost in US dollars, for an agent that tells tokens and no price: `{ input = 3.0, output = 15.0 }`. Costs are estimated by it.
+    #[serde(default)]
+    price: Option<Dollars>,
     /// How its workers are held at least: `full` (default), or `constrained` to four tools in a sandbox. A plan may only hold them tighter.
     #[serde(default)]
     pub(crate) isolation: Isolation,
@@ -74,6 +79,16 @@ pub(crate) struct Described {
     /// It has no tools but read, search, edit and shell, so that it may do constrained work. Needed only for agents that Switchboard doesn't know.
     #[serde(default)]
     pub(crate) four_tools: bool,
+}
+
+/// What a million tokens cost in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Dollars {
+    /// A million tokens read.
+    input: f64,
+    /// A million tokens written.
+    output: f64,
 }
 
 fn yes() -> bool {
@@ -165,10 +180,26 @@ impl Described {
         if self.model_env.values().any(|value| !value.contains(MODEL)) {
             return lacks("model_env");
         }
+        let is_sane = |dollars: f64| dollars.is_finite() && (0.0..=MOST_DOLLARS).contains(&dollars);
+        if self.price.is_some_and(|price| !is_sane(price.input) || !is_sane(price.output)) {
+            let what = format!("`price` of {name} is not 0 to {MOST_DOLLARS} dollars for a million tokens");
+            return Err(Failure::new("config.bad-value", what));
+        }
         match self.attempts {
             Some(0 | 21..) => Err(Failure::new("config.bad-value", format!("`attempts` of {name} is not 1 to 20"))),
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// What its tokens cost.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range was checked when it was read"
+    )]
+    pub(crate) fn price(&self) -> Option<TokenPrice> {
+        let micro = |dollars: f64| (dollars * 1e6).round() as u64;
+        self.price.map(|price| TokenPrice { input: micro(price.input), output: micro(price.output) })
     }
 
     /// What it may touch when it is constrained.
@@ -244,6 +275,9 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "model_args",
         "model_env",
         "attempts",
+        "price",
+        "input",
+        "output",
         "isolation",
         "read",
         "home",

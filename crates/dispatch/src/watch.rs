@@ -15,6 +15,7 @@ use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, StopCause};
+use switchboard_protocol::verb::run::TokenPrice;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -58,6 +59,10 @@ struct Watch {
     turns: u32,
     /// What the worker has told that it cost, in millionths of a US dollar, as far as that is in the record.
     cost: u64,
+    /// Tokens that it has told that it read and wrote, as far as that is in the record.
+    tokens: (u64, u64),
+    /// What its tokens cost, if its agent's settings say so.
+    price: Option<TokenPrice>,
     /// The run knows how the worker ended.
     is_concluded: bool,
     is_sealed: bool,
@@ -154,7 +159,11 @@ impl Watch {
             Some(lsn) => world.store.body(u64::try_from(lsn).unwrap_or(0))?.unwrap_or_default(),
             None => String::new(),
         };
+        let of_row = |column| row.get_int(column).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
+        let (_, settings) = plan.settings(&task)?;
         Ok(Self {
+            price: plan.choice(&task, &settings).ok().and_then(|choice| choice.price),
+            tokens: (of_row("input_tokens"), of_row("output_tokens")),
             folder: plan::worker_folder(&world.config, &plan.run, &worker),
             seen: row.try_int("frame")?,
             stop: row.get_text("stop").map(str::to_owned),
@@ -171,7 +180,7 @@ impl Watch {
             epoch: 0,
             stopping: None,
             turns: 0,
-            cost: row.get_int("micro_usd").and_then(|cost| u64::try_from(cost).ok()).unwrap_or(0),
+            cost: of_row("micro_usd"),
             is_concluded: false,
             is_sealed: false,
             since: Instant::now(),

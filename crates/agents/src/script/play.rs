@@ -150,6 +150,13 @@ impl Player {
                 let cost = json!({ "amount": usd, "currency": "USD" });
                 self.update(json!({ "sessionUpdate": "usage_update", "used": 1, "size": 1, "cost": cost }));
             }
+            Step::Tokens { input, output } => {
+                let usage = json!({ "inputTokens": input, "outputTokens": output });
+                let content = json!({ "type": "text", "text": "" });
+                self.update(
+                    json!({ "sessionUpdate": "agent_message_chunk", "content": content, "_meta": { "usage": usage } }),
+                );
+            }
             Step::Fail { message } => return Ok(Next::End(Ending::Failed(self.fill(message)?))),
             Step::Refuse { message } => {
                 self.say(&self.fill(message)?);

@@ -137,6 +137,13 @@ pub enum Step {
         /// US dollars.
         usd: f64,
     },
+    /// Reports tokens, and no price.
+    Tokens {
+        /// Tokens read since the last report.
+        input: u64,
+        /// Tokens written since.
+        output: u64,
+    },
     /// Gives up: the turn ends with an error.
     Fail {
         /// Why.

@@ -81,7 +81,9 @@ pub(crate) fn described(run: &RunSummary) -> String {
     let spent = money(Some(spent)).unwrap_or_default();
     let estimated = match money(run.estimated_micro_usd) {
         Some(estimated) => {
-            format!(" ({estimated} of it estimated: workers that told no cost count as their reservation)")
+            format!(
+                " ({estimated} of it estimated: by the price of tokens, or as its reservation where a worker told nothing)"
+            )
         }
         None => String::new(),
     };

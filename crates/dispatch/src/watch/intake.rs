@@ -52,8 +52,9 @@ impl Watch {
         let is_end = !steps.is_empty() && !goes_on;
         self.record(steps, beside, durability).await?;
         self.seen = frame_number(frame);
-        if let WorkerEvent::CostReported { micro_usd: Some(cost), .. } = &frame.event {
-            self.cost = self.cost.saturating_add(*cost);
+        if let WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } = &frame.event {
+            self.cost = self.cost.saturating_add(micro_usd.unwrap_or(0));
+            self.tokens = self.tokens_with(*input_tokens, *output_tokens);
         }
         self.world.crash("frame-recorded");
         if is_end {
@@ -112,13 +113,24 @@ impl Watch {
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionAsked { .. }
             | WorkerEvent::PermissionSettled { .. }
-            | WorkerEvent::CostReported { micro_usd: None, .. }
             | WorkerEvent::Sealed { .. } => Vec::new(),
+            WorkerEvent::CostReported { micro_usd: None, input_tokens, output_tokens } => {
+                // An agent that names prices names them for these tokens, too.
+                let Some(price) = self.price.filter(|_| self.cost == 0) else { return Vec::new() };
+                let (input, output) = self.tokens_with(*input_tokens, *output_tokens);
+                let total_micro_usd = price.of(input, output);
+                vec![Follows::from(RunEvent::CostCounted { task, worker, total_micro_usd, estimated: true })]
+            }
             WorkerEvent::CostReported { micro_usd: Some(cost), .. } => {
                 let total_micro_usd = self.cost.saturating_add(*cost);
                 vec![Follows::from(RunEvent::CostCounted { task, worker, total_micro_usd, estimated: false })]
             }
         }
+    }
+
+    /// The tokens in all, with these.
+    const fn tokens_with(&self, input: u64, output: u64) -> (u64, u64) {
+        (self.tokens.0.saturating_add(input), self.tokens.1.saturating_add(output))
     }
 
     /// The agent has ended its turn, or, where the run never heard that it began, was lost.

@@ -45,6 +45,9 @@ pub struct AgentChoice {
     /// How often its tasks are tried, where the plan doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// What its tokens cost, where it names no price itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<TokenPrice>,
     /// What it is told with every task, at most 32 KiB.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub instructions: String,
@@ -57,6 +60,28 @@ pub struct AgentChoice {
     /// What it may touch when it is constrained.
     #[serde(default, skip_serializing_if = "Reach::is_empty")]
     pub reach: Reach,
+}
+
+/// What tokens cost, in millionths of a US dollar for a million of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TokenPrice {
+    /// A million tokens read.
+    pub input: u64,
+    /// A million tokens written.
+    pub output: u64,
+}
+
+// === impl TokenPrice ===
+
+impl TokenPrice {
+    /// What so many tokens cost in millionths of a US dollar, rounded up.
+    #[must_use]
+    pub fn of(&self, input_tokens: u64, output_tokens: u64) -> u64 {
+        let of = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+        let total = of(input_tokens, self.input) + of(output_tokens, self.output);
+        u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
 }
 
 /// Stands for the model in arguments and variables of an agent.
@@ -82,6 +107,7 @@ impl AgentChoice {
             model_args: Vec::new(),
             model_env: Vec::new(),
             attempts: None,
+            price: None,
             instructions: String::new(),
             isolation: Isolation::Full,
             four_tools: false,
