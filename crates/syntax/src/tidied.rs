@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use switchboard_grammars::Language;
 
-use crate::front_matter;
+use crate::{csharp, front_matter};
 
 /// The longest comment that is stepped over.
 const COMMENT: usize = 50_000;
@@ -44,6 +44,7 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
     let has_front_matter = matches!(language, Language::Css | Language::JavaScript);
     let mut tidy = Tidy { text: if has_front_matter { front_matter::without(text) } else { Cow::Borrowed(text) } };
     match language {
+        Language::CSharp => csharp::tidy(&mut tidy.text),
         Language::Css => {
             tidy.spaced_important();
             tidy.stylesheet();
@@ -66,7 +67,6 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
         }
         Language::Bash => tidy.joined_ends(),
         Language::C
-        | Language::CSharp
         | Language::Cpp
         | Language::Dart
         | Language::Go
@@ -189,25 +189,98 @@ impl Tidy<'_> {
                 }
             }
         }
-        for at in self.all("constructor") {
-            let words = end_of(&self.text[..at]).trim_ascii_end();
-            let modifier =
-                ["private", "internal", "protected", "public"].iter().find(|word| words.ends_with(word.as_bytes()));
-            let first = modifier.map_or(at, |word| at - (end_of(&self.text[..at]).len() - words.len()) - word.len());
-            let Some(line) = self.line_of_first(first).filter(|line| *line > 0) else { continue };
-            let head = self.text[..line].trim_ascii_end();
-            let start = head.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-            let above = self.text[..start].trim_ascii_end();
-            let class = above.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-            let is_annotation = head[start..].trim_ascii_start().starts_with(b"@");
-            let class_line = &above[class..];
-            let is_class = memchr::memmem::find(class_line, b"class ").is_some()
-                && !class_line.contains(&b'{')
-                && !class_line.contains(&b'(');
-            if is_annotation && is_class {
-                let (from, to) = (above.len(), at);
-                self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        self.kotlin_functions();
+        self.kotlin_lines();
+    }
+
+    /// `fun(a, b) { … }` whose parameters have no types, `(handler)(a)`, and `= []` in an annotation.
+    fn kotlin_functions(&mut self) {
+        for at in self.all("fun(") {
+            let names = self.text[at + 4..]
+                .iter()
+                .take(TYPES)
+                .take_while(|byte| is_name(**byte) || matches!(byte, b',' | b' '))
+                .count();
+            if self.text.get(at + 4 + names) == Some(&b')') && (at == 0 || !is_name(self.text[at - 1])) {
+                self.blank(at + 4, at + 4 + names);
             }
+        }
+        for at in self.all(")(") {
+            let name = self.text[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
+            let opens = name > 0 && self.text[..at - name].ends_with(b"(");
+            if opens && self.line_of_first(at - name - 1).is_some() {
+                self.blank(at - name - 1, at - name);
+                self.blank(at, at + 1);
+            }
+        }
+        for at in self.all("this::class") {
+            self.text.to_mut()[at + 4..at + 6].fill(b'_');
+        }
+        // Calls of functions called like accessors, which have at most one name in their brackets.
+        for word in ["get(", "set("] {
+            for at in self.all(word) {
+                let name = self.text[at + 4..].iter().take_while(|byte| is_name(**byte)).count();
+                let next = self.text.get(at + 4 + name);
+                let is_call =
+                    if word == "get(" { next != Some(&b')') || name > 0 } else { !matches!(next, Some(b')' | b':')) };
+                if is_call && self.line_of_first(at).is_some() {
+                    self.text.to_mut()[at] = b'_';
+                }
+            }
+        }
+        for at in self.all(" = []") {
+            self.text.to_mut()[at + 3..at + 5].fill(b'_');
+        }
+    }
+
+    /// A handler on the line below the end of what it belongs to, and lines of annotations and modifiers before the main constructor.
+    fn kotlin_lines(&mut self) {
+        for word in ["catch (", "catch(", "finally {"] {
+            for at in self.all(word) {
+                let before = end_of(&self.text[..at]).trim_ascii_end();
+                let blanks = end_of(&self.text[..at]).len() - before.len();
+                if before.ends_with(b"}") {
+                    self.join(at - blanks, at);
+                }
+            }
+        }
+        for at in self.all("constructor") {
+            let from = self.modifiers_before(at);
+            let above = end_of(&self.text[..from]).trim_ascii_end();
+            let blanks = end_of(&self.text[..from]).len() - above.len();
+            let line = above.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            let is_class =
+                memchr::memmem::find(line, b"class ").is_some() && !line.contains(&b'{') && !line.contains(&b'(');
+            if is_class && from < at {
+                self.join(from - blanks, at);
+            }
+        }
+    }
+
+    /// Puts what stands on several lines on one.
+    fn join(&mut self, from: usize, to: usize) {
+        if self.text[from..to].contains(&b'\n') {
+            self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        }
+    }
+
+    /// Returns where the annotations and modifiers before a place begin.
+    fn modifiers_before(&self, at: usize) -> usize {
+        const MODIFIERS: [&[u8]; 6] = [b"private", b"internal", b"protected", b"public", b"actual", b"expect"];
+        let mut from = at;
+        loop {
+            let before = end_of(&self.text[..from]).trim_ascii_end();
+            let blanks = end_of(&self.text[..from]).len() - before.len();
+            let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            let word = before.iter().rev().take_while(|byte| is_name(**byte)).count();
+            let length = if MODIFIERS.contains(&&before[before.len() - word..]) {
+                word
+            } else if line.trim_ascii_start().starts_with(b"@") {
+                line.trim_ascii_start().len()
+            } else {
+                return from;
+            };
+            from -= blanks + length;
         }
     }
 
@@ -530,6 +603,19 @@ mod tests {
             (Language::Kotlin, "val a = open(b)\nopen class A", "val a = _pen(b)\nopen class A"),
             (Language::Kotlin, "class A\n@Inject\nconstructor(b: C)", "class A @Inject constructor(b: C)"),
             (Language::Kotlin, "class A\n@B\nprivate constructor(b: C)", "class A @B private constructor(b: C)"),
+            (
+                Language::Kotlin,
+                "class A\n@B\n@C(\"d\")\ninternal actual constructor(b: C)",
+                "class A @B @C(\"d\") internal actual constructor(b: C)",
+            ),
+            (Language::Kotlin, "a(fun(b, c) { d })\nfun(b: C) {}", "a(fun(    ) { d })\nfun(b: C) {}"),
+            (Language::Kotlin, "try { a }\n  catch (e: B) { c }", "try { a }   catch (e: B) { c }"),
+            (Language::Kotlin, "  (a)(b)\nval c: Array<D> = []", "   a (b)\nval c: Array<D> = __"),
+            (
+                Language::Kotlin,
+                "  set(a, b)\n  set(c) {}\n  get() = this::class.d",
+                "  _et(a, b)\n  set(c) {}\n  get() = this__class.d",
+            ),
             (Language::Kotlin, "  @B get() = dynamic.c", "     get() = _ynamic.c"),
             (Language::Php, "<?php Integer::g(A::String::x);", "<?php _nteger::g(A::_tring::x);"),
             (Language::TypeScript, "interface A<in out T, out U> {}", "interface A<       T,     U> {}"),
