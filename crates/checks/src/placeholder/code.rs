@@ -93,7 +93,7 @@ fn throw(node: Node<'_>, weight: Weight) -> Placeholder {
 }
 
 /// One that only some calls reach is mostly a limit that somebody chose; it is listed.
-fn by_reach(above: &[Node<'_>]) -> Weight {
+fn by_reach(above: &[Node<'_>], text: &[u8]) -> Weight {
     let is_function = |node: &&Node<'_>| {
         ["function", "method", "lambda", "arrow", "constructor", "accessor", "closure"]
             .iter()
@@ -102,7 +102,22 @@ fn by_reach(above: &[Node<'_>]) -> Weight {
     };
     let inner = above.iter().rev().take_while(|node| !is_function(node));
     let is_condition = |node: &Node<'_>| CONDITIONS.iter().any(|word| node.kind().split('_').any(|part| part == *word));
-    if inner.into_iter().any(is_condition) { Weight::Note } else { Weight::Blocks }
+    if inner.into_iter().any(is_condition) || is_otherwise(above, text) { Weight::Note } else { Weight::Blocks }
+}
+
+/// Returns whether a statement of Rust stands behind the `else` of a `let`, or in what is called when there is no value:
+/// `unwrap_or_else(|| …)`.
+fn is_otherwise(above: &[Node<'_>], text: &[u8]) -> bool {
+    let begin = above.iter().rposition(|node| node.kind() == "function_item").unwrap_or(0);
+    let above = &above[begin..];
+    let is_else = above
+        .windows(2)
+        .any(|pair| pair[0].kind() == "let_declaration" && pair[0].child_by_field_name("alternative") == Some(pair[1]));
+    let is_called_without = above.windows(3).any(|three| {
+        let called = three[0].child_by_field_name("function").map(|name| bytes(name, text));
+        three[2].kind() == "closure_expression" && called.is_some_and(|name| name.ends_with(b"_else"))
+    });
+    is_else || is_called_without
 }
 
 /// `todo!()`, `unimplemented!()`, and a panic that says the same.
@@ -121,11 +136,13 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
                 || gives_reason(bytes(node, text))
                 || is_in_trait(above)
                 || is_for_a_build(above, text);
-            Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above) }))
+            Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above, text) }))
         }
         b"panic" if says_unfinished(bytes(node, text)) => {
             let is_default = above.iter().any(|outer| outer.kind() == "trait_item");
-            Some(throw(node, if is_default { Weight::Note } else { by_reach(above) }))
+            // A message that is put together tells of a value that is not handled.
+            let is_listed = is_default || bytes(node, text).contains(&b'{');
+            Some(throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
         }
         _ => None,
     }
@@ -151,7 +168,13 @@ fn gives_reason(call: &[u8]) -> bool {
 
 /// Returns whether an attribute says for which builds the code around is, or that nobody is to call it any more.
 fn is_for_a_build(above: &[Node<'_>], text: &[u8]) -> bool {
-    above.iter().filter(|outer| matches!(outer.kind(), "function_item" | "mod_item" | "impl_item")).any(|item| {
+    let is_item = |outer: &&Node<'_>| {
+        matches!(
+            outer.kind(),
+            "function_item" | "mod_item" | "impl_item" | "block" | "expression_statement" | "match_arm"
+        )
+    };
+    above.iter().filter(is_item).any(|item| {
         let before = std::iter::successors(item.prev_named_sibling(), |node| node.prev_named_sibling());
         before.take_while(|node| node.kind() == "attribute_item").any(|node| {
             let attribute = bytes(node, text);
@@ -229,7 +252,7 @@ fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> 
             || contract::is_for_platform(above, text)
             || contract::is_last_case(node, above, text)
             || contract::is_owed(above, text));
-    is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above) }))
+    is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
 }
 
 /// A throw of the error that a language has for this, or of one whose message says so.
@@ -240,7 +263,7 @@ fn of_error(node: Node<'_>, above: &[Node<'_>], text: &[u8], error: &str) -> Opt
     let words = message(thrown);
     // `has not been implemented` is what a platform's interface says to those who build on it.
     let is_contract = memchr::memmem::find(words, b"has not been implemented").is_some();
-    (is_throw && !is_contract && (is_named || says_unfinished(words))).then(|| throw(node, by_reach(above)))
+    (is_throw && !is_contract && (is_named || says_unfinished(words))).then(|| throw(node, by_reach(above, text)))
 }
 
 /// A call of one of these names; one that is no promise by itself must say so in its message.
@@ -255,7 +278,7 @@ fn of_call(node: Node<'_>, above: &[Node<'_>], text: &[u8], names: &[&str]) -> O
     if *name == "TODO" {
         return Some(throw(node, Weight::Blocks));
     }
-    let weight = if is_of_value(call) { Weight::Note } else { by_reach(above) };
+    let weight = if is_of_value(call) { Weight::Note } else { by_reach(above, text) };
     says_unfinished(&call[name.len()..]).then(|| throw(node, weight))
 }
 
@@ -299,7 +322,7 @@ fn of_ruby(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
     let class = above.iter().rev().find(|outer| is_ruby_type(outer));
     let is_base = class.is_some_and(|class| is_ruby_base(*class, text));
     let weight = if class.is_none() { Weight::Blocks } else { Weight::BlocksInChange };
-    (is_bare && !is_base).then(|| throw(node, weight.max(by_reach(above))))
+    (is_bare && !is_base).then(|| throw(node, weight.max(by_reach(above, text))))
 }
 
 fn is_ruby_type(node: &Node<'_>) -> bool {

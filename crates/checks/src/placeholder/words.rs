@@ -24,21 +24,23 @@ const ELISIONS: &str = r"(?x)
 
 /// Comments that admit that the code below them is made up.
 const PRETENCES: &str = r"(?x)
-    \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\s)?here\b
+    \b(?:your|actual|real|more|rest\sof\s(?:the\s|your\s)?)(?:\s?(?:code|logic|implementation))\s(?:goes\shere\b|here(?:\W*$|\W+(?:to|for|and|once|when)\b|[.,;:!]))
   | ^\W*implement\s(?:this\s)?(?:here\s)?later\b
   | \b(?:implement|implementation)\s(?:goes\shere|here\slater)\b
   | \bplaceholder\s(?:implementation|code|logic)\b
   | ^\W*(?:this\sis\s)?(?:just\s)?(?:an?\s)?(?:dummy|stub|mock|fake)\s(?:implementation|logic)(?:\W*$|[,;:.]\s|\s(?:for\snow|until|to\sbe)\b)
   | \bhard-?coded\s(?:\w+\s){0,3}for\snow\b
-  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)s?\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?for\snow\b
-  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?until\b
+  | \b(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)s?\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?for\snow(?:[^?\w]*$|[^?\w]\W*\w)
+  | ^\W*(?:a\s|an\s)?(?:stub(?:bed)?|fake|dummy|mock(?:ed)?|placeholder)\s(?:(?:impl(?:ementation)?|value|data|response|result|code|logic|function|method|version)s?\s)?(?:out\s)?until\s\w+(?:[\s,;]|[.!]?\s*(?:\*/)?$)
   | \breturn(?:s|ing)?\s(?:an?\s|some\s)?(?:dummy|fake|mock(?:ed)?|placeholder|hard-?coded|canned)\s(?:value|data|response|result|list|object|token)s?(?:\W*$|\s(?:for\snow|until|here)\b)
   | \b(?:temporary|simplified)\s(?:(?:stub|placeholder)\s(?:until|implementation|value|data|code|logic)|implementation\sfor\snow)\b
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:returns?|pretends?|fakes?|logs?|prints?)\b
-  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|true|false|none|null|nil|success|sample)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:pretends?|fakes?)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?(?:just\s|simply\s|always\s)(?:returns?|logs?|prints?)(?:\s[^\s.,;:]+){0,4}\W*$
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:an?\s|some\s)?(?:dummy|fake|mock|placeholder|hard-?coded|constant|empty|sample)\b
+  | \bfor\snow,?\s(?:we\s|i\s|it\s|this\s|let'?s\s)?returns?\s(?:true|false|none|null|nil|success)\b(?:\W*$|[.,;:]|\s(?:and|as|because|for|here|since|so|to|until)\b)
   | ^\W*(?:just\s)?simulat(?:e|es|ed|ing)\s(?:an?\s|the\s|some\s)?(?:\w+\s){0,2}?(?:api|network|database|db|http|server|backend|service|payment|async|external|remote)\s?(?:calls?|requests?|quer(?:y|ies)|latency|delays?|responses?|processing|operations?|work|access|lookups?)\b
-  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|it\s|me\s)?in(?:\slater)?|stub)\b[^\w:]*$
-  | \b(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
+  | ^\W*(?:to\sbe\simplemented|implement\s(?:me|this|here)|fill\s(?:this\s|me\s)in|fill\s(?:it\s)?in\slater|stub)\b[^\w:]*$
+  | ^\W*(?:(?:todo|fixme|note)\b\W*)?(?:please\s)?(?:add|put|write|insert)\s(?:your\s|the\s)?(?:actual\s|real\s)?(?:\w+\s)?(?:code|logic|implementation)\shere\b
   | ^\W*(?:but\s|note:?\s)?(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario)\b
   | \b(?:in\sa\sreal|for\sa\sreal|in\san?\sactual)\s(?:implementation|application|app|system|scenario),?\s(?:you|we|i|it|this|that|one|there|these|should|would|could)\b
   | \bin\s(?:a\s)?(?:production|real-world)(?:\s\w+)?,?\s(?:(?:you|we|this)(?:'d|\swould|\sshould)|it(?:'d|\swould))\b
@@ -80,7 +82,9 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
         let is_shown = is_shown_code(line) || (is_block && is_line_comment(line));
         let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
             let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown)?;
-            Some((hit.range(), (*weight).max(lightest(*is_elision))))
+            let is_remark = *is_elision && is_part_of_more(text, start, line);
+            let least = if is_remark { Weight::Note } else { lightest(*is_elision) };
+            Some((hit.range(), (*weight).max(least)))
         });
         found.extend(hit.map(|(range, weight)| Placeholder {
             weight,
@@ -93,6 +97,26 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
     found
 }
 
+/// Returns whether a line of a comment that stands for what was left out is a remark behind code, `a = 1; // others unchanged`, or ends a sentence
+/// that the line above begins.
+fn is_part_of_more(text: &[u8], start: usize, line: &[u8]) -> bool {
+    let is_mark = |byte: &u8| matches!(byte, b'#' | b'/' | b'*' | b'!' | b'-') || byte.is_ascii_whitespace();
+    let words = |line: &[u8]| line.iter().take_while(|byte| is_mark(byte)).count();
+    let first = &line[words(line)..];
+    let before = &text[..start];
+    let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    if !before[line_start..].trim_ascii().is_empty() {
+        return !first.starts_with(b"...");
+    }
+    let above =
+        before[..line_start].trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let marks = words(above);
+    let goes_on = marks > 0
+        && above.len() > marks
+        && above.last().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b',');
+    goes_on && first.first().is_some_and(u8::is_ascii_lowercase)
+}
+
 /// Returns whether a line of a comment shows code with a comment in it, as the manual of a function does.
 fn is_shown_code(line: &[u8]) -> bool {
     let is_mark = |byte: &u8| matches!(byte, b'#' | b'/' | b'*' | b'!' | b'-');
@@ -102,10 +126,10 @@ fn is_shown_code(line: &[u8]) -> bool {
     let indent = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let inner = &rest[indent..];
     // A line that a manual of Rust hides begins with `#`.
-    let is_hidden = mark == b"///" && inner.starts_with(b"#");
+    let is_hidden = matches!(mark, b"///" | b"//!") && inner.starts_with(b"#");
     let has_comment = is_hidden || inner.starts_with(b"//") || (indent >= 2 && inner.starts_with(b"#"));
-    // A manual that stands above a function shows code with gaps.
-    let has_gap = matches!(mark, b"///" | b"//!") && indent >= 4 && inner.starts_with(b"...");
+    // A manual shows code with gaps, and code that is commented out keeps its indentation.
+    let has_gap = indent >= 4 && inner.starts_with(b"...");
     marks > 0 && indent >= 1 && (has_comment || has_gap)
 }
 

@@ -512,3 +512,43 @@ fn doubles_limits_and_contracts_do_not_block() {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
 }
+
+#[test]
+fn choices_first_values_and_what_only_some_calls_reach_do_not_block() {
+    for (path, text) in [
+        ("a.rs", "fn f(a: Option<u8>) -> u8 {\n    let Some(a) = a else { unimplemented!() };\n    a\n}\n"),
+        ("a.rs", "fn f(a: Option<u8>) -> u8 { a.unwrap_or_else(|| unimplemented!(\"support for others\")) }\n"),
+        ("a.rs", "fn f() {\n    #[cfg(target_arch = \"wasm32\")]\n    {\n        unimplemented!()\n    }\n}\n"),
+        ("a.rs", "// For now, return None if a name has a dot.\nfn f() {}\n"),
+        ("a.rs", "// for now, we just return whatever the system says. If\nfn f() {}\n"),
+        ("a.rs", "// The actual code here is necessarily abstract.\nfn f() {}\n"),
+        ("a.rs", "// it has none, so use placeholders for now?\nfn f() {}\n"),
+        ("a.py", "# Placeholder until self.draw\nf()\n"),
+        ("a.rs", "//! # struct A {\n//! #    // other fields...\n//! # }\nfn f() {}\n"),
+        ("a.rs", "fn f() {\n    // They change places, which leaves the\n    // rest unchanged.\n    g()\n}\n"),
+        ("a.rs", "fn f() {\n    g(a.id); // Other fields unchanged\n}\n"),
+        ("a.c", "/* fill it in */\nint a;\n"),
+        ("a.js", "// If you add matching logic here, add it there as well.\nf();\n"),
+        ("a.rs", "impl T for A {\n    fn f(&self, a: &str) -> u8 { panic!(\"f not implemented: {:?}\", a) }\n}\n"),
+        ("a.yaml", "# groups:\n#  - name: a\n#        ... other fields\na: 1\n"),
+        (
+            "a.py",
+            "class A:\n    def f(self):\n        \"\"\"Raises NotImplementedError.\"\"\"\n        raise NotImplementedError('x is not implemented')\n",
+        ),
+    ] {
+        assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
+    }
+    for (path, text) in [
+        ("a.rs", "fn f(a: u8) -> u8 { g(|| unimplemented!()) }\n"),
+        ("a.rs", "// But for now, we just return Ok.\nfn f() {}\n"),
+        ("a.rs", "// For now, return None until the index is there.\nfn f() {}\n"),
+        ("a.rs", "// The actual code here.\nfn f() {}\n"),
+        ("a.py", "# Placeholder until the server is there\nf()\n"),
+        ("a.py", "# stub until done.\nf()\n"),
+        ("a.rs", "// The parser follows.\n// ... rest of the code\nfn f() {}\n"),
+        ("a.rs", "fn f() {\n    // rest unchanged\n}\n"),
+        ("a.yaml", "# ... other fields\na: 1\n"),
+    ] {
+        assert_eq!(blocking(path, text).len(), 1, "{path}: {text}");
+    }
+}

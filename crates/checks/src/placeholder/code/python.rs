@@ -33,7 +33,9 @@ pub(super) fn of_function(node: Node<'_>, above: &[Node<'_>], text: &[u8], path:
         only.kind() == "raise_statement" && memchr::memmem::find(bytes(*only, text), b"NotImplementedError").is_some();
     let is_owed = class.is_some() || is_decorated;
     if raises && (says_unfinished(words) || (!is_owed && words.is_empty())) {
-        let is_contract = is_put_together(words) || class.is_some_and(|class| is_for_others(*class, node, words, text));
+        let is_said = has_docstring && memchr::memmem::find(bytes(*first, text), b"NotImplementedError").is_some();
+        let is_contract =
+            is_said || is_put_together(words) || class.is_some_and(|class| is_for_others(*class, node, words, text));
         return Some(throw(*only, if is_contract { Weight::Note } else { Weight::Blocks }));
     }
     if above.iter().any(|outer| is_for_types(*outer, text)) {
