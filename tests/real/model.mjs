@@ -10,8 +10,7 @@
 //   2. else send a message to the agent itself by Switchboard's MCP server (found by a tool search where an agent hides
 //      its MCP tools), write TEXT to NAME in the work tree, which is found in the request below DIR, and say DONE.
 // A refused tool call counts as made, so the script goes on and says DONE without having done anything.
-// The first segment of the path may choose another script: /text only says DONE, /bash writes by the shell tool, /ask the same with
-// the wish to leave the agent's own sandbox, for which Codex asks its person,
+// The first segment of the path may choose another script: /text only says DONE, /bash writes by the shell tool,
 // /slow never answers, /err500 (or any status) fails.
 
 import { createServer } from "node:http";
@@ -75,11 +74,10 @@ function write({ tools, calls, body }, mode) {
   const writer = Object.keys(WRITERS).find((name) => tools.includes(name));
   const shell = Object.keys(SHELLS).find((name) => tools.includes(name));
   // An agent without a tool that writes does it by its shell.
-  const name = (mode !== "bash" && mode !== "ask" && writer) || shell;
+  const name = (mode !== "bash" && writer) || shell;
   if (!name || calls.includes(name)) return undefined;
   if (name === writer) return { call: name, args: WRITERS[name](`${workTree(body)}/${file}`, content) };
-  const wish = mode === "ask" ? { sandbox_permissions: "require_escalated", justification: `write ${file}` } : {};
-  return { call: name, args: { ...wish, ...SHELLS[name](`printf %s '${content}' > ${file}`, `write ${file}`) } };
+  return { call: name, args: SHELLS[name](`printf %s '${content}' > ${file}`, `write ${file}`) };
 }
 
 /** The work tree that the agent tells its model about: a run and a task below the root. */
@@ -208,7 +206,7 @@ let count = 0;
 
 function serve(request, response, body) {
   const { pathname } = new URL(request.url, "http://localhost");
-  const mode = pathname.match(/^\/(write|text|bash|ask|slow|err\d{3})\//)?.[1] ?? "write";
+  const mode = pathname.match(/^\/(write|text|bash|slow|err\d{3})\//)?.[1] ?? "write";
   const path = mode === "write" ? pathname : pathname.slice(mode.length + 1);
   const json = (status, value) => {
     response.writeHead(status, { "content-type": "application/json", "retry-after": "0" });

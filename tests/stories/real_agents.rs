@@ -73,8 +73,9 @@ fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_
             return;
         }
     };
-    for agent in agents {
-        deny_note_allow(&agent, &programs);
+    // Codex asks only where its model wants to leave its own sandbox, and asks for the same command once more after a denial.
+    for agent in agents.iter().filter(|agent| *agent != "codex") {
+        deny_note_allow(agent, &programs);
     }
 }
 
@@ -84,9 +85,7 @@ fn deny_note_allow(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
     let model = Model::start(sandbox.folder(), &worktrees);
-    // Codex asks for what its own sandbox doesn't let it do, and only if its model wants to leave that.
-    let script = if agent == "codex" { "/ask" } else { "" };
-    equip(&mut sandbox, agent, programs, &format!("{}{script}", model.url()));
+    equip(&mut sandbox, agent, programs, &model.url());
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = json!({ "permissions": "ask" });
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
