@@ -116,3 +116,32 @@ fn a_command_gets_its_task_on_standard_input_and_in_a_file_and_is_tried_once() {
     assert_eq!(sandbox.read("file.txt"), text);
     assert!(!sandbox.read("args.txt").contains("Name the colours"), "the text is in nobody's arguments");
 }
+
+#[test]
+fn a_merge_is_taken_back_with_its_files_unless_the_branch_has_moved_on() {
+    let sandbox = large();
+    let plan = sandbox.trusted_plan(&three_tasks());
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+    sandbox.switchboard(&["merge", "--undo", "--json"]).ends_with(4);
+    sandbox.write("unfinished.txt", "mine, not committed\n");
+    let seen = || (sandbox.git(&["rev-parse", "HEAD", "HEAD^{tree}"]), sandbox.git(&["status", "--porcelain"]));
+    let before = seen();
+    sandbox.switchboard(&["merge"]).ends_with(0);
+    sandbox.write("NOTES.md", "mine\n");
+    let in_the_way = sandbox.switchboard(&["merge", "--undo", "--json"]).ends_with(4);
+    assert_eq!(in_the_way.failure()["code"], "dispatch.dirty");
+    sandbox.write("NOTES.md", "# Notes\n");
+
+    sandbox.switchboard(&["merge", "--undo"]).ends_with(0).says("moved from").says("still on its own branch");
+
+    assert_eq!(seen(), before);
+    assert_eq!(sandbox.read("data/2/2.txt"), "colour number 2  \n");
+    let again = sandbox.switchboard(&["merge", "--undo", "--json"]).ends_with(4);
+    assert_eq!(again.failure()["code"], "dispatch.cannot-undo");
+    sandbox.switchboard(&["merge"]).ends_with(0).says("changed");
+    sandbox.git(&["commit", "--quiet", "--allow-empty", "--message", "later"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let moved = sandbox.switchboard(&["merge", "--undo", "--json"]).ends_with(4);
+    assert!(moved.failure()["hint"].as_str().unwrap().contains("git revert"), "{}", moved.err);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+}

@@ -1,4 +1,4 @@
-//! A run's branch goes into the user's: worked out, recorded as intended, done, recorded as done. It completes, or leaves
+//! A run's branch goes into the user's, and is taken back: worked out, recorded as intended, done, recorded as done. It completes, or leaves
 //! everything as it was.
 
 use switchboard_process::git::{Author, Merged, Oid};
@@ -6,7 +6,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::run::RunEvent;
-use switchboard_protocol::verb::run::MergeRunReply;
+use switchboard_protocol::verb::run::{MergeRunReply, UndoMergeReply};
 use switchboard_store::{Batch, Idempotency, Query, Row};
 
 use crate::error::shape;
@@ -22,6 +22,8 @@ struct Move {
     target: String,
     from: Oid,
     to: Oid,
+    /// Whether it takes a merge back.
+    undo: bool,
 }
 
 /// What is to be merged, and where.
@@ -54,16 +56,85 @@ pub(crate) async fn merge(
     let author = authorship::author("Switchboard", world.store.now());
     let planned = world.git(move |git| work_out(git, target, &branch, &title, &author)).await?;
     if planned.from != planned.to {
-        expect_free(world, run, by, &planned).await?;
-        world.commit(Batch::synced().event(event(run, &intended(run, &planned))?)).await?;
-        let go = planned.clone();
-        if let Err(error) = world.git(move |git| advance(git, &go)).await {
-            let why = cut(&error.to_string(), 300);
-            record(world, run, &RunEvent::RunMergeAbandoned { run: run.clone(), why }).await?;
-            return Err(error);
-        }
+        carry_out(world, run, by, &planned).await?;
     }
     conclude(world, run, planned, call).await
+}
+
+/// Brings the branch that a run was merged into last back to where it was, if nothing has happened to it since. `call` is remembered with the answer.
+pub(crate) async fn undo(
+    world: &World,
+    run: &RunId,
+    by: &AgentName,
+    call: Option<Idempotency>,
+) -> Result<UndoMergeReply, Error> {
+    let _one_at_a_time = world.merging.lock().await;
+    if let Some(answered) = world.answered(call.as_ref()).await? {
+        return serde_json::from_value(answered).map_err(shape("a reply"));
+    }
+    let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
+    if let Some(begun) = begun(&row)? {
+        resolve_one(world, run, begun).await?;
+    }
+    let last = last_merge(world, run, None)?.filter(|last| last.from != last.to);
+    let no_merge = || Failure::new("dispatch.cannot-undo", format!("no branch was moved by a merge of {run}"));
+    let last = last.ok_or_else(no_merge)?;
+    let back = Move { target: last.target, from: last.to, to: last.from, undo: true };
+    let (branch, of) = (row.try_text("branch")?.to_owned(), back.clone());
+    world.git(move |git| expect_unmoved(git, &of, &branch)).await?;
+    carry_out(world, run, Some(by), &back).await?;
+    let of = back.clone();
+    let files = world.git(move |git| git.changed_files(&of.from, &of.to)).await?;
+    let reply = UndoMergeReply {
+        run: run.clone(),
+        target: back.target.clone(),
+        from: back.from.to_string(),
+        to: back.to.to_string(),
+        files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
+    };
+    let mut batch = Batch::synced().event(event(run, &done(run, &back))?);
+    batch = batch.reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
+    batch.idempotency = call;
+    world.commit_patiently(&batch).await?;
+    Ok(reply)
+}
+
+/// Refuses to take a merge back where work would be lost with it: commits that came after it, or the run's own.
+fn expect_unmoved(git: &dyn Git, back: &Move, branch: &str) -> Result<(), Error> {
+    let cannot = |why: String, hint: String| Err(Failure::new("dispatch.cannot-undo", why).hint(hint).into());
+    let target = &back.target;
+    let Some(tip) = git.branch(target)? else {
+        return cannot(format!("the branch {target} is gone"), "git branch --all".to_owned());
+    };
+    if tip != back.from {
+        let why = format!("{target} has moved on since, from {} to {}", back.from.short(), tip.short());
+        return cannot(
+            why,
+            format!(
+                "undo it by a commit: git revert -m 1 {0}, or git revert {1}..{0}",
+                back.from.short(),
+                back.to.short()
+            ),
+        );
+    }
+    if git.branch(branch)?.is_none() {
+        let why = format!("the run's branch {branch} was removed, so that its work would be in no branch any more");
+        return cannot(why, format!("git branch {branch} {}, then again", back.from.short()));
+    }
+    Ok(())
+}
+
+/// Records the intent, and moves the branch; what can't be done is recorded as abandoned.
+async fn carry_out(world: &World, run: &RunId, by: Option<&AgentName>, planned: &Move) -> Result<(), Error> {
+    expect_free(world, run, by, planned).await?;
+    world.commit(Batch::synced().event(event(run, &intended(run, planned))?)).await?;
+    let go = planned.clone();
+    if let Err(error) = world.git(move |git| advance(git, &go)).await {
+        let why = cut(&error.to_string(), 300);
+        record(world, run, &RunEvent::RunMergeAbandoned { run: run.clone(), why }).await?;
+        return Err(error);
+    }
+    Ok(())
 }
 
 /// Refuses a merge that changes files which somebody else has reserved.
@@ -87,10 +158,10 @@ async fn conclude(
     call: Option<Idempotency>,
 ) -> Result<MergeRunReply, Error> {
     let had_it = planned.from == planned.to;
-    let before = if had_it { merged_before(world, run, &planned.target)? } else { None };
+    let before = if had_it { last_merge(world, run, Some(&planned.target))? } else { None };
     let is_new = before.is_none();
-    let done = before.unwrap_or(planned);
-    let of = done.clone();
+    let moved = before.unwrap_or(planned);
+    let of = moved.clone();
     let looked = world.git(move |git| {
         let notes = [git.unusual(&of.from, &of.to)?, git.left_out()?].concat();
         Ok((git.changed_files(&of.from, &of.to)?, notes))
@@ -98,16 +169,16 @@ async fn conclude(
     let (files, notes) = looked.await?;
     let reply = MergeRunReply {
         run: run.clone(),
-        target: done.target.clone(),
-        from: done.from.to_string(),
-        to: done.to.to_string(),
+        target: moved.target.clone(),
+        from: moved.from.to_string(),
+        to: moved.to.to_string(),
         files: files.iter().map(|change| crate::plan::text(&change.path)).collect(),
         already: had_it,
         notes: if had_it { Vec::new() } else { notes },
     };
     let mut batch = Batch::synced().reply(serde_json::to_value(&reply).map_err(shape("a reply"))?);
     if is_new {
-        batch = batch.event(event(run, &merged(run, &done))?);
+        batch = batch.event(event(run, &done(run, &moved))?);
     }
     batch.idempotency = call;
     if !batch.events.is_empty() || batch.idempotency.is_some() {
@@ -116,26 +187,33 @@ async fn conclude(
     Ok(reply)
 }
 
-/// The last merge of a run's branch into `into` that the record has.
-fn merged_before(world: &World, run: &RunId, into: &str) -> Result<Option<Move>, Error> {
-    let mut last = None;
+/// The last merge of a run's branch that the record has and that was not taken back: into `into`, or into any branch.
+fn last_merge(world: &World, run: &RunId, into: Option<&str>) -> Result<Option<Move>, Error> {
+    let mut merges: Vec<(String, String, String)> = Vec::new();
     history::events(&world.store, run, 0, |event| {
-        if let Some(RunEvent::RunMerged { target, from, to, .. }) = event.fact()
-            && target == into
-        {
-            last = Some((target, from, to));
+        let fact = event.fact::<RunEvent>();
+        if let Some(RunEvent::RunMerged { target, from, to, .. }) = fact {
+            merges.push((target, from, to));
+        } else if let Some(RunEvent::RunMergeUndone { target, .. }) = fact {
+            let undone = merges.iter().rposition(|merge| merge.0 == target);
+            undone.map(|at| merges.remove(at));
         }
         true
     })?;
-    last.map(|(target, from, to)| Ok(Move { target, from: Oid::parse(&from)?, to: Oid::parse(&to)? })).transpose()
+    let last = merges.into_iter().rev().find(|merge| into.is_none_or(|into| merge.0 == into));
+    let read = |(target, from, to): (String, String, String)| {
+        Ok(Move { target, from: Oid::parse(&from)?, to: Oid::parse(&to)?, undo: false })
+    };
+    last.map(read).transpose()
 }
 
-fn merged(run: &RunId, done: &Move) -> RunEvent {
-    RunEvent::RunMerged {
-        run: run.clone(),
-        target: done.target.clone(),
-        from: done.from.to_string(),
-        to: done.to.to_string(),
+/// The event of a branch that was moved.
+fn done(run: &RunId, moved: &Move) -> RunEvent {
+    let (run, target) = (run.clone(), moved.target.clone());
+    let (from, to) = (moved.from.to_string(), moved.to.to_string());
+    match moved.undo {
+        false => RunEvent::RunMerged { run, target, from, to },
+        true => RunEvent::RunMergeUndone { run, target, from, to },
     }
 }
 
@@ -145,6 +223,7 @@ fn intended(run: &RunId, planned: &Move) -> RunEvent {
         target: planned.target.clone(),
         from: planned.from.to_string(),
         to: planned.to.to_string(),
+        undo: planned.undo,
     }
 }
 
@@ -162,7 +241,7 @@ fn work_out(git: &dyn Git, target: String, branch: &str, title: &str, author: &A
             Merged::Conflict { files } => return Err(conflict(&target, branch, &files)),
         }
     };
-    Ok(Move { target, from, to })
+    Ok(Move { target, from, to, undo: false })
 }
 
 fn conflict(target: &str, branch: &str, files: &[std::path::PathBuf]) -> Error {
@@ -202,7 +281,7 @@ pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
 async fn resolve_one(world: &World, run: &RunId, begun: Move) -> Result<(), Error> {
     let again = begun.clone();
     let fact = match world.git(move |git| advance(git, &again)).await {
-        Ok(()) => merged(run, &begun),
+        Ok(()) => done(run, &begun),
         Err(error) => RunEvent::RunMergeAbandoned { run: run.clone(), why: cut(&error.to_string(), 300) },
     };
     record(world, run, &fact).await
@@ -214,5 +293,5 @@ fn begun(row: &Row) -> Result<Option<Move>, Error> {
         return Ok(None);
     };
     let target = row.get_text("merging_target").map_or_else(|| row.try_text("target"), Ok)?.to_owned();
-    Ok(Some(Move { target, from: Oid::parse(from)?, to: Oid::parse(to)? }))
+    Ok(Some(Move { target, from: Oid::parse(from)?, to: Oid::parse(to)?, undo: row.get_bool("merging_undo") }))
 }

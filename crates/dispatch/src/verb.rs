@@ -13,6 +13,7 @@ pub(crate) mod set_budget;
 mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
+mod undo_merge;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -56,6 +56,7 @@ static TABLES: [Table; 2] = [
             text("coordination"),
             text("tree"),
             text("merging_target"),
+            int("merging_undo"),
             int("cleaning"),
         ],
         key: &["id"],
@@ -108,7 +109,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        10
+        11
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -161,9 +162,18 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
             let text = serde_json::to_string(&commands).unwrap_or_default();
             vec![patch(RUNS, run.as_str(), vec![("setup", text.into())])]
         }
-        RunEvent::RunMergeIntended { run, target, from, to } => {
-            let into = ("merging_target", target.into());
-            vec![patch(RUNS, run.as_str(), vec![into, ("merging_from", from.into()), ("merging_to", to.into())])]
+        RunEvent::RunMergeIntended { run, target, from, to, undo } => {
+            let set = vec![
+                ("merging_target", target.into()),
+                ("merging_from", from.into()),
+                ("merging_to", to.into()),
+                ("merging_undo", i64::from(undo).into()),
+            ];
+            vec![patch(RUNS, run.as_str(), set)]
+        }
+        RunEvent::RunMergeUndone { run, .. } => {
+            let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 0_i64.into())];
+            vec![patch(RUNS, run.as_str(), set)]
         }
         RunEvent::RunMerged { run, .. } => {
             let set = vec![("merging_from", Cell::Null), ("merging_to", "".into()), ("is_merged", 1_i64.into())];

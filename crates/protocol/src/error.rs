@@ -118,6 +118,7 @@ codes! {
     "daemon.unreachable" Failed "the daemon does not answer";
     "dispatch.already-running" Failed "this plan already runs";
     "dispatch.budget" Usage "a budget under which no worker could start";
+    "dispatch.cannot-undo" Person "a merge can't be taken back without losing work";
     "dispatch.dirty" Person "files that the merge would touch have changes of yours";
     "dispatch.merge-conflict" Failed "the merge would conflict";
     "dispatch.no-answer" Failed "no worker of the task has said anything";

@@ -185,6 +185,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::ShowTask
             $crate::verb::run::StartRun
             $crate::verb::run::StopRun
+            $crate::verb::run::UndoMerge
             $crate::verb::search::SearchMessages
             $crate::verb::system::CreateSessionCode
             $crate::verb::system::ExportLog

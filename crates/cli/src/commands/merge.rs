@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use switchboard_protocol::verb::run::{MergeRun, MergeRunRequest};
+use switchboard_protocol::verb::run::{MergeRun, MergeRunRequest, UndoMerge, UndoMergeRequest};
 
 use crate::context::Context;
 use crate::output::{counted, one_line};
@@ -13,24 +13,29 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// Merge a run's branch into the branch that it was started from
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: merge_run")]
+#[command(after_help = "Verb: merge_run, undo_merge")]
 pub(crate) struct Args {
     /// The run, or the beginning of its id; the newest when left out
     run: Option<String>,
     /// Merge what is done of a run of which not all tasks are
     #[arg(long)]
     partial: bool,
+    /// Take the last merge of the run back; refused where the branch has moved on since
+    #[arg(long, conflicts_with = "partial")]
+    undo: bool,
 }
 
 /// Merges.
 pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
+    if args.undo {
+        return undo(args.run, context);
+    }
     let request = MergeRunRequest { run: args.run, partial: args.partial };
     let reply = context.daemon()?.call_within::<MergeRun>(&request, LIMIT)?;
     if context.json {
         context.out.json(&reply);
         return Ok(());
     }
-    let short = |commit: &str| commit.chars().take(12).collect::<String>();
     if reply.already {
         context.out.line(format!("nothing to do: {} has the work of {} already", reply.target, reply.run));
         return Ok(());
@@ -38,11 +43,26 @@ pub(crate) fn run(args: Args, context: &mut Context) -> Outcome {
     for note in &reply.notes {
         context.out.line(format!("note: {}", one_line(note, 300)));
     }
-    let files = counted(reply.files.len() as u64, "file");
-    context.out.line(format!("{} moved from {} to {}", reply.target, short(&reply.from), short(&reply.to)));
-    context.out.line(format!("{files} changed:"));
-    for file in &reply.files {
-        context.out.line(format!("    {}", one_line(file, 300)));
+    print_move((&reply.target, &reply.from, &reply.to), &reply.files, context);
+    Ok(())
+}
+
+fn undo(run: Option<String>, context: &mut Context) -> Outcome {
+    let reply = context.daemon()?.call_within::<UndoMerge>(&UndoMergeRequest { run }, LIMIT)?;
+    if context.json {
+        context.out.json(&reply);
+    } else {
+        print_move((&reply.target, &reply.from, &reply.to), &reply.files, context);
+        context.out.line(format!("the work of {0} is still on its own branch: switchboard merge {0}", reply.run));
     }
     Ok(())
+}
+
+fn print_move((target, from, to): (&str, &str, &str), files: &[String], context: &mut Context) {
+    let short = |commit: &str| commit.chars().take(12).collect::<String>();
+    context.out.line(format!("{target} moved from {} to {}", short(from), short(to)));
+    context.out.line(format!("{} changed:", counted(files.len() as u64, "file")));
+    for file in files {
+        context.out.line(format!("    {}", one_line(file, 300)));
+    }
 }

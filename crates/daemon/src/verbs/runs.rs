@@ -25,6 +25,12 @@ impl Handle<run::MergeRun> for Verbs {
     }
 }
 
+impl Handle<run::UndoMerge> for Verbs {
+    async fn handle(&self, call: &Context, request: run::UndoMergeRequest) -> Result<run::UndoMergeReply, Failure> {
+        Ok(self.dispatch.undo_merge(&request, &call.caller.name, call.idempotency.clone()).await?)
+    }
+}
+
 impl Handle<run::ResumeRun> for Verbs {
     async fn handle(&self, call: &Context, request: run::ResumeRunRequest) -> Result<run::ResumeRunReply, Failure> {
         let reply = self.dispatch.resume_run(&request, call.idempotency.clone()).await?;

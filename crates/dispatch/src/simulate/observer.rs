@@ -223,6 +223,7 @@ impl Observer {
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeUndone { .. }
             | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }

@@ -100,6 +100,7 @@ impl RunState {
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }
             | RunEvent::RunCleanAbandoned { .. }
+            | RunEvent::RunMergeUndone { .. }
             | RunEvent::RunMergeAbandoned { .. } => Ok(Vec::new()),
             RunEvent::RunStopRequested => self.run_stop_requested(),
             RunEvent::TaskRetryRequested { task } => self.task_retry_requested(task),

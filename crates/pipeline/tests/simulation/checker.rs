@@ -170,6 +170,7 @@ impl Checker {
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeUndone { .. }
             | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }

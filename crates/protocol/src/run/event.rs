@@ -428,6 +428,9 @@ pub enum RunEvent {
         from: String,
         /// Its head afterwards.
         to: String,
+        /// Whether it takes a merge back.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        undo: bool,
     },
     /// The user's branch has the run's work.
     RunMerged {
@@ -436,6 +439,17 @@ pub enum RunEvent {
         /// The user's branch.
         target: String,
         /// Its head before.
+        from: String,
+        /// Its head now.
+        to: String,
+    },
+    /// The user's branch is where it was before the run's work was merged.
+    RunMergeUndone {
+        /// Which run.
+        run: RunId,
+        /// The user's branch.
+        target: String,
+        /// Its head with the run's work.
         from: String,
         /// Its head now.
         to: String,
@@ -501,6 +515,7 @@ impl RunEvent {
                 | Self::SetupChosen { .. }
                 | Self::RunMergeIntended { .. }
                 | Self::RunMerged { .. }
+                | Self::RunMergeUndone { .. }
                 | Self::RunMergeAbandoned { .. }
                 | Self::RunCleanIntended { .. }
                 | Self::RunCleaned { .. }
@@ -525,6 +540,7 @@ impl RunEvent {
             | Self::RunFinished { .. }
             | Self::RunMergeIntended { .. }
             | Self::RunMerged { .. }
+            | Self::RunMergeUndone { .. }
             | Self::RunMergeAbandoned { .. } => None,
             Self::RunCleanIntended { task, .. }
             | Self::RunCleaned { task, .. }
@@ -584,6 +600,7 @@ impl RunEvent {
             | Self::SetupChosen { .. }
             | Self::RunMergeIntended { .. }
             | Self::RunMerged { .. }
+            | Self::RunMergeUndone { .. }
             | Self::PlanRecorded { .. }
             | Self::WayRecorded { .. }
             | Self::UnitAdded { .. }

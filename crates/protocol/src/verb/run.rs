@@ -609,6 +609,36 @@ verb! {
     MergeRunRequest => MergeRunReply
 }
 
+/// Which merge to take back.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UndoMergeRequest {
+    /// The run's id or the beginning of it; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+}
+
+/// The user's branch is where it was before the merge.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct UndoMergeReply {
+    /// The run.
+    pub run: RunId,
+    /// The branch that moved.
+    pub target: String,
+    /// From this commit, which has the run's work.
+    pub from: String,
+    /// To this one.
+    pub to: String,
+    /// Files that changed.
+    pub files: Vec<String>,
+}
+
+verb! {
+    /// Take the last merge of a run back: its branch is where it was before. Refused where it has moved on.
+    UndoMerge = "undo_merge", Synced, Approve, Found,
+    UndoMergeRequest => UndoMergeReply
+}
+
 /// What to remove of runs that have ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -74,6 +74,7 @@ pages! {
     "daemon.unreachable"
     "dispatch.already-running"
     "dispatch.budget"
+    "dispatch.cannot-undo"
     "dispatch.dirty"
     "dispatch.merge-conflict"
     "dispatch.no-answer"

@@ -195,6 +195,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         | RunEvent::RunFinished { .. }
         | RunEvent::RunMergeIntended { .. }
         | RunEvent::RunMerged { .. }
+        | RunEvent::RunMergeUndone { .. }
         | RunEvent::RunMergeAbandoned { .. } => None,
     }
 }

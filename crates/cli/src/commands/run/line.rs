@@ -201,6 +201,7 @@ impl<'a> Printer<'a> {
             | RunEvent::SetupChosen { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeUndone { .. }
             | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }
@@ -357,6 +358,7 @@ impl<'a> Printer<'a> {
             | RunEvent::RunConfigured { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
+            | RunEvent::RunMergeUndone { .. }
             | RunEvent::RunMergeAbandoned { .. }
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }
