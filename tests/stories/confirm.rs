@@ -85,12 +85,18 @@ fn a_change_that_a_person_gives_up_is_not_merged_and_the_run_has_failed() {
     assert_eq!((&report["merged"], &report["list"][0]["state"]), (&json!(0), &json!("blocked")), "{report}");
 }
 
+/// A task that leaves a weak password in a file that configures a running system.
+fn weak_password(settings: &Value) -> Value {
+    let script = "printf 'services:\n  db:\n    image: postgres\n    environment:\n      POSTGRES_PASSWORD: swordfish\n' > compose.yaml";
+    let mut settings = settings.clone();
+    settings["command"] = json!(["sh", "-c", script]);
+    json!([{ "id": "1.1", "phase": 1, "description": "write", "x-switchboard": settings }])
+}
+
 #[test]
 fn a_secret_that_is_too_unsure_to_refuse_a_change_is_shown_to_a_person_before_the_merge() {
     let sandbox = Sandbox::new();
-    let script = "printf 'services:\n  db:\n    image: postgres\n    environment:\n      POSTGRES_PASSWORD: swordfish\n' > compose.yaml";
-    let task = json!({ "id": "1.1", "phase": 1, "description": "write", "x-switchboard": { "command": ["sh", "-c", script] } });
-    let plan = sandbox.trusted_plan(&json!([task]));
+    let plan = sandbox.trusted_plan(&weak_password(&json!({})));
     let run = start(&sandbox, &plan);
 
     let need = question(&sandbox);
@@ -101,4 +107,16 @@ fn a_secret_that_is_too_unsure_to_refuse_a_change_is_shown_to_a_person_before_th
     assert_eq!(run.join().unwrap(), 0);
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert_eq!((&report["merged"], &report["list"][0]["attempts"]), (&json!(1), &json!(1)), "{report}");
+}
+
+#[test]
+fn where_a_plan_asks_nobody_such_a_finding_is_a_warning_and_the_run_says_so_at_its_start() {
+    let sandbox = Sandbox::new();
+    let plan = sandbox.trusted_plan(&weak_password(&json!({ "confirm": false })));
+
+    let done = sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0).says("1 of 1 tasks merged");
+
+    assert!(done.out.contains("nobody is asked about findings of medium severity"), "{}", done.out);
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    assert!(report["list"][0]["gates"].to_string().contains("compose.yaml:5"), "{report}");
 }

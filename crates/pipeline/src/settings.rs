@@ -58,6 +58,8 @@ pub struct Settings {
     pub retry_from: Option<RetryFrom>,
     /// What a person is asked before its change is merged, if the plan wants that.
     pub confirm: Option<String>,
+    /// Whether the plan says that nobody is asked, not even about what gates find.
+    pub asks_nobody: bool,
     /// How its worker is held, if the plan says so.
     pub isolation: Option<Isolation>,
     /// What its agent may do without asking a person, if the plan says so.
@@ -125,6 +127,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let plan = plan.switchboard.as_ref().unwrap_or(&plan_default);
     let phase = phase.switchboard.as_ref().unwrap_or(&phase_default);
     let own = task.switchboard.as_ref().unwrap_or(&task_default);
+    let confirm = [&own.confirm, &phase.confirm, &plan.confirm].into_iter().flatten().next();
     let minutes = own.timeout_minutes.or(plan.timeout_minutes);
     Settings {
         agent: first([&own.agent, &phase.agent, &plan.agent]),
@@ -144,12 +147,8 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         author: own.author.clone(),
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),
         retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
-        confirm: [&own.confirm, &phase.confirm, &plan.confirm]
-            .into_iter()
-            .flatten()
-            .next()
-            .and_then(Confirm::question)
-            .map(str::to_owned),
+        confirm: confirm.and_then(Confirm::question).map(str::to_owned),
+        asks_nobody: confirm == Some(&Confirm::Always(false)),
         isolation: own.isolation.or(phase.isolation).or(plan.isolation),
         permissions: own.permissions.or(phase.permissions).or(plan.permissions),
         model: first([&own.model, &phase.model, &plan.model]),

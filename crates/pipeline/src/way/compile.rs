@@ -92,7 +92,7 @@ pub fn compile(
         compiler.add_task(
             task,
             &settings,
-            Kind { tries, shape, confirm: settings.confirm.as_deref() },
+            Kind { tries, shape, confirm: settings.confirm.as_deref(), asks_nobody: settings.asks_nobody },
             (within, after),
         );
     }
@@ -135,6 +135,8 @@ struct Kind<'a> {
     shape: &'a Shape,
     /// What a person is asked before the merge.
     confirm: Option<&'a str>,
+    /// Whether nobody is asked about what gates find, either.
+    asks_nobody: bool,
 }
 
 /// What tells two ways apart before they are built: gate, need and whether it applies.
@@ -175,6 +177,10 @@ impl Compiler {
         for note in wanted.iter().filter_map(Wanted::note) {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
+        if settings.asks_nobody && kind.shape.result == WorkResult::Merged {
+            let note = "nobody is asked about findings of medium severity: confirm is false".to_owned();
+            self.notes.entry(note).or_default().push(task.id.clone());
+        }
         let Some(way) = self.task_way(&task.id, &wanted, kind) else { return };
         self.units.push(UnitPlan {
             unit: UnitId::Task(task.id.clone()),
@@ -199,8 +205,8 @@ impl Compiler {
     }
 
     fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
-        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm } = kind;
-        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?}");
+        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm, asks_nobody } = kind;
+        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks_nobody}");
         let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());

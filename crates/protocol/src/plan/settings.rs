@@ -176,7 +176,8 @@ pub struct PlanSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question.
+    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question. `false` asks nobody, not even about findings of
+    /// medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
@@ -212,7 +213,8 @@ pub struct PhaseSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question.
+    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question. `false` asks nobody, not even about findings of
+    /// medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
@@ -279,7 +281,8 @@ pub struct TaskSettings {
     /// What the work tree of the next attempt begins as: `clean` by default, or `change`, the refused change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<RetryFrom>,
-    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question.
+    /// Whether a person has to say yes to a change that has passed its gates before it is merged into the run's branch: `true`, or the question. `false` asks nobody, not even about findings of
+    /// medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.

@@ -28,7 +28,8 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
     }
     if shape.result == WorkResult::Merged {
         let asks = |wanted: &Wanted| wanted.gate.asks && wanted.when.is_always();
-        if kind.confirm.is_some() || wanted.iter().any(asks) {
+        let asks_about_findings = !kind.asks_nobody && wanted.iter().any(asks);
+        if kind.confirm.is_some() || asks_about_findings {
             let after_gates = steps.iter().map(|step| step.id.clone()).collect();
             steps.push(confirm(kind.confirm, &maker_id, after_gates)?);
         }
