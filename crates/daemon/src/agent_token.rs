@@ -4,7 +4,7 @@
 //! `initialize` is given one there (`Mcp-Session-Id`) and sends it by itself; one that doesn't gets it with the answer to `register_agent`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -95,19 +95,23 @@ pub(crate) async fn run(
 /// # Errors
 /// `internal.bug` when the system has no randomness.
 pub(crate) fn fresh() -> Result<String, Failure> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
-    Ok(Digest(bytes).hex())
+    Ok(Digest(random()?).hex())
 }
 
-/// The token of a first call: that of its key, so that a client which did not see the answer can ask again.
+fn random() -> Result<[u8; 32], Failure> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::new("internal.bug", format!("no random numbers: {error}")))?;
+    Ok(bytes)
+}
+
+/// The token of a first call. The one of a call with a key follows from the key and a secret of this daemon's life, so that a client which did
+/// not see the answer can ask again, and nobody who guesses the key has the token.
 fn token_of(call: &Call) -> Result<String, Failure> {
-    match &call.key {
-        Some(key) => {
-            Ok(Digest::of_parts(&[b"agent token", call.caller.name.folded().as_bytes(), key.as_bytes()]).hex())
-        }
-        None => fresh(),
-    }
+    static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
+    let Some(key) = &call.key else { return fresh() };
+    let made = random()?;
+    let secret = SECRET.get_or_init(|| made);
+    Ok(Digest::of_parts(&[secret, call.caller.name.folded().as_bytes(), key.as_bytes()]).hex())
 }
 
 fn holder(token: &str) -> Result<Process, Failure> {

@@ -4,7 +4,7 @@ use switchboard_protocol::event::Event;
 use switchboard_protocol::run::{RunEvent, TurnOutcome, Verdict};
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
-use crate::output::{Output, Tone, money, one_line, plain, tokens, when};
+use crate::output::{Output, Tone, counted, money, one_line, plain, tokens, when};
 
 /// Widest line of an agent's title or reason.
 const WIDTH: usize = 200;
@@ -125,7 +125,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             with_text(Some(Tone::Bad), format!("the attempt {how}"), &reason)
         }
         RunEvent::ChangeCaptured { files, files_total, .. } => {
-            with_text(None, format!("changed {files_total} files"), &files.join("\n"))
+            with_text(None, format!("changed {}", counted(files_total.into(), "file")), &files.join("\n"))
         }
         RunEvent::NothingChanged { .. } => told(Some(Tone::Bad), "nothing was changed, so it is not done"),
         RunEvent::GateReported { gate, verdict, reasons, .. } => {
