@@ -102,6 +102,7 @@ pages! {
     "git.missing"
     "git.no-commits"
     "git.not-a-repository"
+    "git.other-repository"
     "internal.bug"
     "io.denied"
     "io.disk-full"
