@@ -41,6 +41,11 @@ fn one_task_is_done_and_what_was_said_is_printed() {
 
     assert!(done.out.contains("ann on 1.1") && done.out.contains("Which licence is this?"), "{}", done.out);
     assert_eq!(sandbox.state_of_user(), before);
+    let json = sandbox.switchboard(&["dispatch", "first", "second", "--agent", "ann", "--yes", "--json"]).ends_with(0);
+    let last: Value = serde_json::from_str(json.out.lines().last().unwrap()).unwrap();
+    let answers: Vec<_> = last["answers"].as_array().unwrap().iter().map(|one| one["task"].clone()).collect();
+    assert_eq!(answers, ["1.1", "1.2"]);
+    assert!(last["answers"][1]["answer"]["text"].as_str().unwrap().contains("second"), "{last}");
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl Job {
         };
         if !(least..=most).contains(&count) {
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            return Some(("job.tasks", format!("the mode {} takes {wanted}, found {count}", mode.as_str())));
+            return Some(("job.tasks", format!("the mode {} takes {wanted} of them, found {count}", mode.as_str())));
         }
         let of_debate = [("job.topic", self.topic.is_some()), ("job.rounds", self.rounds.is_some())];
         let of_debate = of_debate.into_iter().chain([("job.quorum", self.quorum.is_some())]);

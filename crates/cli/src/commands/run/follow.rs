@@ -11,8 +11,8 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::need::NeedEvent;
 use switchboard_protocol::run::PauseCause;
 use switchboard_protocol::verb::run::{
-    GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, ShowTask, ShowTaskRequest, StopRun, StopRunRequest,
-    TaskReport,
+    Answer, GetRun, GetRunReply, GetRunRequest, MergeRun, MergeRunRequest, ShowTask, ShowTaskRequest, StopRun,
+    StopRunRequest, TaskReport,
 };
 use switchboard_protocol::verb::system::{ReadEvents, ReadEventsReply, ReadEventsRequest, VerifyLog, VerifyLogRequest};
 
@@ -204,18 +204,17 @@ impl Watch<'_> {
         self.client.call::<GetRun>(&GetRunRequest { run: Some(self.run.to_string()), diff: false })
     }
 
-    /// What the reports of the run say, of the first few.
-    fn print_answers(&mut self, report: &GetRunReply, context: &mut Context) -> Result<(), Failure> {
+    /// What the reports of the run say, of the first few, in the order of the plan.
+    fn answers(&mut self, report: &GetRunReply) -> Result<Vec<(String, Answer)>, Failure> {
         let is_report = |task: &&TaskReport| task.of.is_none() && task.state == "done";
+        let mut answers = Vec::new();
         for task in report.list.iter().filter(is_report).take(ANSWERS) {
             let task = format!("{}/{}", self.run, task.id);
             let request = ShowTaskRequest { task, diff: false, output: false, answer_from: Some(0) };
             let reply = self.client.call::<ShowTask>(&request)?;
-            if let Some(answer) = &reply.answer {
-                run_report::print_answer(&reply.task.id, answer, &mut context.out);
-            }
+            answers.extend(reply.answer.map(|answer| (reply.task.id, answer)));
         }
-        Ok(())
+        Ok(answers)
     }
 
     /// The report, the merge that was asked for, and what the record says of itself.
@@ -231,12 +230,15 @@ impl Watch<'_> {
             report = self.get()?;
         }
         let verified = self.client.call::<VerifyLog>(&VerifyLogRequest {})?;
+        let answers = self.answers(&report)?;
         if context.json {
-            context.out.json(&serde_json::json!({ "report": report, "verified": verified }));
+            let told = |(task, answer): &(String, Answer)| serde_json::json!({ "task": task, "answer": answer });
+            let answers: Vec<_> = answers.iter().map(told).collect();
+            context.out.json(&serde_json::json!({ "report": report, "answers": answers, "verified": verified }));
         } else {
             context.out.line("");
             run_report::print(&report, &mut context.out);
-            self.print_answers(&report, context)?;
+            answers.iter().for_each(|(task, answer)| run_report::print_answer(task, answer, &mut context.out));
             context.out.line(format!("record: {} events, {}", verified.events, verified.summary));
             next_step(&report, context);
         }

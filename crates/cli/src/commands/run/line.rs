@@ -384,7 +384,7 @@ impl<'a> Printer<'a> {
 
 fn ended(outcome: RunOutcome) -> String {
     match outcome {
-        RunOutcome::Succeeded => "every task is merged",
+        RunOutcome::Succeeded => "every task is done",
         RunOutcome::Failed => "some task did not make it",
         RunOutcome::Stopped => "the run was stopped",
     }
