@@ -131,7 +131,7 @@ impl<'a> Nodes<'a> {
         for (on, waiting) in dependents.iter().enumerate() {
             waiting.iter().for_each(|at| depends[*at].push(on));
         }
-        let mut writes: Vec<Vec<Pattern>> = tasks.iter().map(|task| patterns(task)).collect();
+        let mut writes: Vec<Vec<Pattern>> = tasks.iter().map(|task| patterns(plan, task)).collect();
         writes.resize(dependents.len(), Vec::new());
         let mut index = PathIndex::default();
         for (at, patterns) in writes.iter().enumerate() {
@@ -177,9 +177,10 @@ fn add_barriers(plan: &Plan, tasks: &[&Task], dependents: &mut Vec<Vec<usize>>) 
     }
 }
 
-/// What a task declares to write, as far as it is safe to say.
-fn patterns(task: &Task) -> Vec<Pattern> {
-    task.files_touched.iter().filter_map(|text| Pattern::parse(text).ok()).collect()
+/// What a task is taken to write, as far as it is safe to say.
+fn patterns(plan: Option<&Plan>, task: &Task) -> Vec<Pattern> {
+    let writes = plan.map_or_else(|| task.files_touched.clone(), |plan| settings::writes(plan, task));
+    writes.iter().filter_map(|text| Pattern::parse(text).ok()).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use switchboard_protocol::finding::CommandKind;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{
-    CommandLine, Confirm, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
+    CommandLine, Confirm, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings, UnknownWrites,
 };
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
 
@@ -48,6 +48,8 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Files, folders and globs that it declares to write; empty where nothing is said.
     pub files_touched: Vec<String>,
+    /// What it holds against others while it is at work.
+    pub writes: Vec<String>,
     /// Longest time of one attempt in milliseconds.
     pub timeout_ms: Option<i64>,
     /// Who is named as author of its commit.
@@ -110,6 +112,20 @@ impl Settings {
     }
 }
 
+/// What a task holds against others while it is at work: the files, folders and globs that it declares to write, or what its plan takes it to write
+/// where it declares none.
+#[must_use]
+pub fn writes(plan: &Plan, task: &Task) -> Vec<String> {
+    let unknown = plan.switchboard.as_ref().and_then(|settings| settings.unknown_writes).unwrap_or_default();
+    match unknown {
+        UnknownWrites::Serial if task.files_touched.is_empty() => {
+            let scope = task.switchboard.as_ref().and_then(|settings| settings.scope.clone());
+            scope.unwrap_or_else(|| vec!["**".to_owned()])
+        }
+        UnknownWrites::Serial | UnknownWrites::Judged => task.files_touched.clone(),
+    }
+}
+
 /// A file of a change that its task may not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outside<'a> {
@@ -124,6 +140,7 @@ pub struct Outside<'a> {
 pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let (plan_default, phase_default, task_default) =
         (PlanSettings::default(), PhaseSettings::default(), TaskSettings::default());
+    let writes = writes(plan, task);
     let plan = plan.switchboard.as_ref().unwrap_or(&plan_default);
     let phase = phase.switchboard.as_ref().unwrap_or(&phase_default);
     let own = task.switchboard.as_ref().unwrap_or(&task_default);
@@ -143,6 +160,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         scope: own.scope.clone(),
         exclude: [&plan.exclude, &own.exclude].into_iter().flatten().flatten().cloned().collect(),
         files_touched: task.files_touched.clone(),
+        writes,
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
         author: own.author.clone(),
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),

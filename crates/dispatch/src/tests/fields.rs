@@ -104,6 +104,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "setup_minutes" | "round_minutes" | "timeout_minutes" | "ports" | "attempts") => json!(7),
         (_, "max_workers") => json!(2),
         (_, "barrier") => json!(false),
+        (_, "unknown_writes") => json!("serial"),
         (_, "scope" | "exclude") => json!(["docs/**"]),
         (_, "author") => json!("Ada <ada@example.org>"),
         (_, "permissions") => json!("ask"),

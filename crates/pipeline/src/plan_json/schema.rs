@@ -142,6 +142,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("max_workers", Kind::Number(1, 64)),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("barrier", Kind::Flag),
+    optional("unknown_writes", Kind::OneOf(&["judged", "serial"])),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
     optional("confirm", Kind::FlagOrText),

@@ -224,3 +224,20 @@ fn a_plan_in_which_all_write_one_file_is_cut_and_does_not_hang() {
     assert!(prepared.cut);
     assert!(prepared.waves.iter().all(|wave| wave.len() == 1));
 }
+
+#[test]
+fn tasks_that_do_not_say_what_they_write_run_one_by_one_where_the_plan_is_strict() {
+    let tasks = json!([
+        task("1.1", &[], &[], "pending"),
+        task("1.2", &[], &["src/a.rs"], "pending"),
+        json!({ "id": "1.3", "phase": 1, "description": "d", "x-switchboard": { "scope": ["docs/**"] } }),
+    ]);
+    let waves = |more: Value| {
+        let prepared = prepare(&plan(tasks.clone(), more), &BTreeSet::new(), Some(3));
+        prepared.waves.iter().map(|wave| ids(wave).iter().map(|id| (*id).to_owned()).collect()).collect::<Vec<Vec<_>>>()
+    };
+
+    assert_eq!(waves(json!({})), [["1.1", "1.2", "1.3"]]);
+    let strict = waves(json!({ "x-switchboard": { "unknown_writes": "serial" } }));
+    assert_eq!(strict, [vec!["1.1"], vec!["1.2", "1.3"]], "1.1 may write anything, the others not the same");
+}

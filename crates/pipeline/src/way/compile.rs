@@ -188,8 +188,8 @@ impl Compiler {
             way,
             after,
             // A task holds its files for its subtasks, too.
-            writes: task
-                .files_touched
+            writes: settings
+                .writes
                 .iter()
                 .filter(|_| kind.shape.of.is_none())
                 .filter(|path| Pattern::parse(path).is_ok())

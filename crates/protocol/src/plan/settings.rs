@@ -47,6 +47,17 @@ impl CommandLine {
     }
 }
 
+/// What a task that does not say which files it writes is taken to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownWrites {
+    /// Nothing: it runs beside others, and its change is judged again on what they merged.
+    #[default]
+    Judged,
+    /// What its scope allows, or everything: nobody who writes the same runs beside it.
+    Serial,
+}
+
 /// Whether a person has to say yes to a change before it is merged into the run's branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -170,6 +181,10 @@ pub struct PlanSettings {
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
+    /// What tasks without `files_touched` are taken to write: nothing (`judged`, the default), so that they run beside others and their changes are
+    /// judged again on the merged tree; or what their `scope` allows, or everything (`serial`), so that nobody who writes the same runs beside them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_writes: Option<UnknownWrites>,
     /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
