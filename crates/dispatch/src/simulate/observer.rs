@@ -259,7 +259,6 @@ impl Observer {
         });
     }
 
-    /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.
     fn asked_to_confirm(&mut self, task: TaskId, attempt: u32, need: NeedId) {
         self.waiting.insert(task.clone());
         self.questions.insert(need, (task, attempt));
@@ -283,6 +282,7 @@ impl Observer {
         self.verdicts.entry(key).or_default().insert(gate, verdict);
     }
 
+    /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.
     fn task_merged(&mut self, task: TaskId, attempt: u32) {
         let is_new = self.merged.insert(task.clone());
         self.insist(is_new, || format!("{task} is merged twice"));

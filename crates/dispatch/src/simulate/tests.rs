@@ -103,3 +103,8 @@ fn many_tasks_are_done() {
 
     assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 200));
 }
+
+#[test]
+fn the_history_in_which_a_task_was_stopped_while_a_person_was_asked_and_then_retried_keeps_the_promises() {
+    plays(526, SimSpec::rough());
+}

@@ -167,6 +167,16 @@ impl Record {
         };
     }
 
+    /// Drops what gates said of anything but what stands now. A verdict that still holds is not asked for again, so its findings are kept with it.
+    pub(super) fn drop_past_reports(&mut self) {
+        let unit = &self.unit;
+        let holds = |reported: &Reported| {
+            let step = unit.way().check_of(&reported.report.gate);
+            step.is_some_and(|at| unit.is_current(at) && reported.input == Some(unit.input(at)))
+        };
+        self.reports.retain(holds);
+    }
+
     /// What makes its change or its report.
     pub(super) fn maker(&self) -> Option<&Do> {
         self.unit.way().maker().map(|at| &self.unit.way().steps()[at].does)

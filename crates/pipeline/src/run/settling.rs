@@ -193,7 +193,7 @@ impl RunState {
         record.resume = false;
         record.stopping = false;
         record.is_paused = false;
-        record.reports.clear();
+        record.drop_past_reports();
         record.old_refusals = record.refusals.len();
         record.alike = None;
         again.iter().for_each(|unit| self.reopen(*unit));
