@@ -17,7 +17,6 @@ use crate::handle::{self, Handle};
 use crate::lock::lock;
 use crate::port::{Others, Ports};
 use crate::work::RUNS;
-use crate::worker_names::Recorded;
 use crate::world::World;
 use crate::{Config, Error, history, removal, user_branch};
 
@@ -62,18 +61,13 @@ impl Dispatch {
         let live = Query::table(RUNS).eq("state", "running").asc("seq").limit(1000);
         let live = self.world.store.read(&live)?;
         // All of them before any engine: it must not lease what belongs to a tree of another run.
-        let mut names = Vec::new();
+        let mut claims = Vec::new();
         for row in &live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
-            for (task, claimed) in history::claimed(&self.world.store, &run)? {
-                let ports = claimed.ports.map(|ports| self.world.tree_ports.restore(&run, &task, ports));
-                if let Some(Err(error)) = ports {
-                    tracing::warn!(%run, %task, %error, "a work tree has lost its ports");
-                }
-                names.push(Recorded { at: claimed.at, run: run.clone(), task, claim: claimed.name });
-            }
+            let of_run = history::claimed(&self.world.store, &run)?;
+            claims.extend(of_run.into_iter().map(|(task, claimed)| (run.clone(), task, claimed)));
         }
-        self.world.worker_names.restore(names);
+        self.world.restore(claims);
         for row in live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use switchboard_process::git::Oid;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
@@ -52,17 +53,22 @@ impl Removal {
         RunEvent::RunCleanAbandoned { run: self.run, task: self.task, why: why.to_owned() }
     }
 
+    /// Removes tree and branch, or neither where the branch has moved since it was looked at.
     fn remove(&self, git: &dyn Git, base: &Path) -> Result<(), Error> {
-        if !self.worktree.is_empty() {
-            git.worktree_remove(Path::new(&self.worktree), base)?;
-        }
         if self.branch.is_empty() {
-            return Ok(());
+            return self.remove_tree(git, base);
         }
-        match git.branch(&self.branch)? {
-            Some(tip) => git.delete_branch(&self.branch, &tip),
-            None => Ok(()),
+        let tip = Oid::parse(&self.commit)?;
+        if let Some(found) = git.branch(&self.branch)?.filter(|found| *found != tip) {
+            let (name, found) = (self.branch.clone(), found.to_string());
+            return Err(switchboard_process::Error::Moved { name, found }.into());
         }
+        self.remove_tree(git, base)?;
+        git.delete_branch(&self.branch, &tip)
+    }
+
+    fn remove_tree(&self, git: &dyn Git, base: &Path) -> Result<(), Error> {
+        if self.worktree.is_empty() { Ok(()) } else { git.worktree_remove(Path::new(&self.worktree), base) }
     }
 
     fn is_there(&self, git: &dyn Git) -> Result<bool, Error> {
@@ -154,4 +160,36 @@ fn begun(world: &World, run: &RunId) -> Result<Vec<Removal>, Error> {
 
 fn event(run: &RunId, fact: RunEvent, by: &str) -> Result<NewEvent, Error> {
     NewEvent::of(&fact.fitted(), history::subject(run), by).map_err(shape("a removal"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Repository;
+
+    #[test]
+    fn a_branch_that_has_moved_since_it_was_looked_at_stays_and_so_does_its_tree() {
+        let repository = Repository::new();
+        let looked_at = repository.commit("looked at");
+        let after = repository.commit("came after");
+        let git: &dyn Git = &repository.repo;
+        let base = repository.folder.path().canonicalize().unwrap().join("trees");
+        let tree = base.join("1");
+        git.worktree_add(&tree, "switchboard/task", &after).unwrap();
+        let removal = |commit: &Oid| Removal {
+            run: RunId::from_bits(1),
+            task: None,
+            worktree: tree.display().to_string(),
+            branch: "switchboard/task".to_owned(),
+            commit: commit.to_string(),
+            bytes: 0,
+        };
+
+        let refused = removal(&looked_at).remove(git, &base);
+
+        assert!(matches!(&refused, Err(Error::Process(switchboard_process::Error::Moved { .. }))), "{refused:?}");
+        assert!(removal(&looked_at).is_there(git).unwrap() && tree.exists());
+        removal(&after).remove(git, &base).unwrap();
+        assert!(!removal(&after).is_there(git).unwrap() && !tree.exists());
+    }
 }

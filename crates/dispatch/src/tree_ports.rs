@@ -80,7 +80,7 @@ impl TreePorts {
         lock(&self.leased).get(&(run.clone(), task.clone())).map(|lease| lease.ports)
     }
 
-    /// Takes a lease up again that the record names.
+    /// Takes a lease up again that the record names, unless another tree has a port of it.
     ///
     /// # Errors
     /// [`Error::Process`].
@@ -88,6 +88,9 @@ impl TreePorts {
         let Some(start) = ports.first.checked_sub(FIRST).map(|above| u32::from(above / BLOCK)) else { return Ok(()) };
         let blocks = start..(start + u32::from(ports.count.div_ceil(BLOCK))).min(BLOCKS);
         let mut leased = lock(&self.leased);
+        if leased.values().any(|lease| lease.blocks.start < blocks.end && blocks.start < lease.blocks.end) {
+            return Ok(());
+        }
         for block in blocks.clone() {
             if !self.claims.claim(block)? {
                 tracing::warn!(%run, %task, first = ports.first, "another daemon has taken ports of this tree");
@@ -251,6 +254,17 @@ mod tests {
 
         assert_eq!(again.lease(&run, &task(1), 10).unwrap(), Some(ports));
         assert_ne!(again.lease(&run, &task(2), 10).unwrap(), Some(ports));
+    }
+
+    #[test]
+    fn restored_ports_are_one_trees() {
+        let folder = tempfile::tempdir().unwrap();
+        let (table, run) = (table(&folder, 1), RunId::from_bits(1));
+        table.restore(&run, &task(7), PortRange { first: FIRST, count: 15 }).unwrap();
+        table.restore(&run, &task(1), PortRange { first: FIRST + BLOCK, count: 10 }).unwrap();
+
+        assert_eq!(table.of(&run, &task(7)), Some(PortRange { first: FIRST, count: 15 }));
+        assert_eq!(table.of(&run, &task(1)), None);
     }
 
     #[test]

@@ -4,12 +4,11 @@
 //! reserved files, and no two tasks do. The record names the agent of each worker, so that a daemon that starts has the same claims.
 //!
 //! Names are no part of the pure state of a run: they are those of all runs and of agents that somebody started by hand, and a name that was claimed but not
-//! recorded has reached nobody. Of two tasks whose last workers had one name the record's newer one has it: the other was settled in between, which released it.
+//! recorded has reached nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
 
@@ -23,16 +22,6 @@ const STEM_BYTES: usize = 56;
 /// Which task of which run has which name.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerNames(Mutex<BTreeMap<RunId, Names>>);
-
-/// A claim as the record has it.
-#[derive(Debug)]
-pub(crate) struct Recorded {
-    /// The event that recorded the worker.
-    pub(crate) at: Lsn,
-    pub(crate) run: RunId,
-    pub(crate) task: TaskId,
-    pub(crate) claim: Assignee,
-}
 
 /// The names of one run.
 #[derive(Debug, Default)]
@@ -97,15 +86,12 @@ impl WorkerNames {
         lock(&self.0).get(run).map_or(0, |names| names.claims)
     }
 
-    /// Restores claims from the record. Where two tasks claim one name, the newer worker's has it, and the other task claims one anew.
-    pub(crate) fn restore(&self, mut claims: Vec<Recorded>) {
-        claims.sort_by_key(|recorded| std::cmp::Reverse(recorded.at));
+    /// Restores a claim from the record, unless another task has the name.
+    pub(crate) fn restore(&self, run: &RunId, task: &TaskId, claim: Assignee) {
         let mut claimed = lock(&self.0);
-        for Recorded { run, task, claim, .. } in claims {
-            let mut taken = claimed.values().flat_map(|names| names.by_task.values());
-            if !taken.any(|other| other.folded == claim.folded) {
-                claimed.entry(run).or_default().add(task, claim);
-            }
+        let mut taken = claimed.values().flat_map(|names| names.by_task.values());
+        if !taken.any(|other| other.folded == claim.folded) {
+            claimed.entry(run.clone()).or_default().add(task.clone(), claim);
         }
     }
 
@@ -177,30 +163,15 @@ mod tests {
         assert_eq!(claim(&names, 1, 2, "ben"), "ben-3");
     }
 
-    fn recorded(at: Lsn, n: u32, name: &str) -> Recorded {
-        let claim = Assignee { name: agent(name), folded: name.to_owned(), is_scripted: false };
-        Recorded { at, run: RunId::from_bits(1), task: task(n), claim }
-    }
-
     #[test]
-    fn a_name_that_two_tasks_had_one_after_the_other_is_the_later_ones() {
-        // The first was blocked, which released the name; a person had it tried again when the daemon died.
-        for claims in [[(4, 1), (9, 2)], [(9, 2), (4, 1)]] {
-            let names = WorkerNames::default();
-            names.restore(claims.map(|(at, n)| recorded(at, n, "ann")).into());
-
-            assert_eq!(names.of(&RunId::from_bits(1), &task(2)), Some(agent("ann")));
-            assert_eq!(claim(&names, 1, 1, "ann"), "ann-2");
-        }
-    }
-
-    #[test]
-    fn a_claim_of_the_record_is_taken_up_again() {
+    fn a_restored_name_is_one_tasks() {
         let (names, run) = (WorkerNames::default(), RunId::from_bits(1));
-        names.restore(vec![recorded(4, 7, "ann")]);
+        let ann = Assignee { name: agent("ann"), folded: "ann".to_owned(), is_scripted: false };
+        names.restore(&run, &task(7), ann.clone());
+        names.restore(&run, &task(1), ann);
 
-        assert_eq!(claim(&names, 1, 1, "ann"), "ann-2");
         assert_eq!(names.of(&run, &task(7)), Some(agent("ann")));
+        assert_eq!(claim(&names, 1, 1, "ann"), "ann-2");
     }
 
     #[test]

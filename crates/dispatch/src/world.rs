@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assignees::Assignees;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
+use crate::history::Claimed;
 use crate::link::Link;
 use crate::lock::lock;
 use crate::port::{Git, Ports};
@@ -119,6 +120,19 @@ impl World {
     /// Whether an agent has a task in a live run.
     pub(crate) fn is_assigned(&self, agent: &AgentName) -> bool {
         self.assignees.borrow().has(agent)
+    }
+
+    /// Restores what the last workers of tasks had to themselves. Where two tasks had the same, it is the task's whose worker is the newer one: the other
+    /// was settled in between, which released it.
+    pub(crate) fn restore(&self, mut claims: Vec<(RunId, TaskId, Claimed)>) {
+        claims.sort_by_key(|(_, _, claimed)| std::cmp::Reverse(claimed.at));
+        for (run, task, claimed) in claims {
+            let ports = claimed.ports.map(|ports| self.tree_ports.restore(&run, &task, ports));
+            if let Some(Err(error)) = ports {
+                tracing::warn!(%run, %task, %error, "a work tree has lost its ports");
+            }
+            self.worker_names.restore(&run, &task, claimed.name);
+        }
     }
 
     /// Releases the TCP ports and names of a run's tasks, except those that `keep` accepts.

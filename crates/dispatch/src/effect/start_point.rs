@@ -78,41 +78,8 @@ pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use switchboard_process::env::Env;
-    use switchboard_process::git::Git as Program;
-    use switchboard_process::spawn::Spawn;
-
     use super::*;
-
-    /// A repository in a folder of its own.
-    struct Repository {
-        folder: tempfile::TempDir,
-        repo: switchboard_process::git::Repo,
-        env: Env,
-    }
-
-    impl Repository {
-        fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let base = folder.path().canonicalize().unwrap();
-            let env =
-                Env::empty().inherit(["PATH"]).set("HOME", base.display().to_string()).set("GIT_CONFIG_NOSYSTEM", "1");
-            git(&env, &base, &["init", "-q", "-b", "main"]);
-            let repo = Program::find(env.clone()).unwrap().discover(&base).unwrap();
-            Self { folder, repo, env }
-        }
-
-        fn commit(&self, message: &str) -> Oid {
-            git(&self.env, self.folder.path(), &["commit", "-q", "--allow-empty", "-m", message]);
-            self.repo.head_commit().unwrap()
-        }
-    }
-
-    fn git(env: &Env, folder: &Path, args: &[&str]) {
-        let argv = ["git", "-c", "user.name=U", "-c", "user.email=u@example.com"].iter().chain(args).copied();
-        let done = Spawn::new(argv).env_only(env.clone()).cwd(folder).output().unwrap();
-        assert!(done.succeeded(), "git {args:?}: {}", done.stderr.text());
-    }
+    use crate::tests::Repository;
 
     #[test]
     fn a_start_that_is_late_to_make_the_branch_uses_what_others_made_of_it() {

@@ -86,8 +86,12 @@ impl Git for SimGit {
         })
     }
 
-    fn delete_branch(&self, name: &str, _tip: &Oid) -> Result<()> {
+    fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()> {
         self.changing(|repo| {
+            if let Some(found) = repo.branch(name).filter(|found| found != tip) {
+                let (name, found) = (name.to_owned(), found.to_string());
+                return Err(switchboard_process::Error::Moved { name, found }.into());
+            }
             repo.branches.remove(name);
             Ok(())
         })
