@@ -9,7 +9,7 @@
 //! Isolation and coordination go with every row.
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::job::{JOB_WORKERS, Job, Mode};
+use switchboard_protocol::job::{JOB_WORKERS, Mode};
 use switchboard_protocol::plan::{Plan, Task, TaskId, TaskSettings};
 use switchboard_protocol::run::way::UnitId;
 
@@ -31,12 +31,6 @@ pub struct InMode {
     pub plan: Plan,
     /// At most so many workers at once, where the request doesn't say.
     pub max_workers: Option<u32>,
-}
-
-/// The mode of a job, where the request may not say it.
-#[must_use]
-pub fn job_mode(job: &Job, mode: Option<Mode>) -> Mode {
-    mode.unwrap_or(if job.tasks.len() == 1 { Mode::Single } else { Mode::Parallel })
 }
 
 /// Returns the plan as it is carried out in the mode that was asked for.
@@ -102,7 +96,7 @@ fn refusal(what: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use switchboard_protocol::job::JobTask;
+    use switchboard_protocol::job::{Job, JobTask};
 
     use super::*;
 

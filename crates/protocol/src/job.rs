@@ -127,6 +127,16 @@ pub const JOB_WORKERS: u32 = 4;
 // === impl Job ===
 
 impl Job {
+    /// The mode where a request doesn't say one: a debate has a topic, and several tasks are done side by side.
+    #[must_use]
+    pub const fn usual_mode(&self) -> Mode {
+        match (&self.topic, self.tasks.len()) {
+            (Some(_), _) => Mode::Debate,
+            (None, 1) => Mode::Single,
+            (None, _) => Mode::Parallel,
+        }
+    }
+
     /// The field that does not go with a mode, and why; `None` if all go with it.
     #[must_use]
     pub fn misfit(&self, mode: Mode) -> Option<(&'static str, String)> {

@@ -88,13 +88,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
 impl Args {
     /// The job and its mode.
     fn job(&self) -> Result<(Job, Mode), Failure> {
-        let usual = match (&self.topic, self.tasks.len()) {
-            (Some(_), _) => Mode::Debate,
-            (None, 1) => Mode::Single,
-            (None, _) => Mode::Parallel,
-        };
-        let mode = self.together.mode.unwrap_or(usual);
-        let count = if mode == Mode::Debate { self.tasks.len().max(self.agent.len()) } else { self.tasks.len() };
+        // Participants of a debate need no task: each agent is one.
+        let count = if self.topic.is_some() { self.tasks.len().max(self.agent.len()) } else { self.tasks.len() };
         if self.agent.len() > 1 && self.agent.len() != count {
             let what = format!("{} agents are named for {count} tasks", self.agent.len());
             return Err(Failure::new("request.bad-args", what).hint("name one for all, or one for each").at("agent"));
@@ -111,6 +106,7 @@ impl Args {
         let result = self.change.then_some(TaskResult::Change);
         let job =
             Job { tasks: (0..count).map(task).collect(), topic, rounds: self.rounds, quorum: self.quorum, result };
+        let mode = self.together.mode.unwrap_or_else(|| job.usual_mode());
         match job.misfit(mode) {
             None => Ok((job, mode)),
             Some((field, why)) => Err(Failure::new("request.bad-args", why).at(field)),

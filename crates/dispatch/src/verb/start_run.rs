@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use switchboard_pipeline::mode::{Asked, InMode, in_mode, job_mode};
+use switchboard_pipeline::mode::{Asked, InMode, in_mode};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare};
 use switchboard_pipeline::scope::{self, Part};
@@ -156,7 +156,7 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     if request.scope.is_some() {
         return bad("scope", "a job is run as a whole: it has no parts to choose from".to_owned());
     }
-    let mode = job_mode(job, request.mode);
+    let mode = request.mode.unwrap_or_else(|| job.usual_mode());
     if let Some((field, why)) = job.misfit(mode) {
         return bad(field, why);
     }

@@ -147,7 +147,7 @@ pub struct StartRunRequest {
     /// Work that is in no plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
-    /// How its workers work together; by default as the plan says, and for a job `single` with one task, `parallel` with several.
+    /// How its workers work together; by default as the plan says, and for a job `debate` with a topic, `single` with one task, `parallel` with several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Whether its workers take part in the mail.
