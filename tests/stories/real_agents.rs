@@ -27,27 +27,15 @@ const RUN: Duration = Duration::from_secs(180);
 
 #[test]
 fn a_real_agent_asks_a_person_is_not_believed_after_a_refused_write_and_is_merged_after_an_approved_one() {
-    let programs = match chosen() {
-        Ok((agents, programs)) => agents.into_iter().map(move |agent| (agent, programs.clone())),
-        Err(why) => {
-            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
-            return;
-        }
-    };
-    for (agent, programs) in programs {
+    let Some((agents, programs)) = chosen_or_said() else { return };
+    for agent in agents {
         drive(&agent, &programs);
     }
 }
 
 #[test]
 fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named() {
-    let (agents, programs) = match chosen() {
-        Ok(chosen) => chosen,
-        Err(why) => {
-            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
-            return;
-        }
-    };
+    let Some((agents, programs)) = chosen_or_said() else { return };
     for agent in agents {
         let mut sandbox = Sandbox::new();
         let model = Model::start(sandbox.folder(), sandbox.folder());
@@ -66,13 +54,7 @@ fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named
 
 #[test]
 fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_the_task() {
-    let (agents, programs) = match chosen() {
-        Ok(chosen) => chosen,
-        Err(why) => {
-            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
-            return;
-        }
-    };
+    let Some((agents, programs)) = chosen_or_said() else { return };
     // Codex asks only where its model wants to leave its own sandbox, and asks for the same command once more after a denial.
     for agent in agents.iter().filter(|agent| *agent != "codex") {
         deny_note_allow(agent, &programs);
@@ -113,13 +95,7 @@ fn deny_note_allow(agent: &str, programs: &Path) {
 
 #[test]
 fn a_real_agent_asks_for_the_model_that_the_run_names() {
-    let (agents, programs) = match chosen() {
-        Ok(chosen) => chosen,
-        Err(why) => {
-            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
-            return;
-        }
-    };
+    let Some((agents, programs)) = chosen_or_said() else { return };
     for agent in agents {
         // OpenCode's models are its providers'; Codex asks for any name of its list.
         let (said, asked) = match agent.as_str() {
@@ -148,13 +124,7 @@ fn a_real_agent_asks_for_the_model_that_the_run_names() {
 
 #[test]
 fn codex_without_a_login_works_once_it_has_a_key() {
-    let (agents, programs) = match chosen() {
-        Ok(chosen) => chosen,
-        Err(why) => {
-            writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
-            return;
-        }
-    };
+    let Some((agents, programs)) = chosen_or_said() else { return };
     if !agents.iter().any(|agent| agent == "codex") {
         return;
     }
@@ -264,6 +234,15 @@ fn asked(sandbox: &Sandbox, agent: &str) -> String {
 }
 
 // === Which agents, and where their programs are ===
+
+/// The agents to drive and where their programs are; says why there are none.
+fn chosen_or_said() -> Option<(Vec<String>, PathBuf)> {
+    let chosen = chosen();
+    if let Err(why) = &chosen {
+        writeln!(std::io::stderr(), "skipped the real agents: {why}").unwrap();
+    }
+    chosen.ok()
+}
 
 fn chosen() -> Result<(Vec<String>, PathBuf), String> {
     let (agents, is_asked_for): (Vec<String>, _) =

@@ -46,10 +46,7 @@ pub(crate) async fn merge(
     if let Some(answered) = world.answered(call.as_ref()).await? {
         return serde_json::from_value(answered).map_err(shape("a reply"));
     }
-    let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
-    if let Some(begun) = begun(&row)? {
-        resolve_one(world, run, begun).await?;
-    }
+    let row = resolved(world, run).await?;
     let target = target.map_or_else(|| row.try_text("target").map(str::to_owned), Ok)?;
     let branch = row.try_text("branch")?.to_owned();
     let title = format!("Merge {run}: {}", cut(row.try_text("title")?, 60));
@@ -72,10 +69,7 @@ pub(crate) async fn undo(
     if let Some(answered) = world.answered(call.as_ref()).await? {
         return serde_json::from_value(answered).map_err(shape("a reply"));
     }
-    let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
-    if let Some(begun) = begun(&row)? {
-        resolve_one(world, run, begun).await?;
-    }
+    let row = resolved(world, run).await?;
     let last = last_merge(world, run, None)?.filter(|last| last.from != last.to);
     let no_merge = || Failure::new("dispatch.cannot-undo", format!("no branch was moved by a merge of {run}"));
     let last = last.ok_or_else(no_merge)?;
@@ -276,6 +270,15 @@ pub(crate) async fn resolve_begun(world: &World) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The row of a run, once a move of a branch that was begun and left is completed or abandoned.
+async fn resolved(world: &World, run: &RunId) -> Result<Row, Error> {
+    let row = world.store.get(RUNS, &[run.as_str().into()])?.ok_or_else(|| Error::Missing(run.to_string()))?;
+    if let Some(begun) = begun(&row)? {
+        resolve_one(world, run, begun).await?;
+    }
+    Ok(row)
 }
 
 async fn resolve_one(world: &World, run: &RunId, begun: Move) -> Result<(), Error> {
