@@ -5,30 +5,12 @@ use switchboard_protocol::run::way::Do;
 use switchboard_protocol::run::{Answered, Change, RunEvent, StartFrom, Verdict};
 
 use super::consequences::Consequences;
-use super::record::{Ending, OpenFor, Record};
+use super::record::{Ending, Record};
 use super::{Refused, RunState};
 use crate::way::Hold;
 
 impl RunState {
-    /// Carries out what follows from what is known: a choice among changes, and a question to a person that nothing gives cause for.
-    pub(super) fn decide_waiting(&mut self) -> Consequences {
-        let mut consequences = Vec::new();
-        while let Some(at) = self.queue.next_deciding() {
-            self.queue.set_deciding(at, false);
-            consequences.extend(match self.records[at].open_for() {
-                OpenFor::Choice { step } => self.choose(at, step),
-                OpenFor::Person { step } => self.pass_unasked(at, step),
-                OpenFor::Nothing
-                | OpenFor::Worker { .. }
-                | OpenFor::Checks { .. }
-                | OpenFor::Lease
-                | OpenFor::Turn { .. } => Vec::new(),
-            });
-        }
-        consequences
-    }
-
-    fn choose(&mut self, at: usize, step: usize) -> Consequences {
+    pub(super) fn choose(&mut self, at: usize, step: usize) -> Consequences {
         let Do::Choose { among } = self.records[at].unit.way().steps()[step].does.clone() else { return Vec::new() };
         let candidates = among.iter().filter_map(|id| self.candidate(at, id));
         let Some(best) = candidates.min_by_key(|candidate| candidate.rank) else {

@@ -48,7 +48,7 @@ impl Record {
 }
 
 impl RunState {
-    /// Nothing is asked where neither the plan nor a gate wants it, or where the same was allowed before.
+    /// Passes the step without asking if neither the plan nor a gate asks, or if a person has allowed the same before.
     pub(super) fn pass_unasked(&mut self, at: usize, step: usize) -> Consequences {
         let record = &mut self.records[at];
         let Question { question, findings, digest } = record.question(step);

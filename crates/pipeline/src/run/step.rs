@@ -27,6 +27,24 @@ impl RunState {
         Ok(consequences)
     }
 
+    /// Carries out what follows from what is known: a choice among changes, and a question to a person that nothing gives cause for.
+    fn decide_waiting(&mut self) -> Consequences {
+        let mut consequences = Vec::new();
+        while let Some(at) = self.queue.next_deciding() {
+            self.queue.set_deciding(at, false);
+            consequences.extend(match self.records[at].open_for() {
+                OpenFor::Choice { step } => self.choose(at, step),
+                OpenFor::Person { step } => self.pass_unasked(at, step),
+                OpenFor::Nothing
+                | OpenFor::Worker { .. }
+                | OpenFor::Checks { .. }
+                | OpenFor::Lease
+                | OpenFor::Turn { .. } => Vec::new(),
+            });
+        }
+        consequences
+    }
+
     fn transition(&mut self, event: &RunEvent, at: Millis) -> Result<Consequences, Refused> {
         match event {
             RunEvent::RunStarted { title, plan_hash, base, parts, max_workers } => self.run_started(Header {

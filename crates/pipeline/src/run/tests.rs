@@ -1,4 +1,5 @@
 mod compiled;
+mod confirming;
 mod control;
 mod denied;
 mod subtasks;

@@ -3,12 +3,12 @@
 use super::*;
 
 /// The way of a task as it is compiled today, with two gates.
-fn compiled_way() -> Way {
+pub(super) fn compiled_way() -> Way {
     way_with(&serde_json::json!({}))
 }
 
 /// The way of a task with settings of its own.
-fn way_with(settings: &serde_json::Value) -> Way {
+pub(super) fn way_with(settings: &serde_json::Value) -> Way {
     let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
         "x-switchboard": { "gates": ["-build_check", "-test_runner"] },
         "phases": [{ "id": 1, "name": "p", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": settings }] }] });
@@ -22,7 +22,7 @@ fn way_with(settings: &serde_json::Value) -> Way {
 
 impl Run {
     /// Captures a change that stands on `base`, and lets every gate pass that is asked.
-    fn pass_on(&mut self, task: &str, base: &str) {
+    pub(super) fn pass_on(&mut self, task: &str, base: &str) {
         self.end_turn(task, TurnOutcome::Finished);
         let attempt = self.view(task).attempt;
         let (commit, tree) = (format!("c-{task}-{attempt}"), format!("t-{task}-{attempt}"));
@@ -44,13 +44,13 @@ impl Run {
         }
     }
 
-    fn rebase(&mut self, task: &str, onto: &str) {
+    pub(super) fn rebase(&mut self, task: &str, onto: &str) {
         let attempt = self.view(task).attempt;
         let (commit, tree) = (format!("r-{task}-{onto}"), format!("rt-{task}-{onto}"));
         self.tell(RunEvent::ChangeRebased { task: id(task), attempt, commit, tree, onto: onto.to_owned() });
     }
 
-    fn merge_onto(&mut self, task: &str, commit: &str, onto: &str) {
+    pub(super) fn merge_onto(&mut self, task: &str, commit: &str, onto: &str) {
         let attempt = self.view(task).attempt;
         let (commit, onto) = (commit.to_owned(), onto.to_owned());
         self.tell(RunEvent::MergeIntended { task: id(task), attempt, commit, onto });
@@ -58,7 +58,7 @@ impl Run {
     }
 
     /// The names of what is to be done.
-    fn doing(&self) -> Vec<String> {
+    pub(super) fn doing(&self) -> Vec<String> {
         let name = |effect: &Effect| serde_json::to_value(effect).unwrap()["effect"].as_str().unwrap().to_owned();
         self.effects().iter().map(name).collect()
     }

@@ -6,7 +6,7 @@ use switchboard_protocol::run::Answered;
 use super::*;
 
 /// A run of one task with these settings, and one that waits for it.
-fn run_of(settings: &Value) -> Run {
+pub(super) fn run_of(settings: &Value) -> Run {
     run_with(settings, 4)
 }
 
@@ -31,7 +31,7 @@ fn run_with(settings: &Value, max_workers: u32) -> Run {
 }
 
 impl Run {
-    fn capture_lines(&mut self, task: &str, lines: u32) {
+    pub(super) fn capture_lines(&mut self, task: &str, lines: u32) {
         self.end_turn(task, TurnOutcome::Finished);
         let (commit, tree, base) = (format!("c-{task}"), format!("t-{task}"), "b".to_owned());
         self.captured(task, &Change { commit, tree, base, files: 1, lines });

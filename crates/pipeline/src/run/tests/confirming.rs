@@ -1,0 +1,141 @@
+//! Changes that a person is asked about before they are merged.
+
+use serde_json::json;
+use switchboard_protocol::id::{Digest, NeedId};
+use switchboard_protocol::run::PersonAnswer;
+
+use super::compiled::way_with;
+use super::*;
+
+/// A run of one task that asks for a yes to its change, and one that doesn't.
+fn run() -> Run {
+    let (asks, none) = (way_with(&json!({ "confirm": "may it go live?" })), compiled::compiled_way());
+    let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
+    run.tell(started(4, 2));
+    run.tell(recorded(&asks));
+    run.tell(recorded(&none));
+    run.tell(added(unit("1.1"), &asks, Vec::new(), &["a"]));
+    run.tell(added(unit("1.2"), &none, Vec::new(), &["b"]));
+    run
+}
+
+/// What is asked of a person about a task: digest, question and findings.
+type Asked = (Digest, Option<String>, Vec<String>);
+
+impl Run {
+    fn question(&self, task: &str) -> Option<Asked> {
+        self.effects().into_iter().find_map(|effect| {
+            let Effect::AskPerson { task: of, input, question, findings, .. } = effect else { return None };
+            (of == id(task)).then_some((input, question, findings))
+        })
+    }
+
+    fn confirm(&mut self, task: &str, number: u64) {
+        let (input, _, _) = self.question(task).expect("a person is to be asked");
+        let (attempt, need) = (self.view(task).attempt, NeedId::from_bits(number));
+        self.tell(RunEvent::ConfirmationAsked { task: id(task), attempt, need, input, reason: "really?".to_owned() });
+    }
+
+    fn say(&mut self, task: &str, number: u64, answer: PersonAnswer, note: &str) {
+        let (need, note) = (NeedId::from_bits(number), note.to_owned());
+        self.tell(RunEvent::PersonAnswered { task: id(task), need, answer, note });
+    }
+
+    /// The last gate of a task finds something that a person should look at; the others pass.
+    fn find_something(&mut self, task: &str) {
+        let checks = self.effects().into_iter().find_map(|effect| {
+            let Effect::RunChecks { task: of, checks, .. } = effect else { return None };
+            (of == id(task)).then_some(checks)
+        });
+        let checks = checks.expect("gates are asked");
+        let (attempt, last) = (self.view(task).attempt, checks.len() - 1);
+        for (at, check) in checks.into_iter().enumerate() {
+            let verdict = if check.when.is_always() { Verdict::Warn } else { Verdict::Skipped };
+            let (gate, input, reasons) = (check.gate, Some(check.input), vec!["look at this".to_owned()]);
+            let (task, asks) = (id(task), at == last);
+            self.tell(RunEvent::GateReported { task, attempt, gate, input, verdict, asks, reasons });
+        }
+    }
+}
+
+#[test]
+fn a_change_is_merged_after_a_persons_yes_and_others_are_merged_meanwhile() {
+    let mut run = run();
+    run.pass_on("1.1", "b");
+
+    let (_, question, findings) = run.question("1.1").unwrap();
+    assert_eq!((question.as_deref(), findings), (Some("may it go live?"), Vec::new()));
+    run.confirm("1.1", 1);
+    assert!(matches!(run.view("1.1").state, TaskState::Waiting { .. }), "{:?}", run.view("1.1").state);
+    let early =
+        RunEvent::MergeIntended { task: id("1.1"), attempt: 1, commit: "c-1.1-1".to_owned(), onto: "b".to_owned() };
+    assert_eq!(run.refused(early).code, RefusedCode::Illegal);
+    run.pass_on("1.2", "b");
+    assert_eq!(run.question("1.2"), None, "neither its plan nor a gate asks");
+    run.merge_onto("1.2", "c-1.2-1", "b");
+
+    run.say("1.1", 1, PersonAnswer::Allow, "");
+    assert_eq!(run.doing(), ["run_command"], "it goes onto what was merged meanwhile");
+    run.rebase("1.1", "m-1.2");
+    run.answer_checks("1.1", Verdict::Pass);
+
+    assert_eq!(run.doing(), ["merge"], "the yes holds for the same change on another base");
+    run.merge_onto("1.1", "r-1.1-m-1.2", "m-1.2");
+    assert_eq!(run.effects(), [Effect::Finish { outcome: RunOutcome::Succeeded }]);
+}
+
+#[test]
+fn a_no_refuses_the_attempt_and_the_next_one_is_told_why_and_asked_about_anew() {
+    let mut run = run();
+    run.pass_on("1.1", "b");
+    let (first, _, _) = run.question("1.1").unwrap();
+    run.confirm("1.1", 1);
+
+    run.say("1.1", 1, PersonAnswer::Retry, "not on a Friday");
+
+    let view = run.view("1.1");
+    assert_eq!((view.attempt, &view.refusals[0].cause), (2, &RefusalCause::Person));
+    assert_eq!(view.refusals[0].reasons, ["not on a Friday"]);
+    run.pass_on("1.1", "b");
+    assert_ne!(run.question("1.1").unwrap().0, first, "another change is another question");
+}
+
+#[test]
+fn a_question_that_is_given_up_or_not_answered_blocks_the_task() {
+    for (answer, reason) in [
+        (PersonAnswer::GiveUp, "a person gave it up; they were asked: really?"),
+        (PersonAnswer::Expired, "nobody answered: really? [need.expired]"),
+    ] {
+        let mut run = run();
+        run.pass_on("1.1", "b");
+        run.confirm("1.1", 1);
+
+        run.say("1.1", 1, answer, "");
+
+        assert_eq!(run.view("1.1").state, TaskState::Blocked { reason: reason.to_owned() });
+    }
+}
+
+#[test]
+fn what_gates_have_found_is_asked_about_and_a_stop_meanwhile_does_not_let_it_pass() {
+    let mut run = subtasks::run_of(&json!({ "best_of": 2, "gates": ["secretscan"] }));
+    for (task, lines) in [("1.1.c1", 10), ("1.1.c2", 20)] {
+        run.capture_lines(task, lines);
+        run.answer_checks(task, Verdict::Pass);
+    }
+    run.find_something("1.1");
+    let (_, question, findings) = run.question("1.1").expect("a gate asks");
+    assert!(question.is_none() && findings.len() == 1 && findings[0].ends_with(": look at this"), "{findings:?}");
+    run.confirm("1.1", 1);
+    run.tell(RunEvent::TaskStopRequested { task: id("1.1") });
+    run.say("1.1", 1, PersonAnswer::Withdrawn, "");
+    assert_eq!(run.view("1.1").state, TaskState::Stopped);
+
+    run.tell(RunEvent::TaskRetryRequested { task: id("1.1") });
+
+    // The same change is chosen again, and what gates said of it holds.
+    assert_eq!(run.question("1.1").map(|asked| asked.2), Some(findings));
+    run.confirm("1.1", 2);
+    run.say("1.1", 2, PersonAnswer::Allow, "");
+    assert!(matches!(run.view("1.1").state, TaskState::Passed { .. }), "{:?}", run.view("1.1").state);
+}
