@@ -12,6 +12,7 @@ mod stories {
     mod commands;
     mod confirm;
     mod crashes;
+    mod definitions;
     mod dispatch;
     mod example;
     mod exec_runs;

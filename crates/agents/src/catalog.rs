@@ -1,6 +1,7 @@
 //! The agents that are known by name: how each is started, what it costs, and which variables it may inherit.
 
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::isolation::Tool;
 
 /// The name of the scripted agent.
 pub const SCRIPTED: &str = "scripted";
@@ -204,10 +205,28 @@ impl Known {
         DriverSpec::Acp { argv: self.argv.iter().map(|arg| (*arg).to_owned()).collect() }
     }
 
+    /// Its own names of some of the four tools; `None` where a session can't be told to offer no others.
+    #[must_use]
+    pub fn cut_to(&self, tools: &[Tool]) -> Option<Vec<&'static str>> {
+        let is_in = |name: &&&str| tools.is_empty() || tools.contains(&tool_of(name));
+        Some(self.four_tools?.iter().filter(is_in).copied().collect())
+    }
+
     /// Is its program on `PATH`?
     #[must_use]
     pub fn is_installed(&self) -> bool {
         self.argv.first().is_some_and(|program| switchboard_process::spawn::which(program).is_some())
+    }
+}
+
+/// Which of the four tools an agent's own name means.
+fn tool_of(name: &str) -> Tool {
+    match name {
+        "Read" => Tool::Read,
+        "Glob" | "Grep" => Tool::Search,
+        "Edit" | "Write" => Tool::Edit,
+        // What we don't know may do anything, as a shell does.
+        _ => Tool::Shell,
     }
 }
 
@@ -269,6 +288,11 @@ mod tests {
         let cut: Vec<_> = ALL.iter().filter_map(|known| Some((known.name, known.four_tools?))).collect();
 
         assert_eq!(cut, [("claude", &["Read", "Glob", "Grep", "Edit", "Write", "Bash"][..])]);
+        let claude = find("claude").unwrap();
+        assert_eq!(claude.cut_to(&[Tool::Read, Tool::Search]), Some(vec!["Read", "Glob", "Grep"]));
+        assert_eq!(claude.cut_to(&[Tool::Edit]), Some(vec!["Edit", "Write"]));
+        assert_eq!(claude.cut_to(&[]).unwrap().len(), 6);
+        assert_eq!(find("codex").unwrap().cut_to(&[Tool::Read]), None);
     }
 
     #[test]

@@ -93,6 +93,7 @@ mod tests {
             env: Env::plain(),
             mcp: None,
             sandbox: None,
+            tools: Vec::new(),
             hosts: Vec::new(),
             model: None,
         };

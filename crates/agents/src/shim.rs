@@ -22,7 +22,9 @@ use std::time::Duration;
 
 use switchboard_process::lock::Lock;
 use switchboard_process::{journal, orphans};
-use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, WorkerSpec};
+use switchboard_protocol::frame::{
+    CUT_VERSION, DriverSpec, FRAME_VERSION, Frame, MAX_FRAME_BYTES, SANDBOX_VERSION, WorkerSpec,
+};
 
 pub use files::{FRAMES, IDENTITY, LOCK};
 pub use identity::Identity;
@@ -74,7 +76,11 @@ fn read_spec(path: &Path) -> Result<WorkerSpec> {
     // The parser's message could quote a secret of the environment; its place is enough.
     let bad = |e: serde_json::Error| unusable(format!("line {}, column {}", e.line(), e.column()));
     let spec: WorkerSpec = serde_json::from_slice(&text).map_err(bad)?;
-    let newest = if spec.sandbox.is_some() { SANDBOX_VERSION } else { FRAME_VERSION };
+    let newest = match &spec.sandbox {
+        Some(sandbox) if !sandbox.tools.is_empty() => CUT_VERSION,
+        Some(_) => SANDBOX_VERSION,
+        None => FRAME_VERSION,
+    };
     if spec.v > newest || spec.v + 1 < FRAME_VERSION {
         return Err(unusable(format!("it has version {}, this shim speaks {newest}", spec.v)));
     }

@@ -1,11 +1,15 @@
 //! The agents that can be had here: those of the user's settings, those of the repository that the user trusts, and
-//! those that Switchboard knows and finds on `PATH`. In this order; the first one of a name counts.
+//! those that Switchboard knows and finds on `PATH`. In this order; the first one of a name counts. A definition is one of these with instructions
+//! and a name of its own.
+
+mod defined;
 
 use std::path::Path;
 
 use switchboard_agents::catalog::{self, Known};
 use switchboard_daemon::FOLDER;
 use switchboard_daemon::trust::{Commands, Pins};
+use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, Digest, fold};
@@ -14,6 +18,7 @@ use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::context::Context;
+use crate::definitions::{Definitions, Origin};
 use crate::session::work_tree;
 use crate::settings::{Agents, Described};
 
@@ -22,7 +27,11 @@ use crate::settings::{Agents, Described};
 pub(crate) struct Available {
     user: Agents,
     project: Agents,
+    /// What the repository brings, as it is trusted.
+    of_project: Commands,
     is_project_trusted: bool,
+    /// Agents that files define, those of the scope that was asked for.
+    pub(crate) definitions: Definitions,
 }
 
 /// An agent that a task could be given to.
@@ -39,26 +48,44 @@ pub(crate) struct Candidate {
 // === impl Available ===
 
 impl Available {
-    /// Looks around.
+    /// Looks around, with the definitions of the user's own.
     ///
     /// # Errors
     /// `config.syntax` when a settings file does not parse.
     pub(crate) fn read(context: &Context) -> Result<Self, Failure> {
+        Self::within(AgentScope::User, context)
+    }
+
+    /// Looks around, with the definitions of a scope.
+    ///
+    /// # Errors
+    /// `config.syntax` when a settings file does not parse.
+    pub(crate) fn within(scope: AgentScope, context: &Context) -> Result<Self, Failure> {
         let settings = context.environment.config_folder();
         let user = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
-        let project = work_tree(context.folder()).map(|root| Agents::read(&root.join(FOLDER)));
-        let project = project.transpose()?.unwrap_or_default();
+        let root = work_tree(context.folder());
+        let project = root.as_ref().map(|root| Agents::read(&root.join(FOLDER))).transpose()?.unwrap_or_default();
+        let of_user = settings.as_deref().map(|folder| Definitions::read(folder, Origin::User)).unwrap_or_default();
+        let of_root = root.as_ref().map(|root| Definitions::read(&root.join(FOLDER), Origin::Project));
+        let (of_root, root) = (of_root.unwrap_or_default(), root.unwrap_or_default());
+        let of_project = commands(&project, of_root.pinned(&root));
         let pins = settings.as_deref().map(Pins::at);
-        let is_project_trusted = pins.is_some_and(|pins| pins.has(&commands(&project).digest));
-        Ok(Self { user, project, is_project_trusted })
+        let is_project_trusted = pins.is_some_and(|pins| pins.has(&of_project.digest));
+        let definitions = Definitions::within(of_user, of_root, scope);
+        Ok(Self { user, project, of_project, is_project_trusted, definitions })
     }
 
-    /// The agents of the repository, as commands that want to be trusted.
-    pub(crate) fn of_project(&self) -> Commands {
-        commands(&self.project)
+    /// The agents of the repository, as commands and files that want to be trusted.
+    pub(crate) fn of_project(&self) -> &Commands {
+        &self.of_project
     }
 
-    /// How to start an agent.
+    /// Whether the user trusts what the repository brings.
+    pub(crate) fn is_project_trusted(&self) -> bool {
+        self.is_project_trusted
+    }
+
+    /// How to start an agent that is configured.
     ///
     /// # Errors
     /// `agent.unknown`, `agent.missing`, or `config.untrusted` for one that only the repository describes.
@@ -117,7 +144,8 @@ impl Available {
 
     fn unknown(&self, name: &AgentName) -> Failure {
         let ours = self.user.list.keys().map(String::as_str);
-        let names: Vec<_> = catalog::ALL.iter().map(|known| known.name).chain(ours).collect();
+        let known = catalog::ALL.iter().map(|known| known.name);
+        let names: Vec<_> = known.chain(ours).chain(self.definitions.names()).collect();
         let failure = Failure::new("agent.unknown", format!("no agent is called {name}"));
         match near_matches(name.as_str(), names).as_slice() {
             [] => failure.hint("describe it in your settings: switchboard explain agent.unknown"),
@@ -209,8 +237,8 @@ fn present(name: &AgentName, driver: &DriverSpec, hint: &str, context: &Context)
     Err(Failure::new("agent.missing", what).hint(hint))
 }
 
-/// The commands of a file's agents under the digest that pins them.
-fn commands(agents: &Agents) -> Commands {
+/// The commands of a file's agents, and files that define agents, under the digest that pins them.
+fn commands(agents: &Agents, definitions: Vec<(String, Vec<String>)>) -> Commands {
     let of = |(name, agent): (&String, &Described)| (format!("agent {name}"), agent.command().to_vec());
     let told = |(name, agent): (&String, &Described)| {
         let env = agent.model_env.iter().map(|(name, value)| format!("{name}={value}"));
@@ -231,7 +259,7 @@ fn commands(agents: &Agents) -> Commands {
     };
     let widened = agents.list.iter().filter_map(widens).chain(agents.list.iter().filter_map(opens));
     let more = agents.list.iter().filter_map(told).chain(widened);
-    let list: Vec<_> = agents.list.iter().map(of).chain(more).collect();
+    let list: Vec<_> = agents.list.iter().map(of).chain(more).chain(definitions).collect();
     let digest = Digest::of(serde_json::json!(list).to_string().as_bytes());
     Commands { list, digest }
 }

@@ -10,6 +10,7 @@ mod bridge;
 mod client;
 mod commands;
 mod context;
+mod definitions;
 mod edit;
 mod environment;
 mod output;

@@ -137,6 +137,7 @@ pub(crate) fn sandbox(ctx: &Ctx, isolation: Isolation, choice: &AgentChoice) -> 
         read: [&config.git_dir, &config.binary].map(|path| text(path)).to_vec(),
         closed: closed(config).iter().map(|path| text(path)).collect(),
         allow_unenforced: ctx.plan.unenforced,
+        tools: choice.tools.clone(),
     })
 }
 

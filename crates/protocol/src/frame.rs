@@ -19,6 +19,9 @@ pub const FRAME_VERSION: u16 = 1;
 /// stays readable to it.
 pub const SANDBOX_VERSION: u16 = 2;
 
+/// Version of a spec whose sandbox has fewer than the four tools, which a shim that knows no such list must not take.
+pub const CUT_VERSION: u16 = 3;
+
 /// Longest frame in bytes on the wire and in the spool; a longer line is counted as malformed and skipped.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 
@@ -88,7 +91,7 @@ pub enum ShimCommand {
 /// Everything a shim is told at its start; the daemon writes it as a 0600 file in the worker's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSpec {
-    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox.
+    /// [`FRAME_VERSION`] of the daemon; [`SANDBOX_VERSION`] with a sandbox, [`CUT_VERSION`] with one of fewer tools.
     pub v: u16,
     /// Its id.
     pub worker: WorkerId,

@@ -42,6 +42,50 @@ impl Isolation {
     }
 }
 
+/// One of the four tools of a constrained worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tool {
+    /// Reads files.
+    Read,
+    /// Finds files, and text in them.
+    Search,
+    /// Writes files.
+    Edit,
+    /// Runs commands.
+    Shell,
+}
+
+// === impl Tool ===
+
+impl Tool {
+    /// All four.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Search, Self::Edit, Self::Shell];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Search => "search",
+            Self::Edit => "edit",
+            Self::Shell => "shell",
+        }
+    }
+
+    /// The one of a word.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+
+    /// Whether a worker that is cut to these tools can write files; an empty list stands for all tools.
+    #[must_use]
+    pub fn can_write(tools: &[Self]) -> bool {
+        tools.is_empty() || tools.iter().any(|tool| matches!(tool, Self::Edit | Self::Shell))
+    }
+}
+
 /// What an agent's constrained workers may touch beside their own tree and the system.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,6 +122,19 @@ pub struct WorkerSandbox {
     pub closed: Vec<String>,
     /// Start it also where not all of it can be enforced.
     pub allow_unenforced: bool,
+    /// The tools that it is cut to; empty for all four. Without `edit` and `shell` its tree is read-only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
+}
+
+// === impl WorkerSandbox ===
+
+impl WorkerSandbox {
+    /// Whether nothing that the worker has writes files.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        !Tool::can_write(&self.tools)
+    }
 }
 
 /// A host that a constrained worker may reach.
@@ -129,5 +186,17 @@ mod tests {
             assert_eq!(Isolation::of(isolation.as_str()), Some(isolation));
         }
         assert_eq!(Isolation::of("Constrained"), None);
+        for tool in Tool::ALL {
+            assert_eq!(serde_json::json!(tool), tool.as_str());
+            assert_eq!(Tool::of(tool.as_str()), Some(tool));
+        }
+    }
+
+    #[test]
+    fn a_tree_is_read_only_for_a_worker_whose_tools_write_nothing() {
+        let cut = |tools: &[Tool]| WorkerSandbox { tools: tools.to_vec(), ..WorkerSandbox::default() }.is_read_only();
+
+        assert!(cut(&[Tool::Read]) && cut(&[Tool::Read, Tool::Search]));
+        assert!(!cut(&[]) && !cut(&[Tool::Edit]) && !cut(&[Tool::Read, Tool::Shell]));
     }
 }

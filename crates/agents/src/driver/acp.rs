@@ -22,6 +22,7 @@ use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::lines::Lines;
 use switchboard_process::spawn::{Capture, Terminated};
 use switchboard_protocol::frame::McpCommand;
+use switchboard_protocol::isolation::Tool;
 
 use super::contract::{ANSWER_KEPT, Driver, Given};
 use super::pipe::{Heard, Pipe, Stream};
@@ -51,7 +52,9 @@ pub struct Acp {
     cwd: PathBuf,
     mcp: Option<McpCommand>,
     /// All built-in tools that it may offer its model, where it is constrained.
-    tools: Option<&'static [&'static str]>,
+    tools: Option<Vec<&'static str>>,
+    /// Whether none of its tools writes files.
+    is_read_only: bool,
     next_id: u64,
     phase: Phase,
     opened_by: Deadline,
@@ -98,8 +101,8 @@ enum Phase {
 }
 
 /// The names of the four tools that a constrained agent is cut to, where it has to be told.
-fn four_tools(start: &Start) -> Option<&'static [&'static str]> {
-    start.sandbox.as_ref().and_then(|_| catalog::of_command(&start.argv)?.four_tools)
+fn four_tools(start: &Start) -> Option<Vec<&'static str>> {
+    start.sandbox.as_ref().and_then(|_| catalog::of_command(&start.argv)?.cut_to(&start.tools))
 }
 
 impl Driver for Acp {
@@ -113,6 +116,7 @@ impl Driver for Acp {
             cwd: start.cwd.clone(),
             mcp: start.mcp.clone(),
             tools: four_tools(start),
+            is_read_only: !Tool::can_write(&start.tools),
             next_id: 0,
             phase: Phase::Broken,
             opened_by: Deadline::after(HANDSHAKE),
@@ -322,6 +326,7 @@ impl Acp {
         let answer = match method {
             "session/request_permission" => return self.ask(id, params),
             "fs/read_text_file" => files::read(&self.cwd, params),
+            "fs/write_text_file" if self.is_read_only => Err(files::read_only()),
             "fs/write_text_file" => files::write(&self.cwd, params),
             _ => Err(wire::Fault::new(
                 wire::METHOD_NOT_FOUND,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use switchboard_process::env::Env;
 use switchboard_process::sandbox::Sandbox;
 use switchboard_protocol::frame::McpCommand;
-use switchboard_protocol::isolation::Host;
+use switchboard_protocol::isolation::{Host, Tool};
 
 /// What a driver is told to start.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct Start {
     pub mcp: Option<McpCommand>,
     /// What it is held to; `None` gives it our rights. An agent in a sandbox is told to offer its model four tools only.
     pub sandbox: Option<Sandbox>,
+    /// The tools that a constrained one is cut to; empty for all four.
+    pub tools: Vec<Tool>,
     /// Hosts that one in a network of its own reaches through a proxy of ours.
     pub hosts: Vec<Host>,
     /// The model that it is told to use; its own choice where nothing is said.

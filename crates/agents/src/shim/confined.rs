@@ -47,7 +47,9 @@ pub(super) fn confined(spec: &WorkerSpec, wanted: &WorkerSandbox, argv: &[String
         home::fill(&home, Path::new(&user), &wanted.reach.home)?;
     }
     let mut sandbox = Sandbox { closed, allow_unenforced: wanted.allow_unenforced, ..Sandbox::system() };
-    sandbox.write = vec![PathBuf::from(&spec.cwd), scratch];
+    sandbox.write = vec![scratch];
+    let tree = if wanted.is_read_only() { &mut sandbox.read } else { &mut sandbox.write };
+    tree.push(PathBuf::from(&spec.cwd));
     sandbox.read.push(PathBuf::from(&spec.folder).join(TASK));
     sandbox.read.extend(wanted.read.iter().chain(&wanted.reach.read).map(PathBuf::from));
     let path = env.get("PATH").unwrap_or_default().to_owned();

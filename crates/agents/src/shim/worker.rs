@@ -204,10 +204,10 @@ impl Worker {
         let is_given = self.spec.model_given;
         let model = model.map(|name| Model { name, is_given });
         let Some(wanted) = &self.spec.sandbox else {
-            return Ok(Start { argv, cwd, env, mcp, sandbox: None, hosts: Vec::new(), model });
+            return Ok(Start { argv, cwd, env, mcp, sandbox: None, tools: Vec::new(), hosts: Vec::new(), model });
         };
         let Confined { sandbox, hosts, env } = confined(&self.spec, wanted, &argv, env)?;
-        Ok(Start { argv, cwd, env, mcp, sandbox: Some(sandbox), hosts, model })
+        Ok(Start { argv, cwd, env, mcp, sandbox: Some(sandbox), tools: wanted.tools.clone(), hosts, model })
     }
 
     async fn drive<D: Driver>(&mut self, driver: &mut D, argv: Vec<String>) -> Result<()> {

@@ -13,7 +13,16 @@ use crate::roles;
 
 fn start(argv: &[&str], cwd: &Path, env: Env) -> Start {
     let argv = argv.iter().map(|arg| (*arg).to_owned()).collect();
-    Start { argv, cwd: cwd.to_owned(), env, mcp: None, sandbox: None, hosts: Vec::new(), model: None }
+    Start {
+        argv,
+        cwd: cwd.to_owned(),
+        env,
+        mcp: None,
+        sandbox: None,
+        tools: Vec::new(),
+        hosts: Vec::new(),
+        model: None,
+    }
 }
 
 fn scripted(folder: &Path, steps: &serde_json::Value) -> Start {

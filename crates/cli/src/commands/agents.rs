@@ -1,13 +1,18 @@
 //! `switchboard agents`
 
+mod definitions;
+
+use switchboard_protocol::agent::Agent;
+use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::team::Team;
 use switchboard_protocol::verb::agent::{GetTeamRoster, GetTeamRosterRequest};
 
+use crate::available::Available;
 use crate::context::Context;
 use crate::output::{Output, Table, one_line, when};
 use crate::report::Outcome;
 
-/// List the team: names, roles, status, unread mail, and teams within it
+/// List the team: names, roles, status, unread mail, teams within it, and agents that files define
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: get_team_roster")]
 pub(crate) struct Args {}
@@ -15,16 +20,26 @@ pub(crate) struct Args {}
 /// Asks and shows.
 pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
     let roster = context.daemon()?.call::<GetTeamRoster>(&GetTeamRosterRequest {})?;
+    let available = Available::within(AgentScope::Both, context)?;
     if context.json {
-        context.out.json(&roster);
+        let mut shown = serde_json::json!(roster);
+        definitions::add(&mut shown, &available);
+        context.out.json(&shown);
         return Ok(());
     }
-    if roster.agents.is_empty() {
+    show_agents(&roster.agents, context);
+    show_teams(&roster.teams, &mut context.out);
+    definitions::show(&available, &mut context.out);
+    Ok(())
+}
+
+fn show_agents(agents: &[Agent], context: &mut Context) {
+    if agents.is_empty() {
         context.out.line("nobody has registered yet");
-        return Ok(());
+        return;
     }
     let mut table = Table::new(&["AGENT", "KIND", "ROLE", "UNREAD", "LAST SEEN", "STATUS"]);
-    for agent in &roster.agents {
+    for agent in agents {
         let kind = if agent.is_scripted { "script" } else { agent.kind.as_str() };
         let status = match agent.status_message.as_str() {
             "" => agent.status.clone(),
@@ -34,8 +49,6 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
         table.row(cells.into_iter().chain([when(agent.last_seen), one_line(&status, 60)]));
     }
     context.out.table(&table);
-    show_teams(&roster.teams, &mut context.out);
-    Ok(())
 }
 
 fn show_teams(teams: &[Team], out: &mut Output) {

@@ -61,7 +61,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let text = job.plan(mode);
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
-    let choice = agents::choose(&plan, one_agent.map(String::as_str), None, context)?;
+    let scope = args.together.agent_scope.unwrap_or_default();
+    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, scope };
+    let choice = agents::choose(&plan, named, context)?;
     let request = StartRunRequest {
         plan: String::new(),
         source: "job.json".to_owned(),

@@ -30,10 +30,10 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run the built-in example in a scratch folder, with scripts that play agents
-    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination"])]
+    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope"])]
     example: bool,
     /// Go on with a run that was interrupted; the newest when none is named
-    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope"])]
     resume: Option<Option<String>>,
     #[command(flatten)]
     scope: scope::ScopeFlags,
@@ -95,7 +95,12 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     let source = read(path, context)?;
     let scope = args.scope.unit()?;
     let plan = scope.as_ref().map_or_else(|| source.plan.clone(), |unit| unit.of_plan(&source.plan));
-    let choice = agents::choose(&plan, args.agent.as_deref(), args.model.as_deref(), context)?;
+    let named = agents::Named {
+        agent: args.agent.as_deref(),
+        model: args.model.as_deref(),
+        scope: args.together.agent_scope.unwrap_or_default(),
+    };
+    let choice = agents::choose(&plan, named, context)?;
     if args.dry_run {
         trust::preview(&source.text, &source.name, context)?;
     } else {

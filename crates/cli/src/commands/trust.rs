@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             let commands = commands(&text, &name, &lock_files(context.folder())?)?;
             (name, commands)
         }
-        None => ("the agents of this repository".to_owned(), Available::read(context)?.of_project()),
+        None => ("the agents of this repository".to_owned(), Available::read(context)?.of_project().clone()),
     };
     pin(&name, &commands, &pins, context)
 }

@@ -9,7 +9,7 @@ use switchboard_pipeline::subtasks::{self, Shape};
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerSpec};
+use switchboard_protocol::frame::{CUT_VERSION, DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerSpec};
 use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
@@ -296,7 +296,11 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     env.extend(ports.into_iter().flat_map(PortRange::env));
     env.extend(identity.iter().cloned());
     Ok(WorkerSpec {
-        v: if sandbox.is_some() { SANDBOX_VERSION } else { FRAME_VERSION },
+        v: match &sandbox {
+            Some(sandbox) if !sandbox.tools.is_empty() => CUT_VERSION,
+            Some(_) => SANDBOX_VERSION,
+            None => FRAME_VERSION,
+        },
         prompt: prompt::first(&ctx.plan, &task, attempt, &choice.instructions, &previous, &mail),
         mail: mail.into_iter().map(|message| message.id).collect(),
         folder: plan::text(&plan::worker_folder(&ctx.world.config, &ctx.plan.run, &worker)),

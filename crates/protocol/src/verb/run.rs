@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::verb;
 use crate::frame::DriverSpec;
 use crate::id::{AgentName, RunId};
-use crate::isolation::{Isolation, Reach};
+use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
@@ -60,6 +60,9 @@ pub struct AgentChoice {
     /// What it may touch when it is constrained.
     #[serde(default, skip_serializing_if = "Reach::is_empty")]
     pub reach: Reach,
+    /// Which of the four tools it has when it is constrained; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
 }
 
 /// What tokens cost, in millionths of a US dollar for a million of them.
@@ -112,6 +115,7 @@ impl AgentChoice {
             isolation: Isolation::Full,
             four_tools: false,
             reach: Reach::default(),
+            tools: Vec::new(),
         }
     }
 

@@ -36,6 +36,11 @@ pub(super) fn write(cwd: &Path, params: &Value) -> Result<Value, Fault> {
     Ok(Value::Null)
 }
 
+/// The answer to a write of an agent that has no tool to write with.
+pub(super) fn read_only() -> Fault {
+    fault("the work tree is read-only for this agent")
+}
+
 fn file(cwd: &Path, params: &Value) -> Result<PathBuf, Fault> {
     let path = params["path"].as_str().ok_or_else(|| fault("path is missing"))?;
     confine::inside(cwd, Path::new(path)).map_err(|why| fault(&why))

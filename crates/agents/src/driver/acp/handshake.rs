@@ -16,7 +16,8 @@ impl Acp {
             Ok(answer) if answer["protocolVersion"] == wire::VERSION => {
                 self.login.learn(&answer);
                 self.tally.learn(&answer);
-                let id = self.request("session/new", wire::new_session(&self.cwd, self.mcp.as_ref(), self.tools));
+                let id =
+                    self.request("session/new", wire::new_session(&self.cwd, self.mcp.as_ref(), self.tools.as_deref()));
                 self.phase = Phase::Opening(id);
             }
             Ok(answer) => {

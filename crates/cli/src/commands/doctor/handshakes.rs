@@ -64,6 +64,7 @@ fn one(name: &str, choice: &Result<AgentChoice, Failure>, environment: &Environm
         env,
         mcp: None,
         sandbox: None,
+        tools: Vec::new(),
         hosts: Vec::new(),
         model: None,
     };

@@ -10,6 +10,7 @@ macro_rules! pages {
 
 pages! {
     "agent.ambiguous"
+    "agent.bad-definition"
     "agent.denied"
     "agent.login"
     "agent.missing"

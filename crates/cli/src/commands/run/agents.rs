@@ -4,6 +4,7 @@ mod instructions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
@@ -25,19 +26,25 @@ pub(crate) struct Choice {
     pub(crate) spends: Vec<String>,
 }
 
+/// What a command line says about agents.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Named<'a> {
+    /// The agent for tasks that name none.
+    pub(crate) agent: Option<&'a str>,
+    /// Its model.
+    pub(crate) model: Option<&'a str>,
+    /// Whose definitions count.
+    pub(crate) scope: AgentScope,
+}
+
 /// Chooses; asks where several could do it and a person is there.
 ///
 /// # Errors
-/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `config.untrusted`, `config.syntax`.
-pub(crate) fn choose(
-    plan: &Plan,
-    named: Option<&str>,
-    model: Option<&str>,
-    context: &Context,
-) -> Result<Choice, Failure> {
-    let available = Available::read(context)?;
+/// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
+pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
+    let available = Available::within(named.scope, context)?;
     let wanted = wanted(plan);
-    let default = match named {
+    let default = match named.agent {
         Some(name) => Some(name.to_owned()),
         None if wanted.has_nobody => one(&available, context)?,
         None => None,
@@ -46,16 +53,16 @@ pub(crate) fn choose(
     let mut spends = Vec::new();
     let candidates = available.candidates(context);
     for name in wanted.names.iter().chain(&default) {
-        let choice = available.choice(&agent_name(name)?, context)?;
+        let (choice, base) = choice(&agent_name(name)?, default.as_deref(), &available, context)?;
         // A command of the user's own may cost anything; only what calls a model is known to.
         let calls_a_model = matches!(choice.driver, DriverSpec::Acp { .. }) && !choice.scripted;
-        let is_dear = |candidate: &&Candidate| fold(&candidate.name) == fold(name) && candidate.spends;
+        let is_dear = |candidate: &&Candidate| fold(&candidate.name) == base.folded() && candidate.spends;
         let dear = candidates.iter().find(is_dear).filter(|_| calls_a_model);
         spends.extend(dear.map(|candidate| candidate.name.clone()));
         choices.insert(fold(name), choice);
     }
     let default = default.map(|name| agent_name(&name)).transpose()?;
-    if let Some(model) = model {
+    if let Some(model) = named.model {
         let alone = (choices.len() == 1).then(|| choices.keys().next().cloned()).flatten();
         let whose = default.as_ref().map(AgentName::folded).or(alone);
         let Some(choice) = whose.and_then(|name| choices.get_mut(&name)) else {
@@ -66,11 +73,38 @@ pub(crate) fn choose(
     }
     spends.sort();
     spends.dedup();
-    let mut agents: Vec<_> = choices.into_values().collect();
-    for choice in &mut agents {
-        choice.instructions = instructions::of(&choice.name, &available, context)?;
-    }
-    Ok(Choice { agents, default, spends })
+    Ok(Choice { agents: choices.into_values().collect(), default, spends })
+}
+
+/// How to start an agent, with what it is told, and the configured agent that it is. A definition that names no agent is the run's own one.
+fn choice(
+    name: &AgentName,
+    default: Option<&str>,
+    available: &Available,
+    context: &Context,
+) -> Result<(AgentChoice, AgentName), Failure> {
+    let Some(definition) = available.definition(name)? else {
+        let choice = available.choice(name, context)?;
+        let instructions = instructions::of(name, available, context)?;
+        return Ok((AgentChoice { instructions, ..choice }, name.clone()));
+    };
+    let is_itself = |other: &&str| fold(other) != name.folded();
+    let base = match (&definition.agent, default.filter(is_itself)) {
+        (Some(agent), _) => agent.clone(),
+        (None, Some(default)) => agent_name(default)?,
+        (None, None) => {
+            let chosen = one(available, context).map_err(|failure| {
+                failure.at(definition.path.display().to_string()).hint("say which it is: `agent: NAME` in the file")
+            })?;
+            let none = || Failure::new("agent.unknown", format!("no agent is there that {name} could be"));
+            agent_name(&chosen.ok_or_else(none)?)?
+        }
+    };
+    let choice = available.defined(definition, &base, context)?;
+    let shared = instructions::of(&base, available, context)?;
+    let parts = [shared.as_str(), definition.instructions.as_str()];
+    let instructions = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    Ok((AgentChoice { instructions, ..choice }, base))
 }
 
 /// The one agent that may be taken without asking, or the one that a person names. An agent whose runs cost money is

@@ -1,6 +1,7 @@
 //! How the workers of a run work together.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use switchboard_protocol::definition::AgentScope;
 use switchboard_protocol::job::{Coordination, Mode};
 
 /// Flags that say how workers work together.
@@ -12,6 +13,15 @@ pub(crate) struct TogetherFlags {
     /// Whether the workers have mail, and full ones our tools; managed when left out
     #[arg(long, value_name = "HOW", value_parser = coordinations())]
     pub(crate) coordination: Option<Coordination>,
+    /// Whose definitions of agents count: yours, this repository's, or both; yours when left out
+    #[arg(long, value_name = "WHOSE", value_parser = scopes())]
+    pub(crate) agent_scope: Option<AgentScope>,
+}
+
+/// The words for [`AgentScope`].
+fn scopes() -> impl TypedValueParser<Value = AgentScope> {
+    let words = PossibleValuesParser::new(AgentScope::ALL.map(AgentScope::as_str));
+    words.map(|word| AgentScope::of(&word).unwrap_or_default())
 }
 
 /// The words for [`Mode`].

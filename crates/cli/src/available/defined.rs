@@ -1,0 +1,91 @@
+//! Agents that files define: which configured agent each of them is, and what it is cut to.
+
+use switchboard_agents::catalog;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::{AgentName, fold};
+use switchboard_protocol::isolation::Tool;
+use switchboard_protocol::text::quoted;
+use switchboard_protocol::verb::run::AgentChoice;
+
+use super::Available;
+use crate::context::Context;
+use crate::definitions::{Definition, Origin};
+
+// === impl Available ===
+
+impl Available {
+    /// The definition that a name stands for; `None` for a configured agent's.
+    ///
+    /// # Errors
+    /// `agent.bad-definition` for a file that can't be used, or where an agent of the settings has the same name; `config.untrusted` for one that the repository brings.
+    pub(crate) fn definition(&self, name: &AgentName) -> Result<Option<&Definition>, Failure> {
+        let Some(found) = self.definitions.find(name)? else { return Ok(None) };
+        if let Some(other) = self.configured_as(name) {
+            let what = format!("{name} is an agent ({other}) and a definition");
+            let failure = Failure::new("agent.bad-definition", what).at(found.path.display().to_string());
+            return Err(failure.hint("give the definition another name"));
+        }
+        if found.origin == Origin::Project && !self.is_project_trusted {
+            let what = format!("the definition of the agent {name} came with this repository");
+            let failure = Failure::new("config.untrusted", what).at(found.path.display().to_string());
+            return Err(failure.hint("read the file, then: switchboard trust"));
+        }
+        Ok(Some(found))
+    }
+
+    /// Where an agent of a name is configured; `None` where there is none.
+    fn configured_as(&self, name: &AgentName) -> Option<String> {
+        let of_file = |agents: &crate::settings::Agents| agents.path.display().to_string();
+        let files = [&self.user, &self.project].into_iter().find(|file| file.find(name.as_str()).is_some());
+        let known = || catalog::find(name.as_str()).map(|known| known.title.to_owned());
+        files.map(of_file).or_else(known)
+    }
+
+    /// How to start an agent that a definition makes of a configured one.
+    ///
+    /// # Errors
+    /// As [`Available::choice`]; `isolation.tools` where that agent's tools can't be cut so.
+    pub(crate) fn defined(
+        &self,
+        definition: &Definition,
+        base: &AgentName,
+        context: &Context,
+    ) -> Result<AgentChoice, Failure> {
+        if self.definition(base)?.is_some() {
+            let what = format!("{} is to be the agent {base}, which is a definition itself", definition.name);
+            let failure = Failure::new("agent.bad-definition", what).at(definition.path.display().to_string());
+            return Err(failure.hint("name a configured agent: `agent: NAME`"));
+        }
+        let choice = self.choice(base, context)?;
+        can_be_cut(definition, &choice)?;
+        Ok(AgentChoice {
+            name: definition.name.clone(),
+            model: definition.model.clone().or(choice.model),
+            isolation: choice.isolation.max(definition.isolation),
+            tools: definition.tools.clone(),
+            ..choice
+        })
+    }
+}
+
+/// A script does what it plays, in the sandbox; a command has a shell and nothing else; an agent that we know is told. Of others we know no way.
+fn can_be_cut(definition: &Definition, choice: &AgentChoice) -> Result<(), Failure> {
+    let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
+    let is_cut = match &choice.driver {
+        _ if definition.tools.is_empty() || choice.scripted => true,
+        DriverSpec::Exec { .. } => definition.tools.contains(&Tool::Shell),
+        DriverSpec::Acp { argv } => {
+            catalog::of_command(argv).is_some_and(|known| known.cut_to(&definition.tools).is_some())
+        }
+    };
+    if is_cut {
+        return Ok(());
+    }
+    let tools: Vec<_> = definition.tools.iter().map(|tool| tool.as_str()).collect();
+    let what =
+        format!("{} is cut to {}, which {} can't be", definition.name, tools.join(", "), fold(choice.name.as_str()));
+    let mut failure = Failure::new("isolation.tools", what).at(definition.path.display().to_string());
+    failure.cause.push(quoted(argv));
+    Err(failure.hint("take another agent, or leave `tools` out"))
+}

@@ -1,0 +1,47 @@
+//! Agents that files define, the user's and the repository's.
+
+use serde_json::{Value, json};
+
+use crate::available::Available;
+use crate::definitions::{Definition, Origin};
+use crate::output::{Output, Table, one_line};
+
+/// Adds them to the reply, where there are any.
+pub(super) fn add(shown: &mut Value, available: &Available) {
+    let definitions = &available.definitions;
+    if !definitions.list.is_empty() {
+        let list = definitions.list.iter().map(|one| {
+            json!({ "name": one.name, "description": one.description, "origin": one.origin.as_str(),
+                "trusted": is_trusted(one, available), "agent": one.agent, "model": one.model, "tools": one.tools,
+                "isolation": one.isolation, "file": one.path })
+        });
+        shown["definitions"] = list.collect();
+    }
+    if !definitions.bad.is_empty() {
+        shown["bad_definitions"] = definitions.bad.iter().map(|bad| json!(bad.failure)).collect();
+    }
+}
+
+/// Prints them, where there are any.
+pub(super) fn show(available: &Available, out: &mut Output) {
+    let definitions = &available.definitions;
+    if !definitions.list.is_empty() {
+        out.line("");
+        let mut table = Table::new(&["DEFINITION", "FROM", "AGENT", "TOOLS", "DESCRIPTION"]);
+        for one in &definitions.list {
+            let from = if is_trusted(one, available) { one.origin.as_str() } else { "project, not trusted" };
+            let agent = one.agent.as_ref().map_or_else(|| "the run's".to_owned(), ToString::to_string);
+            let tools: Vec<_> = one.tools.iter().map(|tool| tool.as_str()).collect();
+            let tools = if tools.is_empty() { "the agent's".to_owned() } else { tools.join(", ") };
+            table.row([one.name.to_string(), from.to_owned(), agent, tools, one_line(&one.description, 80)]);
+        }
+        out.table(&table);
+    }
+    for bad in &definitions.bad {
+        out.line(format!("{}: {}", one_line(&bad.failure.place, 200), one_line(&bad.failure.what, 200)));
+    }
+}
+
+fn is_trusted(one: &Definition, available: &Available) -> bool {
+    one.origin == Origin::User || available.is_project_trusted()
+}

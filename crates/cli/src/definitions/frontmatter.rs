@@ -1,0 +1,154 @@
+//! The frontmatter of a Markdown file: a YAML mapping of words to texts or lists of texts, between two lines of `---`.
+
+use saphyr_parser::{Event, Parser};
+
+/// A frontmatter and the text behind it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Document<'a> {
+    pub(super) fields: Vec<Field>,
+    pub(super) body: &'a str,
+}
+
+/// A key with its value.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) key: String,
+    pub(super) value: Value,
+    /// Line in the file, from 1.
+    pub(super) line: usize,
+}
+
+/// What a key may have.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Text(String),
+    List(Vec<String>),
+}
+
+/// Why a text has no frontmatter that can be read, and the line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    pub(super) what: String,
+    pub(super) line: usize,
+}
+
+/// Reads a text. Keys are unique; nothing is nested deeper than a list.
+pub(super) fn read(text: &str) -> Result<Document<'_>, Problem> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let (yaml, body) = parted(text)?;
+    let mut fields: Vec<Field> = Vec::new();
+    for field in mapping(yaml)? {
+        if fields.iter().any(|other| other.key == field.key) {
+            return Err(Problem { what: format!("`{}` is given twice", field.key), line: field.line });
+        }
+        fields.push(field);
+    }
+    Ok(Document { fields, body: body.trim() })
+}
+
+/// Parts a text at the lines of `---`.
+fn parted(text: &str) -> Result<(&str, &str), Problem> {
+    let mut at = 0;
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        let is_fence = line.trim_end() == "---";
+        if number == 1 && !is_fence {
+            return Err(Problem { what: "it does not begin with a line `---`".to_owned(), line: 1 });
+        }
+        if number > 1 && is_fence {
+            let first = text.find('\n').map_or(0, |end| end + 1);
+            return Ok((&text[first..at], &text[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    Err(Problem { what: "its frontmatter has no second line `---`".to_owned(), line: 1 })
+}
+
+/// What is being read.
+enum State {
+    Before,
+    Key,
+    Value(String, usize),
+    Item(String, usize, Vec<String>),
+}
+
+fn mapping(yaml: &str) -> Result<Vec<Field>, Problem> {
+    let (mut fields, mut state) = (Vec::new(), State::Before);
+    for event in Parser::new_from_str(yaml) {
+        // The first line of the file is the fence.
+        let (event, span) = event.map_err(|error| Problem {
+            what: format!("its frontmatter is no YAML: {}", error.info()),
+            line: error.marker().line() + 1,
+        })?;
+        let line = span.start.line() + 1;
+        let wrong = |what: &str| Err(Problem { what: what.to_owned(), line });
+        state = match (state, event) {
+            (
+                state,
+                Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing,
+            ) => state,
+            (State::Before, Event::MappingStart(..)) => State::Key,
+            (State::Before, _) => return wrong("its frontmatter is not a list of `key: value`"),
+            (State::Key, Event::Scalar(key, ..)) => State::Value(key.into_owned(), line),
+            (State::Key, Event::MappingEnd) => State::Before,
+            (State::Value(key, line), Event::Scalar(text, ..)) => {
+                fields.push(Field { key, value: Value::Text(text.trim().to_owned()), line });
+                State::Key
+            }
+            (State::Value(key, line), Event::SequenceStart(..)) => State::Item(key, line, Vec::new()),
+            (State::Item(key, line, mut list), Event::Scalar(text, ..)) => {
+                list.push(text.trim().to_owned());
+                State::Item(key, line, list)
+            }
+            (State::Item(key, line, list), Event::SequenceEnd) => {
+                fields.push(Field { key, value: Value::List(list), line });
+                State::Key
+            }
+            (State::Key, _) => return wrong("a key has to be a word"),
+            (State::Value(key, _) | State::Item(key, ..), _) => {
+                return wrong(&format!("`{key}` takes a text or a list of texts"));
+            }
+        };
+    }
+    Ok(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(key: &str, value: &str, line: usize) -> Field {
+        Field { key: key.to_owned(), value: Value::Text(value.to_owned()), line }
+    }
+
+    #[test]
+    fn texts_lists_and_the_body_are_read_with_their_lines() {
+        let read = read("---\r\nname: scout\ntools:\n  - read\n  - search\nmodel: \"a: b\"\n---\n\nLook.\n---\nOn.\n")
+            .unwrap();
+
+        let tools = Value::List(vec!["read".to_owned(), "search".to_owned()]);
+        let tools = Field { key: "tools".to_owned(), value: tools, line: 3 };
+        assert_eq!(read.fields, [text("name", "scout", 2), tools, text("model", "a: b", 6)]);
+        assert_eq!(read.body, "Look.\n---\nOn.");
+        assert_eq!(super::read("---\n---\nbody").unwrap(), Document { fields: Vec::new(), body: "body" });
+    }
+
+    #[test]
+    fn what_is_no_frontmatter_is_refused_with_its_line() {
+        for (given, line) in [
+            ("name: scout\n", 1),
+            ("", 1),
+            ("---\nname: scout\n", 1),
+            ("---\nname: scout\nname: other\n---\n", 3),
+            ("---\nname: scout\ntools: {a: b}\n---\n", 3),
+            ("---\nname: scout\ntools: [a, [b]]\n---\n", 3),
+            ("---\n- a\n- b\n---\n", 2),
+            ("---\njust words\n---\n", 2),
+            ("---\nname: \"scout\n---\n", 2),
+            ("---\na: &x b\nc: *x\n---\n", 3),
+        ] {
+            assert_eq!(read(given).map_err(|problem| problem.line), Err(line), "{given:?}");
+        }
+        assert_eq!(read("---\nname: a\nname: b\n---\n").unwrap_err().what, "`name` is given twice");
+        assert_eq!(read("---\na: b\ntools: {a: b}\n---\n").unwrap_err().line, 3);
+    }
+}
