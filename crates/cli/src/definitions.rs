@@ -123,7 +123,7 @@ impl Definitions {
         for path in files {
             match file::read(&path, &folder, origin) {
                 Ok(definition) => found.list.push(definition),
-                Err(bad) => found.bad.push(bad),
+                Err(bad) => found.bad.push(*bad),
             }
         }
         found.refuse_twins();

@@ -5,11 +5,11 @@ use std::io::Read as _;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
-use switchboard_protocol::error::{Failure, near_matches};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::isolation::{Isolation, Tool};
 
-use super::frontmatter::{self, Document, Field, Value};
+use super::frontmatter::{self, Document, Field, Problem, Value};
 use super::{Definition, Origin};
 
 /// Most bytes of a file: more would be most of what a small model can take.
@@ -26,29 +26,28 @@ pub(crate) struct Bad {
 }
 
 /// Reads a definition.
-pub(super) fn read(path: &Path, folder: &Path, origin: Origin) -> Result<Definition, Bad> {
+pub(super) fn read(path: &Path, folder: &Path, origin: Origin) -> Result<Definition, Box<Bad>> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let bad =
-        |name: &str, line: Option<usize>, what: &str| Bad { name: name.to_owned(), failure: refused(path, line, what) };
-    let text = contents(path, folder).map_err(|what| bad(&stem, None, &what))?;
-    let document = frontmatter::read(&text).map_err(|problem| bad(&stem, Some(problem.line), &problem.what))?;
+    let bad = |name: String, problem: Problem| {
+        let failure = refused(path, (problem.line > 0).then_some(problem.line), &problem.what);
+        let failure = problem.hint.into_iter().fold(failure, Failure::hint);
+        Box::new(Bad { name, failure })
+    };
+    let text = contents(path, folder).map_err(|what| bad(stem.clone(), Problem::at(0, what)))?;
+    let document = frontmatter::read(&text).map_err(|problem| bad(stem.clone(), problem))?;
     let named = document.fields.iter().find(|field| field.key == "name");
     let name = match named.map(|field| &field.value) {
         Some(Value::Text(name)) if !name.is_empty() => name.clone(),
         Some(_) | None => stem,
     };
-    let read = definition(path, &document, origin);
-    read.map_err(|(line, failure)| Bad { name: name.clone(), failure: at(failure, path, line) })
+    definition(path, &document, origin).map_err(|problem| bad(name, problem))
 }
 
 /// A failure about a file.
 pub(super) fn refused(path: &Path, line: Option<usize>, what: &str) -> Failure {
+    let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("agent.bad-definition", format!("the definition of an agent can't be used: {what}"));
-    at(failure.hint("switchboard explain agent.bad-definition"), path, line)
-}
-
-fn at(failure: Failure, path: &Path, line: Option<usize>) -> Failure {
-    failure.at(line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display())))
+    failure.hint("switchboard explain agent.bad-definition").at(place)
 }
 
 /// The text of a plain file that lies in the folder, also where a link leads to it.
@@ -72,31 +71,25 @@ fn contents(path: &Path, folder: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
 }
 
-/// A refusal with the line that it is about.
-type Refusal = (Option<usize>, Failure);
-
-fn refusal(line: Option<usize>, what: &str) -> Refusal {
-    (line, refused(Path::new(""), None, what))
-}
-
-fn definition(path: &Path, document: &Document<'_>, origin: Origin) -> Result<Definition, Refusal> {
+fn definition(path: &Path, document: &Document<'_>, origin: Origin) -> Result<Definition, Problem> {
     for field in &document.fields {
         known(field)?;
     }
     let text = |key: &str| text_of(document, key);
-    let wanted = |key: &str| text(key)?.ok_or_else(|| refusal(Some(1), &format!("it has no `{key}`")));
-    let line = |key: &str| document.fields.iter().find(|field| field.key == key).map(|field| field.line);
+    let wanted = |key: &str| text(key)?.ok_or_else(|| Problem::at(1, format!("it has no `{key}`")));
+    let line = |key: &str| document.fields.iter().find(|field| field.key == key).map_or(1, |field| field.line);
     let name = |key: &str, name: String| {
-        AgentName::new(name).map_err(|error| refusal(line(key), &format!("`{key}`: {error}")))
+        AgentName::new(name).map_err(|error| Problem::at(line(key), format!("`{key}`: {error}")))
     };
     let tools = tools(document)?;
     let isolation = text("isolation")?.map(|word| {
-        Isolation::of(&word).ok_or_else(|| refusal(line("isolation"), "`isolation` is `full` or `constrained`"))
+        Isolation::of(&word)
+            .ok_or_else(|| Problem::at(line("isolation"), "`isolation` is `full` or `constrained`".to_owned()))
     });
     let isolation = isolation.transpose()?;
     if isolation == Some(Isolation::Full) && !tools.is_empty() {
-        let what = "`tools` cut a constrained worker, and `isolation` says full";
-        return Err(refusal(line("isolation"), what));
+        let what = "`tools` cut a constrained worker, and `isolation` says full".to_owned();
+        return Err(Problem::at(line("isolation"), what));
     }
     let held = if tools.is_empty() { Isolation::Full } else { Isolation::Constrained };
     Ok(Definition {
@@ -113,28 +106,25 @@ fn definition(path: &Path, document: &Document<'_>, origin: Origin) -> Result<De
 }
 
 /// Refuses a key that does not exist.
-fn known(field: &Field) -> Result<(), Refusal> {
+fn known(field: &Field) -> Result<(), Problem> {
     if KEYS.contains(&field.key.as_str()) {
         return Ok(());
     }
-    let (line, mut failure) = refusal(Some(field.line), &format!("it has no key `{}`", field.key));
-    if let Some(near) = near_matches(&field.key, KEYS).first() {
-        failure = failure.hint(format!("did you mean `{near}`?"));
-    }
-    Err((line, failure))
+    let problem = Problem::at(field.line, format!("it has no key `{}`", field.key));
+    Err(problem.near(&field.key, &KEYS))
 }
 
-fn text_of(document: &Document<'_>, key: &str) -> Result<Option<String>, Refusal> {
+fn text_of(document: &Document<'_>, key: &str) -> Result<Option<String>, Problem> {
     let Some(field) = document.fields.iter().find(|field| field.key == key) else { return Ok(None) };
     match &field.value {
-        Value::Text(text) if text.is_empty() => Err(refusal(Some(field.line), &format!("`{key}` is empty"))),
+        Value::Text(text) if text.is_empty() => Err(Problem::at(field.line, format!("`{key}` is empty"))),
         Value::Text(text) => Ok(Some(text.clone())),
-        Value::List(_) => Err(refusal(Some(field.line), &format!("`{key}` takes a text, not a list"))),
+        Value::List(_) => Err(Problem::at(field.line, format!("`{key}` takes a text, not a list"))),
     }
 }
 
 /// The tools, as a list or as words with commas between; empty where nothing is said.
-fn tools(document: &Document<'_>) -> Result<Vec<Tool>, Refusal> {
+fn tools(document: &Document<'_>) -> Result<Vec<Tool>, Problem> {
     let Some(field) = document.fields.iter().find(|field| field.key == "tools") else { return Ok(Vec::new()) };
     let words: Vec<&str> = match &field.value {
         Value::Text(text) => text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect(),
@@ -142,16 +132,12 @@ fn tools(document: &Document<'_>) -> Result<Vec<Tool>, Refusal> {
     };
     let names = Tool::ALL.map(Tool::as_str);
     if words.is_empty() {
-        return Err(refusal(Some(field.line), &format!("`tools` names none of {}", names.join(", "))));
+        return Err(Problem::at(field.line, format!("`tools` names none of {}", names.join(", "))));
     }
     let tool = |word: &&str| {
         Tool::of(word).ok_or_else(|| {
             let what = format!("there is no tool `{word}`, only {}", names.join(", "));
-            let (line, failure) = refusal(Some(field.line), &what);
-            match near_matches(word, names).first() {
-                Some(near) => (line, failure.hint(format!("did you mean `{near}`?"))),
-                None => (line, failure),
-            }
+            Problem::at(field.line, what).near(word, &names)
         })
     };
     let mut tools = words.iter().map(tool).collect::<Result<Vec<_>, _>>()?;

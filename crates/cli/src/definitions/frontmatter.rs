@@ -1,6 +1,7 @@
 //! The frontmatter of a Markdown file: a YAML mapping of words to texts or lists of texts, between two lines of `---`.
 
 use saphyr_parser::{Event, Parser};
+use switchboard_protocol::error::near_matches;
 
 /// A frontmatter and the text behind it.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,11 +26,27 @@ pub(super) enum Value {
     List(Vec<String>),
 }
 
-/// Why a text has no frontmatter that can be read, and the line.
+/// Why a file can't be used.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) what: String,
+    /// The line, from 1; 0 for the file as a whole.
     pub(super) line: usize,
+    pub(super) hint: Option<String>,
+}
+
+// === impl Problem ===
+
+impl Problem {
+    pub(super) fn at(line: usize, what: String) -> Self {
+        Self { what, line, hint: None }
+    }
+
+    /// The same with the word that was meant, if one is near.
+    pub(super) fn near(self, word: &str, words: &[&str]) -> Self {
+        let near = near_matches(word, words.iter().copied());
+        Self { hint: near.first().map(|near| format!("did you mean `{near}`?")), ..self }
+    }
 }
 
 /// Reads a text. Keys are unique; nothing is nested deeper than a list.
@@ -39,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, Problem> {
     let mut fields: Vec<Field> = Vec::new();
     for field in mapping(yaml)? {
         if fields.iter().any(|other| other.key == field.key) {
-            return Err(Problem { what: format!("`{}` is given twice", field.key), line: field.line });
+            return Err(Problem::at(field.line, format!("`{}` is given twice", field.key)));
         }
         fields.push(field);
     }
@@ -52,7 +69,7 @@ fn parted(text: &str) -> Result<(&str, &str), Problem> {
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         let is_fence = line.trim_end() == "---";
         if number == 1 && !is_fence {
-            return Err(Problem { what: "it does not begin with a line `---`".to_owned(), line: 1 });
+            return Err(Problem::at(1, "it does not begin with a line `---`".to_owned()));
         }
         if number > 1 && is_fence {
             let first = text.find('\n').map_or(0, |end| end + 1);
@@ -60,7 +77,7 @@ fn parted(text: &str) -> Result<(&str, &str), Problem> {
         }
         at += line.len();
     }
-    Err(Problem { what: "its frontmatter has no second line `---`".to_owned(), line: 1 })
+    Err(Problem::at(1, "its frontmatter has no second line `---`".to_owned()))
 }
 
 /// What is being read.
@@ -75,12 +92,11 @@ fn mapping(yaml: &str) -> Result<Vec<Field>, Problem> {
     let (mut fields, mut state) = (Vec::new(), State::Before);
     for event in Parser::new_from_str(yaml) {
         // The first line of the file is the fence.
-        let (event, span) = event.map_err(|error| Problem {
-            what: format!("its frontmatter is no YAML: {}", error.info()),
-            line: error.marker().line() + 1,
+        let (event, span) = event.map_err(|error| {
+            Problem::at(error.marker().line() + 1, format!("its frontmatter is no YAML: {}", error.info()))
         })?;
         let line = span.start.line() + 1;
-        let wrong = |what: &str| Err(Problem { what: what.to_owned(), line });
+        let wrong = |what: &str| Err(Problem::at(line, what.to_owned()));
         state = match (state, event) {
             (
                 state,
