@@ -38,31 +38,27 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let binary = binary.canonicalize().with_context(missing)?;
     let bench = Bench { args, binary, peers: root.join("target/bench-peers") };
     let mut report = Map::new();
-    if args.only_new_files || args.only_syntax || args.only_unfinished {
-        if args.only_syntax {
-            report.insert("syntax".into(), syntax::measure(&bench)?);
-        }
-        if args.only_unfinished {
-            report.insert("placeholders_planted".into(), unfinished::measure(&bench)?);
-        }
-        if args.only_new_files {
-            measure_new_files(&bench, &mut report)?;
-        }
-        println!("{}", Value::Object(report));
-        return Ok(());
-    }
     let library = Library::new();
     match &library {
-        Ok(library) if !args.only_planted => measure_library(&bench, library, &mut report)?,
-        Ok(_) => {}
+        Ok(library) => measure_library(&bench, library, &mut report)?,
         Err(error) => bench.say(&format!("CPython's library: skipped: {error:#}")),
     }
-    report.insert("secrets_planted".into(), labelled::measure(&bench, library.as_ref().ok())?);
-    report.insert("secrets_generated".into(), generated::measure(&bench)?);
-    report.insert("skipped_code_files_passed".into(), skipped::measure(&bench)?);
-    report.insert("placeholders_planted".into(), unfinished::measure(&bench)?);
-    if !args.only_planted {
+    if bench.wants(&["secrets_planted"]) {
+        report.insert("secrets_planted".into(), labelled::measure(&bench, library.as_ref().ok())?);
+    }
+    if bench.wants(&["secrets_generated"]) {
+        report.insert("secrets_generated".into(), generated::measure(&bench)?);
+    }
+    if bench.wants(&["skipped_code_files_passed"]) {
+        report.insert("skipped_code_files_passed".into(), skipped::measure(&bench)?);
+    }
+    if bench.wants(&["placeholders_planted"]) {
+        report.insert("placeholders_planted".into(), unfinished::measure(&bench)?);
+    }
+    if bench.wants(&["syntax"]) {
         report.insert("syntax".into(), syntax::measure(&bench)?);
+    }
+    if bench.wants(&["new_file_blocks_per_1k", "new_file_bracket_recall"]) {
         measure_new_files(&bench, &mut report)?;
     }
     println!("{}", Value::Object(report));
@@ -77,15 +73,21 @@ fn measure_new_files(bench: &Bench<'_>, report: &mut Map<String, Value>) -> anyh
 }
 
 fn measure_library(bench: &Bench<'_>, library: &Library, report: &mut Map<String, Value>) -> anyhow::Result<()> {
-    report.insert("secrets_vs_kingfisher".into(), number(speed::against_kingfisher(bench, library)?));
-    let (changed, batch) = speed::changed_files(bench, library)?;
-    report.insert("changed20_ms".into(), json!(rounded(changed)));
-    report.insert("pre_check_ms".into(), number(batch));
-    let (findings, blocking, lines) = library.findings(bench)?;
-    let per_10k = |findings: usize| json!(rounded(findings as f64 * 10_000.0 / lines.max(1) as f64));
-    report.insert("clean_findings_per_10k".into(), per_10k(findings));
-    report.insert("clean_blocks_per_10k".into(), per_10k(blocking));
-    bench.say(&format!("CPython's library: {findings} findings, {blocking} of them block, in {lines} lines"));
+    if bench.wants(&["secrets_vs_kingfisher"]) {
+        report.insert("secrets_vs_kingfisher".into(), number(speed::against_kingfisher(bench, library)?));
+    }
+    if bench.wants(&["changed20_ms", "pre_check_ms"]) {
+        let (changed, batch) = speed::changed_files(bench, library)?;
+        report.insert("changed20_ms".into(), json!(rounded(changed)));
+        report.insert("pre_check_ms".into(), number(batch));
+    }
+    if bench.wants(&["clean_findings_per_10k", "clean_blocks_per_10k"]) {
+        let (findings, blocking, lines) = library.findings(bench)?;
+        let per_10k = |findings: usize| json!(rounded(findings as f64 * 10_000.0 / lines.max(1) as f64));
+        report.insert("clean_findings_per_10k".into(), per_10k(findings));
+        report.insert("clean_blocks_per_10k".into(), per_10k(blocking));
+        bench.say(&format!("CPython's library: {findings} findings, {blocking} of them block, in {lines} lines"));
+    }
     Ok(())
 }
 

@@ -2,6 +2,22 @@
 
 use std::path::PathBuf;
 
+/// Keys of the object that is printed.
+const KEYS: [&str; 12] = [
+    "secrets_vs_kingfisher",
+    "changed20_ms",
+    "pre_check_ms",
+    "clean_findings_per_10k",
+    "clean_blocks_per_10k",
+    "secrets_planted",
+    "secrets_generated",
+    "skipped_code_files_passed",
+    "placeholders_planted",
+    "syntax",
+    "new_file_blocks_per_1k",
+    "new_file_bracket_recall",
+];
+
 /// How to measure.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,24 +39,15 @@ pub(crate) struct Args {
     /// Print the planted secrets that were missed and what was told wrongly
     #[arg(long)]
     pub(super) misses: bool,
-    /// Measure only what was planted
-    #[arg(long)]
-    pub(super) only_planted: bool,
+    /// Measure only these keys of the object
+    #[arg(long, value_name = "KEY", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(KEYS))]
+    pub(super) only: Vec<String>,
     /// Take the generated secrets and the new files from the half of the files that is for mending, not for measuring
     #[arg(long)]
     pub(super) other_half: bool,
-    /// Measure only how many published files would be blocked as new ones, whole and with a bracket deleted
-    #[arg(long)]
-    pub(super) only_new_files: bool,
     /// Take the new files from these folders instead of the machine's
     #[arg(long, value_name = "FOLDER")]
     pub(super) files_of: Vec<PathBuf>,
-    /// Measure only the comparison with compilers
-    #[arg(long)]
-    pub(super) only_syntax: bool,
-    /// Measure only how much planted unfinished code is blocked
-    #[arg(long)]
-    pub(super) only_unfinished: bool,
     /// Install no peer and no compiler; measure only with what is there
     #[arg(long)]
     pub(super) offline: bool,
@@ -58,6 +65,11 @@ pub(crate) struct Bench<'a> {
 // === impl Bench ===
 
 impl Bench<'_> {
+    /// Whether one of these keys is to be measured.
+    pub(super) fn wants(&self, keys: &[&str]) -> bool {
+        self.args.only.is_empty() || self.args.only.iter().any(|key| keys.contains(&key.as_str()))
+    }
+
     /// Says something to a person; with `--json` on standard error, so that the object stands alone.
     pub(super) fn say(&self, line: &str) {
         if self.args.json {
