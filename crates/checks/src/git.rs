@@ -3,6 +3,7 @@
 //! Only plumbing commands are used: they compare recorded sizes and times, never run a content filter, and print
 //! the same bytes in every version and language.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ mod history;
 pub(crate) use blobs::{Blob, Blobs};
 pub(crate) use history::{History, Reached};
 
+/// Paths of one call: their longest names together stay below what a process may be given.
+const PATHS_OF_A_CALL: usize = 400;
 /// Half of the most that git may print in one call.
 const HALF_OUTPUT: usize = 256 * 1024 * 1024;
 /// Options before every sub-command.
@@ -145,10 +148,14 @@ impl Git {
         let Some(head) = self.commit("HEAD")? else {
             return Ok(None);
         };
-        let mut call = vec!["for-each-ref", "--format=%(refname)"];
+        let mut call = vec!["for-each-ref", "--format=%(objectname) %(refname)"];
         call.extend(MAIN_BRANCHES);
         let known = text(&self.ask(&call)?);
-        for main in MAIN_BRANCHES.iter().filter(|main| known.lines().any(|name| name == **main)) {
+        let tip = |main: &str| known.lines().filter_map(|line| line.split_once(' ')).find(|(_, name)| *name == main);
+        for (tip, main) in MAIN_BRANCHES.iter().filter_map(|main| tip(main)) {
+            if tip == head {
+                return Ok(Some(head));
+            }
             if let Ok(id) = self.try_ask(&["merge-base", "HEAD", main])? {
                 return Ok(Some(text(id.trim_ascii())));
             }
@@ -190,12 +197,7 @@ impl Git {
 
     /// Lists what a commit holds below the folder that is checked.
     pub(crate) fn tree(&self, commit: &str) -> Result<Vec<(PathBuf, Side)>, Error> {
-        let out = self.ask(&["ls-tree", "-r", "-z", commit])?;
-        Ok(entries(&out, |head| {
-            let mut words = head.split(|byte| *byte == b' ');
-            let mode = mode(words.next()?);
-            Some(Side { mode, blob: Some(text(words.nth(1)?)) })
-        }))
+        Ok(tree_entries(&self.ask(&["ls-tree", "-r", "-z", commit])?))
     }
 
     /// Returns the object id of one file of a commit, by its path from the folder that is checked.
@@ -203,6 +205,19 @@ impl Git {
         let spec = format!("{commit}:./{path}");
         let answer = self.try_ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &spec])?;
         Ok(answer.ok().map(|id| text(id.trim_ascii())))
+    }
+
+    /// Returns the object ids of some files of a commit, by their paths from the folder that is checked. A path that is no
+    /// UTF-8 is in no answer.
+    pub(crate) fn blobs_at(&self, commit: &str, paths: &[&Path]) -> Result<HashMap<PathBuf, String>, Error> {
+        let paths: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
+        let mut found = HashMap::new();
+        for paths in paths.chunks(PATHS_OF_A_CALL) {
+            let out = self.ask(&[&["ls-tree", "-z", commit, "--"], paths].concat())?;
+            let files = tree_entries(&out).into_iter().filter(|(_, side)| side.mode == Mode::File);
+            found.extend(files.filter_map(|(path, side)| Some((path, side.blob?))));
+        }
+        Ok(found)
     }
 
     /// Lists the files that git neither tracks nor ignores; a nested repository is one name with `/` at its end.
@@ -305,6 +320,15 @@ fn entries(out: &[u8], read: impl Fn(&[u8]) -> Option<Side>) -> Vec<(PathBuf, Si
             Some((path(&field[tab + 1..]), read(&field[..tab])?))
         })
         .collect()
+}
+
+/// Reads what `ls-tree -z` prints: `MODE KIND ID TAB PATH` fields.
+fn tree_entries(out: &[u8]) -> Vec<(PathBuf, Side)> {
+    entries(out, |head| {
+        let mut words = head.split(|byte| *byte == b' ');
+        let mode = mode(words.next()?);
+        Some(Side { mode, blob: Some(text(words.nth(1)?)) })
+    })
 }
 
 /// Reads `:MODE MODE ID ID STATUS` and a path, in turn.

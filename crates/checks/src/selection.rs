@@ -172,33 +172,34 @@ impl Against {
 impl Selection {
     /// Takes what differs from a commit, untracked files included.
     fn changed(&mut self, git: &Git, commit: &str, staged: bool, asked: &Asked) -> Result<(), Error> {
-        for change in git.changes(commit, staged)? {
-            self.take_change(change, staged, asked);
-        }
+        let changes = git.changes(commit, staged)?;
         if !staged {
             for path in git.untracked()? {
                 self.take_untracked(path, asked);
             }
-            self.staged_apart(git, Some(commit), asked)?;
+            self.staged_apart(git, Some((commit, &changes)), asked)?;
+        }
+        for change in changes {
+            self.take_change(change, staged, asked);
         }
         Ok(())
     }
 
-    /// Takes what the next commit would hold and neither the work tree nor the base does.
-    fn staged_apart(&mut self, git: &Git, commit: Option<&str>, asked: &Asked) -> Result<(), Error> {
-        for change in git.staged_apart()? {
-            let Some(staged) =
-                change.before.blob.filter(|_| change.before.mode == Mode::File && asked.wants(&change.path))
-            else {
-                continue;
-            };
-            let path = change.path.to_string_lossy();
-            let old = commit.map(|commit| git.blob_at(commit, &path)).transpose()?.flatten();
-            if old.as_ref() == Some(&staged) {
-                continue;
+    /// Takes what the next commit would hold and neither the work tree nor the base does; `base` is its commit and how the work
+    /// tree differs from it.
+    fn staged_apart(&mut self, git: &Git, base: Option<(&str, &[Change])>, asked: &Asked) -> Result<(), Error> {
+        let staged = git.staged_apart()?.into_iter().filter_map(|change| {
+            let blob = change.before.blob.filter(|_| change.before.mode == Mode::File && asked.wants(&change.path))?;
+            Some((change.path, blob))
+        });
+        let staged: Vec<(PathBuf, String)> = staged.collect();
+        let base = base.map(|(commit, changes)| base_blobs(git, commit, changes, &staged)).transpose()?.unwrap_or_default();
+        for (path, blob) in staged {
+            let old = base.get(&path);
+            if old != Some(&blob) {
+                let before = old.cloned().map_or(Before::Nothing, Before::Blob);
+                self.entries.push(Entry { path, now: Now::Blob(blob), before, is_staged_apart: true });
             }
-            let before = old.map_or(Before::Nothing, Before::Blob);
-            self.entries.push(Entry { path: change.path, now: Now::Blob(staged), before, is_staged_apart: true });
         }
         Ok(())
     }
@@ -263,7 +264,6 @@ impl Selection {
             return Ok(());
         }
         let taken: BTreeMap<PathBuf, ()> = self.entries.iter().map(|entry| (entry.path.clone(), ())).collect();
-        let before = before(git, against)?;
         let mut more = Vec::new();
         if against.is_index() {
             let index = git.map(Git::index).transpose()?.unwrap_or_default();
@@ -273,8 +273,11 @@ impl Selection {
             let files = self.files_of(root, asked, git)?;
             more.extend(files.into_iter().map(|path| (path, absent.clone())));
         }
+        more.retain(|(path, _)| !taken.contains_key(path));
+        // In a large repository this list is long: it is asked for only where something is compared with it.
+        let before = if more.is_empty() { HashMap::new() } else { before(git, against)? };
         for (path, side) in more {
-            if !taken.contains_key(&path) && self.is_file(&path, side.mode) {
+            if self.is_file(&path, side.mode) {
                 let before = if before.contains_key(&path) { Before::Same } else { Before::Nothing };
                 self.entries.push(Entry::new(path, side.blob.map_or(Now::WorkTree, Now::Blob), before));
             }
@@ -326,6 +329,26 @@ impl Selection {
         let path = path.to_string_lossy().into_owned();
         self.skipped.push(SkippedFile { path, why: why.into(), is_missing: true });
     }
+}
+
+/// Returns what a commit holds at some paths; git is asked only about those that are not among the changes.
+fn base_blobs(
+    git: &Git,
+    commit: &str,
+    changes: &[Change],
+    paths: &[(PathBuf, String)],
+) -> Result<HashMap<PathBuf, String>, Error> {
+    let known: HashMap<&Path, &Side> = changes.iter().map(|change| (change.path.as_path(), &change.before)).collect();
+    let (mut blobs, mut unknown) = (HashMap::new(), Vec::new());
+    for (path, _) in paths {
+        match known.get(path.as_path()) {
+            Some(side) if side.mode == Mode::File => blobs.extend(side.blob.clone().map(|blob| (path.clone(), blob))),
+            Some(_) => {}
+            None => unknown.push(path.as_path()),
+        }
+    }
+    blobs.extend(git.blobs_at(commit, &unknown)?);
+    Ok(blobs)
 }
 
 /// Reads a plain file of at most [`SETTING`] bytes; a device or a pipe that a repository links to is never opened.
