@@ -145,17 +145,22 @@ fn mistakes(name: &str, title: &str, problems: &[Problem], newness: impl Fn(&Pro
     problems.iter().take(MOST_PER_FILE).map(mistake).collect()
 }
 
-/// A project template (`cookiecutter` and its kind) holds code with gaps.
+/// A project template (`cookiecutter`, an archetype of Maven and their kind) holds code with gaps.
 fn is_template(source: &Source) -> bool {
-    source.path.contains("{{") || source.path.contains("{%")
+    ["{{", "{%", "archetype-resources/"].iter().any(|mark| source.path.contains(mark))
 }
 
-/// Returns whether a file is code once the gaps of ERB, EJS or their kind are filled. In C the mark of a gap is a bracket.
+/// Returns whether a file has lines that belong to ERB, EJS or their kind, or is code once their gaps are filled. In C the mark of a gap is a bracket.
 fn is_code_template(source: &Source, language: Language, parsers: &mut Parsers) -> bool {
     if matches!(language, Language::C | Language::Cpp) {
         return false;
     }
-    let Some(filled) = template::code(&source.text) else { return false };
+    if template::has_own_lines(&source.text) {
+        return true;
+    }
+    // What begins with a large letter may stand for any name of Ruby, also that of a class.
+    let name = if language == Language::Ruby { b'A' } else { b'a' };
+    let Some(filled) = template::code(&source.text, name) else { return false };
     parsers.parse(language, &filled).is_some_and(|tree| problems_of(&tree, &filled, language).is_empty())
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use switchboard_grammars::Language;
 
-use crate::{csharp, front_matter};
+use crate::{csharp, front_matter, kotlin};
 
 /// The longest comment that is stepped over.
 const COMMENT: usize = 50_000;
@@ -54,7 +54,8 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
             tidy.scripts();
             tidy.markup();
         }
-        Language::Kotlin => tidy.kotlin(),
+        Language::Kotlin => kotlin::tidy(&mut tidy.text),
+        Language::Ruby => ruby_symbols(&mut tidy.text),
         Language::Php => tidy.classes_called_like_types(),
         Language::TypeScript => {
             tidy.types();
@@ -74,7 +75,6 @@ pub(super) fn tidied(language: Language, text: &[u8]) -> Cow<'_, [u8]> {
         | Language::PowerShell
         | Language::Python
         | Language::Regex
-        | Language::Ruby
         | Language::Swift => {}
     }
     tidy.text
@@ -151,136 +151,6 @@ impl Tidy<'_> {
             if opens && begins && self.text[end..].starts_with(b"</") {
                 self.text.to_mut()[at + 1] = b'+';
             }
-        }
-    }
-
-    /// Functions called like a modifier (`open(x)`), and an annotation on a line of its own before the main constructor.
-    fn kotlin(&mut self) {
-        for word in [
-            "open(",
-            "inner(",
-            "data(",
-            "inline(",
-            "external(",
-            "infix(",
-            "operator(",
-            "sealed(",
-            "enum(",
-            "annotation(",
-        ] {
-            for at in self.all(word) {
-                if at == 0 || !(is_name(self.text[at - 1]) || self.text[at - 1] == b'.') {
-                    self.text.to_mut()[at] = b'_';
-                }
-            }
-        }
-        for at in self.all("dynamic") {
-            let goes_on = self.text.get(at + 7).is_some_and(|byte| is_name(*byte));
-            if !goes_on && (at == 0 || !is_name(self.text[at - 1])) {
-                self.text.to_mut()[at] = b'_';
-            }
-        }
-        // An annotation of an accessor, which the grammar expects on a line of its own.
-        for word in [" get()", " set("] {
-            for at in self.all(word) {
-                let name = self.text[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
-                if name > 0 && self.text[..at - name].ends_with(b"@") {
-                    self.blank(at - name - 1, at);
-                }
-            }
-        }
-        self.kotlin_functions();
-        self.kotlin_lines();
-    }
-
-    /// `fun(a, b) { … }` whose parameters have no types, `(handler)(a)`, and `= []` in an annotation.
-    fn kotlin_functions(&mut self) {
-        for at in self.all("fun(") {
-            let names = self.text[at + 4..]
-                .iter()
-                .take(TYPES)
-                .take_while(|byte| is_name(**byte) || matches!(byte, b',' | b' '))
-                .count();
-            if self.text.get(at + 4 + names) == Some(&b')') && (at == 0 || !is_name(self.text[at - 1])) {
-                self.blank(at + 4, at + 4 + names);
-            }
-        }
-        for at in self.all(")(") {
-            let name = self.text[..at].iter().rev().take_while(|byte| is_name(**byte)).count();
-            let opens = name > 0 && self.text[..at - name].ends_with(b"(");
-            if opens && self.line_of_first(at - name - 1).is_some() {
-                self.blank(at - name - 1, at - name);
-                self.blank(at, at + 1);
-            }
-        }
-        for at in self.all("this::class") {
-            self.text.to_mut()[at + 4..at + 6].fill(b'_');
-        }
-        // Calls of functions called like accessors, which have at most one name in their brackets.
-        for word in ["get(", "set("] {
-            for at in self.all(word) {
-                let name = self.text[at + 4..].iter().take_while(|byte| is_name(**byte)).count();
-                let next = self.text.get(at + 4 + name);
-                let is_call =
-                    if word == "get(" { next != Some(&b')') || name > 0 } else { !matches!(next, Some(b')' | b':')) };
-                if is_call && self.line_of_first(at).is_some() {
-                    self.text.to_mut()[at] = b'_';
-                }
-            }
-        }
-        for at in self.all(" = []") {
-            self.text.to_mut()[at + 3..at + 5].fill(b'_');
-        }
-    }
-
-    /// A handler on the line below the end of what it belongs to, and lines of annotations and modifiers before the main constructor.
-    fn kotlin_lines(&mut self) {
-        for word in ["catch (", "catch(", "finally {"] {
-            for at in self.all(word) {
-                let before = end_of(&self.text[..at]).trim_ascii_end();
-                let blanks = end_of(&self.text[..at]).len() - before.len();
-                if before.ends_with(b"}") {
-                    self.join(at - blanks, at);
-                }
-            }
-        }
-        for at in self.all("constructor") {
-            let from = self.modifiers_before(at);
-            let above = end_of(&self.text[..from]).trim_ascii_end();
-            let blanks = end_of(&self.text[..from]).len() - above.len();
-            let line = above.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            let is_class =
-                memchr::memmem::find(line, b"class ").is_some() && !line.contains(&b'{') && !line.contains(&b'(');
-            if is_class && from < at {
-                self.join(from - blanks, at);
-            }
-        }
-    }
-
-    /// Puts what stands on several lines on one.
-    fn join(&mut self, from: usize, to: usize) {
-        if self.text[from..to].contains(&b'\n') {
-            self.text.to_mut()[from..to].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
-        }
-    }
-
-    /// Returns where the annotations and modifiers before a place begin.
-    fn modifiers_before(&self, at: usize) -> usize {
-        const MODIFIERS: [&[u8]; 6] = [b"private", b"internal", b"protected", b"public", b"actual", b"expect"];
-        let mut from = at;
-        loop {
-            let before = end_of(&self.text[..from]).trim_ascii_end();
-            let blanks = end_of(&self.text[..from]).len() - before.len();
-            let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-            let word = before.iter().rev().take_while(|byte| is_name(**byte)).count();
-            let length = if MODIFIERS.contains(&&before[before.len() - word..]) {
-                word
-            } else if line.trim_ascii_start().starts_with(b"@") {
-                line.trim_ascii_start().len()
-            } else {
-                return from;
-            };
-            from -= blanks + length;
         }
     }
 
@@ -541,6 +411,18 @@ impl Tidy<'_> {
     }
 }
 
+/// `:$!`, `[:$;, :$"]`: symbols of variables whose names are signs.
+fn ruby_symbols(text: &mut Cow<'_, [u8]>) {
+    let places: Vec<usize> = memchr::memmem::find_iter(text.as_ref(), ":$").collect();
+    for at in places {
+        let begins = at == 0 || text[at - 1].is_ascii_whitespace() || matches!(text[at - 1], b'[' | b'(' | b',');
+        let is_sign = text.get(at + 2).is_some_and(u8::is_ascii_punctuation);
+        if begins && is_sign && !text.get(at + 3).is_some_and(|byte| is_name(*byte)) {
+            text.to_mut()[at + 1..at + 3].copy_from_slice(b"__");
+        }
+    }
+}
+
 /// The last bytes of what stands before a place: more is not looked at, each time, in one long line.
 fn end_of(text: &[u8]) -> &[u8] {
     &text[text.len().saturating_sub(TYPES)..]
@@ -600,23 +482,6 @@ mod tests {
             (Language::JavaScript, "<h5>Live & Query</h5>", "<h5>Live + Query</h5>"),
             (Language::Tsx, "type A = B<C> & D<E>;", "type A = B<C> & D<E>;"),
             (Language::JavaScript, "var a\n\n[1].forEach(f)", "var a\n;[1].forEach(f)"),
-            (Language::Kotlin, "val a = open(b)\nopen class A", "val a = _pen(b)\nopen class A"),
-            (Language::Kotlin, "class A\n@Inject\nconstructor(b: C)", "class A @Inject constructor(b: C)"),
-            (Language::Kotlin, "class A\n@B\nprivate constructor(b: C)", "class A @B private constructor(b: C)"),
-            (
-                Language::Kotlin,
-                "class A\n@B\n@C(\"d\")\ninternal actual constructor(b: C)",
-                "class A @B @C(\"d\") internal actual constructor(b: C)",
-            ),
-            (Language::Kotlin, "a(fun(b, c) { d })\nfun(b: C) {}", "a(fun(    ) { d })\nfun(b: C) {}"),
-            (Language::Kotlin, "try { a }\n  catch (e: B) { c }", "try { a }   catch (e: B) { c }"),
-            (Language::Kotlin, "  (a)(b)\nval c: Array<D> = []", "   a (b)\nval c: Array<D> = __"),
-            (
-                Language::Kotlin,
-                "  set(a, b)\n  set(c) {}\n  get() = this::class.d",
-                "  _et(a, b)\n  set(c) {}\n  get() = this__class.d",
-            ),
-            (Language::Kotlin, "  @B get() = dynamic.c", "     get() = _ynamic.c"),
             (Language::Php, "<?php Integer::g(A::String::x);", "<?php _nteger::g(A::_tring::x);"),
             (Language::TypeScript, "interface A<in out T, out U> {}", "interface A<       T,     U> {}"),
             (Language::TypeScript, "sql<{ a: Map<b, c> }>`x`", "sql                  `x`"),
@@ -632,6 +497,7 @@ mod tests {
             (Language::TypeScript, "export import A = B;", "       import A = B;"),
             (Language::TypeScript, "{ abstract: B; isabstract: C }", "{ _bstract: B; isabstract: C }"),
             (Language::Tsx, "export default function (a): B;", "export function ________(a): B;"),
+            (Language::Ruby, "[:$;, :$\"]\na ? b :$c", "[:__, :__]\na ? b :$c"),
             (Language::Java, "case null, default -> 1;", "case null          -> 1;"),
         ] {
             assert_eq!(String::from_utf8_lossy(&tidied(language, text.as_bytes())), tidy);

@@ -31,8 +31,17 @@ pub(super) fn filled(text: &[u8]) -> Cow<'_, [u8]> {
     filled
 }
 
-/// Fills the gaps of code (`<% %>`): one that prints becomes a name. `None` if there are none.
-pub(crate) fn code(text: &[u8]) -> Option<Cow<'_, [u8]>> {
+/// Returns whether a line begins with a gap of code that ends on it, which no language has: `<% if a -%>`.
+pub(crate) fn has_own_lines(text: &[u8]) -> bool {
+    let is_gap = |line: &[u8]| {
+        let line = line.trim_ascii_start();
+        line.starts_with(b"<%") && memchr::memmem::find(line, b"%>").is_some()
+    };
+    text.split(|byte| *byte == b'\n').any(is_gap)
+}
+
+/// Fills the gaps of code (`<% %>`): one that prints becomes a name of this letter. `None` if there are none.
+pub(crate) fn code(text: &[u8], name: u8) -> Option<Cow<'_, [u8]>> {
     let mut filled = Cow::Borrowed(text);
     let mut at = 0;
     while let Some(open) = memchr::memmem::find(&text[at..], b"<%").map(|length| at + length) {
@@ -40,7 +49,7 @@ pub(crate) fn code(text: &[u8]) -> Option<Cow<'_, [u8]>> {
         let Some(length) = memchr::memmem::find(reach, b"%>") else { break };
         at = open + length + 2;
         let prints = matches!(text[open + 2], b'=' | b'-');
-        overwrite(&mut filled, open..at, if prints { b'a' } else { b' ' });
+        overwrite(&mut filled, open..at, if prints { name } else { b' ' });
     }
     matches!(filled, Cow::Owned(_)).then_some(filled)
 }
@@ -86,10 +95,12 @@ mod tests {
 
     #[test]
     fn gaps_of_code_become_names_or_nothing() {
-        let filled = |text: &'static str| code(text.as_bytes()).map(|text| String::from_utf8_lossy(&text).into_owned());
+        let filled =
+            |text: &'static str| code(text.as_bytes(), b'a').map(|text| String::from_utf8_lossy(&text).into_owned());
 
         assert_eq!(filled("f(<%= x %>);<% } %>").as_deref(), Some("f(aaaaaaaa);       "));
         assert_eq!(filled("a < % b"), None);
+        assert!(has_own_lines(b"  <% if a -%>\nb\n") && !has_own_lines(b"a = '<%= b %>'\n<%\n"));
     }
 
     #[test]
