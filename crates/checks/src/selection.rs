@@ -193,7 +193,8 @@ impl Selection {
             Some((change.path, blob))
         });
         let staged: Vec<(PathBuf, String)> = staged.collect();
-        let base = base.map(|(commit, changes)| base_blobs(git, commit, changes, &staged)).transpose()?.unwrap_or_default();
+        let base =
+            base.map(|(commit, changes)| base_blobs(git, commit, changes, &staged)).transpose()?.unwrap_or_default();
         for (path, blob) in staged {
             let old = base.get(&path);
             if old != Some(&blob) {

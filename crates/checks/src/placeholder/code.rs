@@ -134,6 +134,7 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
         b"unimplemented" => {
             let is_left_out = says_contract(bytes(node, text))
                 || gives_reason(bytes(node, text))
+                || has_reason_above(above, text)
                 || is_in_trait(above)
                 || is_for_a_build(above, text);
             Some(throw(node, if is_left_out { Weight::Note } else { by_reach(above, text) }))
@@ -166,6 +167,19 @@ fn gives_reason(call: &[u8]) -> bool {
     is_sentence && !TO_COME.iter().any(|word| memchr::memmem::find(&message, word.as_bytes()).is_some())
 }
 
+/// Returns whether the comment right above a statement says in a sentence why nobody comes there.
+fn has_reason_above(above: &[Node<'_>], text: &[u8]) -> bool {
+    const TO_COME: [&str; 7] = ["implement", " yet", "later", "todo", "support", "fixme", "progress"];
+    let Some(statement) = above.last().filter(|outer| outer.kind() == "expression_statement") else { return false };
+    let before = std::iter::successors(statement.prev_named_sibling(), |node| node.prev_named_sibling());
+    let comments: Vec<String> = before
+        .take_while(|node| node.kind().contains("comment"))
+        .map(|node| String::from_utf8_lossy(bytes(node, text)).to_ascii_lowercase())
+        .collect();
+    let words: usize = comments.iter().map(|comment| comment.split_whitespace().count()).sum();
+    words >= 6 && !comments.iter().any(|comment| TO_COME.iter().any(|word| comment.contains(word)))
+}
+
 /// Returns whether an attribute says for which builds the code around is, or that nobody is to call it any more.
 fn is_for_a_build(above: &[Node<'_>], text: &[u8]) -> bool {
     let is_item = |outer: &&Node<'_>| {
@@ -176,7 +190,8 @@ fn is_for_a_build(above: &[Node<'_>], text: &[u8]) -> bool {
     };
     above.iter().filter(is_item).any(|item| {
         let before = std::iter::successors(item.prev_named_sibling(), |node| node.prev_named_sibling());
-        before.take_while(|node| node.kind() == "attribute_item").any(|node| {
+        let mut before = before.take_while(|node| node.kind() == "attribute_item" || node.kind().contains("comment"));
+        before.any(|node| {
             let attribute = bytes(node, text);
             attribute.starts_with(b"#[cfg(") || attribute.starts_with(b"#[deprecated")
         })

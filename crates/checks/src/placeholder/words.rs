@@ -72,7 +72,8 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
     let lightest = |is_elision: bool| {
         let is_double = !is_elision && is_for_tests;
         // What describes a function to those who call it says how it behaves, also that it is a stand-in.
-        let is_light = is_double || (!is_elision && describes(&text[comment.clone()]));
+        let is_light =
+            is_double || (!is_elision && (describes(&text[comment.clone()]) || stands_above_function(text, comment)));
         if is_light || (!has_own_line && is_inline(text, comment)) { Weight::Note } else { Weight::Blocks }
     };
     let mut found: Vec<Placeholder> = Vec::new();
@@ -83,7 +84,11 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
         let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
             let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown)?;
             let is_remark = *is_elision && is_part_of_more(text, start, line);
-            let least = if is_remark { Weight::Note } else { lightest(*is_elision) };
+            let is_about_value = !has_own_line && contains(hit.as_bytes(), b" until ");
+            // An example leaves to its readers what they are to write.
+            let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
+            let is_note = is_remark || is_about_value || is_exercise || is_heading(text, start);
+            let least = if is_note { Weight::Note } else { lightest(*is_elision) };
             Some((hit.range(), (*weight).max(least)))
         });
         found.extend(hit.map(|(range, weight)| Placeholder {
@@ -95,6 +100,49 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
         start += line.len();
     }
     found
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(&text.to_ascii_lowercase(), word).is_some()
+}
+
+/// Returns whether a line of a comment is a heading: the line above it is a comment of signs alone.
+fn is_heading(text: &[u8], start: usize) -> bool {
+    let line_start = text[..start].iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    let above = text[..line_start].rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    above.len() >= 6 && above.iter().all(|byte| byte.is_ascii_punctuation())
+}
+
+/// Returns whether a comment stands right above a function with a body that is more than a stand-in: there it describes code that is
+/// written.
+fn stands_above_function(text: &[u8], comment: &Range<usize>) -> bool {
+    /// The most lines of a body that may be a stand-in.
+    const SHORT: usize = 3;
+    const FUNCTIONS: [&[u8]; 5] = [b"fn", b"func", b"function", b"def", b"fun"];
+    const BEFORE: [&[u8]; 12] = [
+        b"pub",
+        b"async",
+        b"export",
+        b"default",
+        b"public",
+        b"private",
+        b"protected",
+        b"internal",
+        b"static",
+        b"abstract",
+        b"unsafe",
+        b"const",
+    ];
+    let is_mark = |line: &[u8]| ["//", "#", "*", "/*", "@"].iter().any(|mark| line.starts_with(mark.as_bytes()));
+    let mut lines = text[comment.end..].split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let Some(line) = lines.find(|line| !is_mark(line.trim_ascii())) else { return false };
+    let is_part = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b'_');
+    let word = line.split(is_part).find(|word| !word.is_empty() && *word != b"crate" && !BEFORE.contains(word));
+    let indent = |line: &[u8]| line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let is_inner =
+        |inner: &&[u8]| indent(inner) > indent(line) || matches!(inner.trim_ascii().first(), Some(b'{' | b')'));
+    let is_long = || lines.take_while(is_inner).take(SHORT + 1).count() > SHORT;
+    word.is_some_and(|word| FUNCTIONS.contains(&word)) && is_long()
 }
 
 /// Returns whether a line of a comment that stands for what was left out is a remark behind code, `a = 1; // others unchanged`, or ends a sentence
@@ -171,7 +219,7 @@ pub(crate) fn says_unfinished(text: &[u8]) -> bool {
 pub(crate) fn says_contract(text: &[u8]) -> bool {
     static CONTRACT: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
-            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\buse \S+ instead\b",
+            r"\b(?:sub-?class|child class|derived|overrid|must|should|has to|have to|needs? to|requires?|provided|never|can ?not|can't|unsupported|abstract|mixin)\w*\b|does not implement\b|implemented (?:for|on|in|with|when|by|under|outside)\b|\bnot (?:supported|needed|required)\b|\buse \S+ instead\b",
         )
     });
     CONTRACT.is_match(text)

@@ -535,10 +535,26 @@ fn choices_first_values_and_what_only_some_calls_reach_do_not_block() {
             "a.py",
             "class A:\n    def f(self):\n        \"\"\"Raises NotImplementedError.\"\"\"\n        raise NotImplementedError('x is not implemented')\n",
         ),
+        ("a.rs", "#[cfg(doc)]\n#[b]\n/// Says why.\npub fn f(&self) {\n    unimplemented!()\n}\n"),
+        (
+            "a.rs",
+            "fn f() {\n    // Its body is unlike all others, so that\n    // it keeps a place of its own.\n    unimplemented!(a!(b));\n}\n",
+        ),
+        ("a.rs", "//=====\n// Stub\n//=====\n\n#[derive(Debug)]\npub struct A(pub B);\n"),
+        (
+            "a.rs",
+            "// For now, just returns the outer one\npub fn f(a: &str) -> usize {\n    let b = g(a);\n    let c = h(b);\n    k(c);\n    c\n}\n",
+        ),
+        ("a.py", "a = \"\"  # placeholder until b makes one\n"),
+        ("examples/a.rs", "fn f() {\n    g();\n    // The rest of the loop goes here...\n}\n"),
+        ("a.js", "class A {\n  get b() { throw new Error(\"Mixin: C not implemented.\"); }\n}\n"),
     ] {
         assert_eq!(blocking(path, text), [""; 0], "{path}: {text}");
     }
     for (path, text) in [
+        ("a.rs", "// For now, just returns the outer one\npub fn f(a: &str) -> usize {\n    0\n}\n"),
+        ("a.rs", "fn f() {\n    // Not implemented yet, the parser comes first.\n    unimplemented!(a!(b));\n}\n"),
+        ("examples/a.rs", "fn f() {\n    g();\n    // ... rest of the code\n}\n"),
         ("a.rs", "fn f(a: u8) -> u8 { g(|| unimplemented!()) }\n"),
         ("a.rs", "// But for now, we just return Ok.\nfn f() {}\n"),
         ("a.rs", "// For now, return None until the index is there.\nfn f() {}\n"),
