@@ -40,6 +40,7 @@ mod stories {
     mod seen;
     mod setup;
     mod sse;
+    mod subagent;
     mod trust;
 }
 

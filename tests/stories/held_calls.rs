@@ -10,14 +10,14 @@ use super::http::Server;
 use super::sandbox::{BINARY, MCP_CLIENT, Sandbox, within};
 
 /// A client of `switchboard mcp`, a line at a time.
-struct Client {
+pub(super) struct Client {
     child: switchboard_process::spawn::Child,
     stdin: tokio::process::ChildStdin,
     lines: Lines<BufReader<tokio::process::ChildStdout>>,
 }
 
 impl Client {
-    async fn open(sandbox: &Sandbox) -> Self {
+    pub(super) async fn open(sandbox: &Sandbox) -> Self {
         let mut child = Spawn::new([MCP_CLIENT[0], MCP_CLIENT[1], BINARY, "mcp"])
             .cwd(sandbox.root())
             .env_only(sandbox.environment())
@@ -40,23 +40,23 @@ impl Client {
         self.stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
-    async fn ask(&mut self, id: u32, tool: &str, arguments: &Value) {
+    pub(super) async fn ask(&mut self, id: u32, tool: &str, arguments: &Value) {
         let params = json!({ "name": tool, "arguments": arguments });
         self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).await;
     }
 
-    async fn line(&mut self) -> Value {
+    pub(super) async fn line(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_secs(30), self.lines.next_line()).await;
         serde_json::from_str(&line.expect("an answer comes").unwrap().unwrap()).unwrap()
     }
 
-    async fn close(mut self) {
+    pub(super) async fn close(mut self) {
         drop(self.stdin);
         self.child.wait().await;
     }
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
@@ -65,7 +65,7 @@ fn delegation() -> Value {
     json!({ "recipient": "ben", "payload": "paint the shed", "action": "delegate_task", "metadata": each_counts })
 }
 
-fn question(sandbox: &Sandbox) -> Value {
+pub(super) fn question(sandbox: &Sandbox) -> Value {
     let mut need = Value::Null;
     let found = within(Duration::from_secs(30), || {
         need = sandbox.call(&["list_needs"])["needs"][0].clone();

@@ -148,8 +148,8 @@ export type SetBudgetRequest = { run?: (string | null); budget?: (Budget | null)
 export type ShowTaskRequest = { task: string; diff?: boolean; output?: boolean; answer_from?: (number | null) };
 export type ShowTaskReply = { run: RunId; task: TaskReport; diff?: (string | null); output?: (string | null); answer?: (Answer | null); folder?: string };
 export type Answer = { text: string; bytes: number; next?: (number | null) };
-export type StartRunRequest = { plan?: string; job?: (Job | null); mode?: (Mode2 | null); coordination?: Coordination; source?: string; agents?: Array<AgentChoice>; default_agent?: (AgentName | null); scope?: (UnitId | null); max_workers?: (number | null); worktrees?: (string | null); merge?: boolean; budget?: (Budget | null); isolation?: (Isolation | null); unenforced?: boolean; dry_run?: boolean; ends_daemon?: boolean };
-export type Job = { tasks: Array<JobTask>; topic?: (JobTask | null); rounds?: (number | null); quorum?: (number | null); result?: (TaskResult | null) };
+export type StartRunRequest = { plan?: string; job?: (Job | null); mode?: (Mode2 | null); coordination?: Coordination; source?: string; agents?: Array<AgentChoice>; default_agent?: (AgentName | null); scope?: (UnitId | null); max_workers?: (number | null); worktrees?: (string | null); merge?: boolean; budget?: (Budget | null); isolation?: (Isolation | null); unenforced?: boolean; parent_trace?: (string | null); dry_run?: boolean; ends_daemon?: boolean };
+export type Job = { tasks: Array<JobTask>; topic?: (JobTask | null); rounds?: (number | null); quorum?: (number | null); result?: (TaskResult | null); attempts?: (number | null) };
 export type JobTask = { task: string; agent?: (string | null); model?: (string | null) };
 export type TaskResult = ("change" | "report");
 export type Mode2 = ("single" | "parallel" | "debate" | "chain");
@@ -169,6 +169,12 @@ export type UndoMergeReply = { run: RunId; target: string; from: string; to: str
 export type SearchMessagesRequest = { text: string; agent?: (AgentName | null); before?: (number | null); limit?: (number | null) };
 export type SearchMessagesReply = { hits: Array<MessageHit>; next?: (number | null); is_whole: boolean };
 export type MessageHit = { id: MessageId; seq: number; action: Action; sender: AgentName; sender_verified: boolean; recipient: AgentName; state: DeliveryState; created_at: Millis; excerpt: string };
+export type SubagentRequest = { action?: SubagentAction; agent?: (AgentName | null); task?: (string | null); tasks?: Array<JobTask>; chain?: Array<JobTask>; debate?: (SubagentDebate | null); result?: (TaskResult | null); isolation?: (Isolation | null); agent_scope?: AgentScope; use_message_bus?: boolean; parent_trace?: (string | null); run?: (string | null); follow_up?: (string | null); wait_ms?: (number | null) };
+export type SubagentAction = ("launch" | "status" | "resume");
+export type SubagentDebate = { topic: string; participants: Array<JobTask>; rounds?: (number | null); quorum?: (number | null); verdict?: (AgentName | null) };
+export type AgentScope = ("user" | "project" | "both");
+export type SubagentReply = { run: RunId; mode: Mode2; state: string; results: Array<SubagentResult>; next?: string };
+export type SubagentResult = { artifact: string; agent: string; worker?: (WorkerId | null); status: string; text?: string; elided?: number; attempts: number; code?: string; why?: string; micro_usd?: (number | null); input_tokens?: (number | null); output_tokens?: (number | null) };
 export type CreateSessionCodeRequest = Record<string, unknown>;
 export type CreateSessionCodeReply = { code: string; url: string; expires_at: Millis };
 export type ExportLogRequest = { path: string };
@@ -275,6 +281,7 @@ export interface Verbs {
   sign_head: { request: SignHeadRequest; reply: SignHeadReply };
   start_run: { request: StartRunRequest; reply: StartRunReply };
   stop_run: { request: StopRunRequest; reply: RunReply };
+  subagent: { request: SubagentRequest; reply: SubagentReply };
   syntax_check: { request: SyntaxCheckRequest; reply: SyntaxCheckReply };
   test_runner: { request: TestRunnerRequest; reply: TestRunnerReply };
   todo_extract: { request: TodoExtractRequest; reply: TodoExtractReply };

@@ -3,9 +3,9 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    adopt, agents, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down, explain, leases, log,
-    man, mcp, merge, messages, needs, pause, restart, restore, run, schema, script_agent, session, shim, show, sign,
-    status, stop, token, trust, up, verify,
+    adopt, agents, agents_of_job, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down,
+    explain, leases, log, man, mcp, merge, messages, needs, pause, restart, restore, run, schema, script_agent,
+    session, shim, show, sign, status, stop, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Man(man::Args),
     Schema(schema::Args),
     #[command(hide = true)]
+    AgentsOfJob(agents_of_job::Args),
+    #[command(hide = true)]
     Shim(shim::Args),
     #[command(hide = true)]
     ScriptAgent(script_agent::Args),
@@ -120,6 +122,7 @@ impl Command {
             Command::Completions(args) => completions::run(&args, Args::command(), context),
             Command::Man(args) => man::run(&args, Args::command(), context),
             Command::Schema(args) => schema::run(&args, context),
+            Command::AgentsOfJob(args) => agents_of_job::run(&args, context),
             Command::Shim(args) => shim::run(&args),
             Command::ScriptAgent(args) => script_agent::run(&args),
         }

@@ -2,6 +2,7 @@
 
 pub(crate) mod adopt;
 pub(crate) mod agents;
+pub(crate) mod agents_of_job;
 pub(crate) mod backup;
 pub(crate) mod budget;
 pub(crate) mod call;

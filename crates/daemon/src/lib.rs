@@ -5,6 +5,7 @@
 //! daemon for a command that needs one; [`RootPaths`] says where everything of a repository lies.
 
 mod agent_token;
+pub mod agents;
 mod authority;
 mod blocking;
 mod boot;

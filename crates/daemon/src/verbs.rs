@@ -10,6 +10,7 @@ mod messages;
 mod needs;
 mod route;
 mod runs;
+mod subagent;
 mod team;
 mod tools;
 

@@ -78,6 +78,12 @@ impl Dispatch {
         Ok(())
     }
 
+    /// The program that workers, checks and other children of ours are started with.
+    #[must_use]
+    pub fn binary(&self) -> &std::path::Path {
+        &self.world.config.binary
+    }
+
     /// How many runs are live; changes as they start and end.
     #[must_use]
     pub fn live_runs(&self) -> watch::Receiver<usize> {

@@ -91,8 +91,8 @@ fn older(run: &RunId, why: &str) -> Error {
         .into()
 }
 
-/// The text of a run's plan: from its events, or from the body in which older versions kept it.
-fn plan_text(world: &World, run: &RunId, configured: Lsn) -> Result<String, Error> {
+/// The text of a run's plan, and what its workers should know of the work that it belongs to. Older versions kept the plan where that stands now.
+fn texts(world: &World, run: &RunId, configured: Lsn) -> Result<(String, String), Error> {
     let (mut text, mut left) = (String::new(), u32::MAX);
     events(&world.store, run, 0, |event| {
         if let Some(RunEvent::PlanRecorded { part, of, text: more }) = event.fact::<RunEvent>() {
@@ -101,10 +101,12 @@ fn plan_text(world: &World, run: &RunId, configured: Lsn) -> Result<String, Erro
         }
         left > 0
     })?;
+    let body = world.store.body(configured)?;
     if !text.is_empty() {
-        return Ok(text);
+        return Ok((text, body.unwrap_or_default()));
     }
-    world.store.body(configured)?.ok_or_else(|| older(run, "the text of its plan has been dropped"))
+    let text = body.ok_or_else(|| older(run, "the text of its plan has been dropped"))?;
+    Ok((text, String::new()))
 }
 
 /// Reads a run's fixed part: the log has it, but for how its agents are started.
@@ -112,7 +114,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
     let row = world.store.get(RUNS, &[run.as_str().into()])?;
     let row = row.ok_or_else(|| Failure::new("dispatch.unknown-run", format!("there is no run {run}")))?;
     let configured = row.try_u64("configured")?;
-    let text = plan_text(world, run, configured)?;
+    let (text, parent_trace) = texts(world, run, configured)?;
     let plan: Plan = serde_json::from_str(&text).map_err(shape(format!("the plan of {run}")))?;
     let setup = match switchboard_pipeline::setup::planned(&plan) {
         Some(commands) => commands,
@@ -143,6 +145,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         unenforced: row.get_bool("unenforced"),
         coordination: row.get_text("coordination").and_then(Coordination::of).unwrap_or_default(),
         tree: row.get_text("tree").unwrap_or_default().to_owned(),
+        parent_trace,
     })
 }
 

@@ -63,4 +63,5 @@ pub use error::Error;
 pub use plan::{commands, commands_digest, read as read_plan};
 pub use port::{BoxFuture, FileLeases, Others, WorkerMail};
 pub use setup::{commands_of_locks, lock_files_of};
+pub use verb::Continuation;
 pub use work::Work;

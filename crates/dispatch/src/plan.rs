@@ -45,6 +45,8 @@ pub(crate) struct RunPlan {
     pub(crate) coordination: Coordination,
     /// Name of the user's work tree that the run was started from.
     pub(crate) tree: String,
+    /// What its workers should know of the work that it belongs to; empty where nothing was said.
+    pub(crate) parent_trace: String,
 }
 
 /// The position of each task of a plan: its phase and its place there, both from 0.

@@ -13,7 +13,10 @@ pub(crate) mod set_budget;
 mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
+mod subagent;
 mod undo_merge;
+
+pub use subagent::Continuation;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -19,5 +19,6 @@ pub mod run;
 pub mod scope;
 pub mod settings;
 pub mod setup;
+pub mod subagent;
 pub mod subtasks;
 pub mod way;

@@ -142,7 +142,7 @@ mod tests {
             let count = if mode == Mode::Single { 1 } else { 2 };
             let tasks = vec![JobTask { task: "do".to_owned(), ..JobTask::default() }; count];
             let topic = (mode == Mode::Debate).then(JobTask::default);
-            assert_eq!(Job { tasks, topic, rounds: None, quorum: None, result: None }.misfit(mode), None);
+            assert_eq!(Job { tasks, topic, ..Job::default() }.misfit(mode), None);
             works += 1;
         }
         assert_eq!((works, refused), (11, 5));
@@ -186,7 +186,7 @@ mod tests {
             let tasks: Vec<_> =
                 ["one \"quoted\"", "{previous}"].map(task)[..if mode == Mode::Single { 1 } else { 2 }].to_vec();
             let (topic, rounds) = if mode == Mode::Debate { (Some(task("topic")), Some(3)) } else { (None, None) };
-            let job = Job { tasks, topic, rounds, quorum: None, result: None };
+            let job = Job { tasks, topic, rounds, attempts: Some(2), ..Job::default() };
 
             let plan = crate::plan_json::parse(&job.plan(mode)).unwrap();
 

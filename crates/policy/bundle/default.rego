@@ -33,6 +33,7 @@ classes := {
 	"oversee": "see everything, other agents' mail included",
 	"approve": "answer a question that was put to a person, or move a person's branch",
 	"work": "start, stop and merge work",
+	"delegate": "have other agents do something as a tool of one's own, and see what they said",
 	"record": "export, back up or sign the record",
 	"admin": "change the team, or end the daemon",
 }
@@ -111,6 +112,8 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 } else := allow("worker-directory") if {
 	# The team is whom it may write to, and tools are what it may ask for: this much a constrained worker sees, too.
 	class == "directory"
+} else := refuse("nested-dispatch", "a worker of a run starts no other agents", "say in your answer what others should do") if {
+	class == "delegate"
 } else := refuse("constrained", "constrained workers see their mail, the team and the tools only", "") if {
 	input.caller.isolation != "full"
 } else := allow("worker-status") if {
@@ -146,6 +149,11 @@ agent_decision := refuse("agent-not-person", "the name is a person's or a worker
 	class == "lease"
 } else := allow("agent-look") if {
 	class in {"directory", "status", "inspect", "run", "check"}
+} else := allow("agent-sees-its-subagents") if {
+	class == "delegate"
+	input.args.action == "status"
+} else := need_person("agent-delegates", "it has other agents work, in this repository and on your account", "wait until a person has said yes") if {
+	class == "delegate"
 } else := allow("agent-batch") if {
 	class == "build"
 	input.args.may_run_commands == false

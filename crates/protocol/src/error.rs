@@ -56,6 +56,7 @@ codes! {
     "agent.ambiguous" Person "several agents could do it and none was named";
     "agent.bad-definition" Usage "the file that defines an agent can't be used";
     "agent.denied" Person "a person denied what an agent asked for, and it did nothing without";
+    "agent.failed" Failed "the agent gave up, or its command failed";
     "agent.login" Failed "the agent needs a login first";
     "agent.missing" Agent "the agent's program is not on PATH";
     "agent.no-model" Usage "the agent does not offer the model, or none to choose";

@@ -85,7 +85,7 @@ impl Coordination {
 }
 
 /// Work that is in no plan: what is to be done is said here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// One for `single`, up to 8 for `parallel`, 2 to 16 steps of a `chain`, 2 to 8 participants of a `debate`.
@@ -102,6 +102,9 @@ pub struct Job {
     /// What becomes of the work: `report` by default, which keeps what is said, or `change`, which the gates judge and which is merged into the run's branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<TaskResult>,
+    /// How often each task is tried; as its agent's settings say when left out. Participants of a debate speak once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
 }
 
 /// One worker of a job.
@@ -163,16 +166,22 @@ impl Job {
     /// The plan that does the job, as the text of a plan.json. A job that does not fit its mode makes a plan that is refused.
     #[must_use]
     pub fn plan(&self, mode: Mode) -> String {
-        let result = self.result.unwrap_or(TaskResult::Report);
+        let mut usual = json!({ "result": self.result.unwrap_or(TaskResult::Report) });
+        put(&mut usual, "attempts", self.attempts);
+        let with = |name: &str, value: Value| {
+            let mut settings = usual.clone();
+            settings[name] = value;
+            settings
+        };
         let tasks: Vec<Value> = match mode {
             Mode::Single | Mode::Parallel => {
-                (1..).zip(&self.tasks).map(|(number, task)| task.in_plan(number, json!({ "result": result }))).collect()
+                (1..).zip(&self.tasks).map(|(number, task)| task.in_plan(number, usual.clone())).collect()
             }
             Mode::Chain => {
                 let steps: Vec<_> = self.tasks.iter().map(|task| task.of_many("prompt")).collect();
                 let first = self.tasks.first().map_or("", |task| task.task.as_str());
                 let whole = JobTask { task: first.to_owned(), ..JobTask::default() };
-                vec![whole.in_plan(1, json!({ "result": result, "chain": steps }))]
+                vec![whole.in_plan(1, with("chain", json!(steps)))]
             }
             Mode::Debate => {
                 let participants: Vec<_> = self.tasks.iter().map(|task| task.of_many("prompt")).collect();
@@ -180,7 +189,7 @@ impl Job {
                 put(&mut debate, "rounds", self.rounds);
                 put(&mut debate, "quorum", self.quorum);
                 let topic = self.topic.clone().unwrap_or_default();
-                vec![topic.in_plan(1, json!({ "result": result, "debate": debate }))]
+                vec![topic.in_plan(1, with("debate", debate))]
             }
         };
         let title = self.topic.iter().chain(&self.tasks).map(JobTask::title).next().unwrap_or_default();
@@ -226,7 +235,7 @@ mod tests {
 
     fn job(count: usize) -> Job {
         let task = |number: usize| JobTask { task: format!("do {number}"), ..JobTask::default() };
-        Job { tasks: (1..=count).map(task).collect(), topic: None, rounds: None, quorum: None, result: None }
+        Job { tasks: (1..=count).map(task).collect(), ..Job::default() }
     }
 
     #[test]

@@ -20,6 +20,17 @@ pub fn cut(text: &str, bytes: usize) -> String {
     out
 }
 
+/// The beginning and the end of a text, both together at most `bytes` bytes and cut at character boundaries; `None` for one that is no longer.
+#[must_use]
+pub fn ends(text: &str, bytes: usize) -> Option<(&str, &str)> {
+    if text.len() <= bytes {
+        return None;
+    }
+    let head = text.floor_char_boundary(bytes / 2);
+    let tail = text.ceil_char_boundary(text.len() - bytes / 2);
+    Some((&text[..head], &text[tail..]))
+}
+
 /// A command as its words, each that is not plain in double quotes: control characters and marks that turn the direction of writing show as
 /// escapes, so that nothing hides in it.
 #[must_use]

@@ -16,6 +16,7 @@ pub mod need;
 pub mod queue;
 pub mod run;
 pub mod search;
+pub mod subagent;
 pub mod system;
 pub mod team;
 pub mod tool;
@@ -187,6 +188,7 @@ macro_rules! for_each_verb {
             $crate::verb::run::StopRun
             $crate::verb::run::UndoMerge
             $crate::verb::search::SearchMessages
+            $crate::verb::subagent::Subagent
             $crate::verb::system::CreateSessionCode
             $crate::verb::system::ExportLog
             $crate::verb::system::GetStatus

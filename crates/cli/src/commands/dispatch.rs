@@ -80,6 +80,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         isolation: args.isolation,
         unenforced: args.unenforced,
         dry_run: true,
+        parent_trace: None,
         ends_daemon: false,
     };
     run::start(request, Shown { plan: &plan, merge: false, dry_run: args.dry_run }, &choice.spends, context)
@@ -106,8 +107,8 @@ impl Args {
         let decides = || self.decides.clone().or_else(|| agent(0));
         let topic = self.topic.as_ref().map(|topic| JobTask { task: topic.clone(), agent: decides(), model: None });
         let result = self.change.then_some(TaskResult::Change);
-        let job =
-            Job { tasks: (0..count).map(task).collect(), topic, rounds: self.rounds, quorum: self.quorum, result };
+        let tasks = (0..count).map(task).collect();
+        let job = Job { tasks, topic, rounds: self.rounds, quorum: self.quorum, result, attempts: None };
         let mode = self.together.mode.unwrap_or_else(|| job.usual_mode());
         match job.misfit(mode) {
             None => Ok((job, mode)),

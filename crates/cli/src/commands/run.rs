@@ -122,6 +122,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         mode: args.together.mode,
         coordination: args.together.coordination.unwrap_or_default(),
         dry_run: true,
+        parent_trace: None,
         ends_daemon: false,
     };
     start(request, Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run }, &choice.spends, context)

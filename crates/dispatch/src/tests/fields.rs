@@ -193,6 +193,7 @@ fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         unenforced: false,
         coordination: switchboard_protocol::job::Coordination::Managed,
         tree: String::new(),
+        parent_trace: String::new(),
     }
 }
 

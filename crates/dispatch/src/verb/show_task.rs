@@ -55,12 +55,12 @@ impl Dispatch {
     }
 }
 
-fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
+pub(super) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
     let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
     Ok(world.store.read(&query)?.into_iter().next())
 }
 
-fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {
+pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {
     let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
     Ok(plan::text(&plan::worker_folder(&world.config, run, &worker)))
 }

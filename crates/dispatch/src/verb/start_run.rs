@@ -18,7 +18,7 @@ use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::{Prepared, RunEvent};
-use switchboard_protocol::verb::run::{AgentChoice, StartRunReply, StartRunRequest};
+use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
 use crate::error::shape;
@@ -58,6 +58,7 @@ impl Dispatch {
             return super::reply(answered);
         }
         request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
+        bounded(request.parent_trace.as_deref())?;
         let written = written(&request)?;
         let Part { plan, notes } = part(&written, &request)?;
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
@@ -163,6 +164,14 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     plan::read(&job.plan(mode), "job.json")
 }
 
+fn bounded(parent_trace: Option<&str>) -> Result<(), Failure> {
+    if parent_trace.is_none_or(|trace| trace.len() <= MAX_PARENT_TRACE) {
+        return Ok(());
+    }
+    let what = format!("what the workers should know has more than {MAX_PARENT_TRACE} bytes");
+    Err(Failure::new("request.bad-args", what).at("parent_trace"))
+}
+
 /// The part of the plan that is run.
 fn part(written: &Plan, request: &StartRunRequest) -> Result<Part, Failure> {
     match &request.scope {
@@ -257,6 +266,7 @@ fn run_plan(
         unenforced: request.unenforced,
         coordination: request.coordination,
         tree: start_point.tree.clone(),
+        parent_trace: request.parent_trace.clone().unwrap_or_default(),
     })
 }
 
@@ -369,7 +379,9 @@ fn configured(
         coordination: run_plan.coordination,
         tree: run_plan.tree.clone(),
     };
-    NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))
+    let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
+    let trace = &run_plan.parent_trace;
+    Ok(if trace.is_empty() { event } else { event.with_body(trace) })
 }
 
 fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {

@@ -1,8 +1,9 @@
 //! Takes one frame in: its record, the steps of the run that follow from it, then what is sent to the shim. The
 //! record is ahead of the ack, always.
 
+use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
+use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::{RunEvent, TurnOutcome};
 use switchboard_protocol::worker::{REPORTED_VERSION, WorkerFact};
@@ -145,7 +146,12 @@ impl Watch {
             stderr,
             by_us,
         };
-        let (outcome, reason) = end.outcome();
+        let (outcome, reason) = match end.outcome() {
+            (TurnOutcome::Finished, said) if said.is_empty() && self.is_report() && !self.has_answered() => {
+                (TurnOutcome::Failed, "it said nothing, and what it says is the result".to_owned())
+            }
+            other => other,
+        };
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
@@ -154,6 +160,17 @@ impl Watch {
             TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::TimedOut | TurnOutcome::Paused => None,
         };
         denied.into_iter().chain([Follows::from(ended), Follows::from(lost)]).collect()
+    }
+
+    /// Whether the worker has said something in an earlier turn. Read only where its last turn had no word.
+    fn has_answered(&self) -> bool {
+        let answer = self.world.ports.files.read(&self.folder.join(ANSWER_FILE));
+        answer.is_ok_and(|answer| answer.is_some_and(|bytes| !bytes.trim_ascii().is_empty()))
+    }
+
+    /// Whether what the worker says is all that is kept of it.
+    fn is_report(&self) -> bool {
+        self.plan.shape(&self.task).is_some_and(|shape| shape.result == WorkResult::Report)
     }
 
     /// The question to the person, where the worker ended without what it was denied. Spends no attempt.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::text::ends;
 
 use super::{Shape, Told};
 
@@ -76,12 +77,8 @@ fn reply(text: &mut String, who: &str, said: Option<String>) {
 
 /// A reply, its middle left out where it is long.
 fn shown(said: &str) -> String {
-    if said.len() <= SHOWN {
-        return said.to_owned();
-    }
-    let head = said.floor_char_boundary(SHOWN / 2);
-    let tail = said.ceil_char_boundary(said.len() - SHOWN / 2);
-    format!("{}\n[… {} bytes are left out …]\n{}", &said[..head], tail - head, &said[tail..])
+    let Some((head, tail)) = ends(said, SHOWN) else { return said.to_owned() };
+    format!("{head}\n[… {} bytes are left out …]\n{tail}", said.len() - head.len() - tail.len())
 }
 
 enum Placeholder {

@@ -48,6 +48,8 @@ pub enum Class {
     Approve,
     /// Start, stop and merge work.
     Work,
+    /// Have other agents do something as a tool of one's own, and see what they said.
+    Delegate,
     /// Export, back up or sign the record.
     Record,
     /// Change the team, or end the daemon.

@@ -187,6 +187,9 @@ pub struct StartRunRequest {
     /// Start constrained workers also where this machine can't enforce all of it; the record then names what it can't.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unenforced: bool,
+    /// What its workers should know of the work that it belongs to, at most 16 KiB: stands in each prompt and in the run's first event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_trace: Option<String>,
     /// Say what would happen and start nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -194,6 +197,9 @@ pub struct StartRunRequest {
     #[serde(default)]
     pub ends_daemon: bool,
 }
+
+/// Most bytes of [`StartRunRequest::parent_trace`].
+pub const MAX_PARENT_TRACE: usize = 16 << 10;
 
 /// What was started, or what would be.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

@@ -12,6 +12,7 @@ pages! {
     "agent.ambiguous"
     "agent.bad-definition"
     "agent.denied"
+    "agent.failed"
     "agent.login"
     "agent.missing"
     "agent.no-model"

@@ -1,0 +1,44 @@
+//! `switchboard agents-of-job`: tells the daemon how the agents of a job are started. Started by the daemon, never by hand.
+
+use std::io::Read as _;
+
+use switchboard_daemon::agents::{Answer, Found, Wanted};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::AgentName;
+use switchboard_protocol::wire::MAX_LINE_BYTES;
+
+use crate::commands::run::agents::{self, Named};
+use crate::context::Context;
+use crate::report::Outcome;
+
+/// Tell how the agents of a job are started (started by the daemon)
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// Answers the one question on standard input.
+pub(crate) fn run(_: &Args, context: &mut Context) -> Outcome {
+    let answer = match asked().and_then(|wanted| found(&wanted, context)) {
+        Ok(found) => Answer::Found(found),
+        Err(failure) => Answer::Failed(failure),
+    };
+    context.out.json(&answer);
+    Ok(())
+}
+
+fn asked() -> Result<Wanted, Failure> {
+    let what = "the question on standard input can't be read";
+    let unreadable = || Failure::new("request.bad-args", what);
+    let mut text = Vec::new();
+    std::io::stdin()
+        .take(MAX_LINE_BYTES as u64)
+        .read_to_end(&mut text)
+        .map_err(|error| unreadable().because(&error))?;
+    serde_json::from_slice(&text).map_err(|error| unreadable().because(&error))
+}
+
+fn found(wanted: &Wanted, context: &Context) -> Result<Found, Failure> {
+    let plan = switchboard_daemon::trust::plan(&wanted.job.plan(wanted.mode), "job.json")?;
+    let named = Named { agent: wanted.agent.as_ref().map(AgentName::as_str), model: None, scope: wanted.scope };
+    let choice = agents::choose(&plan, named, context)?;
+    Ok(Found { agents: choice.agents, default: choice.default })
+}

@@ -1,0 +1,92 @@
+//! `subagent`: a client of the verbs on runs. It starts no worker itself.
+
+use std::time::Duration;
+
+use switchboard_dispatch::Continuation;
+use switchboard_pipeline::subagent::{self, Launch};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::job::{Job, JobTask, Mode};
+use switchboard_protocol::verb::run::StartRunRequest;
+use switchboard_protocol::verb::subagent::{Subagent, SubagentAction, SubagentReply, SubagentRequest};
+
+use super::Verbs;
+use super::context::Context;
+use super::route::Handle;
+use crate::agents::{self, Wanted};
+
+/// How long a launch waits for results where the request doesn't say: below the minute after which clients give up on a tool.
+const USUAL_WAIT: u64 = 45_000;
+
+/// How long it waits at most.
+const MOST_WAIT: u64 = 600_000;
+
+impl Handle<Subagent> for Verbs {
+    async fn handle(&self, call: &Context, request: SubagentRequest) -> Result<SubagentReply, Failure> {
+        if request.wait_ms.is_some_and(|wait| wait > MOST_WAIT) {
+            let what = format!("a call waits at most {MOST_WAIT} milliseconds");
+            return Err(Failure::new("request.bad-args", what).at("wait_ms"));
+        }
+        let (run, usual) = match request.action {
+            SubagentAction::Launch => (self.launch(call, &request, subagent::launch(&request)?).await?, USUAL_WAIT),
+            SubagentAction::Status => (self.dispatch.run_named(subagent::named(&request)?)?, 0),
+            SubagentAction::Resume => (self.go_on(call, &request).await?, USUAL_WAIT),
+        };
+        let limit = Duration::from_millis(request.wait_ms.unwrap_or(usual));
+        self.dispatch.wait_for_run(&run, limit).await?;
+        Ok(self.dispatch.subagent(&run).await?)
+    }
+}
+
+// === impl Verbs ===
+
+impl Verbs {
+    /// Starts the run of a job.
+    async fn launch(&self, call: &Context, request: &SubagentRequest, launch: Launch) -> Result<RunId, Failure> {
+        let Launch { job, mode } = launch;
+        let folder = call.caller.folder.clone().unwrap_or_else(|| self.place.root.clone());
+        let scope = request.agent_scope;
+        let wanted = Wanted { job: job.clone(), mode, agent: request.agent.clone(), scope };
+        let found = agents::found(self.dispatch.binary(), &folder, wanted).await?;
+        let start = StartRunRequest {
+            plan: String::new(),
+            job: Some(job),
+            mode: Some(mode),
+            coordination: subagent::coordination(request),
+            source: "job.json".to_owned(),
+            agents: found.agents,
+            default_agent: found.default,
+            scope: None,
+            max_workers: None,
+            worktrees: None,
+            merge: false,
+            budget: None,
+            isolation: Some(subagent::isolation(request)),
+            unenforced: false,
+            parent_trace: request.parent_trace.clone(),
+            dry_run: false,
+            ends_daemon: false,
+        };
+        let started = self.dispatch.start_run(start, &call.caller, call.idempotency.clone()).await?;
+        started.run.ok_or_else(|| Failure::new("internal.bug", "a run was started without an id"))
+    }
+
+    /// Goes on with a job that has ended.
+    async fn go_on(&self, call: &Context, request: &SubagentRequest) -> Result<RunId, Failure> {
+        let named = subagent::named(request)?;
+        if request.follow_up.is_none() && request.agent.is_some() {
+            let what = "what failed is tried again by who did it; another agent takes a follow-up";
+            return Err(Failure::new("request.bad-args", what).at("agent"));
+        }
+        let follow_up = request.follow_up.as_deref();
+        match self.dispatch.go_on(named, follow_up, call.idempotency.clone()).await? {
+            Continuation::Same(run) => Ok(run),
+            Continuation::Fresh { task, agent } => {
+                let agent = request.agent.as_ref().map_or(agent, ToString::to_string);
+                let one = JobTask { task, agent: Some(agent), model: None };
+                let job = Job { tasks: vec![one], attempts: Some(1), ..Job::default() };
+                self.launch(call, request, Launch { job, mode: Mode::Single }).await
+            }
+        }
+    }
+}

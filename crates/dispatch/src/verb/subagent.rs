@@ -1,0 +1,259 @@
+//! `subagent`: what became of a job, and what follows on it.
+
+use std::time::Duration;
+
+use switchboard_pipeline::subagent::following;
+use switchboard_pipeline::subtasks::Told;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::ANSWER_FILE;
+use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::job::Mode;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{RefusalCause, TaskState, TaskView};
+use switchboard_protocol::text::{cut, ends};
+use switchboard_protocol::verb::run::{RetryTaskRequest, TaskReport};
+use switchboard_protocol::verb::subagent::{SubagentReply, SubagentResult};
+use switchboard_store::{Idempotency, Interest};
+
+use super::show_task::{last_worker, worker_folder};
+use super::{find_run, find_target};
+use crate::plan::RunPlan;
+use crate::work::{RUNS, run_id};
+use crate::{Dispatch, Error, history, report};
+
+/// Bytes of all texts of an answer: what a model can take at once.
+const TEXTS: usize = 50 << 10;
+
+/// Bytes of each text at least.
+const LEAST: usize = 1 << 10;
+
+/// Bytes of what was said that a follow-up quotes.
+const QUOTED: usize = 32 << 10;
+
+/// Bytes of a reason.
+const WHY: usize = 1000;
+
+/// What is to be done to go on with a job.
+#[derive(Debug)]
+pub enum Continuation {
+    /// It goes on by itself.
+    Same(RunId),
+    /// A job of its own: what its worker is told, and who did the task before.
+    Fresh {
+        /// The task.
+        task: String,
+        /// The agent's name.
+        agent: String,
+    },
+}
+
+impl Dispatch {
+    /// Waits until a run is over, at most so long; returns whether it is.
+    ///
+    /// # Errors
+    /// An unknown run, or the store's failure.
+    pub async fn wait_for_run(&self, run: &RunId, limit: Duration) -> Result<bool, Error> {
+        let mut changes = self.world.store.subscribe([Interest::rows(RUNS, "id", run.as_str())]);
+        let over = async {
+            loop {
+                let row = find_run(&self.world, Some(run.as_str()))?;
+                if row.try_text("state")? != "running" {
+                    return Ok(true);
+                }
+                changes.changed().await.map_err(Error::from)?;
+            }
+        };
+        tokio::time::timeout(limit, over).await.unwrap_or(Ok(false))
+    }
+
+    /// The run that somebody names by its id, the beginning of it, or one of its tasks.
+    ///
+    /// # Errors
+    /// An unknown run.
+    pub fn run_named(&self, named: &str) -> Result<RunId, Error> {
+        run_id(&find_target(&self.world, named)?.0)
+    }
+
+    /// How a job stands, with what its workers said.
+    ///
+    /// # Errors
+    /// An unknown run, or a failure of the store or the disk.
+    pub async fn subagent(&self, run: &RunId) -> Result<SubagentReply, Error> {
+        let row = find_run(&self.world, Some(run.as_str()))?;
+        let plan = history::plan(&self.world, run)?;
+        let views = self.views(run).await?;
+        let files = report::files(&self.world, run)?;
+        let bound = (TEXTS / views.len().max(1)).max(LEAST);
+        let mut results = Vec::new();
+        // In the plan a subtask stands before its task.
+        let in_order = plan.plan.tasks().filter_map(|task| views.iter().find(|view| view.task == task.id));
+        for view in in_order {
+            let report = report::task(&self.world, &plan, &files, view)?;
+            results.push(self.result(&plan, view, report, bound)?);
+        }
+        let state = row.try_text("state")?.to_owned();
+        let waits = views.iter().any(|view| matches!(view.state, TaskState::Waiting { .. }));
+        let next = match state.as_str() {
+            "running" if waits => format!("a person is asked; then ask again: action status, run {run}"),
+            "running" => format!("ask again: action status, run {run}, with wait_ms"),
+            _ => String::new(),
+        };
+        Ok(SubagentReply { run: run.clone(), mode: mode(&plan), state, results, next })
+    }
+
+    fn result(
+        &self,
+        plan: &RunPlan,
+        view: &TaskView,
+        report: TaskReport,
+        bound: usize,
+    ) -> Result<SubagentResult, Error> {
+        let worker = self.last_worker_of(&plan.run, &view.task)?;
+        let (text, elided) = match self.said(&plan.run, &view.task)? {
+            Some(said) => shortened(&said, bound),
+            None => (String::new(), 0),
+        };
+        let is_turn = plan.shape(&view.task).is_some_and(|shape| matches!(shape.told, Told::Turn { .. }));
+        let is_failed = matches!(view.state, TaskState::Blocked { .. } | TaskState::DepFailed { .. });
+        let is_good = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+        let why = report.refusals.last().filter(|_| !is_good).map(|why| cut(why, WHY)).unwrap_or_default();
+        Ok(SubagentResult {
+            artifact: format!("{}/{}", plan.run, view.task),
+            agent: report.agent,
+            worker,
+            status: if is_turn && is_failed { "no-reply".to_owned() } else { report.state },
+            text,
+            elided,
+            attempts: report.attempts,
+            code: code(view, &why).unwrap_or_default(),
+            why,
+            micro_usd: report.micro_usd,
+            input_tokens: report.input_tokens,
+            output_tokens: report.output_tokens,
+        })
+    }
+
+    fn last_worker_of(&self, run: &RunId, task: &TaskId) -> Result<Option<WorkerId>, Error> {
+        let Some(row) = last_worker(&self.world, run, task)? else { return Ok(None) };
+        Ok(WorkerId::new(row.try_text("id")?).ok())
+    }
+
+    /// All that the last worker of a task said.
+    fn said(&self, run: &RunId, task: &TaskId) -> Result<Option<String>, Error> {
+        let Some(row) = last_worker(&self.world, run, task)? else { return Ok(None) };
+        let path = std::path::Path::new(&worker_folder(&self.world, run, &row)?).join(ANSWER_FILE);
+        let bytes = self.world.ports.files.read(&path)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// Goes on with a job that has ended: with a follow-up, a task that quotes what was said; without one, what failed or was stopped is tried again, of
+    /// a chain from the step that failed.
+    ///
+    /// # Errors
+    /// `request.conflict` while it is at work or where nothing failed, `request.bad-args` where several tasks could be meant; the store's failure.
+    pub async fn go_on(
+        &self,
+        named: &str,
+        follow_up: Option<&str>,
+        call: Option<Idempotency>,
+    ) -> Result<Continuation, Error> {
+        let (row, task) = find_target(&self.world, named)?;
+        let run = run_id(&row)?;
+        if row.try_text("state")? == "running" {
+            let failure = Failure::new("request.conflict", format!("{run} is at work"));
+            return Err(failure.hint(format!("ask for its results: action status, run {run}, with wait_ms")).into());
+        }
+        let Some(follow_up) = follow_up else {
+            let request = RetryTaskRequest { what: named.to_owned() };
+            return Ok(Continuation::Same(self.retry_task(&request, call).await?.run));
+        };
+        let plan = history::plan(&self.world, &run)?;
+        let task = match task {
+            Some(task) => task,
+            None => only_task(&plan)?,
+        };
+        let views = self.views(&run).await?;
+        let view = views.iter().find(|view| view.task == task);
+        let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {task}")))?;
+        let report = report::task(&self.world, &plan, &report::Files::new(), view)?;
+        let said = self.said(&run, &task)?.map(|said| shortened(&said, QUOTED).0);
+        let task = following(&report.description, said.as_deref(), follow_up);
+        Ok(Continuation::Fresh { task, agent: self.agent_of(&plan, &view.task, report.agent)? })
+    }
+
+    /// The name by which the agent of a task is asked for; its workers may have had another on the roster.
+    fn agent_of(&self, plan: &RunPlan, task: &TaskId, worked: String) -> Result<String, Error> {
+        let (_, settings) = plan.settings(task)?;
+        Ok(plan.agent_name(&settings).unwrap_or(worked))
+    }
+}
+
+/// The one task of a run that a follow-up can be about: of a chain its last step, of a debate the verdict.
+fn only_task(plan: &RunPlan) -> Result<TaskId, Failure> {
+    let is_whole = |id: &TaskId| plan.shape(id).is_none_or(|shape| shape.of.is_none());
+    let whole: Vec<_> = plan.plan.tasks().map(|task| &task.id).filter(|id| is_whole(id)).collect();
+    match whole.as_slice() {
+        [only] => Ok((*only).clone()),
+        several => {
+            let ids: Vec<_> = several.iter().map(|id| format!("{}/{id}", plan.run)).collect();
+            let what = format!("{} has {} tasks, and a follow-up is about one", plan.run, several.len());
+            Err(Failure::new("request.bad-args", what).at("run").hint(format!("name it: {}", ids.join(", "))))
+        }
+    }
+}
+
+/// How the workers of a run work together.
+fn mode(plan: &RunPlan) -> Mode {
+    let told = |wanted: fn(&Told) -> bool| plan.shapes.values().any(|shape| wanted(&shape.told));
+    if told(|told| matches!(told, Told::Turn { .. })) {
+        Mode::Debate
+    } else if told(|told| matches!(told, Told::Step { .. })) {
+        Mode::Chain
+    } else if plan.plan.tasks().count() == 1 {
+        Mode::Single
+    } else {
+        Mode::Parallel
+    }
+}
+
+/// A text within a bound, and the bytes that are left out of its middle.
+fn shortened(said: &str, bound: usize) -> (String, u64) {
+    match ends(said, bound) {
+        None => (said.to_owned(), 0),
+        Some((head, tail)) => {
+            let elided = said.len() - head.len() - tail.len();
+            (format!("{head}\n[… {elided} bytes are left out …]\n{tail}"), elided as u64)
+        }
+    }
+}
+
+/// The code of what a task failed with; `None` for one that has not failed.
+fn code(view: &TaskView, why: &str) -> Option<String> {
+    let TaskState::Blocked { .. } = &view.state else { return None };
+    let named = why.strip_suffix(']').and_then(|why| why.rsplit_once('['));
+    let named = named.map(|(_, code)| code).filter(|code| switchboard_protocol::error::find(code).is_some());
+    let of_cause = |cause: &RefusalCause| match cause {
+        RefusalCause::AgentFailed | RefusalCause::AgentRefused => "agent.failed",
+        RefusalCause::TimedOut => "agent.timeout",
+        RefusalCause::NothingChanged => "dispatch.no-change",
+        RefusalCause::Gate { .. } | RefusalCause::Person => "gate.refused",
+        RefusalCause::MergeConflict => "dispatch.merge-conflict",
+    };
+    let last = view.refusals.last().map_or("worker.lost", |refusal| of_cause(&refusal.cause));
+    Some(named.unwrap_or(last).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_ends_and_says_what_is_left_out() {
+        let said = format!("é{}ö", "x".repeat(100));
+
+        let (text, elided) = shortened(&said, 11);
+
+        assert_eq!((text.as_str(), elided), ("éxxx\n[… 94 bytes are left out …]\nxxxö", 94));
+        assert_eq!(shortened("short", 11), ("short".to_owned(), 0));
+    }
+}
