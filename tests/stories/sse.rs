@@ -84,6 +84,27 @@ fn a_client_finds_the_server_opens_a_session_and_calls_a_tool() {
     let answer: Value = serde_json::from_str(&event(&mut stream)).unwrap();
     assert_eq!(answer["result"]["structuredContent"]["agent"]["name"], "old client");
 
+    // The name is the session's, and free once that has ended.
+    let register = || {
+        let mut other = server.ask(&format!("GET /sse?token={}", server.token), "", "");
+        let post = event(&mut other);
+        for message in [&initialize, &call] {
+            assert_eq!(server.status(&format!("POST {post}"), "", &message.to_string()), "202");
+        }
+        event(&mut other);
+        event(&mut other)
+    };
+    let refused = register();
+    assert!(refused.contains("bus.name-taken"), "{refused}");
+    stream.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
+    let is_free = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        !register().contains("bus.name-taken")
+    });
+    assert!(is_free, "the name of a session that has ended is taken");
+    let mut stream = server.ask(&format!("GET /sse?token={}", server.token), "", "");
+    event(&mut stream);
+
     // The token counts in an address here only, and no log has it.
     assert_eq!(server.status(&format!("POST /v1/get_status?token={}", server.token), "", "{}"), "401");
     sandbox.switchboard(&["down"]).ends_with(0);

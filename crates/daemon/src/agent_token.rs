@@ -2,6 +2,7 @@
 //!
 //! A token proves nothing but that two requests are one agent's; every request needs the repository's token, too. A client that opens with
 //! `initialize` is given one there (`Mcp-Session-Id`) and sends it by itself; one that doesn't gets it with the answer to `register_agent`.
+//! A session of the older transport (`/sse`) has one that only the daemon knows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -84,6 +84,9 @@ pub trait Invoke: Send + Sync + 'static {
     /// Takes note that a caller over MCP was told which tools there are.
     fn tools_listed(&self, _: &Caller) {}
 
+    /// Takes note that an agent over HTTP is still connected: its name is its own.
+    fn is_here(&self, _: &Caller) {}
+
     /// Takes note that an agent over HTTP has ended its session: its name is free.
     fn ends_session(&self, _: &Caller) {}
 

@@ -163,6 +163,10 @@ impl Invoke for Verbs {
         }
     }
 
+    fn is_here(&self, caller: &Caller) {
+        self.tokens.note(caller);
+    }
+
     fn ends_session(&self, caller: &Caller) {
         if let Some(program) = &caller.program {
             self.tokens.forget(program);

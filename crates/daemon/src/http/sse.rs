@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::problem::Problem;
 use crate::face::Invoke;
-use crate::mcp;
+use crate::{agent_token, mcp};
 
 /// Sessions at once; each holds one of the 128 places of requests.
 const MAX_SESSIONS: usize = 32;
@@ -86,21 +86,23 @@ impl Sessions {
         let (events, stream) = mpsc::channel(QUEUE);
         let (lines, posts) = (Arc::new(tokio::sync::Mutex::new(lines)), Arc::new(Semaphore::new(MAX_POSTS)));
         let session = Session { caller: caller.clone(), lines, posts };
+        // A name that its agent registers is the session's as long as that is open.
+        let agent = agent_token::bearing(caller, &agent_token::fresh()?)?;
         self.by_id().insert(id.clone(), session);
         let stop = self.0.stop.child_token();
-        let served =
-            mcp::serve_lines(Arc::clone(&self.0.invoke), caller, read, write, format!("sse-{id}"), stop.clone());
+        let invoke = Arc::clone(&self.0.invoke);
+        let served = mcp::serve_lines(invoke, agent.clone(), read, write, format!("sse-{id}"), stop.clone());
         tokio::spawn(served);
         let endpoint = token.map_or_else(String::new, |token| format!("&token={token}"));
         let endpoint = format!("event: endpoint\ndata: /messages?sessionId={id}{endpoint}\n\n");
-        tokio::spawn(self.clone().pump(id, endpoint, answers, events, (stop, place)));
+        tokio::spawn(self.clone().pump((id, agent), endpoint, answers, events, (stop, place)));
         Ok(Body::from_stream(ReceiverStream::new(stream)))
     }
 
     /// Turns lines into events until the client is gone, the session ends, or the daemon does; then closes the session.
     async fn pump(
         self,
-        id: String,
+        (id, agent): (String, Caller),
         endpoint: String,
         answers: DuplexStream,
         events: mpsc::Sender<Result<Bytes, std::convert::Infallible>>,
@@ -109,6 +111,7 @@ impl Sessions {
         let mut next = endpoint;
         let mut answers = BufReader::new(answers).lines();
         while events.send(Ok(Bytes::from(next))).await.is_ok() {
+            self.0.invoke.is_here(&agent);
             next = tokio::select! {
                 () = stop.cancelled() => break,
                 () = events.closed() => break,
@@ -120,6 +123,7 @@ impl Sessions {
             };
         }
         self.by_id().remove(&id);
+        self.0.invoke.ends_session(&agent);
         stop.cancel();
     }
 
