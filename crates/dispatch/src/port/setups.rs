@@ -8,6 +8,7 @@ use switchboard_process::env::Env;
 use switchboard_process::git::link_leads;
 use switchboard_process::spawn::{End, Exit, Output, Spawn, StopFlag};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::text::unstyled;
 
 use super::future::BoxFuture;
 use crate::Error;
@@ -173,7 +174,7 @@ fn run_to_its_end(call: &SetupCall, flag: StopFlag) -> Result<SetupEnd, Error> {
     };
     let (stdout, stderr) = (output.stdout.text(), output.stderr.text());
     let said = if stderr.trim().is_empty() { stdout } else { stderr };
-    let said = said.trim_end();
+    let said = unstyled(said.trim_end());
     let tail = said[said.ceil_char_boundary(said.len().saturating_sub(300))..].trim_start().to_owned();
     Ok(SetupEnd::Failed { how, tail })
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use switchboard_process::env::Env;
 use switchboard_process::spawn::Spawn;
+use switchboard_protocol::text::unstyled;
 
 use super::client::Client;
 use crate::context::Context;
@@ -42,6 +43,7 @@ pub(super) fn ask(client: Client, context: &Context) -> Option<Listing> {
 
 /// Reads a list. Its form is nobody's promise: only the line with our name is looked at, for words of trouble.
 fn read(text: &str, is_complete: bool) -> Listing {
+    let text = unstyled(text);
     let plain = |line: &str| crate::output::plain(line).trim().to_owned();
     let ours = text.lines().map(plain).find(|line| line.to_lowercase().contains("switchboard"));
     match ours {
@@ -95,6 +97,7 @@ mod tests {
     fn only_a_line_with_our_name_and_without_trouble_is_a_yes() {
         for (text, is_complete, word) in [
             ("switchboard: /bin/switchboard mcp - \u{2713} Connected", true, "listed"),
+            ("\u{25cf} \u{2713} switchboard \u{1b}[90mconnected\u{1b}[0m", true, "listed"),
             (
                 "switchboard: /bin/switchboard mcp (stdio) - \u{23f8} Pending approval (run `claude` to approve)",
                 true,
@@ -109,7 +112,10 @@ mod tests {
                 "listed",
             ),
         ] {
-            assert_eq!(read(text, is_complete).word(), word, "{text}");
+            let listing = read(text, is_complete);
+
+            assert_eq!(listing.word(), word, "{text}");
+            assert!(!listing.words().contains("[90m"), "{listing:?}");
         }
     }
 }
