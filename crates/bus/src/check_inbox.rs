@@ -11,7 +11,7 @@ use switchboard_store::{Batch, Durability, Query, Row, Store};
 
 use crate::error::refuse;
 use crate::mail::MESSAGES;
-use crate::message::{of_row, preview};
+use crate::message::{of_rows, preview};
 use crate::{Call, Error, addressee, repeated, roster};
 
 /// Messages in an answer unless asked otherwise.
@@ -51,7 +51,7 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     let rows = page(store, &all, request.since, u64::from(limit))?;
     let is_whole = request.since.is_none() && rows.len() < limit as usize;
     let (cursor, more) = rest(store, &all, request.since, &rows, is_whole)?;
-    let mut messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<Vec<_>, _>>()?;
+    let mut messages = of_rows(store, &rows)?;
     if request.verbose == Some(false) {
         messages.iter_mut().for_each(preview);
     }
@@ -173,8 +173,8 @@ fn nothing_before() -> Failure {
 
 /// The messages of an earlier answer, as they are now.
 fn again(store: &Store, before: &Answered, is_short: bool) -> Result<CheckInboxReply, Error> {
-    let message = |id| of_row(store, &crate::message::row(store, id)?);
-    let mut messages = before.ids.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let rows = before.ids.iter().map(|id| crate::message::row(store, id)).collect::<Result<Vec<_>, _>>()?;
+    let mut messages = of_rows(store, &rows)?;
     if is_short {
         messages.iter_mut().for_each(preview);
     }

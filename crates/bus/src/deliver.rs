@@ -6,12 +6,12 @@ use switchboard_pipeline::delivery::choose;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{Message, MessageEvent};
-use switchboard_store::Store;
+use switchboard_store::{Row, Store};
 
 use crate::Error;
 use crate::check_inbox::{inbox, injections};
 use crate::mail::MESSAGES;
-use crate::message::{item, of_row};
+use crate::message::{item, of_row, of_rows};
 
 /// Rows that are looked at for one delivery.
 const LOOK: u64 = 1_000;
@@ -23,7 +23,8 @@ const LOOK: u64 = 1_000;
 pub fn waiting(store: &Store, recipient: &AgentName, limit: usize) -> Result<Vec<Message>, Error> {
     let rows = store.read(&inbox(recipient).eq("injected", 0_i64).asc("lane").asc("seq").limit(LOOK))?;
     let items = rows.iter().map(item).collect::<Result<Vec<_>, _>>()?;
-    choose(&items, store.now(), limit).into_iter().map(|place| of_row(store, &rows[place])).collect()
+    let chosen: Vec<&Row> = choose(&items, store.now(), limit).into_iter().map(|place| &rows[place]).collect();
+    of_rows(store, chosen)
 }
 
 /// The ids of all messages that [`waiting`] could return.

@@ -7,7 +7,7 @@ use switchboard_store::{Filter, Query, Row, Store};
 use crate::Error;
 use crate::dead_letters::dead;
 use crate::mail::{INBOXES, MESSAGES};
-use crate::message::of_row;
+use crate::message::of_rows;
 
 /// Messages in an answer unless asked otherwise.
 const DEFAULT_LIMIT: u32 = 50;
@@ -42,7 +42,7 @@ pub fn list_messages(store: &Store, request: &ListMessagesRequest) -> Result<Lis
         }
     };
     rows.reverse();
-    let messages = rows.iter().map(|row| of_row(store, row)).collect::<Result<_, _>>()?;
+    let messages = of_rows(store, &rows)?;
     let [sent, acked] = totals(store)?;
     Ok(ListMessagesReply { messages, sent, acked, dead: dead(store)?, at: store.now() })
 }

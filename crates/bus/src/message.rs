@@ -1,8 +1,11 @@
 //! How a row of the projection becomes a message, and an item of its queue.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use switchboard_pipeline::delivery::{DEFAULT_ATTEMPTS, Item, Lease};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{Action, DeliveryState, Message, MessageKind, Priority, QueueState};
 use switchboard_protocol::time::Millis;
@@ -35,13 +38,37 @@ pub(crate) fn row(store: &Store, id: &MessageId) -> Result<Row, Error> {
     }
 }
 
+/// The messages with their texts, which are read in one go.
+pub(crate) fn of_rows<'a>(
+    store: &Store,
+    rows: impl IntoIterator<Item = &'a Row> + Clone,
+) -> Result<Vec<Message>, Error> {
+    let mut lsns = Vec::new();
+    for row in rows.clone() {
+        lsns.push(row.try_u64("seq")?);
+        lsns.extend(details(row));
+    }
+    let mut texts = store.bodies(&lsns)?;
+    rows.into_iter().map(|row| of_texts(row, &mut texts)).collect()
+}
+
 /// The message with its text.
 pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Message, Error> {
+    let mut texts =
+        store.bodies(&[Some(row.try_u64("seq")?), details(row)].into_iter().flatten().collect::<Vec<_>>())?;
+    of_texts(row, &mut texts)
+}
+
+/// Where its metadata lie, if it has any.
+fn details(row: &Row) -> Option<Lsn> {
+    row.get_int("details").and_then(|lsn| u64::try_from(lsn).ok())
+}
+
+fn of_texts(row: &Row, texts: &mut BTreeMap<Lsn, String>) -> Result<Message, Error> {
     let seq = row.try_u64("seq")?;
-    let details = match row.get_int("details").and_then(|lsn| u64::try_from(lsn).ok()) {
-        Some(lsn) => store.body(lsn)?.map(|body| serde_json::from_str(&body)).transpose()?.unwrap_or_default(),
-        None => Details::default(),
-    };
+    // Messages of one request may share them.
+    let details = details(row).and_then(|lsn| texts.get(&lsn));
+    let details: Details = details.map(|body| serde_json::from_str(body)).transpose()?.unwrap_or_default();
     let queue: QueueState = word(row, "state")?;
     let is_held = queue == QueueState::Leased;
     let kind: MessageKind = word(row, "kind")?;
@@ -54,7 +81,7 @@ pub(crate) fn of_row(store: &Store, row: &Row) -> Result<Message, Error> {
         sender: name(row, "sender")?,
         sender_verified: row.get_bool("verified"),
         recipient: name(row, "recipient_name")?,
-        payload: store.body(seq)?.unwrap_or_default(),
+        payload: texts.remove(&seq).unwrap_or_default(),
         is_preview: false,
         reply_to: row.get_text("reply_to").map(|_| id(row, "reply_to")).transpose()?,
         is_late: row.get_bool("late"),

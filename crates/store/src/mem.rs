@@ -120,6 +120,12 @@ impl Memory {
         places.filter_map(|place| self.state.records.get(place)).cloned().collect()
     }
 
+    /// The texts of events, of those that have one.
+    pub(crate) fn bodies(&self, lsns: &[Lsn]) -> BTreeMap<Lsn, String> {
+        let text = |lsn: &Lsn| Some((*lsn, self.state.bodies.get(lsn)?.text.clone()));
+        lsns.iter().filter_map(text).collect()
+    }
+
     /// Shows the events after `from` in order, each with its body if that is wanted and there.
     pub(crate) fn scan(&self, from: Lsn, bodies: bool, visit: &mut Visit<'_>) -> Result<(), Error> {
         let skip = usize::try_from(from).unwrap_or(usize::MAX);

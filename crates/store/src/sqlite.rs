@@ -36,6 +36,7 @@ pub(crate) use self::backup::{copy_closed, restore};
 pub(crate) use self::check::file as verify_file;
 pub(crate) use self::sql::Statements;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -257,6 +258,21 @@ impl Sqlite {
         let missing = limit.saturating_sub(records.len());
         records.extend(recent.into_iter().take(missing));
         Ok(records)
+    }
+
+    /// The texts of events: of those that SQLite has not yet, then of those that it has.
+    pub(crate) fn bodies(&self, core: &Core, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
+        core.alive()?;
+        let recent = lock(&self.inner.pending).bodies(lsns);
+        let Some((mut texts, settled)) = recent else {
+            self.inner.settle_upto(lsns.iter().copied().max().unwrap_or(0))?;
+            return self.read(core, |session| session.bodies(lsns));
+        };
+        let settled: Vec<Lsn> = lsns.iter().copied().filter(|lsn| *lsn <= settled).collect();
+        if !settled.is_empty() {
+            texts.extend(self.read(core, |session| session.bodies(&settled))?);
+        }
+        Ok(texts)
     }
 
     /// A short read of SQLite.

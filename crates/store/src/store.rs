@@ -4,6 +4,7 @@ mod backup;
 mod search;
 mod sweep;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -217,9 +218,20 @@ impl Store {
     /// The text of an event; `None` if it never had one, if it was dropped, or if there is no such event.
     ///
     /// # Errors
-    /// Those of [`event`](Self::event).
+    /// Those of [`bodies`](Self::bodies).
     pub fn body(&self, lsn: Lsn) -> Result<Option<String>, Error> {
-        Ok(self.event(lsn)?.and_then(|event| event.body))
+        Ok(self.bodies(&[lsn])?.remove(&lsn))
+    }
+
+    /// The texts of events, of those that have one, in one read.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] as for [`read`](Self::read).
+    pub fn bodies(&self, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.bodies(&self.inner.core, lsns),
+            Backend::Memory(memory) => Ok(self.inner.alive(memory)?.bodies(lsns)),
+        }
     }
 
     /// Where a durable cursor stands ([`Batch::advance`]); 0 before it was first moved.

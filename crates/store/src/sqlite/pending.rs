@@ -3,7 +3,7 @@
 //! Two layers, so that commits go on while the older one is being written: the newer one is looked at first.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use switchboard_protocol::event::Lsn;
@@ -259,6 +259,22 @@ impl Pending {
         let events = drafts.filter(|draft| draft.event.lsn > from).take(most);
         let body = |draft: &Draft| draft.body.as_ref().filter(|_| bodies).cloned();
         Some((events.map(|draft| (draft.entry().to_record(), body(draft))).collect(), self.settled))
+    }
+
+    /// The texts of those of these events that SQLite may lack, with the last event that it has; `None` if some body is about to go.
+    pub(super) fn bodies(&self, lsns: &[Lsn]) -> Option<(BTreeMap<Lsn, String>, Lsn)> {
+        if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
+            return None;
+        }
+        let wanted: BTreeSet<Lsn> = lsns.iter().copied().filter(|lsn| *lsn > self.settled).collect();
+        if wanted.is_empty() {
+            return Some((BTreeMap::new(), self.settled));
+        }
+        let older = self.older.iter().flat_map(|older| &older.decided);
+        let drafts = older.chain(&self.queue).flat_map(|one| &one.batch.drafts);
+        let drafts = drafts.filter(|draft| wanted.contains(&draft.event.lsn));
+        let texts = drafts.filter_map(|draft| Some((draft.event.lsn, draft.body.as_ref()?.text.clone())));
+        Some((texts.collect(), self.settled))
     }
 
     /// The events of a subject that SQLite may lack, after one of its revisions, with the last event that SQLite has.

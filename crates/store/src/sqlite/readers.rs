@@ -20,24 +20,33 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(super) struct Readers {
     path: PathBuf,
     cache_kib: u32,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Idle>,
     back: Condvar,
+}
+
+struct Idle {
+    connections: Vec<Connection>,
+    /// Reads that wait for one. Waking nobody is a call of the system, too.
+    waiting: usize,
 }
 
 // === impl Readers ===
 
 impl Readers {
     pub(super) fn open(path: &Path, cache_kib: u32) -> Result<Self, Error> {
-        let idle = (0..POOL).map(|_| file::open_reader(path, cache_kib)).collect::<Result<_, _>>()?;
-        Ok(Self { path: path.to_owned(), cache_kib, idle: Mutex::new(idle), back: Condvar::new() })
+        let connections = (0..POOL).map(|_| file::open_reader(path, cache_kib)).collect::<Result<_, _>>()?;
+        let idle = Mutex::new(Idle { connections, waiting: 0 });
+        Ok(Self { path: path.to_owned(), cache_kib, idle, back: Condvar::new() })
     }
 
     /// Lends a connection for one short read.
     pub(super) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        let idle = lock(&self.idle);
-        let (mut idle, _) =
-            self.back.wait_timeout_while(idle, WAIT, |idle| idle.is_empty()).unwrap_or_else(PoisonError::into_inner);
-        let connection = idle.pop().ok_or(Error::Busy)?;
+        let mut idle = lock(&self.idle);
+        idle.waiting += 1;
+        let waited = self.back.wait_timeout_while(idle, WAIT, |idle| idle.connections.is_empty());
+        let (mut idle, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        idle.waiting -= 1;
+        let connection = idle.connections.pop().ok_or(Error::Busy)?;
         drop(idle);
         let lent = PooledReader { readers: self, connection: Some(connection) };
         lent.connection.as_ref().map_or(Err(Error::Busy), read)
@@ -45,7 +54,7 @@ impl Readers {
 
     /// Has the connections that are idle give up what they cache.
     pub(super) fn shrink(&self) {
-        lock(&self.idle).iter().for_each(super::back::shrink);
+        lock(&self.idle).connections.iter().for_each(super::back::shrink);
     }
 
     /// A connection of its own, for a read that takes long.
@@ -63,8 +72,11 @@ struct PooledReader<'a> {
 impl Drop for PooledReader<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            lock(&self.readers.idle).push(connection);
-            self.readers.back.notify_one();
+            let mut idle = lock(&self.readers.idle);
+            idle.connections.push(connection);
+            if idle.waiting > 0 {
+                self.readers.back.notify_one();
+            }
         }
     }
 }

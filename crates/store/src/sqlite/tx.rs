@@ -1,5 +1,6 @@
 //! What is read from SQLite, and the transaction that writes to it.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
@@ -118,6 +119,15 @@ impl<'a> Session<'a> {
         let mut statement = self.connection.prepare_cached(&sql::events_of()).map_err(db)?;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = statement.query_map(params![subject, int(after), most], sql::record).map_err(db)?;
+        rows.collect::<Result<_, _>>().map_err(db)
+    }
+
+    /// The texts of events, of those that have one.
+    pub(super) fn bodies(&self, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
+        let sql = "SELECT lsn, text FROM bodies WHERE lsn IN (SELECT value FROM json_each(?1))";
+        let mut statement = self.connection.prepare_cached(sql).map_err(db)?;
+        let list = serde_json::to_string(lsns).map_err(|error| Error::Fatal(error.to_string()))?;
+        let rows = statement.query_map([list], |row| Ok((number(row, 0)?, row.get(1)?))).map_err(db)?;
         rows.collect::<Result<_, _>>().map_err(db)
     }
 

@@ -139,6 +139,8 @@ fn compare(disk: &Fixture, memory: &Fixture, queries: &[Query]) {
         events.into_iter().map(seen).collect()
     };
     assert_eq!(log(disk), log(memory));
+    let lsns: Vec<u64> = (0..=disk.store.head().lsn + 1).collect();
+    assert_eq!(disk.store.bodies(&lsns).unwrap(), memory.store.bodies(&lsns).unwrap());
     assert_eq!(disk.store.cursor("search").unwrap(), memory.store.cursor("search").unwrap());
     for it in [disk, memory] {
         let report = it.store.verify(Scope::All).unwrap();

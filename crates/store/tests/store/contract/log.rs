@@ -66,6 +66,8 @@ fn single_events_come_with_their_body(it: &Fixture) {
     assert_eq!(it.store.body(1).unwrap(), None);
     assert_eq!(it.store.event(0).unwrap(), None);
     assert_eq!(it.store.event(5).unwrap(), None);
+    let texts = it.store.bodies(&[5, 3, 1, 2, 2, 0]).unwrap();
+    assert_eq!(texts.into_iter().collect::<Vec<_>>(), [(2, "first".to_owned()), (3, "second".to_owned())]);
 }
 
 fn every_event_continues_the_one_before(it: &Fixture) {
