@@ -55,7 +55,7 @@ fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named
 #[test]
 fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_the_task() {
     let Some((agents, programs)) = chosen_or_said() else { return };
-    // Codex asks only where its model wants to leave its own sandbox, and asks for the same command once more after a denial.
+    // Codex works in a sandbox of its own and asks only where its model wants to leave that, which the script never does.
     for agent in agents.iter().filter(|agent| *agent != "codex") {
         deny_note_allow(agent, &programs);
     }
