@@ -120,6 +120,62 @@ fn a_debate_has_rounds_in_which_nobody_knows_what_is_said_beside_him() {
 }
 
 #[test]
+fn a_debate_ends_with_the_round_in_which_all_agree() {
+    let sandbox = Sandbox::new();
+    let speak = "cat > /dev/null; echo $SWITCHBOARD_TASK; case $SWITCHBOARD_TASK in *r1*) ;; *) echo '[agree]';; esac";
+    let participants =
+        json!([{ "command": shell(speak) }, { "command": shell(speak) }, { "command": shell("exit 5") }]);
+    let settings = json!({ "command": shell("cat"), "result": "report",
+        "debate": { "participants": participants, "rounds": 5, "quorum": 2 } });
+    let path = plan(&sandbox, &json!({ "max_workers": 4 }), &settings);
+
+    let done = sandbox.switchboard(&["run", &path, "--yes"]);
+
+    let out = done.ends_with(0).out;
+    assert_eq!(out.matches("is not held: all agree").count(), 3 * 2, "{out}");
+    let told = sandbox.switchboard(&["show", "1.1", "--answer"]).ends_with(0).out;
+    assert!(told.contains("--- round 2, participant-2:\n1.1.r2.p2\n[agree]\n"), "{told}");
+    assert!(told.contains("All who replied in round 2 agreed") && !told.contains("--- round 3"), "{told}");
+    let equipped = sandbox.call(&["read_events", "kinds:=[\"worker_equipped\"]"])["events"].as_array().unwrap().len();
+    assert_eq!(equipped, 2 * 3 + 1, "nobody works in the rounds that are not held");
+    sandbox.switchboard(&["verify"]).ends_with(0);
+}
+
+#[test]
+fn a_verdict_takes_what_a_participant_has_left_and_the_other_proposals_stay_in_their_branches() {
+    let sandbox = Sandbox::new();
+    let propose = |words: &str| shell(&format!("cat > /dev/null; echo {words} > done.txt; echo I have done it"));
+    let participants =
+        json!([{ "command": propose("bad") }, { "command": propose("good") }, { "command": shell("echo no") }]);
+    let decide = "if grep -q 'was refused'; then echo '[take: participant-2]'; else echo '[take: participant]'; fi";
+    let settings = json!({ "command": shell(decide), "attempts": 2,
+        "debate": { "participants": participants, "rounds": 1, "quorum": 2 } });
+    let path = plan(&sandbox, &json!({ "max_workers": 4, "test": "! grep -q bad done.txt" }), &settings);
+
+    let done = sandbox.switchboard(&["run", &path, "--yes", "--merge"]);
+
+    done.ends_with(0).says("1 of 1 tasks merged");
+    assert_eq!(sandbox.read("done.txt"), "good\n", "the first choice was refused by the gates");
+    let kept = sandbox.git(&["branch", "--list", "switchboard-task/*"]);
+    assert!(kept.contains("1.1.r1.p1") && kept.contains("1.1.r1.p2") && !kept.contains("p3"), "{kept}");
+    let clean = sandbox.switchboard(&["clean", "--yes"]).ends_with(0);
+    clean.says("1.1.r1.p1");
+}
+
+#[test]
+fn a_verdict_that_takes_what_is_not_there_is_held_for_a_person() {
+    let sandbox = Sandbox::new();
+    let participants = json!([{ "command": shell("echo for") }, { "command": shell("echo against") }]);
+    let settings =
+        json!({ "command": shell("echo '[take: nobody]'"), "debate": { "participants": participants, "rounds": 1 } });
+    let path = plan(&sandbox, &json!({ "max_workers": 4 }), &settings);
+
+    let done = sandbox.switchboard(&["run", &path, "--yes"]);
+
+    done.ends_with(1).says("the verdict takes the change of nobody, and nobody left one");
+}
+
+#[test]
 fn a_report_is_what_the_worker_says_and_changes_nothing() {
     let sandbox = Sandbox::new();
     let line = "echo left > left.txt; printf 'the answer is \\033[31m42\\033[0m\\n'";

@@ -8,6 +8,7 @@ mod context;
 mod finish;
 mod lease;
 mod merge;
+mod proposals;
 mod rebase;
 mod replies;
 mod run_checks;

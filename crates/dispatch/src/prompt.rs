@@ -21,6 +21,8 @@ pub(crate) struct Previous<'a> {
     pub(crate) work: String,
     /// Whether only what it says is kept.
     pub(crate) is_report: bool,
+    /// Whether what it leaves in its tree is kept beside that, as a proposal.
+    pub(crate) is_proposal: bool,
     /// Why each was refused.
     pub(crate) refusals: &'a [Refusal],
     /// The work tree begins with what the last one changed.
@@ -64,7 +66,11 @@ pub(crate) fn first(
         let trace = plan.parent_trace.trim_end();
         let _ = write!(text, "\n{TRACE}---\n{trace}\n---\n");
     }
-    text.push_str(if previous.is_report { REPORT_RULES } else { RULES });
+    text.push_str(match (previous.is_report, previous.is_proposal) {
+        (false, _) => RULES,
+        (true, false) => REPORT_RULES,
+        (true, true) => PROPOSAL_RULES,
+    });
     if previous.has_tools {
         text.push_str(TOOLS);
     }
@@ -114,6 +120,9 @@ taken when you are done, judged by the gates, and merged.\n";
 
 const REPORT_RULES: &str = "\nWhat you say is the result of this task; write it as your answer. Nothing that you leave in the files is kept.\n";
 
+const PROPOSAL_RULES: &str = "\nWhat you say is the result of this task; write it as your answer. Work in the current folder only: it is a work tree of your own. \
+Don't commit.\n";
+
 const TOOLS: &str = "The MCP server `switchboard` carries messages between you and the rest of the team: check_inbox, send_message, \
 ack_message.\n";
 
@@ -154,6 +163,7 @@ mod tests {
         Previous {
             work: "do it".to_owned(),
             is_report: false,
+            is_proposal: false,
             refusals,
             has_change: false,
             denied: Vec::new(),

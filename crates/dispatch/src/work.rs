@@ -199,6 +199,7 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::WorkerStarted { .. }
         | RunEvent::ChangeCaptured { .. }
         | RunEvent::NothingChanged { .. }
+        | RunEvent::TurnOmitted { .. }
         | RunEvent::GateReported { .. }
         | RunEvent::MergeHeld { .. }
         | RunEvent::MergeReleased { .. }

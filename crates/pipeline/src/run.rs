@@ -26,6 +26,7 @@ mod ended;
 mod expect;
 mod judging;
 mod older;
+mod omitting;
 mod queue;
 mod record;
 mod settling;

@@ -8,6 +8,7 @@
 //! | `best_of` | `1.1.c1` … : an [`WorkResult::Candidate`] each | chooses among those that passed their gates |
 //! | `debate` | `1.1.r1.p1` … : an [`WorkResult::Report`] of each participant in each round | does the work, or reports, knowing all that was said |
 
+mod marks;
 mod prompt;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use switchboard_protocol::plan::{
     BestOf, DebateSettings, Phase, Plan, Task, TaskId, TaskResult, TaskSettings, WorkerSettings,
 };
 
+pub use marks::{is_over, taken};
 pub use prompt::prompt;
 
 /// Rounds of a debate where the plan doesn't say.
@@ -51,6 +53,8 @@ pub struct Shape {
     pub among: Vec<TaskId>,
     /// What its worker is told.
     pub told: Told,
+    /// Whether what its worker leaves is a proposal, which stays in a branch and which its task may take.
+    pub is_proposal: bool,
 }
 
 // === impl Shape ===
@@ -63,7 +67,7 @@ impl Shape {
             Told::Task => Vec::new(),
             Told::Step { before, .. } => before.iter().collect(),
             Told::Turn { before, .. } => before.iter().map(|(_, task)| task).collect(),
-            Told::Decision { turns } => turns.iter().map(|(_, _, task)| task).collect(),
+            Told::Decision { turns, .. } => turns.iter().map(|(_, _, task)| task).collect(),
         }
     }
 }
@@ -125,6 +129,8 @@ pub enum Told {
     Decision {
         /// All turns in their order: the round, who, and which task.
         turns: Vec<(u32, String, TaskId)>,
+        /// Whether it may take what a participant has left in place of a change of its own.
+        may_take: bool,
     },
 }
 
@@ -305,8 +311,15 @@ impl Expander<'_> {
                 };
                 let of = Some(task.id.clone());
                 let quorums = quorums(&spoken, at, least);
-                self.shapes
-                    .insert(id.clone(), Shape { of, result: WorkResult::Report, quorums, told, ..Shape::default() });
+                let shape = Shape {
+                    of,
+                    result: WorkResult::Report,
+                    quorums,
+                    told,
+                    is_proposal: !is_report,
+                    ..Shape::default()
+                };
+                self.shapes.insert(id.clone(), shape);
                 tasks.push(made);
                 turns.push((names[at].clone(), id));
             }
@@ -318,7 +331,7 @@ impl Expander<'_> {
         let all =
             (1..).zip(spoken).flat_map(|(round, turns)| turns.into_iter().map(move |(name, id)| (round, name, id)));
         let result = if is_report { WorkResult::Report } else { WorkResult::Merged };
-        let told = Told::Decision { turns: all.collect() };
+        let told = Told::Decision { turns: all.collect(), may_take: !is_report };
         self.shapes.insert(task.id.clone(), Shape { result, quorums, told, ..Shape::default() });
         tasks.push(whole);
         Ok(tasks)

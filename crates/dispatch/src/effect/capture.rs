@@ -27,7 +27,10 @@ pub(crate) async fn capture(
     let row = row.ok_or_else(|| Error::Missing(format!("worker {worker}")))?;
     let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
     let (task, settings) = ctx.plan.settings(id)?;
-    let author = of_worker(ctx, id, &settings)?;
+    let author = match super::proposals::take(ctx, id, attempt, worker, &base).await? {
+        Some(author) => author,
+        None => of_worker(ctx, id, &settings)?,
+    };
     let message = message(&ctx.plan.run, &task, attempt);
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let is_compared = ctx.plan.shape(id).is_some_and(|shape| shape.result == WorkResult::Candidate);

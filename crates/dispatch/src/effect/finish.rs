@@ -24,6 +24,15 @@ pub(super) async fn finish(ctx: &Ctx, outcome: RunOutcome) -> Outcome {
     Outcome::default()
 }
 
+/// Whether the branch of a task that is done stays.
+#[derive(Clone, Copy)]
+enum Kept {
+    Yes,
+    /// Where it holds what the run's branch doesn't.
+    IfChanged,
+    No,
+}
+
 async fn merge(ctx: &Ctx) {
     let mut backoff = Backoff::default();
     let error = loop {
@@ -45,19 +54,35 @@ async fn tidy(ctx: &Ctx) {
     };
     let is_merged = |view: &TaskView| matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
     let is_whole = views.iter().all(is_merged);
+    let open: Vec<_> = views.iter().filter(|view| !is_merged(view)).map(|view| view.task.clone()).collect();
     let merged = views.into_iter().filter(is_merged);
+    // A proposal that its task may still take stays in its tree.
+    let is_proposal = |task: &TaskId| ctx.plan.shape(task).is_some_and(|shape| shape.is_proposal);
+    let whole = |task: &TaskId| ctx.plan.shape(task).and_then(|shape| shape.of.clone());
+    let is_wanted = |task: &TaskId| is_proposal(task) && whole(task).is_some_and(|whole| open.contains(&whole));
     // A change that was not chosen stays in its branch.
-    let is_kept = |task: &TaskId| ctx.plan.shape(task).is_some_and(|shape| shape.result == WorkResult::Candidate);
-    let branch = |task: &TaskId| (!is_kept(task)).then(|| ctx.plan.task_branch(task));
-    let trees: Vec<_> = merged.map(|view| (ctx.plan.worktree(&view.task), branch(&view.task))).collect();
+    let is_candidate = |task: &TaskId| ctx.plan.shape(task).is_some_and(|shape| shape.result == WorkResult::Candidate);
+    let kept = |task: &TaskId| match (is_candidate(task), is_proposal(task)) {
+        (true, _) => Kept::Yes,
+        (false, true) => Kept::IfChanged,
+        (false, false) => Kept::No,
+    };
+    let merged = merged.filter(|view| !is_wanted(&view.task)).map(|view| view.task);
+    let trees: Vec<_> = merged.map(|id| (ctx.plan.worktree(&id), ctx.plan.task_branch(&id), kept(&id))).collect();
+    let run_branch = ctx.plan.branch.clone();
     let (base, run, files) = (ctx.plan.worktrees.clone(), ctx.plan.run.clone(), ctx.world.ports.files.clone());
     let agents = plan::agents_file(&ctx.world.config, &run);
     let done = ctx.world.git(move |git| {
-        for (path, branch) in trees {
+        let head = git.branch(&run_branch)?;
+        for (path, branch, kept) in trees {
             git.worktree_remove(&path, &base)?;
-            if let Some(branch) = branch
-                && let Some(tip) = git.branch(&branch)?
-            {
+            let Some(tip) = git.branch(&branch)? else { continue };
+            let is_kept = match (kept, &head) {
+                (Kept::Yes, _) | (Kept::IfChanged, None) => true,
+                (Kept::IfChanged, Some(head)) => !git.is_ancestor(&tip, head)?,
+                (Kept::No, _) => false,
+            };
+            if !is_kept {
                 git.delete_branch(&branch, &tip)?;
             }
         }

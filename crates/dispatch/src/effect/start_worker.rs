@@ -87,6 +87,9 @@ pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: V
         Ok(setup) => setup,
         Err(error) => return blocked(id, attempt, error),
     };
+    if ctx.plan.shape(&id).is_some_and(|shape| subtasks::is_over(shape, |task| setup.replies.of(task))) {
+        return Outcome::step(RunEvent::TurnOmitted { task: id, step, attempt });
+    }
     let worker = setup.worker.clone();
     // Before it is intended: from then on it may be told to stop.
     let mut reachable = Reachable::new(Arc::clone(&ctx.world), &worker);
@@ -275,6 +278,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     let previous = prompt::Previous {
         work: subtasks::prompt(shape, &task.description, |task| replies.of(task)),
         is_report: shape.result == subtasks::WorkResult::Report,
+        is_proposal: shape.is_proposal,
         refusals,
         has_change: start_point.content.as_ref() != Some(&start_point.base),
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,

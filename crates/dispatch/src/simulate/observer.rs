@@ -209,6 +209,7 @@ impl Observer {
             | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
+            | RunEvent::TurnOmitted { .. }
             | RunEvent::MergeHeld { .. }
             | RunEvent::MergeReleased { .. }
             | RunEvent::MergeIntended { .. }

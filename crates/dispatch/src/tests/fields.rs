@@ -164,6 +164,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
         let none = Previous {
             work: subtasks::prompt(&shape, &task.description, |_| None),
             is_report: shape.result == subtasks::WorkResult::Report,
+            is_proposal: shape.is_proposal,
             refusals: &[],
             has_change: false,
             denied: Vec::new(),

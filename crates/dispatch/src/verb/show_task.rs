@@ -55,7 +55,7 @@ impl Dispatch {
     }
 }
 
-pub(super) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
+pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
     let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
     Ok(world.store.read(&query)?.into_iter().next())
 }

@@ -120,8 +120,12 @@ impl Dispatch {
         Ok(SubagentResult {
             artifact: format!("{}/{}", plan.run, view.task),
             agent: report.agent,
+            status: match (is_turn, is_failed, worker.is_some()) {
+                (true, true, _) => "no-reply".to_owned(),
+                (true, false, false) if is_good => "omitted".to_owned(),
+                _ => report.state,
+            },
             worker,
-            status: if is_turn && is_failed { "no-reply".to_owned() } else { report.state },
             text,
             elided,
             attempts: report.attempts,

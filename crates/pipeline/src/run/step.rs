@@ -79,6 +79,7 @@ impl RunState {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
                 self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
             }
+            RunEvent::TurnOmitted { task, step, attempt } => self.turn_omitted(task, step, *attempt),
             RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),
             RunEvent::GateReported { task, attempt, gate, input, verdict, asks, reasons } => self.gate_reported(
                 task,

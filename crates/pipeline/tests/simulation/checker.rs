@@ -160,6 +160,7 @@ impl Checker {
             | RunEvent::SetupChosen { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
+            | RunEvent::TurnOmitted { .. }
             | RunEvent::MergeReleased { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::UnitExtended { .. }

@@ -230,6 +230,15 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         note: String,
     },
+    /// A turn of a debate is not held, because all who replied in the round before have agreed. It counts as done.
+    TurnOmitted {
+        /// Which task.
+        task: TaskId,
+        /// Which step of its way.
+        step: StepId,
+        /// Of which attempt.
+        attempt: u32,
+    },
     /// The worker left its tree as it was.
     NothingChanged {
         /// Of which task.
@@ -559,6 +568,7 @@ impl RunEvent {
             | Self::PersonAnswered { task, .. }
             | Self::ChangeCaptured { task, .. }
             | Self::NothingChanged { task, .. }
+            | Self::TurnOmitted { task, .. }
             | Self::GateReported { task, .. }
             | Self::ChangeRebased { task, .. }
             | Self::BranchMoved { task, .. }

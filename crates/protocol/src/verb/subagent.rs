@@ -100,7 +100,7 @@ pub struct SubagentResult {
     /// Its last worker; nothing before it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// The task's state: `done` or `merged` when it is as it should be; `no-reply` for a participant of a debate who said nothing in a round.
+    /// The task's state: `done` or `merged` when it is as it should be; `no-reply` for a participant of a debate who said nothing in a round, `omitted` for a turn that was not held since all agreed.
     pub status: String,
     /// What it said: untrusted text, its middle left out where it is long.
     #[serde(default, skip_serializing_if = "String::is_empty")]

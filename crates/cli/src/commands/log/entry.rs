@@ -156,6 +156,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
         }
         RunEvent::TaskDone { .. } => told(Some(Tone::Good), "done"),
+        RunEvent::TurnOmitted { .. } => told(None, "is not held: all agree"),
         RunEvent::CandidateChosen { candidate, among, .. } => {
             told(Some(Tone::Good), format!("the change of {candidate} is the best of {among}"))
         }

@@ -254,6 +254,7 @@ impl<'a> Printer<'a> {
             | RunEvent::MergeIntended { .. }
             | RunEvent::TaskMerged { .. }
             | RunEvent::TaskDone { .. }
+            | RunEvent::TurnOmitted { .. }
             | RunEvent::CandidateChosen { .. }
             | RunEvent::MergeConflicted { .. }
             | RunEvent::TaskBlocked { .. }
@@ -317,6 +318,7 @@ impl<'a> Printer<'a> {
                 self.merged += u64::from(of.is_none());
                 vec![out.paint(Tone::Good, &format!("{head} is done"))]
             }
+            RunEvent::TurnOmitted { .. } => vec![format!("{head} is not held: all agree")],
             RunEvent::CandidateChosen { candidate, among, .. } => {
                 vec![out.paint(Tone::Good, &format!("{head} takes the change of {candidate}, the best of {among}"))]
             }

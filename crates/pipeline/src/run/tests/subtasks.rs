@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use switchboard_protocol::run::Answered;
+use switchboard_protocol::run::way::StepId;
 
 use super::*;
 
@@ -272,4 +273,32 @@ fn with_one_worker_a_task_is_brought_to_its_end_with_its_subtasks() {
     run.answer_checks("1.1.c1", Verdict::Pass);
 
     assert_eq!(run.starting(), ["1.1.c2"]);
+}
+
+#[test]
+fn turns_that_are_omitted_count_as_held_and_have_no_worker() {
+    let debate = json!({ "participants": [{ "agent": "a" }, { "agent": "b" }], "rounds": 3, "quorum": 2 });
+    let mut run = run_of(&json!({ "debate": debate, "result": "report" }));
+    for turn in ["1.1.r1.p1", "1.1.r1.p2", "1.1.r2.p1", "1.1.r2.p2"] {
+        run.end_turn(turn, TurnOutcome::Finished);
+    }
+    let omit =
+        |task: &str, step: &str| RunEvent::TurnOmitted { task: id(task), step: StepId::new(step).unwrap(), attempt: 1 };
+    let step = run.effects().into_iter().find_map(|effect| {
+        let Effect::StartWorker { task, step, .. } = effect else { return None };
+        (task == id("1.1.r3.p1")).then_some(step.to_string())
+    });
+    let step = step.unwrap();
+
+    for turn in ["1.1.r3.p1", "1.1.r3.p2", "1.1.r3.p2"] {
+        run.tell(omit(turn, &step));
+    }
+
+    assert!(run.is_done("1.1.r3.p1") && run.is_done("1.1.r3.p2"));
+    let (_, answers) = run.start_of("1.1");
+    assert_eq!(answers[4], Answered { task: id("1.1.r3.p1"), worker: None });
+    let refused = run.state.step(&omit("1.2", &step), Millis(run.now)).unwrap_err();
+    assert!(refused.why.contains("1.2"), "{}", refused.why);
+    let refused = run.state.step(&omit("1.1.r1.p1", &step), Millis(run.now)).unwrap_err();
+    assert!(refused.why.contains("waits for no worker"), "{}", refused.why);
 }

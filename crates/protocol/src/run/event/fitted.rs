@@ -41,6 +41,7 @@ impl RunEvent {
             | Self::WorkerIntended { .. }
             | Self::WorkerStarted { .. }
             | Self::NothingChanged { .. }
+            | Self::TurnOmitted { .. }
             | Self::ChangeRebased { .. }
             | Self::BranchMoved { .. }
             | Self::MergeReleased { .. }

@@ -1,0 +1,108 @@
+//! What the participants of a debate have left: each becomes a commit in a branch of its own, and the verdict may take one.
+
+use std::path::PathBuf;
+
+use switchboard_pipeline::subtasks::{self, Told};
+use switchboard_process::git::{Author, Merged, Oid};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::frame::ANSWER_FILE;
+use switchboard_protocol::id::{WorkerId, fold};
+use switchboard_protocol::plan::TaskId;
+
+use super::author::of_worker;
+use super::context::Ctx;
+use crate::authorship::message;
+use crate::port::Git;
+use crate::port::git::Commit;
+use crate::verb::show_task::last_worker;
+use crate::{Error, plan};
+
+/// A participant's last turn, as far as there is a tree of it.
+struct Proposal {
+    name: String,
+    path: PathBuf,
+    branch: String,
+    base: Oid,
+    author: Author,
+    message: String,
+}
+
+/// Captures what participants left in their last turns, where the worker that decides may take one of these. If its answer takes one, its own tree gets
+/// that change in place of what it has left, and the author is returned.
+pub(super) async fn take(
+    ctx: &Ctx,
+    id: &TaskId,
+    attempt: u32,
+    worker: &WorkerId,
+    base: &Oid,
+) -> Result<Option<Author>, Error> {
+    let shape = ctx.plan.shape(id);
+    let Some(Told::Decision { turns, may_take: true }) = shape.map(|shape| &shape.told) else { return Ok(None) };
+    let proposals = proposals(ctx, turns, attempt)?;
+    let folder = plan::worker_folder(&ctx.world.config, &ctx.plan.run, worker);
+    let files = std::sync::Arc::clone(&ctx.world.ports.files);
+    let answer = ctx.world.blocking(move || files.read(&folder.join(ANSWER_FILE))).await?.unwrap_or_default();
+    let wanted = subtasks::taken(&String::from_utf8_lossy(&answer)).map(str::to_owned);
+    let (path, branch, base) = (ctx.plan.worktree(id), ctx.plan.task_branch(id), base.clone());
+    let taken = ctx.world.git(move |git| {
+        let captured = capture(git, &proposals)?;
+        let Some(wanted) = wanted else { return Ok(None) };
+        let of_name = captured.iter().rev().find(|(proposal, _)| fold(&proposal.name) == fold(&wanted));
+        let Some((proposal, commit)) = of_name else { return Err(nothing_to_take(&wanted, &captured).into()) };
+        let tree = match git.merge_tree(&base, commit)? {
+            Merged::Clean { tree } => tree,
+            Merged::Conflict { files } => return Err(conflict(&proposal.name, &files).into()),
+        };
+        let commit = git.commit_tree(&tree, &[&base], &proposal.author, &proposal.message)?;
+        git.worktree_reset(&path, &branch, &commit)?;
+        Ok(Some(proposal.author.clone()))
+    });
+    taken.await
+}
+
+/// The last turn of each participant that has one.
+fn proposals(ctx: &Ctx, turns: &[(u32, String, TaskId)], attempt: u32) -> Result<Vec<Proposal>, Error> {
+    let mut found: Vec<Proposal> = Vec::new();
+    for (_, name, turn) in turns {
+        let Some(row) = last_worker(&ctx.world, &ctx.plan.run, turn)? else { continue };
+        let (task, settings) = ctx.plan.settings(turn)?;
+        let proposal = Proposal {
+            name: name.clone(),
+            path: ctx.plan.worktree(turn),
+            branch: ctx.plan.task_branch(turn),
+            base: Oid::parse(row.try_text("base")?)?,
+            author: of_worker(ctx, turn, &settings)?,
+            message: message(&ctx.plan.run, &task, attempt),
+        };
+        found.retain(|other| other.name != *name);
+        found.push(proposal);
+    }
+    Ok(found)
+}
+
+/// Makes each tree in which something has changed a commit.
+fn capture<'a>(git: &dyn Git, proposals: &'a [Proposal]) -> Result<Vec<(&'a Proposal, Oid)>, Error> {
+    let mut captured = Vec::new();
+    for proposal in proposals {
+        if git.worktree_tip(&proposal.path)?.is_none() {
+            continue;
+        }
+        let Proposal { path, branch, base, author, message, .. } = proposal;
+        let commit = Commit { branch, parent: base, author, message };
+        captured.extend(git.capture(path, &commit)?.map(|captured| (proposal, captured.commit)));
+    }
+    Ok(captured)
+}
+
+fn nothing_to_take(wanted: &str, captured: &[(&Proposal, Oid)]) -> Failure {
+    let names: Vec<_> = captured.iter().map(|(proposal, _)| proposal.name.as_str()).collect();
+    let left = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+    let what = format!("the verdict takes the change of {}, and {left} left one", crate::event::cut(wanted, 60));
+    Failure::new("dispatch.no-change", what)
+}
+
+fn conflict(name: &str, files: &[PathBuf]) -> Failure {
+    let files: Vec<_> = files.iter().take(5).map(|file| plan::text(file)).collect();
+    let what = format!("the change of {name}, which the verdict takes, conflicts in {}", files.join(", "));
+    Failure::new("dispatch.merge-conflict", what)
+}
