@@ -13,7 +13,7 @@ use switchboard_protocol::plan::{Plan, TaskId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::PortRange;
-use switchboard_store::{Query, Store};
+use switchboard_store::{Query, Row, Store};
 
 use crate::Error;
 use crate::assignees::Assignee;
@@ -171,6 +171,12 @@ pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<TaskId, Cla
         claimed.insert(task, Claimed { at: row.try_u64("seq")?, name, ports });
     }
     Ok(claimed)
+}
+
+/// The row of a task's last worker.
+pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
+    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
+    Ok(world.store.read(&query)?.into_iter().next())
 }
 
 /// The last worker of each task of a run.

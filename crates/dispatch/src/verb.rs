@@ -10,7 +10,7 @@ pub(crate) mod pause_run;
 mod resume_run;
 pub(crate) mod retry_task;
 pub(crate) mod set_budget;
-pub(crate) mod show_task;
+mod show_task;
 pub(crate) mod start_run;
 pub(crate) mod stop_run;
 mod subagent;

@@ -12,9 +12,9 @@ use switchboard_protocol::plan::TaskId;
 use super::author::of_worker;
 use super::context::Ctx;
 use crate::authorship::message;
+use crate::history::last_worker;
 use crate::port::Git;
 use crate::port::git::Commit;
-use crate::verb::show_task::last_worker;
 use crate::{Error, plan};
 
 /// A participant's last turn, as far as there is a tree of it.

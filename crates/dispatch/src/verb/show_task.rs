@@ -6,10 +6,9 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
-use switchboard_store::{Query, Row};
+use switchboard_store::Row;
 
 use super::find_target;
-use crate::work::WORKERS;
 use crate::work::run_id;
 use crate::world::World;
 use crate::{Dispatch, Error, plan, report};
@@ -35,7 +34,7 @@ impl Dispatch {
         let view = views.iter().find(|view| view.task == id);
         let view = view.ok_or_else(|| Failure::new("dispatch.unknown-task", format!("{run} has no task {id}")))?;
         let fixed = crate::history::plan(&self.world, &run)?;
-        let worker = last_worker(&self.world, &run, &id)?;
+        let worker = crate::history::last_worker(&self.world, &run, &id)?;
         let folder = match &worker {
             Some(row) => worker_folder(&self.world, &run, row)?,
             None => String::new(),
@@ -53,11 +52,6 @@ impl Dispatch {
             folder,
         })
     }
-}
-
-pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
-    let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(1);
-    Ok(world.store.read(&query)?.into_iter().next())
 }
 
 pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {

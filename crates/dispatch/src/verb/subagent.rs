@@ -15,8 +15,9 @@ use switchboard_protocol::verb::run::{RetryTaskRequest, TaskReport};
 use switchboard_protocol::verb::subagent::{SubagentReply, SubagentResult};
 use switchboard_store::{Idempotency, Interest};
 
-use super::show_task::{last_worker, worker_folder};
+use super::show_task::worker_folder;
 use super::{find_run, find_target};
+use crate::history::last_worker;
 use crate::plan::RunPlan;
 use crate::work::{RUNS, run_id};
 use crate::{Dispatch, Error, history, report};
