@@ -197,9 +197,9 @@ impl Tidy<'_> {
         }
     }
 
-    /// A line that begins with `[` ends the one above where that cannot go on: `let a` and `}` before `[...b]`.
+    /// A line that begins with `[` or `(` ends the one above where that cannot go on: `let a`, and `}` before `[...b]`.
     fn lists_on_their_own_line(&mut self) {
-        for at in self.all("[") {
+        for at in self.all("[").into_iter().chain(self.all("(")) {
             let Some(line) = self.line_of_first(at).filter(|line| *line > 0) else {
                 continue;
             };
@@ -482,6 +482,7 @@ mod tests {
             (Language::JavaScript, "<h5>Live & Query</h5>", "<h5>Live + Query</h5>"),
             (Language::Tsx, "type A = B<C> & D<E>;", "type A = B<C> & D<E>;"),
             (Language::JavaScript, "var a\n\n[1].forEach(f)", "var a\n;[1].forEach(f)"),
+            (Language::JavaScript, "var A\n(function (A) {})(A)", "var A;(function (A) {})(A)"),
             (Language::Php, "<?php Integer::g(A::String::x);", "<?php _nteger::g(A::_tring::x);"),
             (Language::TypeScript, "interface A<in out T, out U> {}", "interface A<       T,     U> {}"),
             (Language::TypeScript, "sql<{ a: Map<b, c> }>`x`", "sql                  `x`"),

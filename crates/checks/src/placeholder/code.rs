@@ -132,7 +132,9 @@ fn of_rust(node: Node<'_>, above: &[Node<'_>], text: &[u8]) -> Option<Placeholde
         b"todo" => Some(throw(node, if is_for_its_type(above, text) { Weight::Note } else { Weight::Blocks })),
         // Other than `todo!`, it is no promise: of a trait a type may leave out what nobody asks of it.
         b"unimplemented" => {
-            let is_left_out = says_contract(bytes(node, text))
+            // A message that is put together tells of a value that is not handled.
+            let is_left_out = bytes(node, text).contains(&b'{')
+                || says_contract(bytes(node, text))
                 || gives_reason(bytes(node, text))
                 || has_reason_above(above, text)
                 || is_in_trait(above)

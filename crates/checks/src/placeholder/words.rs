@@ -83,7 +83,8 @@ pub(crate) fn in_comment(text: &[u8], comment: &Range<usize>, is_for_tests: bool
         let is_shown = is_shown_code(line) || (is_block && is_line_comment(line));
         let hit = PHRASES.iter().find_map(|(phrase, weight, is_elision)| {
             let hit = phrase.find(line.trim_ascii_end()).filter(|_| !is_shown)?;
-            let is_remark = *is_elision && is_part_of_more(text, start, line);
+            let says_when = contains(hit.as_bytes(), b"for now");
+            let is_remark = (*is_elision || !says_when) && is_part_of_more(text, start, line);
             let is_about_value = !has_own_line && contains(hit.as_bytes(), b" until ");
             // An example leaves to its readers what they are to write.
             let is_exercise = is_for_tests && contains(hit.as_bytes(), b"goes here");
@@ -175,9 +176,10 @@ fn is_shown_code(line: &[u8]) -> bool {
     let inner = &rest[indent..];
     // A line that a manual of Rust hides begins with `#`.
     let is_hidden = matches!(mark, b"///" | b"//!") && inner.starts_with(b"#");
-    let has_comment = is_hidden || inner.starts_with(b"//") || (indent >= 2 && inner.starts_with(b"#"));
+    let has_comment =
+        is_hidden || inner.starts_with(b"//") || inner.starts_with(b"/*") || (indent >= 2 && inner.starts_with(b"#"));
     // A manual shows code with gaps, and code that is commented out keeps its indentation.
-    let has_gap = indent >= 4 && inner.starts_with(b"...");
+    let has_gap = indent >= 3 && (inner.starts_with(b"...") || inner.starts_with(b"[...]"));
     marks > 0 && indent >= 1 && (has_comment || has_gap)
 }
 

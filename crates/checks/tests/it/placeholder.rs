@@ -546,6 +546,13 @@ fn choices_first_values_and_what_only_some_calls_reach_do_not_block() {
             "// For now, just returns the outer one\npub fn f(a: &str) -> usize {\n    let b = g(a);\n    let c = h(b);\n    k(c);\n    c\n}\n",
         ),
         ("a.py", "a = \"\"  # placeholder until b makes one\n"),
+        ("a.py", "# A folder with\n#   a.json\n#   [...] other files of the run\nf()\n"),
+        ("a.cc", "//   select (a) {\n//     /* omitted for brevity */\n//   }\nint a;\n"),
+        (
+            "a.h",
+            "// This is for a caller that wants\n// to fill in an argument and then return a canned value:\nint a;\n",
+        ),
+        ("a.rs", "fn f(a: &str) {\n    g();\n    unimplemented!(\"the call of `{a}`\")\n}\n"),
         ("examples/a.rs", "fn f() {\n    g();\n    // The rest of the loop goes here...\n}\n"),
         ("a.js", "class A {\n  get b() { throw new Error(\"Mixin: C not implemented.\"); }\n}\n"),
     ] {
