@@ -47,11 +47,25 @@ fn score(bench: &Bench<'_>, compiler: Compiler) -> anyhow::Result<Score> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         // A file that did not compile before says nothing.
         if !never.contains(&name) {
-            score.count(blocked.contains(&name), broken.contains(&name));
+            let (is_blocked, is_broken) = (blocked.contains(&name), broken.contains(&name));
+            score.count(is_blocked, is_broken);
+            if bench.args.misses && is_blocked != is_broken {
+                let how = if is_blocked { "told wrongly" } else { "missed" };
+                let lines = difference(&good.path().join(&name), &changed.path().join(&name))?;
+                bench.say(&format!("{} {how}: {lines}", compiler.language().0));
+            }
         }
     }
     bench.say(&format!("{}: {}", compiler.language().0, score.to_json()));
     Ok(score)
+}
+
+/// Returns the lines around the first change, as they were and as they are.
+fn difference(before: &Path, after: &Path) -> anyhow::Result<String> {
+    let (before, after) = (fs::read_to_string(before)?, fs::read_to_string(after)?);
+    let first = before.lines().zip(after.lines()).take_while(|(before, after)| before == after).count();
+    let around = |text: &str| text.lines().skip(first.saturating_sub(2)).take(4).collect::<Vec<_>>().join("⏎");
+    Ok(format!("line {}: {} -> {}", first + 1, around(&before), around(&after)))
 }
 
 fn draw_samples(bench: &Bench<'_>, compiler: Compiler, good: &Path, changed: &Path) -> anyhow::Result<()> {
