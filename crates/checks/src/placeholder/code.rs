@@ -266,10 +266,22 @@ fn of_throw(node: Node<'_>, above: &[Node<'_>], text: &[u8], kinds: &[&str]) -> 
     // A message that is put together tells of a value that is not handled.
     let is_listed = is_it
         && (is_of_value(bytes(node, text))
+            || is_made_to_say_so(above, text)
             || contract::is_for_platform(above, text)
             || contract::is_last_case(node, above, text)
             || contract::is_owed(above, text));
     is_it.then(|| throw(node, if is_listed { Weight::Note } else { by_reach(above, text) }))
+}
+
+/// Returns whether the function around, or what it is assigned to, is called so: `let notImplemented = () => { throw … }`.
+fn is_made_to_say_so(above: &[Node<'_>], text: &[u8]) -> bool {
+    let is_function = |node: &&Node<'_>| ["function", "method", "arrow"].iter().any(|word| node.kind().contains(word));
+    let Some(at) = above.iter().rposition(|node| is_function(&node)) else { return false };
+    let named = [at.checked_sub(1).map(|outer| above[outer]), Some(above[at])];
+    named.into_iter().flatten().filter_map(|node| node.child_by_field_name("name")).any(|name| {
+        let words = stub::words(bytes(name, text)).concat();
+        words.starts_with("notimplemented") || words.starts_with("unimplemented")
+    })
 }
 
 /// A throw of the error that a language has for this, or of one whose message says so.

@@ -546,6 +546,7 @@ fn choices_first_values_and_what_only_some_calls_reach_do_not_block() {
             "// For now, just returns the outer one\npub fn f(a: &str) -> usize {\n    let b = g(a);\n    let c = h(b);\n    k(c);\n    c\n}\n",
         ),
         ("a.py", "a = \"\"  # placeholder until b makes one\n"),
+        ("a.js", "var notImplementedCallback = function () {\n  throw new Error('not implemented');\n};\n"),
         ("a.py", "# A folder with\n#   a.json\n#   [...] other files of the run\nf()\n"),
         ("a.cc", "//   select (a) {\n//     /* omitted for brevity */\n//   }\nint a;\n"),
         (
