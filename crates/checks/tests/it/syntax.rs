@@ -373,12 +373,28 @@ fn a_fingerprint_stays_when_lines_above_move() {
 fn templates_and_files_without_a_grammar_are_skipped_and_said() {
     let scratch = Scratch::plain();
     scratch.write("{{cookiecutter.name}}/a.py", "import {{ x }}\n").write("notes.md", "# (\n");
+    scratch.write("lib/archetype-resources/A.kt", "package ${package}\n");
+    scratch.write("model.rb", "<% module_namespacing do -%>\nclass <%= name %> < A\nend\n<% end -%>\n");
+    scratch.write("migration.rb", "class Create<%= name %> < A[<%= version %>]\nend\n");
 
     let reply = scratch.check_only(CheckName::SyntaxCheck);
 
     let report = report(&reply, CheckName::SyntaxCheck);
     assert_eq!(report.verdict, CheckVerdict::Skip);
-    assert_eq!(report.skipped.len(), 2);
+    assert_eq!(report.skipped.len(), 5);
+    let whys: Vec<&str> = report.skipped.iter().map(|file| file.why.as_str()).collect();
+    assert_eq!(whys.iter().filter(|why| **why == "a template, not code yet").count(), 4, "{whys:?}");
+}
+
+#[test]
+fn a_file_that_becomes_a_template_blocks() {
+    let scratch = Scratch::repository();
+    scratch.write("a.rb", "class A\nend\n").commit();
+    scratch.write("a.rb", "<% if a -%>\nclass A\nend\n");
+
+    let reply = scratch.check_only(CheckName::SyntaxCheck);
+
+    assert!(findings(&reply).iter().any(|finding| finding.blocks));
 }
 
 /// Writes one file, checks it as new, and returns the blocking places.
