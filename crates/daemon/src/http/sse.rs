@@ -13,7 +13,6 @@ use axum::extract::{Extension, Query};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use switchboard_protocol::caller::{Caller, Face};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::wire::MAX_LINE_BYTES;
@@ -22,9 +21,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
+use self::readable::Readable;
 use super::problem::Problem;
 use crate::face::Invoke;
 use crate::{agent_token, mcp};
+
+mod readable;
 
 /// Sessions at once; each holds one of the 128 places of requests.
 const MAX_SESSIONS: usize = 32;
@@ -200,7 +202,7 @@ pub fn line_of(body: &[u8]) -> Result<Vec<u8>, Failure> {
     if body.len() >= MAX_LINE_BYTES {
         return Err(Failure::new("request.too-large", format!("the message has more than {MAX_LINE_BYTES} bytes")));
     }
-    serde_json::from_slice::<IgnoredAny>(body).map_err(|error| {
+    serde_json::from_slice::<Readable>(body).map_err(|error| {
         let place = format!("line {}, column {}", error.line(), error.column());
         Failure::new("request.malformed", "the body is not JSON").at(place)
     })?;

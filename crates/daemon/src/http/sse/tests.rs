@@ -157,7 +157,9 @@ async fn a_stream_that_its_client_drops_ends_its_session() {
 #[test]
 fn a_message_of_several_lines_becomes_one() {
     assert_eq!(line_of(b"{\r\n \"a\": \"x\\ny\"\n}").unwrap(), b"{   \"a\": \"x\\ny\" }\n");
-    assert_eq!(line_of(b"{").unwrap_err().code, "request.malformed");
+    for body in [&b"{"[..], b"{\"a\": \"\x8f\"}", b"[1e999]", "[".repeat(200).as_bytes(), b"1 2"] {
+        assert_eq!(line_of(body).unwrap_err().code, "request.malformed");
+    }
     assert_eq!(line_of(&vec![b' '; MAX_LINE_BYTES]).unwrap_err().code, "request.too-large");
 }
 
