@@ -151,3 +151,42 @@ fn each_of_the_64_combinations_is_prepared_or_refused_with_the_field() {
     }
     assert_eq!((prepared, refused), (44, 20));
 }
+
+#[test]
+fn tasks_that_write_the_same_files_are_shown_and_run_beside_each_other_where_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    let meet = sandbox.folder().join("meet").display().to_string();
+    // Each waits for the other, at most five seconds, and says whether it came.
+    let line = format!(
+        "mkdir -p {meet}; touch {meet}/$SWITCHBOARD_TASK; for i in $(seq 50); do test $(ls {meet} | wc -l) = 2 && break; sleep 0.1; done; ls {meet} | wc -l > $SWITCHBOARD_TASK.txt"
+    );
+    let task = |id: &str| {
+        json!({ "id": id, "phase": 1, "description": "d", "files_touched": ["*.txt"],
+            "x-switchboard": { "command": ["sh", "-c", line] } })
+    };
+    let path = sandbox.trusted_plan(&json!([task("1.1"), task("1.2")]));
+
+    sandbox.switchboard(&["run", &path, "--dry-run"]).ends_with(0).says("1.1 and 1.2 write *.txt: one after the other");
+    let shown = sandbox.switchboard(&["run", &path, "--dry-run", "--no-execution-graph", "--json"]).ends_with(0).json();
+    assert_eq!(shown["conflicts"], json!([{ "a": "1.1", "b": "1.2", "paths": ["*.txt"] }]), "{shown}");
+    assert_eq!(shown["waves"], json!([["1.1", "1.2"]]));
+    sandbox.switchboard(&["run", &path, "--no-execution-graph", "--yes", "--merge"]).ends_with(0);
+
+    assert_eq!((sandbox.read("1.1.txt"), sandbox.read("1.2.txt")), ("2\n".to_owned(), "2\n".to_owned()));
+}
+
+#[test]
+fn a_task_that_the_run_does_not_have_is_refused_with_the_near_one() {
+    let sandbox = with_speakers();
+    sandbox.switchboard(&["dispatch", "a", "b", "--agent", "ann", "--yes"]).ends_with(0);
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+
+    for verb in ["stop_run", "pause_run", "retry_task"] {
+        let done = sandbox.switchboard(&["call", verb, &format!("what={run}/1.22"), "--json"]).ends_with(2);
+        let failure = done.failure();
+        assert_eq!(failure["code"], "dispatch.unknown-task", "{verb}: {failure}");
+        assert!(failure["hint"].as_str().unwrap().contains("1.2"), "{verb}: {failure}");
+    }
+    let done = sandbox.switchboard(&["call", "resume_run", &format!("run={run}/1.22"), "--json"]).ends_with(2);
+    assert_eq!(done.failure()["code"], "dispatch.unknown-task");
+}

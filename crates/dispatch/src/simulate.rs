@@ -311,6 +311,7 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         mode: None,
         coordination: Coordination::Managed,
         dry_run: false,
+        use_execution_graph: true,
         parent_trace: None,
         ends_daemon: false,
     })

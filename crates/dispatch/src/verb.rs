@@ -21,7 +21,7 @@ pub use subagent::Continuation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use switchboard_protocol::error::Failure;
+use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, TaskView};
@@ -59,15 +59,35 @@ fn unknown(what: &str) -> Error {
 /// Splits `RUN/TASK`, or `RUN`, or `TASK` of the newest run.
 pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<TaskId>), Error> {
     if let Some((run, task)) = what.split_once('/') {
-        return Ok((find_run(world, Some(run))?, Some(task_id(task)?)));
+        let row = find_run(world, Some(run))?;
+        let task = known_task(world, &row, task_id(task)?)?;
+        return Ok((row, Some(task)));
     }
     match find_run(world, Some(what)) {
         Ok(row) => Ok((row, None)),
         Err(error) => match (task_id(what), find_run(world, None)) {
-            (Ok(task), Ok(newest)) if what.starts_with(|c: char| c.is_ascii_digit()) => Ok((newest, Some(task))),
+            (Ok(task), Ok(newest)) if what.starts_with(|c: char| c.is_ascii_digit()) => {
+                let task = known_task(world, &newest, task)?;
+                Ok((newest, Some(task)))
+            }
             _ => Err(error),
         },
     }
+}
+
+/// Refuses a task that the run does not have, and names the near ones.
+fn known_task(world: &World, row: &Row, task: TaskId) -> Result<TaskId, Error> {
+    let run = crate::work::run_id(row)?;
+    let plan = history::plan(world, &run)?;
+    if plan.positions.find(&plan.plan, &task).is_some() {
+        return Ok(task);
+    }
+    let failure = Failure::new("dispatch.unknown-task", format!("{run} has no task {task}"));
+    let near = near_matches(task.as_str(), plan.plan.tasks().map(|task| task.id.as_str()));
+    Err(match near.as_slice() {
+        [] => failure.hint(format!("switchboard show {run}")).into(),
+        near => failure.hint(format!("did you mean {}?", near.join(" or "))).into(),
+    })
 }
 
 fn task_id(text: &str) -> Result<TaskId, Error> {

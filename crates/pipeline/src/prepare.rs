@@ -44,6 +44,19 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
     }
 }
 
+/// As [`prepare`], for a run that does not keep tasks apart that write the same files: such pairs are listed, and nothing waits for them.
+#[must_use]
+pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {
+    let mut undeclared = plan.clone();
+    if let Some(settings) = &mut undeclared.switchboard {
+        settings.unknown_writes = None;
+    }
+    undeclared.phases.iter_mut().flat_map(|phase| &mut phase.tasks).for_each(|task| task.files_touched.clear());
+    let Prepared { conflicts, cut, .. } = prepare(plan, finished, workers);
+    let together = prepare(&undeclared, finished, workers);
+    Prepared { conflicts, cut: cut || together.cut, ..together }
+}
+
 /// All tasks in their natural order.
 fn sorted(plan: &Plan) -> Vec<&Task> {
     let mut tasks: Vec<_> = plan.tasks().collect();

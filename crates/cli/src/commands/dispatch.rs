@@ -80,10 +80,16 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         isolation: args.isolation,
         unenforced: args.unenforced,
         dry_run: true,
+        use_execution_graph: true,
         parent_trace: None,
         ends_daemon: false,
     };
-    run::start(request, Shown { plan: &plan, merge: false, dry_run: args.dry_run }, &choice.spends, context)
+    run::start(
+        request,
+        Shown { plan: &plan, merge: false, dry_run: args.dry_run, is_apart: true },
+        &choice.spends,
+        context,
+    )
 }
 
 // === impl Args ===

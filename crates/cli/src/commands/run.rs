@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Merge into your branch when every task is merged
     #[arg(long)]
     merge: bool,
+    /// Run tasks that write the same files beside each other; their changes are judged again on the merged tree
+    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    no_execution_graph: bool,
     /// At most so many workers at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     max_workers: Option<u32>,
@@ -122,10 +125,13 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         mode: args.together.mode,
         coordination: args.together.coordination.unwrap_or_default(),
         dry_run: true,
+        use_execution_graph: !args.no_execution_graph,
         parent_trace: None,
         ends_daemon: false,
     };
-    start(request, Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run }, &choice.spends, context)
+    let shown =
+        Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run, is_apart: request.use_execution_graph };
+    start(request, shown, &choice.spends, context)
 }
 
 /// What is shown of a run before it starts.
@@ -135,6 +141,8 @@ pub(super) struct Shown<'a> {
     pub(super) merge: bool,
     /// Whether that is all.
     pub(super) dry_run: bool,
+    /// Whether tasks that write the same files run one after the other.
+    pub(super) is_apart: bool,
 }
 
 /// Shows what a run would do, starts it if nobody minds, and follows it. `spends` names the agents that cost money.
@@ -175,7 +183,7 @@ fn refuse_to_spend_unasked(spends: &[String], context: &Context) -> Result<(), F
 
 fn show_preview(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
     if !context.json {
-        preview::print(preview, shown.plan, shown.merge, context);
+        preview::print(preview, shown, context);
     } else if shown.dry_run {
         context.out.json(preview);
     }

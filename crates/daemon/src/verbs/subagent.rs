@@ -63,6 +63,7 @@ impl Verbs {
             budget: None,
             isolation: Some(subagent::isolation(request)),
             unenforced: false,
+            use_execution_graph: true,
             parent_trace: request.parent_trace.clone(),
             dry_run: false,
             ends_daemon: false,

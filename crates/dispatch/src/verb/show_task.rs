@@ -3,7 +3,6 @@
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::{RunId, WorkerId};
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
 use switchboard_store::Row;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use switchboard_pipeline::mode::{Asked, InMode, in_mode};
 use switchboard_pipeline::paths::Pattern;
-use switchboard_pipeline::prepare::{Opening, opening, prepare};
+use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
 use switchboard_pipeline::scope::{self, Part};
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
@@ -69,6 +69,7 @@ impl Dispatch {
         let run = world.fresh_run()?;
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
         let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
+        let prepare = if request.use_execution_graph { prepare } else { prepare_together };
         let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
         let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
@@ -80,12 +81,15 @@ impl Dispatch {
             trusted(world, &tree, &written).await?;
         }
         let notes = [notes, expanded.notes].concat();
-        let decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
+        let mut decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
         world.git_on(&tree, move |git| clean(git, &writes)).await?;
         if request.dry_run {
             return Ok(reply);
+        }
+        if !request.use_execution_graph {
+            decided.compiled.units.iter_mut().for_each(|unit| unit.writes.clear());
         }
         let _one_at_a_time = world.starting.lock().await;
         self.open(&request, run_plan, &start_point, &decided, StartCall { by: caller.name.as_str(), call, reply }).await
@@ -395,6 +399,7 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
         branch: run_plan.branch.clone(),
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
+        conflicts: prepared.conflicts.clone(),
         agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
         notes: setup
             .iter()

@@ -10,7 +10,7 @@ use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
-use crate::run::{Budget, HeldBy, PauseCause};
+use crate::run::{Budget, Conflict, HeldBy, PauseCause};
 use crate::time::Millis;
 
 /// An agent that the caller has resolved: what to start under which name.
@@ -187,6 +187,10 @@ pub struct StartRunRequest {
     /// Start constrained workers also where this machine can't enforce all of it; the record then names what it can't.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unenforced: bool,
+    /// Whether tasks that write the same files run one after the other (the default); else they are only shown, run beside each other, and are judged again
+    /// on the merged tree.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub use_execution_graph: bool,
     /// What its workers should know of the work that it belongs to, at most 16 KiB: stands in each prompt and in the run's first event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_trace: Option<String>,
@@ -196,6 +200,15 @@ pub struct StartRunRequest {
     /// The daemon ends with this run when nothing else needs it.
     #[serde(default)]
     pub ends_daemon: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_yes(flag: &bool) -> bool {
+    *flag
 }
 
 /// Most bytes of [`StartRunRequest::parent_trace`].
@@ -216,6 +229,9 @@ pub struct StartRunReply {
     pub worktrees: String,
     /// Tasks in the order in which they may start, those of one line side by side.
     pub waves: Vec<Vec<String>>,
+    /// Pairs of tasks that nothing orders and that write the same files, at most 1,000.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Conflict>,
     /// Agents and how they are driven, without the values of variables.
     pub agents: Vec<AgentChoice>,
     /// Tasks that are left out or deferred, each with the reason.

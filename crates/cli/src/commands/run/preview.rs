@@ -3,21 +3,25 @@
 use std::path::Path;
 
 use switchboard_protocol::frame::DriverSpec;
-use switchboard_protocol::plan::Plan;
 use switchboard_protocol::text::quoted;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply};
 
+use super::Shown;
 use crate::context::Context;
 use crate::output::{Tone, one_line};
 
+/// Pairs of tasks that write the same files that are named.
+const CONFLICTS: usize = 20;
+
 /// Prints target branch, agents, work trees, tasks in order, and what the run will ask.
-pub(super) fn print(preview: &StartRunReply, plan: &Plan, merge: bool, context: &mut Context) {
+pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
+    let Shown { plan, merge, is_apart, .. } = shown;
     let out = &mut context.out;
     out.line(out.paint(Tone::Strong, &one_line(&plan.title, 100)));
     let base = preview.base.get(..9).unwrap_or(&preview.base);
     out.line(format!("from        {} at {base}", preview.target));
     out.line("onto        a branch of its own, switchboard/RUN");
-    let moves = if merge { "when every task is merged" } else { "only by `switchboard merge`" };
+    let moves = if *merge { "when every task is merged" } else { "only by `switchboard merge`" };
     out.line(format!("            {} itself moves {moves}", preview.target));
     // The last folder bears the run's id, which this one does not have yet.
     let worktrees = Path::new(&preview.worktrees).parent().unwrap_or(Path::new(""));
@@ -27,6 +31,14 @@ pub(super) fn print(preview: &StartRunReply, plan: &Plan, merge: bool, context: 
         out.line(format!("{head:11} {}", wave.join(", ")));
     }
     out.line(format!("at once     {}", preview.max_workers));
+    for conflict in preview.conflicts.iter().take(CONFLICTS) {
+        let how = if *is_apart { "one after the other" } else { "beside each other, judged again on the merged tree" };
+        let paths = one_line(&conflict.paths.join(", "), 120);
+        out.line(format!("conflict    {} and {} write {paths}: {how}", conflict.a, conflict.b));
+    }
+    if let Some(more) = preview.conflicts.len().checked_sub(CONFLICTS).filter(|more| *more > 0) {
+        out.line(format!("            and {more} pairs more"));
+    }
     for agent in &preview.agents {
         out.line(format!("agent       {}: {}", agent.name, described(agent)));
     }
