@@ -41,6 +41,30 @@ fn a_run_stops_spending_below_its_ceiling_and_goes_on_once_that_is_raised() {
 }
 
 #[test]
+fn a_task_that_has_cost_its_ceiling_waits_until_that_is_raised() {
+    let sandbox = Sandbox::new();
+    agent_that_costs(&sandbox, 0.6);
+    let plan = two_tasks(&sandbox);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    let limits = ["--budget", "9", "--task-budget", "0.5", "--reserve", "0"];
+    let done = sandbox.switchboard(&[&["run", &plan, "--agent", "ada", "--yes"], &limits[..]].concat());
+
+    done.ends_with(4).says("is paused: it has cost as much as a task may");
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let of = |task: usize| (report["list"][task]["state"].clone(), report["list"][task]["paused"].clone());
+    assert_eq!([of(0), of(1)], [(); 2].map(|()| (json!("paused"), json!("budget"))), "{report}");
+    let run = report["run"].as_str().unwrap();
+    sandbox.switchboard(&["resume", &format!("{run}/1.1")]).ends_with(1).says("--task-budget");
+
+    sandbox.switchboard(&["budget", "--budget", "9", "--task-budget", "2", "--yes"]).ends_with(0).says("at most $2.00");
+
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
+    let more = ["budget", "--budget", "1", "--task-budget", "2", "--yes"];
+    sandbox.switchboard(&more).ends_with(2).says("would never be reached");
+}
+
+#[test]
 fn a_worker_that_tells_no_cost_counts_as_its_reservation() {
     let sandbox = Sandbox::new();
     let task =

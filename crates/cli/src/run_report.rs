@@ -192,6 +192,7 @@ mod tests {
             reasons: Vec::new(),
         };
         TaskReport {
+            paused: None,
             id: id.to_owned(),
             of: None,
             description: format!("do {id}"),

@@ -67,7 +67,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let last = workers.first();
     let working = if let TaskState::Working { worker } = &view.state { Some(worker) } else { None };
     let live = last.filter(|_| working.is_some());
-    let is_paused = view.is_paused && live.is_none() && !view.state.is_settled();
+    let paused = view.paused.filter(|_| live.is_none() && !view.state.is_settled());
     let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
     Ok(TaskReport {
@@ -80,7 +80,8 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
             .unwrap_or_default(),
         scripted: last.is_some_and(|row| row.get_bool("scripted")),
         isolation: isolation(plan, &view.task, &settings, last),
-        state: if is_paused { "paused" } else { state_word(&view.state) }.to_owned(),
+        state: if paused.is_some() { "paused" } else { state_word(&view.state) }.to_owned(),
+        paused,
         held_by: if let TaskState::Held { lease, .. } = &view.state { Some(lease.clone()) } else { None },
         attempts: if workers.is_empty() { 0 } else { view.attempt },
         gates: view.gates.iter().map(gate).collect(),

@@ -211,7 +211,7 @@ impl RunState {
     /// Whether a task is paused by itself.
     #[must_use]
     pub fn is_paused(&self, id: &TaskId) -> bool {
-        self.tasks.get(id).is_some_and(|at| self.records[*at].is_paused)
+        self.tasks.get(id).is_some_and(|at| self.records[*at].paused.is_some())
     }
 
     /// What the run may cost, if there is a ceiling.

@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
 
-pub use budget::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOWN_COSTS, PauseCause};
+pub use budget::{
+    ALERTS, AtCeiling, Budget, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, PauseCause, ROLLING, TaskPauseCause,
+};
 pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
@@ -207,9 +209,9 @@ pub struct TaskView {
     pub losses: u32,
     /// Whether somebody asked to stop it.
     pub stopping: bool,
-    /// Whether somebody has paused it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_paused: bool,
+    /// Why it is paused, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<TaskPauseCause>,
     /// What the gates said about the present attempt, required ones first.
     pub gates: Vec<GateReport>,
     /// Gates of its way that have not spoken about the present attempt.

@@ -26,6 +26,9 @@ pub(crate) struct BudgetFlags {
     /// Ceiling in dollars, e.g. 5 or 0.75
     #[arg(long, value_name = "USD", value_parser = micro_usd)]
     budget: Option<u64>,
+    /// Ceiling of each task in dollars, with all its workers
+    #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
+    task_budget: Option<u64>,
     /// What is set aside for a worker before it starts, in dollars; told from earlier workers of the run without it
     #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
     reserve: Option<u64>,
@@ -55,7 +58,7 @@ impl BudgetFlags {
             At::Pause => AtCeiling::Pause,
             At::Halt => AtCeiling::Halt,
         };
-        self.budget.map(|ceiling| Budget { ceiling, reserve: self.reserve, at_ceiling })
+        self.budget.map(|ceiling| Budget { ceiling, task: self.task_budget, reserve: self.reserve, at_ceiling })
     }
 }
 
@@ -96,7 +99,8 @@ pub(crate) fn described(run: &RunSummary) -> String {
                 AtCeiling::Pause => "then it is paused",
                 AtCeiling::Halt => "then it is stopped",
             };
-            format!("{spent} of {ceiling} spent{estimated}, {then}")
+            let each = money(budget.task).map(|task| format!(", each task at most {task}")).unwrap_or_default();
+            format!("{spent} of {ceiling} spent{estimated}, {then}{each}")
         }
     }
 }

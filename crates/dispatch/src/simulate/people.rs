@@ -7,7 +7,7 @@ use switchboard_needs::Decision;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::id::{AgentName, Digest, RunId};
 use switchboard_protocol::need::NeedKind;
-use switchboard_protocol::run::{AtCeiling, Budget};
+use switchboard_protocol::run::{AtCeiling, Budget, TaskPauseCause};
 use switchboard_protocol::verb::run::{
     MergeRunRequest, PauseRunRequest, ResumeRunRequest, RetryTaskRequest, SetBudgetRequest, StopRunRequest,
 };
@@ -156,8 +156,12 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     match row.as_ref().and_then(|row| row.get_text("paused")) {
         Some("budget") => {
             let spent: u64 = lock(&stage.observer).spent();
-            let budget =
-                Budget { ceiling: spent + COST * (1 + stage.below(4)), reserve: None, at_ceiling: AtCeiling::Pause };
+            let budget = Budget {
+                ceiling: spent + COST * (1 + stage.below(4)),
+                task: None,
+                reserve: None,
+                at_ceiling: AtCeiling::Pause,
+            };
             let request = SetBudgetRequest { run: Some(run.to_string()), budget: stage.chance(900).then_some(budget) };
             repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
         }
@@ -169,7 +173,11 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     }
     let Some(engine) = daemon.engine(run) else { return Ok(()) };
     let Ok(views) = engine.view().await else { return Ok(()) };
-    for view in views.iter().filter(|view| view.is_paused) {
+    if views.iter().any(|view| view.paused == Some(TaskPauseCause::Budget)) {
+        let request = SetBudgetRequest { run: Some(run.to_string()), budget: None };
+        repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
+    }
+    for view in views.iter().filter(|view| view.paused.is_some()) {
         let request = ResumeRunRequest { run: Some(format!("{run}/{}", view.task)), ends_daemon: false };
         repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
     }

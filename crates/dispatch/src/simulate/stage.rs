@@ -43,8 +43,12 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new(seed: u64, spec: SimSpec) -> Self {
         let mut rng = Rng::with_seed(seed);
+        // Drawn apart, so that each history stays what it was but for this.
+        let mut apart = Rng::with_seed(seed ^ u64::MAX);
+        let task = (apart.u8(..3) == 0).then_some(COST);
         let budget = (rng.u64(..1000) < spec.budgets).then(|| Budget {
             ceiling: COST * rng.u64(1..4),
+            task,
             reserve: [None, Some(COST), Some(0)][rng.usize(..3)],
             at_ceiling: [AtCeiling::Pause, AtCeiling::Halt][usize::from(rng.u8(..4) == 0)],
         });

@@ -1,6 +1,6 @@
 //! `pause_run`: nothing new starts in a run or a task; what is under way ends.
 
-use switchboard_protocol::run::{PauseCause, RunEvent};
+use switchboard_protocol::run::{PauseCause, RunEvent, TaskPauseCause};
 use switchboard_protocol::verb::run::{PauseRunRequest, RunReply};
 use switchboard_store::Idempotency;
 
@@ -19,8 +19,8 @@ impl Dispatch {
         }
         let (row, task) = find_target(&self.world, &request.what)?;
         let run = run_id(&row)?;
-        let step =
-            task.map_or(RunEvent::RunPaused { cause: PauseCause::Requested }, |task| RunEvent::TaskPaused { task });
+        let of_task = |task| RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested };
+        let step = task.map_or(RunEvent::RunPaused { cause: PauseCause::Requested }, of_task);
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "paused".to_owned(), tasks: Vec::new(), more: 0 })?;
         reply(self.ask_live(&run, step, call, answer).await?)

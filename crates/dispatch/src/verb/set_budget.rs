@@ -37,6 +37,10 @@ pub(super) fn check(budget: &Budget) -> Result<(), Error> {
             "`reserve` ({reserve}) is more than `ceiling` ({}), in millionths of a dollar: no worker could start",
             budget.ceiling
         )),
+        _ if budget.task == Some(0) => refused("`task` is 0: no task could have a worker".to_owned()),
+        _ if budget.task.is_some_and(|task| task > budget.ceiling) => {
+            refused("`task` is more than `ceiling`: it would never be reached".to_owned())
+        }
         Some(_) | None => Ok(()),
     }
 }

@@ -3,10 +3,12 @@
 //! Before a worker starts, its reservation is set aside. What is spent and what is set aside for the workers at work never exceed the ceiling at a
 //! start, so that a run can exceed it by no more than its workers exceed their reservations; at the ceiling their turns are cancelled.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use switchboard_protocol::id::WorkerId;
-use switchboard_protocol::run::{ALERTS, AtCeiling, Budget, DEFAULT_RESERVE, KNOWN_COSTS};
+use switchboard_protocol::run::{
+    ALERTS, AtCeiling, Budget, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, ROLLING, TaskPauseCause,
+};
 
 /// The account of one run, in millionths of a US dollar.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(super) struct Account {
     costs: BTreeMap<WorkerId, u64>,
     /// Reported totals of the workers that have ended, in ascending order.
     ended: Vec<u64>,
+    /// What the tasks that were done last have cost, the newest last.
+    done: VecDeque<u64>,
 }
 
 // === impl Account ===
@@ -60,7 +64,7 @@ impl Account {
     /// What is set aside for a worker.
     pub(super) fn reservation(&self, budget: &Budget) -> u64 {
         budget.reserve.unwrap_or_else(|| match self.ended.len() {
-            0..KNOWN_COSTS => DEFAULT_RESERVE.min(budget.ceiling),
+            0..KNOWN_COSTS => DEFAULT_RESERVE.min(budget.ceiling).min(budget.task.unwrap_or(u64::MAX)),
             // Nearest rank: the smallest cost that 95 % of the workers did not exceed.
             known => self.ended[(known * 95).div_ceil(100) - 1],
         })
@@ -97,6 +101,25 @@ impl Account {
         }
     }
 
+    /// A task is done and has cost so much in all.
+    pub(super) fn task_done(&mut self, cost: u64) {
+        if self.done.len() == ROLLING {
+            self.done.pop_front();
+        }
+        self.done.push_back(cost);
+    }
+
+    /// What happens to a task that has cost so much, if anything.
+    pub(super) fn limit_of_task(&self, cost: u64) -> Option<(TaskPauseCause, AtCeiling)> {
+        let budget = self.budget?;
+        if budget.task.is_some_and(|ceiling| cost >= ceiling) {
+            return Some((TaskPauseCause::Budget, budget.at_ceiling));
+        }
+        let (sum, known) = (self.done.iter().map(|cost| u128::from(*cost)).sum::<u128>(), self.done.len());
+        let is_dear = known >= KNOWN_TASKS && u128::from(cost) * known as u128 > u128::from(DEAR) * sum;
+        (is_dear && budget.at_ceiling == AtCeiling::Pause).then_some((TaskPauseCause::Dear, AtCeiling::Pause))
+    }
+
     /// What a worker has cost, as far as that is known.
     pub(super) fn cost(&self, worker: &WorkerId) -> Option<u64> {
         self.costs.get(worker).copied()
@@ -120,7 +143,7 @@ mod tests {
 
     fn of(ceiling: u64, reserve: Option<u64>, at_ceiling: AtCeiling) -> Account {
         let mut account = Account::default();
-        account.set(Some(Budget { ceiling, reserve, at_ceiling }));
+        account.set(Some(Budget { ceiling, task: None, reserve, at_ceiling }));
         account
     }
 
@@ -155,7 +178,7 @@ mod tests {
         assert_eq!(account.count(&worker(1), 800), [100]);
         assert_eq!((account.reached(), account.has_room(1)), (Some(AtCeiling::Pause), false));
         assert_eq!(account.count(&worker(1), 850), [0u8; 0]);
-        account.set(Some(Budget { ceiling: 2_000, reserve: None, at_ceiling: AtCeiling::Pause }));
+        account.set(Some(Budget { ceiling: 2_000, task: None, reserve: None, at_ceiling: AtCeiling::Pause }));
         assert_eq!(account.count(&worker(1), 1_300), [75]);
     }
 
@@ -187,6 +210,25 @@ mod tests {
         let mut free = Account::default();
         free.begin(&worker(1));
         assert_eq!(free.end(&worker(1)), None);
+    }
+
+    #[test]
+    fn a_task_is_limited_by_its_ceiling_and_by_what_others_have_cost() {
+        let mut account = of(10_000, None, AtCeiling::Pause);
+        let limit = |account: &Account, cost| account.limit_of_task(cost).map(|(cause, _)| cause);
+        assert_eq!(limit(&account, 10_000), None);
+        account.set(Some(Budget { ceiling: 10_000, task: Some(500), reserve: None, at_ceiling: AtCeiling::Pause }));
+        assert_eq!((limit(&account, 499), limit(&account, 500)), (None, Some(TaskPauseCause::Budget)));
+
+        // The last 20 cost 100 each on average.
+        for cost in [9_000].into_iter().chain([50, 150].repeat(10)) {
+            account.task_done(cost);
+        }
+        assert_eq!((limit(&account, 300), limit(&account, 301)), (None, Some(TaskPauseCause::Dear)));
+        account.set(Some(Budget { ceiling: 10_000, task: None, reserve: None, at_ceiling: AtCeiling::Halt }));
+        assert_eq!(limit(&account, 301), None, "what is only dear is stopped by nobody");
+        account.set(None);
+        assert_eq!(limit(&account, 9_999), None);
     }
 
     #[test]

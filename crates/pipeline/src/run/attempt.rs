@@ -17,7 +17,7 @@ impl RunState {
         let must_stop = record.stopping && record.live_worker().is_some();
         let is_capturing = record.capturing_step().is_some() && !record.is_settled();
         // A paused task ends what is under way and is open for nothing.
-        let open = if record.is_paused { OpenFor::Nothing } else { open };
+        let open = if record.paused.is_some() { OpenFor::Nothing } else { open };
         let is_asked = record.waiting.is_some();
         let is_due = must_stop
             || is_capturing

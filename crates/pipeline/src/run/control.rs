@@ -2,7 +2,7 @@
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, RunEvent};
+use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, RunEvent, TaskPauseCause};
 
 use super::consequences::Consequences;
 use super::{Refused, RunState};
@@ -13,11 +13,13 @@ impl RunState {
     /// A pause for want of budget ends where the new one has room.
     pub(super) fn budget_set(&mut self, budget: Option<Budget>) -> Consequences {
         self.account.set(budget);
+        let mut consequences = Vec::new();
         if self.pause == Some(PauseCause::Budget) && self.account.has_room(1) {
             self.pause = None;
-            return vec![RunEvent::RunResumed];
+            consequences.push(RunEvent::RunResumed);
         }
-        Vec::new()
+        consequences.extend(self.limit_tasks());
+        consequences
     }
 
     pub(super) fn cost_counted(&mut self, id: &TaskId, worker: &WorkerId, total: u64) -> Result<Consequences, Refused> {
@@ -25,7 +27,7 @@ impl RunState {
         if !self.records[at].workers.contains(worker) {
             return Err(Refused::stale(format!("task {id} has no worker {worker}")));
         }
-        Ok(self.count(worker, total))
+        Ok(self.count(at, worker, total))
     }
 
     /// Settles the cost of a worker that has ended. One that ran and reported no cost counts as its reservation, so that the ceiling holds for such
@@ -33,12 +35,13 @@ impl RunState {
     pub(super) fn worker_ended(&mut self, id: &TaskId, worker: &WorkerId, has_run: bool) -> Consequences {
         let Some(total) = self.account.end(worker).filter(|_| has_run) else { return Vec::new() };
         let (task, worker) = (id.clone(), worker.clone());
-        let mut consequences = self.count(&worker, total);
+        let Ok(at) = self.find(id) else { return Vec::new() };
+        let mut consequences = self.count(at, &worker, total);
         consequences.insert(0, RunEvent::CostCounted { task, worker, total_micro_usd: total, estimated: true });
         consequences
     }
 
-    fn count(&mut self, worker: &WorkerId, total: u64) -> Consequences {
+    fn count(&mut self, at: usize, worker: &WorkerId, total: u64) -> Consequences {
         let before = self.account.spent();
         let shares = self.account.count(worker, total);
         let spent = self.account.spent();
@@ -47,7 +50,7 @@ impl RunState {
             return Vec::new();
         }
         let mut consequences: Vec<_> =
-            shares.into_iter().map(|percent| RunEvent::BudgetAlert { percent, spent }).collect();
+            shares.into_iter().map(|percent| RunEvent::BudgetAlert { percent, spent, task: None }).collect();
         let is_live = self.is_open() && self.finished.is_none();
         match self.account.reached().filter(|_| is_live) {
             Some(AtCeiling::Pause) if self.pause.is_none() => {
@@ -61,6 +64,7 @@ impl RunState {
             }
             Some(AtCeiling::Warn | AtCeiling::Pause | AtCeiling::Halt) | None => {}
         }
+        consequences.extend(self.limit_task(at));
         consequences
     }
 
@@ -105,28 +109,127 @@ impl RunState {
         Some(RunEvent::RunPaused { cause: PauseCause::Budget })
     }
 
-    pub(super) fn task_paused(&mut self, id: &TaskId, is_paused: bool) -> Result<Consequences, Refused> {
+    pub(super) fn task_paused(&mut self, id: &TaskId, cause: TaskPauseCause) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
-        self.expect_live()?;
-        if is_paused && self.records[at].is_settled() {
-            return Err(Refused::illegal(format!("task {id} is settled")));
+        // What followed from a cost may have been followed by the task's end.
+        if cause.is_requested() {
+            self.expect_live()?;
+            if self.records[at].is_settled() {
+                return Err(Refused::illegal(format!("task {id} is settled")));
+            }
         }
-        for unit in self.records[at].subtasks.clone().into_iter().chain([at]) {
-            self.pause_one(unit, is_paused);
-        }
+        self.pause_task(at, cause);
         Ok(Vec::new())
     }
 
-    fn pause_one(&mut self, at: usize, is_paused: bool) {
-        if is_paused && self.records[at].is_settled() {
-            return;
+    pub(super) fn task_resumed(&mut self, id: &TaskId) -> Result<Consequences, Refused> {
+        let at = self.find(id)?;
+        self.expect_live()?;
+        let limit = self.limit_of_task(self.records[at].whole.unwrap_or(at));
+        let is_over = limit == Some((TaskPauseCause::Budget, AtCeiling::Pause));
+        if is_over && self.records[at].paused.is_some() {
+            let why = format!("task {id} has cost as much as a task of this run may");
+            return Err(Refused::illegal(why).hint("raise it: switchboard budget RUN --budget USD --task-budget USD"));
         }
-        self.records[at].is_paused = is_paused;
-        if is_paused && !self.records[at].is_in_doubt() {
-            // Others may move the run's branch meanwhile.
-            self.queue.leave_turn(at);
+        self.resume_task(at);
+        Ok(Vec::new())
+    }
+
+    fn pause_task(&mut self, at: usize, cause: TaskPauseCause) {
+        for unit in self.with_subtasks(at) {
+            if self.records[unit].is_settled() {
+                continue;
+            }
+            // An earlier pause keeps its cause.
+            self.records[unit].paused.get_or_insert(cause);
+            if !self.records[unit].is_in_doubt() {
+                // Others may move the run's branch meanwhile.
+                self.queue.leave_turn(unit);
+            }
+            self.reindex(unit);
         }
-        self.reindex(at);
+    }
+
+    fn resume_task(&mut self, at: usize) {
+        for unit in self.with_subtasks(at) {
+            let was = self.records[unit].paused.take();
+            self.records[unit].may_be_dear |= was == Some(TaskPauseCause::Dear);
+            self.reindex(unit);
+        }
+    }
+
+    fn with_subtasks(&self, at: usize) -> Vec<usize> {
+        self.records[at].subtasks.iter().copied().chain([at]).collect()
+    }
+
+    // === what a task may cost ===
+
+    /// What a task and its subtasks have cost.
+    pub(super) fn cost_of_task(&self, at: usize) -> u64 {
+        let workers = self.with_subtasks(at).into_iter().flat_map(|unit| &self.records[unit].workers);
+        workers.map(|worker| self.account.cost(worker).unwrap_or(0)).fold(0, u64::saturating_add)
+    }
+
+    fn limit_of_task(&self, at: usize) -> Option<(TaskPauseCause, AtCeiling)> {
+        self.account.limit_of_task(self.cost_of_task(at))
+    }
+
+    /// Pauses or stops a task that has cost more than a task may.
+    pub(super) fn limit_task(&mut self, at: usize) -> Consequences {
+        let at = self.records[at].whole.unwrap_or(at);
+        let record = &self.records[at];
+        let is_open = self.is_open() && self.finished.is_none() && !self.stopping && !record.is_settled();
+        let is_free = is_open && record.paused.is_none() && !record.stopping;
+        let Some(task) = record.task().filter(|_| is_free).cloned() else { return Vec::new() };
+        let Some((cause, at_ceiling)) = self.limit_of_task(at) else { return Vec::new() };
+        let was_said = record.may_be_dear;
+        if was_said && (cause == TaskPauseCause::Dear || at_ceiling == AtCeiling::Warn) {
+            return Vec::new();
+        }
+        match at_ceiling {
+            AtCeiling::Warn => {
+                self.records[at].may_be_dear = true;
+                vec![RunEvent::BudgetAlert { percent: 100, spent: self.cost_of_task(at), task: Some(task) }]
+            }
+            AtCeiling::Pause => {
+                self.pause_task(at, cause);
+                vec![RunEvent::TaskPaused { task, cause }]
+            }
+            AtCeiling::Halt => {
+                let mut consequences = vec![RunEvent::TaskStopRequested { task }];
+                consequences.extend(self.request_stop(at));
+                consequences
+            }
+        }
+    }
+
+    /// Pauses a task that is tried again and has cost as much as a task may. One that was stopped for it goes on until it reports a cost.
+    pub(super) fn pause_at_limit(&mut self, at: usize) -> Consequences {
+        let whole = self.records[at].whole.unwrap_or(at);
+        let limit = self.limit_of_task(whole);
+        if limit == Some((TaskPauseCause::Budget, AtCeiling::Pause)) { self.limit_task(whole) } else { Vec::new() }
+    }
+
+    /// Goes through all tasks after the budget has changed: some may cost more now, others no more.
+    fn limit_tasks(&mut self) -> Consequences {
+        let mut consequences = Vec::new();
+        if self.expect_live().is_err() {
+            return consequences;
+        }
+        for at in 0..self.records.len() {
+            if self.records[at].whole.is_some() {
+                continue;
+            }
+            let was = self.records[at].paused == Some(TaskPauseCause::Budget);
+            if was && self.limit_of_task(at).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
+                let Some(task) = self.records[at].task().cloned() else { continue };
+                self.resume_task(at);
+                consequences.push(RunEvent::TaskResumed { task });
+            } else {
+                consequences.extend(self.limit_task(at));
+            }
+        }
+        consequences
     }
 
     fn expect_live(&self) -> Result<(), Refused> {

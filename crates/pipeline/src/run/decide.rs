@@ -19,6 +19,7 @@ impl RunState {
         }
         let mut effects: Vec<_> = self.queue.due().filter_map(|at| self.follow_up(&self.records[at])).collect();
         effects.extend(self.queue.late(now).filter_map(|at| stop(&self.records[at], StopCause::TimedOut)));
+        effects.extend(self.interrupted());
         match self.pause {
             None => {
                 effects.extend(self.next_turn());
@@ -26,10 +27,7 @@ impl RunState {
             }
             Some(PauseCause::Requested) => effects.retain(ends),
             // Gates and merges cost nothing.
-            Some(PauseCause::Budget) => {
-                effects.extend(self.next_turn());
-                effects.extend(self.interrupted());
-            }
+            Some(PauseCause::Budget) => effects.extend(self.next_turn()),
         }
         if self.unsettled == 0 {
             effects.push(Effect::Finish { outcome: self.verdict() });
@@ -54,12 +52,12 @@ impl RunState {
         }
     }
 
-    /// Workers whose turns are cancelled, because the ceiling is reached.
-    fn interrupted(&self) -> Vec<Effect> {
-        if self.account.reached() != Some(AtCeiling::Pause) {
-            return Vec::new();
-        }
-        self.queue.live().filter_map(|at| stop(&self.records[at], StopCause::Budget)).collect()
+    /// Workers whose turns are cancelled, because a ceiling is reached: the run's, or their task's.
+    fn interrupted(&self) -> impl Iterator<Item = Effect> {
+        let is_all = self.pause == Some(PauseCause::Budget) && self.account.reached() == Some(AtCeiling::Pause);
+        let is_dear = |at: &usize| self.records[*at].paused.is_some_and(|cause| !cause.is_requested());
+        let over = self.queue.live().filter(move |at| is_all || is_dear(at));
+        over.filter_map(|at| stop(&self.records[at], StopCause::Budget))
     }
 
     fn next_starts(&self) -> Vec<Effect> {

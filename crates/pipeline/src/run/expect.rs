@@ -15,7 +15,7 @@ impl RunState {
         let Some(header) = self.header.as_ref().filter(|_| self.is_open() && !self.stopping) else {
             return Err(Refused::illegal("the run doesn't start workers"));
         };
-        if self.pause.is_some() || self.records[at].is_paused {
+        if self.pause.is_some() || self.records[at].paused.is_some() {
             return Err(Refused::illegal("the run or the task is paused"));
         }
         if !self.account.has_room(1) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use switchboard_protocol::id::{Digest, NeedId, WorkerId};
 use switchboard_protocol::plan::{RetryFrom, TaskId};
 use switchboard_protocol::run::way::{Do, Join, Step, UnitId};
-use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskState, TaskView};
+use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, TaskPauseCause, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
 use super::attempt_end::Alike;
@@ -54,8 +54,10 @@ pub(super) struct Record {
     /// What a person has said yes to, by its digest.
     pub(super) confirmed: BTreeSet<Digest>,
     pub(super) stopping: bool,
-    /// Whether a person has paused it.
-    pub(super) is_paused: bool,
+    /// Why it is paused, if it is.
+    pub(super) paused: Option<TaskPauseCause>,
+    /// What is dear about it has been allowed, or said.
+    pub(super) may_be_dear: bool,
     pub(super) reports: Vec<Reported>,
     pub(super) refusals: Vec<Refusal>,
     /// How the last attempts ended, where they ended alike.
@@ -142,7 +144,8 @@ impl Record {
             asked: BTreeSet::new(),
             confirmed: BTreeSet::new(),
             stopping: false,
-            is_paused: false,
+            paused: None,
+            may_be_dear: false,
             reports: Vec::new(),
             refusals: Vec::new(),
             alike: None,
@@ -232,7 +235,7 @@ impl Record {
             attempt: self.attempt(),
             losses: self.losses(),
             stopping: self.stopping,
-            is_paused: self.is_paused,
+            paused: self.paused,
             gates: [required, advisory].concat(),
             pending_gates: self.pending_gates(),
             refusals: self.refusals.clone(),

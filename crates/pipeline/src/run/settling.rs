@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunEvent, Verdict};
+use switchboard_protocol::run::{RunEvent, TaskPauseCause, Verdict};
 
 use super::RunState;
 use super::consequences::Consequences;
@@ -32,6 +32,11 @@ impl RunState {
         if let Some(counted) = counted {
             self.ended.add(counted);
         }
+        let is_done = matches!(ending, Ending::Done { .. }) && counted.is_some();
+        if let cost @ 1.. = if is_done { self.cost_of_task(at) } else { 0 } {
+            self.account.task_done(cost);
+        }
+        let record = &mut self.records[at];
         record.counted = counted;
         record.ending = Some(ending);
     }
@@ -185,6 +190,7 @@ impl RunState {
         self.stopping = false;
         let Some(root) = self.records[at].task().cloned() else { return Vec::new() };
         let again = self.held_up_by(at, &root);
+        let of_whole = self.records[at].whole.and_then(|whole| self.records[whole].paused);
         let record = &mut self.records[at];
         let has_begun = !record.workers.is_empty() || record.is_blocked();
         let maker = record.unit.way().maker().filter(|_| has_begun);
@@ -192,7 +198,9 @@ impl RunState {
         record.chosen.clear();
         record.resume = false;
         record.stopping = false;
-        record.is_paused = false;
+        record.may_be_dear |= record.paused == Some(TaskPauseCause::Dear);
+        // A subtask of a paused task waits with it.
+        record.paused = of_whole;
         record.drop_past_reports();
         record.old_refusals = record.refusals.len();
         record.alike = None;
@@ -207,6 +215,7 @@ impl RunState {
                 self.reindex(unit);
             }
         }
+        consequences.extend(self.pause_at_limit(at));
         consequences
     }
 

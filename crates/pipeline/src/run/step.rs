@@ -109,8 +109,8 @@ impl RunState {
             }
             RunEvent::RunPaused { cause } => self.run_paused(*cause),
             RunEvent::RunResumed => self.run_resumed(),
-            RunEvent::TaskPaused { task } => self.task_paused(task, true),
-            RunEvent::TaskResumed { task } => self.task_paused(task, false),
+            RunEvent::TaskPaused { task, cause } => self.task_paused(task, *cause),
+            RunEvent::TaskResumed { task } => self.task_resumed(task),
             RunEvent::BudgetAlert { .. }
             | RunEvent::RunConfigured { .. }
             | RunEvent::SetupChosen { .. }

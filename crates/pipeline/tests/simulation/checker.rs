@@ -38,6 +38,8 @@ pub(crate) struct Checker {
     turn: Option<TaskId>,
     budget: Option<Budget>,
     /// What each worker has cost, and which of them are at work.
+    /// The workers of each task, with those of its subtasks.
+    workers: BTreeMap<TaskId, Vec<WorkerId>>,
     costs: BTreeMap<WorkerId, u64>,
     at_work: BTreeSet<WorkerId>,
     pause: Option<PauseCause>,
@@ -94,7 +96,8 @@ impl Checker {
                 self.intended(task, *attempt);
                 assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
                 self.expect_budget(task);
-                self.at_work.insert(worker.clone());
+                self.expect_task_budget(task);
+                self.begins_work(task, worker);
             }
             RunEvent::WorkerLost { task, worker, .. }
             | RunEvent::TreeSetupFailed { task, worker, .. }
@@ -115,7 +118,7 @@ impl Checker {
             RunEvent::CostCounted { worker, total_micro_usd, .. } => self.counted(worker, *total_micro_usd),
             RunEvent::RunPaused { cause } => self.pause = self.pause.or(Some(*cause)),
             RunEvent::RunResumed => self.pause = None,
-            RunEvent::TaskPaused { task } => {
+            RunEvent::TaskPaused { task, cause: _ } => {
                 self.leave_turn(task);
                 self.paused.insert(task.clone());
             }
@@ -366,6 +369,19 @@ impl Checker {
     }
 
     /// What is spent and what is set aside never exceed the ceiling when a worker starts.
+    fn begins_work(&mut self, task: &TaskId, worker: &WorkerId) {
+        self.at_work.insert(worker.clone());
+        self.workers.entry(self.holder(task).clone()).or_default().push(worker.clone());
+    }
+
+    /// A budget that pauses keeps workers from tasks that have cost what a task may.
+    fn expect_task_budget(&self, task: &TaskId) {
+        let Some(budget) = self.budget.filter(|budget| budget.at_ceiling == AtCeiling::Pause) else { return };
+        let (Some(ceiling), Some(workers)) = (budget.task, self.workers.get(self.holder(task))) else { return };
+        let spent: u64 = workers.iter().filter_map(|worker| self.costs.get(worker)).sum();
+        assert!(spent < ceiling, "{task} starts with {spent} of {ceiling} spent");
+    }
+
     fn expect_budget(&self, task: &TaskId) {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return };
         let reserve = budget.reserve.expect("these budgets say it");

@@ -9,7 +9,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, UnitId};
 use switchboard_protocol::run::{
     AtCeiling, Budget, CheckAsked, Effect, EffectKey, HeldBy, PauseCause, PersonAnswer, RunEvent, RunOutcome,
-    StartFrom, StopCause, TaskState, TurnOutcome, Verdict,
+    StartFrom, StopCause, TaskPauseCause, TaskState, TurnOutcome, Verdict,
 };
 use switchboard_protocol::time::Millis;
 
@@ -513,7 +513,8 @@ impl World {
     fn budget(&mut self) -> Option<Budget> {
         let at_ceiling = *pick(&mut self.rng, &[AtCeiling::Warn, AtCeiling::Pause, AtCeiling::Pause, AtCeiling::Halt]);
         let spent = self.state.spent();
-        Some(Budget { ceiling: spent + 50 + self.rng.u64(..200), reserve: Some(self.rng.u64(..50)), at_ceiling })
+        let task = chance(&mut self.rng, 300).then(|| 1 + self.rng.u64(..60));
+        Some(Budget { ceiling: spent + 50 + self.rng.u64(..200), task, reserve: Some(self.rng.u64(..50)), at_ceiling })
     }
 
     /// People pause and let go on, and raise the ceiling where that is in the way.
@@ -523,7 +524,7 @@ impl World {
         }
         if chance(&mut self.rng, 4) {
             let task = self.some_task();
-            let _refused = self.tell(RunEvent::TaskPaused { task });
+            let _refused = self.tell(RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested });
         }
         if !chance(&mut self.rng, 60) {
             return;
@@ -538,9 +539,12 @@ impl World {
                 let _refused = self.tell(RunEvent::RunResumed);
             }
             None => {
-                let paused = self.state.tasks().find(|task| task.is_paused);
-                if let Some(task) = paused {
-                    let _refused = self.tell(RunEvent::TaskResumed { task: task.task });
+                let paused: Vec<_> = self.state.tasks().filter(|task| task.paused.is_some()).collect();
+                let Some(task) = paused.first() else { return };
+                if paused.iter().any(|task| task.paused == Some(TaskPauseCause::Budget)) && chance(&mut self.rng, 500) {
+                    self.surely(RunEvent::BudgetSet { budget: None });
+                } else {
+                    let _refused = self.tell(RunEvent::TaskResumed { task: task.task.clone() });
                 }
             }
         }

@@ -13,12 +13,24 @@ pub const DEFAULT_RESERVE: u64 = 500_000;
 /// Workers of a run that must have ended before its reservation is told from what they cost.
 pub const KNOWN_COSTS: usize = 5;
 
+/// Tasks of a run that must be done before another is called dear.
+pub const KNOWN_TASKS: usize = 5;
+
+/// A task is dear if it costs more than so many times what the last [`ROLLING`] tasks of the run cost on average.
+pub const DEAR: u64 = 3;
+
+/// Tasks that were done last, of which the average is taken.
+pub const ROLLING: usize = 20;
+
 /// What a run may cost. All amounts are millionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// The ceiling.
     pub ceiling: u64,
+    /// The ceiling of each task, with all its workers and subtasks. What happens there is what happens at the run's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<u64>,
     /// What is set aside for a worker before it starts. Without it, [`DEFAULT_RESERVE`], or the ceiling if that is lower, until [`KNOWN_COSTS`] workers
     /// of the run have ended, then the 95th percentile of what they cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,4 +61,27 @@ pub enum PauseCause {
     Requested,
     /// What is left of the budget is less than a worker's reservation.
     Budget,
+}
+
+/// Why nothing starts in a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskPauseCause {
+    /// Somebody asked for it.
+    #[default]
+    Requested,
+    /// It has cost as much as a task may. Its worker's turn is cancelled.
+    Budget,
+    /// It has cost more than [`DEAR`] times the average. Its worker's turn is cancelled.
+    Dear,
+}
+
+// === impl TaskPauseCause ===
+
+impl TaskPauseCause {
+    /// Whether it is the default, which records leave out.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        *self == Self::Requested
+    }
 }

@@ -5,7 +5,7 @@ mod fitted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{Budget, PauseCause};
+use super::budget::{Budget, PauseCause, TaskPauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
 use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict};
@@ -401,6 +401,9 @@ pub enum RunEvent {
         percent: u8,
         /// What is spent, in millionths of a US dollar.
         spent: u64,
+        /// The task whose ceiling it is; `None` is the run's. Of a task only the whole is told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
     },
     /// The run is paused: what is under way finishes, and no worker, gate or merge starts until it is resumed. A pause for want of budget holds back
     /// workers only.
@@ -414,6 +417,9 @@ pub enum RunEvent {
     TaskPaused {
         /// Which task.
         task: TaskId,
+        /// Why.
+        #[serde(default, skip_serializing_if = "TaskPauseCause::is_requested")]
+        cause: TaskPauseCause,
     },
     /// A paused task goes on.
     TaskResumed {
@@ -584,7 +590,7 @@ impl RunEvent {
             | Self::TaskStopRequested { task }
             | Self::TaskRetryRequested { task }
             | Self::CostCounted { task, .. }
-            | Self::TaskPaused { task }
+            | Self::TaskPaused { task, .. }
             | Self::TaskResumed { task } => Some(task),
         }
     }

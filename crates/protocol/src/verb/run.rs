@@ -10,7 +10,7 @@ use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
-use crate::run::{Budget, Conflict, HeldBy, PauseCause};
+use crate::run::{Budget, Conflict, HeldBy, PauseCause, TaskPauseCause};
 use crate::time::Millis;
 
 /// An agent that the caller has resolved: what to start under which name.
@@ -293,6 +293,9 @@ pub struct TaskReport {
     pub agent: String,
     /// Whether that is a script.
     pub scripted: bool,
+    /// Why it is paused, in the state `paused`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<TaskPauseCause>,
     /// How its worker is held.
     #[serde(default, skip_serializing_if = "Isolation::is_full")]
     pub isolation: Isolation,

@@ -122,7 +122,7 @@ impl Watch<'_> {
             if reply.events.is_empty() {
                 let now = self.get()?;
                 is_running = now.summary.state == "running";
-                if is_running && now.summary.paused == Some(PauseCause::Budget) && now.list.iter().all(is_at_rest) {
+                if is_running && waits_for_money(&now) {
                     return Ok(Some(Ending::Said(Exit::Person)));
                 }
             }
@@ -253,6 +253,15 @@ impl Watch<'_> {
 }
 
 /// Whether nothing happens to a task before somebody lets its run go on.
+/// Whether nobody is at work and nobody will be before a person allows more.
+fn waits_for_money(run: &GetRunReply) -> bool {
+    let is_dear = |task: &TaskReport| task.paused.is_some_and(|cause| !cause.is_requested());
+    let is_held = run.summary.paused == Some(PauseCause::Budget) || run.list.iter().any(is_dear);
+    // What could start is started at once: whatever is not settled then waits for those.
+    let waits = |task: &TaskReport| !matches!(task.state.as_str(), "ready" | "passed") || run.summary.paused.is_some();
+    is_held && run.list.iter().all(|task| is_at_rest(task) && waits(task))
+}
+
 fn is_at_rest(task: &TaskReport) -> bool {
     !matches!(task.state.as_str(), "starting" | "working" | "capturing" | "gating" | "merging")
 }

@@ -10,7 +10,7 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{PauseCause, RunEvent, RunOutcome, TurnOutcome, Verdict};
+use switchboard_protocol::run::{DEAR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict};
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::output::{Output, Tone, counted, money, one_line};
@@ -207,9 +207,13 @@ impl<'a> Printer<'a> {
             | RunEvent::RunCleaned { .. }
             | RunEvent::RunCleanAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
-            RunEvent::BudgetAlert { percent, spent } => {
+            RunEvent::BudgetAlert { percent, spent, task } => {
                 let spent = money(Some(spent)).unwrap_or_default();
-                vec![out.paint(Tone::Notice, &format!("{percent} % of the budget is spent: {spent}"))]
+                let line = match task {
+                    None => format!("{percent} % of the budget is spent: {spent}"),
+                    Some(task) => format!("task {task} has cost {spent}, as much as a task may"),
+                };
+                vec![out.paint(Tone::Notice, &line)]
             }
             RunEvent::RunPaused { cause: PauseCause::Requested } => {
                 vec![out.paint(Tone::Notice, &format!("paused: switchboard resume {}", self.run))]
@@ -347,7 +351,17 @@ impl<'a> Printer<'a> {
             RunEvent::ChangeRebased { .. } => vec![format!("{head} rebased, its gates judge it again")],
             RunEvent::TaskStopRequested { .. } => vec![format!("{head} is to stop")],
             RunEvent::TaskRetryRequested { .. } => vec![format!("{head} is tried again")],
-            RunEvent::TaskPaused { .. } => vec![format!("{head} is paused")],
+            RunEvent::TaskPaused { task, cause } => vec![match cause {
+                TaskPauseCause::Requested => format!("{head} is paused"),
+                TaskPauseCause::Budget => {
+                    let how = format!("switchboard budget {} --budget USD --task-budget USD", self.run);
+                    out.paint(Tone::Notice, &format!("{head} is paused: it has cost as much as a task may; raise it: {how}"))
+                }
+                TaskPauseCause::Dear => {
+                    let how = format!("switchboard resume {}/{task}", self.run);
+                    out.paint(Tone::Notice, &format!("{head} is paused: it costs {DEAR} times what others did; let it go on: {how}"))
+                }
+            }],
             RunEvent::TaskResumed { .. } => vec![format!("{head} goes on")],
             RunEvent::BudgetSet { .. }
             | RunEvent::CostCounted { .. }

@@ -1,11 +1,11 @@
 //! Pauses and the budget.
 
-use switchboard_protocol::run::{AtCeiling, Budget, PauseCause};
+use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, TaskPauseCause};
 
 use super::*;
 
 fn budget(ceiling: u64, reserve: u64, at_ceiling: AtCeiling) -> RunEvent {
-    RunEvent::BudgetSet { budget: Some(Budget { ceiling, reserve: Some(reserve), at_ceiling }) }
+    RunEvent::BudgetSet { budget: Some(Budget { ceiling, task: None, reserve: Some(reserve), at_ceiling }) }
 }
 
 fn cost(task: &str, worker: &WorkerId, total_micro_usd: u64) -> RunEvent {
@@ -53,7 +53,7 @@ fn a_paused_run_can_be_stopped_and_a_retry_ends_the_pause() {
 fn a_paused_task_lets_others_go_on_and_keeps_its_change() {
     let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
     run.pass("1.1");
-    run.tell(RunEvent::TaskPaused { task: id("1.1") });
+    run.tell(RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Requested });
     assert_eq!(run.starting(), ["1.2"]);
 
     run.merge("1.2");
@@ -61,7 +61,8 @@ fn a_paused_task_lets_others_go_on_and_keeps_its_change() {
     run.tell(RunEvent::TaskResumed { task: id("1.1") });
 
     assert!(matches!(&run.effects()[..], [Effect::Merge { task, .. }] if *task == id("1.1")), "{:?}", run.effects());
-    assert!(!run.refused(RunEvent::TaskPaused { task: id("1.9") }).why.is_empty());
+    let unknown = RunEvent::TaskPaused { task: id("1.9"), cause: TaskPauseCause::Requested };
+    assert!(!run.refused(unknown).why.is_empty());
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn at_the_ceiling_turns_are_cancelled_and_go_on_as_the_same_attempt_once_it_is_r
 
     run.tell(cost("1.1", &worker, 1_200));
 
-    let alerts = [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert { percent, spent: 1_200 });
+    let alerts = [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert { percent, spent: 1_200, task: None });
     assert_eq!(run.last[..4], alerts);
     assert_eq!(run.last[4..], [RunEvent::RunPaused { cause: PauseCause::Budget }]);
     let cause = StopCause::Budget;
@@ -140,4 +141,77 @@ fn a_run_whose_rest_is_less_than_a_reservation_is_paused_when_nobody_is_at_work(
 
     assert_eq!(run.state.spent(), 600, "it told no cost: its reservation counts");
     assert_eq!((run.state.pause(), run.effects()), (Some(PauseCause::Budget), Vec::new()));
+}
+
+fn of_tasks(task: u64, at_ceiling: AtCeiling) -> RunEvent {
+    RunEvent::BudgetSet { budget: Some(Budget { ceiling: 100_000, task: Some(task), reserve: Some(0), at_ceiling }) }
+}
+
+#[test]
+fn a_task_at_its_ceiling_is_paused_and_goes_on_once_that_is_raised() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    run.tell(of_tasks(1_000, AtCeiling::Pause));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 999));
+    assert_eq!(run.last, []);
+
+    run.tell(cost("1.1", &worker, 1_000));
+
+    assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Budget }]);
+    let stop = Effect::StopWorker { task: id("1.1"), worker: worker.clone(), cause: StopCause::Budget };
+    assert!(run.effects().contains(&stop), "{:?}", run.effects());
+    run.tell(RunEvent::TurnEnded { task: id("1.1"), worker, outcome: TurnOutcome::Paused, reason: String::new() });
+    assert_eq!(run.starting(), ["1.2"], "others go on");
+    assert!(run.refused(RunEvent::TaskResumed { task: id("1.1") }).hint.contains("--task-budget"));
+
+    run.tell(of_tasks(2_000, AtCeiling::Pause));
+
+    assert_eq!(run.last, [RunEvent::TaskResumed { task: id("1.1") }]);
+    assert_eq!(run.starting(), ["1.1", "1.2"]);
+    assert_eq!(run.view("1.1").attempt, 1);
+    run.tell(of_tasks(500, AtCeiling::Pause));
+    assert_eq!(run.starting(), ["1.2"], "a ceiling that is lowered holds for what was spent");
+}
+
+#[test]
+fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[])]);
+    run.tell(of_tasks(1_000, AtCeiling::Warn));
+    let worker = run.start("1.1");
+    run.tell(cost("1.1", &worker, 1_500));
+    let alert = RunEvent::BudgetAlert { percent: 100, spent: 1_500, task: Some(id("1.1")) };
+    assert_eq!(run.last, [alert]);
+    run.tell(cost("1.1", &worker, 1_600));
+    assert_eq!(run.last, [], "once");
+
+    run.tell(of_tasks(1_000, AtCeiling::Halt));
+
+    assert_eq!(run.last, [RunEvent::TaskStopRequested { task: id("1.1") }]);
+    assert!(matches!(run.effects()[..], [Effect::StopWorker { cause: StopCause::Requested, .. }]));
+}
+
+#[test]
+fn a_task_that_costs_far_more_than_others_is_paused_once() {
+    let others: Vec<Spec> = vec![("1.1", &[], &[]), ("1.2", &[], &[]), ("1.3", &[], &[]), ("1.4", &[], &[])];
+    let mut run = Run::of(1, &[others, vec![("1.5", &[], &[]), ("1.6", &[], &[])]].concat());
+    run.tell(budget(100_000, 0, AtCeiling::Pause));
+    for task in ["1.1", "1.2", "1.3", "1.4", "1.5"] {
+        run.capture(task);
+        let worker = WorkerId::from_bits(run.workers);
+        run.tell(cost(task, &worker, 1_000));
+        run.judge(task, "syntax", Verdict::Pass);
+        run.judge(task, "secrets", Verdict::Pass);
+        run.intend_merge(task);
+        run.tell(RunEvent::TaskMerged { task: id(task), attempt: 1, commit: format!("m-{task}") });
+    }
+    let worker = run.start("1.6");
+    run.tell(cost("1.6", &worker, 3_000));
+    assert_eq!(run.last, []);
+
+    run.tell(cost("1.6", &worker, 3_001));
+
+    assert_eq!(run.last, [RunEvent::TaskPaused { task: id("1.6"), cause: TaskPauseCause::Dear }]);
+    run.tell(RunEvent::TaskResumed { task: id("1.6") });
+    run.tell(cost("1.6", &worker, 30_000));
+    assert_eq!(run.last, [], "a person has let it go on");
 }

@@ -1,8 +1,8 @@
 //! Tasks on which several work: chains, candidates and debates.
 
 use serde_json::{Value, json};
-use switchboard_protocol::run::Answered;
 use switchboard_protocol::run::way::StepId;
+use switchboard_protocol::run::{Answered, TaskPauseCause};
 
 use super::*;
 
@@ -253,7 +253,7 @@ fn the_end_of_a_run_says_what_became_of_tasks_and_not_of_their_subtasks() {
 #[test]
 fn stopping_and_pausing_a_task_is_meant_for_its_subtasks_too() {
     let mut run = run_of(&json!({ "best_of": 2 }));
-    run.tell(RunEvent::TaskPaused { task: id("1.1") });
+    run.tell(RunEvent::TaskPaused { task: id("1.1"), cause: TaskPauseCause::Requested });
     assert_eq!(run.starting(), ["1.2"]);
     run.tell(RunEvent::TaskResumed { task: id("1.1") });
     let worker = run.start("1.1.c1");
