@@ -95,8 +95,6 @@ impl Checker {
                 self.leave_turn(task);
                 self.intended(task, *attempt);
                 assert!(self.pause.is_none() && !self.paused.contains(task), "{task} starts while it is paused");
-                self.expect_budget(task);
-                self.expect_task_budget(task);
                 self.begins_work(task, worker);
             }
             RunEvent::WorkerLost { task, worker, .. }
@@ -370,6 +368,8 @@ impl Checker {
 
     /// What is spent and what is set aside never exceed the ceiling when a worker starts.
     fn begins_work(&mut self, task: &TaskId, worker: &WorkerId) {
+        self.expect_budget(task);
+        self.expect_task_budget(task);
         self.at_work.insert(worker.clone());
         self.workers.entry(self.holder(task).clone()).or_default().push(worker.clone());
     }
