@@ -349,7 +349,7 @@ pub struct RunSummary {
     pub run: RunId,
     /// The plan's title.
     pub title: String,
-    /// `running`, `finished`, `failed`, `stopped`.
+    /// `running`, `succeeded`, `failed`, `stopped`.
     pub state: String,
     /// The run's branch.
     pub branch: String,
