@@ -141,7 +141,7 @@ impl Error {
             Self::Command { .. } => "check that the program is installed and on PATH",
             Self::TimeLimit { .. } => "give it a longer time limit, or find out what it waits for",
             Self::Baseline { .. } => "write a new baseline, or leave it out",
-            Self::Settings { .. } => "switchboard explain config.syntax",
+            Self::Settings { .. } => "all fields and their values: switchboard schema config",
             Self::Glob { .. } => "write globs as in a .gitignore file, such as `vendor/` or `*.lock`",
             Self::BadRequest { .. } => "send one JSON object a line, with at least `root`",
             Self::TooManyFiles { .. } => "name the paths to check, or a base to compare with",

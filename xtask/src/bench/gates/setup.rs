@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Measure only these keys of the object
     #[arg(long, value_name = "KEY", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(KEYS))]
     pub(super) only: Vec<String>,
+    /// Fail when a limit of the keys is missed; only for keys that don't depend on how fast the machine is
+    #[arg(long, requires = "only")]
+    pub(super) hold: bool,
     /// Take the generated secrets and the new files from the half of the files that is for mending, not for measuring
     #[arg(long)]
     pub(super) other_half: bool,
