@@ -21,6 +21,7 @@ mod stories {
     mod gates;
     mod held_calls;
     mod http;
+    mod hung;
     mod install;
     mod isolation;
     mod leases;
@@ -31,6 +32,7 @@ mod stories {
     mod modes;
     mod names;
     mod needs;
+    mod pauses;
     mod permissions;
     mod real_agents;
     mod recipes;

@@ -1,4 +1,4 @@
-//! What a run may cost, and pauses.
+//! What a run may cost.
 
 use std::time::Duration;
 
@@ -95,37 +95,6 @@ fn a_budget_under_which_nothing_could_start_is_refused() {
 }
 
 #[test]
-fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed() {
-    let sandbox = Sandbox::new();
-    let go = sandbox.folder().join("go").display().to_string();
-    let waits = format!("while [ ! -e {go} ]; do sleep 0.05; done; echo done > done");
-    let task = |id: &str, line: &str| json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", line] } });
-    let plan = sandbox.trusted_plan(&json!([task("1.1", &waits), task("1.2", "echo two > two")]));
-    let text = std::fs::read_to_string(plan).unwrap();
-    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
-    let run =
-        sandbox.call(&["start_run", &format!("plan={text}"), "max_workers=1"])["run"].as_str().unwrap().to_owned();
-    let state = |task: usize| sandbox.call(&["get_run"])["list"][task]["state"].as_str().unwrap().to_owned();
-    assert!(within(Duration::from_secs(30), || state(0) == "working"), "{}", state(0));
-
-    sandbox.switchboard(&["pause", &run]).ends_with(0).says("is paused");
-    std::fs::write(&go, "").unwrap();
-
-    assert!(within(Duration::from_secs(30), || state(0) == "gating"), "{}", state(0));
-    assert_eq!(sandbox.call(&["get_run"])["paused"], "requested");
-    sandbox.switchboard(&["pause", &format!("{run}/1.2")]).ends_with(0);
-    sandbox.switchboard(&["pause", &format!("{run}/1.9")]).ends_with(2).says("dispatch.unknown-task");
-    sandbox.switchboard(&["resume", &run]).ends_with(0);
-    assert!(within(Duration::from_secs(30), || state(0) == "merged"), "{}", state(0));
-    assert_eq!(state(1), "paused");
-
-    sandbox.switchboard(&["resume", &format!("{run}/1.2")]).ends_with(0);
-
-    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
-    sandbox.switchboard(&["pause", &run]).ends_with(1).says("is over");
-}
-
-#[test]
 fn tokens_without_a_price_are_counted_by_the_price_of_the_users_settings_and_called_an_estimate() {
     let sandbox = Sandbox::new();
     let write = ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"];
@@ -143,4 +112,150 @@ fn tokens_without_a_price_are_counted_by_the_price_of_the_users_settings_and_cal
     sandbox.settings("[agents.wrong]\ndriver = \"acp\"\ncommand = [\"x\"]\nprice = { input = -1, output = 1 }\n");
     let wrong = sandbox.switchboard(&["run", &plan, "--agent", "ada", "--dry-run", "--json"]).ends_with(2);
     assert_eq!(wrong.failure()["code"], "config.bad-value");
+}
+
+#[test]
+fn an_agent_is_told_to_finish_and_one_that_goes_on_is_ended_with_the_attempt() {
+    let sandbox = Sandbox::new();
+    let write = json!([{ "do": "shell", "argv": ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"] }]);
+    let hang = json!([{ "do": "hang" }]);
+    let sections = json!([
+        { "steps": hang },
+        { "turn": 2, "task": "1.1", "steps": write },
+        { "turn": 2, "task": "1.2", "steps": hang },
+    ]);
+    sandbox.script("ada", &sections);
+    let one_attempt = json!({ "attempts": 1 });
+    let plan = sandbox.plan(&json!([
+        { "id": "1.1", "phase": 1, "description": "one" },
+        { "id": "1.2", "phase": 1, "description": "two", "x-switchboard": one_attempt },
+    ]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let run = |limits: &[&str]| sandbox.switchboard(&[&["run", &plan, "--agent", "ada", "--yes"], limits].concat());
+
+    run(&["--timeout", "10s", "--wrap-up", "10s"]).ends_with(2).says("worker_timeout_ms.soft");
+    run(&["--timeout", "8s", "--wrap-up", "1s"]).ends_with(1).says("1 of 2 tasks merged");
+
+    sandbox.switchboard(&["show", "1.2"]).says("the time limit passed: it was told to finish and went on");
+}
+
+#[test]
+fn all_runs_of_a_day_stay_below_its_ceiling_until_the_user_raises_it() {
+    let sandbox = Sandbox::new();
+    agent_that_costs(&sandbox, 0.6);
+    sandbox.settings("[limits]\nday = 1.0\n");
+    let plan = two_tasks(&sandbox);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    let done = sandbox.switchboard(&["run", &plan, "--agent", "ada", "--max-workers", "1", "--yes"]);
+
+    done.ends_with(4).says("paused: all runs of today");
+    let run = sandbox.call(&["get_run"]);
+    assert_eq!((&run["merged"], &run["paused"], &run["total_micro_usd"]), (&json!(1), &json!("day"), &json!(600_000)));
+    let ceiling = json!({ "of": "day", "ceiling": 1_000_000, "spent": 600_000, "at_ceiling": "pause" });
+    assert_eq!((&run["ceilings"], &run["is_budget_exceeded"]), (&json!([ceiling]), &json!(false)));
+    sandbox.switchboard(&["down"]).ends_with(0);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    sandbox.switchboard(&["budget"]).ends_with(0).says("all runs of today (UTC): $0.6000 of $1.00 spent");
+
+    sandbox.change_settings("day = 1.0", "day = 9.0");
+
+    sandbox.switchboard(&["resume"]).ends_with(0);
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
+    sandbox.change_settings("day = 9.0", "day = 0");
+    sandbox.switchboard(&["run", &plan, "--agent", "ada", "--yes"]).ends_with(2).says("[limits]");
+}
+
+#[test]
+fn all_runs_of_a_plan_stay_below_its_ceiling_until_a_person_raises_it() {
+    let sandbox = Sandbox::new();
+    agent_that_costs(&sandbox, 0.6);
+    let plan = two_tasks(&sandbox);
+    let limited = |budget: f64| {
+        let mut text: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&plan).unwrap()).unwrap();
+        text["x-switchboard"]["budget"] = json!(budget);
+        std::fs::write(&plan, text.to_string()).unwrap();
+    };
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let run = ["run", &plan, "--agent", "ada", "--max-workers", "1", "--yes"];
+
+    limited(0.0);
+    sandbox.switchboard(&run).ends_with(2).says("x-switchboard/budget");
+    limited(0.7);
+    sandbox.switchboard(&[&run[..], &["--plan-budget", "0"]].concat()).ends_with(2).says("no worker could start");
+    sandbox.switchboard(&run).ends_with(4).says("paused: all runs of this plan");
+
+    let shown = sandbox.switchboard(&["budget", "--plan-budget", "5", "--yes"]);
+
+    shown.ends_with(0).says("all runs of this plan: $0.6000 of $5.00 spent, then it is paused");
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
+    sandbox.switchboard(&run).ends_with(4);
+    sandbox.switchboard(&["budget"]).says("all runs of this plan: $1.20 of $0.7000 spent, reached");
+}
+
+#[test]
+fn no_more_workers_live_over_all_runs_than_the_settings_say() {
+    let sandbox = Sandbox::new();
+    let steps = json!([{ "do": "sleep_ms", "ms": 1500 }, { "do": "shell", "argv": ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"] }]);
+    sandbox.script("ada", &json!([{ "steps": steps }]));
+    sandbox.settings("[limits]\nworkers = 1\n");
+    let plan = two_tasks(&sandbox);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| sandbox.switchboard(&["run", &plan, "--agent", "ada", "--yes"]));
+
+        let waits = json!({ "for": "workers", "most": 1 });
+        let has_waited = within(Duration::from_secs(30), || {
+            let Some(run) = sandbox.call(&["get_status"])["runs"].as_array().and_then(|runs| runs.first().cloned())
+            else {
+                return false;
+            };
+            let list = sandbox.call(&["get_run", &format!("run={}", run["run"].as_str().unwrap())])["list"].clone();
+            let state = |state: &str| list.as_array().unwrap().iter().filter(|task| task["state"] == state).count();
+            assert!(state("working") + state("starting") <= 1, "{list}");
+            list.as_array().unwrap().iter().any(|task| task["waits"] == waits)
+        });
+
+        assert!(has_waited);
+        run.join().unwrap().ends_with(0).says("2 of 2 tasks merged");
+    });
+}
+
+#[test]
+fn a_rate_limit_spends_no_attempt_and_an_account_without_money_is_not_tried_again() {
+    let sandbox = Sandbox::new();
+    let limited = "if [ -e $0 ]; then exit 0; fi; touch $0; exit 1";
+    let once = sandbox.folder().join("once").display().to_string();
+    let write = json!({ "do": "shell", "argv": ["sh", "-c", "echo done > $SWITCHBOARD_TASK.txt"] });
+    let gate = json!({ "do": "fail", "message": "429 Too Many Requests: retry after 1 s" });
+    std::fs::write(sandbox.folder().join("limited.json"), json!({ "sections": [{ "steps": [gate] }] }).to_string())
+        .unwrap();
+    sandbox.script("ben", &json!([{ "steps": [write] }]));
+    let binary = env!("CARGO_BIN_EXE_switchboard");
+    let (limits, works) = (sandbox.folder().join("limited.json"), sandbox.folder().join("ben.json"));
+    // Its first worker meets a limit, the others don't.
+    let line = format!(
+        "if ( {limited} ); then exec {binary} script-agent {}; else exec {binary} script-agent {}; fi",
+        works.display(),
+        limits.display()
+    );
+    sandbox.settings(&format!(
+        "[agents.ada]\ndriver = \"acp\"\ncommand = {}\nscripted = true\nspends = false\n",
+        json!(["sh", "-c", line, once])
+    ));
+    sandbox.script("carl", &json!([{ "steps": [{ "do": "fail", "message": "Your credit balance is too low" }] }]));
+    let task = |id: &str, agent: &str| json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": { "agent": agent } });
+    let plan = sandbox.plan(&json!([task("1.1", "ada"), task("1.2", "carl")]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+
+    let done = sandbox.switchboard(&["run", &plan, "--yes"]);
+
+    done.ends_with(1).says("1.1 ").says("waits for a rate limit and goes on then").says("1 of 2 tasks merged");
+    let list = sandbox.call(&["get_run"])["list"].clone();
+    assert_eq!(
+        (&list[0]["state"], &list[0]["attempts"], &list[0]["refusals"]),
+        (&json!("merged"), &json!(1), &json!([]))
+    );
+    assert_eq!((&list[1]["state"], &list[1]["attempts"]), (&json!("blocked"), &json!(1)));
+    assert!(list[1]["refusals"].to_string().contains("agent.quota"), "{list}");
 }

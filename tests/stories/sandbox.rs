@@ -185,6 +185,14 @@ impl Sandbox {
         fs::write(file, before + text).unwrap();
     }
 
+    /// Replaces a text in the user's settings.
+    pub(super) fn change_settings(&self, from: &str, to: &str) {
+        let file = self.folder.path().join("config/switchboard/config.toml");
+        let before = fs::read_to_string(&file).unwrap();
+        assert!(before.contains(from), "{before}");
+        fs::write(file, before.replace(from, to)).unwrap();
+    }
+
     /// Writes a plan outside of the repository, so that the repository stays as it is; gives its path.
     pub(super) fn plan(&self, tasks: &Value) -> String {
         let plan = json!({ "schema_version": "1.0.0", "title": "A plan", "swarm": "story",

@@ -2,15 +2,19 @@
 
 mod bus;
 pub(crate) mod daemon;
+mod dispatch;
 mod files;
 mod gates;
 mod house;
 mod start;
 mod stats;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Subcommand;
+
+use crate::command;
 
 /// A measurement.
 #[derive(Debug, Subcommand)]
@@ -23,6 +27,8 @@ pub(crate) enum Bench {
     Files(files::Args),
     /// How fast and how right the checks are
     Gates(gates::Args),
+    /// What workers cost, at their start and by the hundred
+    Dispatch(dispatch::Args),
     /// Whether tree and daemon keep within their limits
     House(house::Args),
 }
@@ -37,6 +43,27 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
         Bench::Start(args) => start::run(root, args),
         Bench::Files(args) => files::run(root, args),
         Bench::Gates(args) => gates::run(root, args),
+        Bench::Dispatch(args) => dispatch::run(root, args),
         Bench::House(args) => house::run(root, args),
     }
+}
+
+/// The binary under measure, built when none is named.
+fn binary(root: &Path, named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let built = root.join("target/release/switchboard");
+    if named.is_none() {
+        let mut cargo = command::command("cargo", root);
+        command::output(cargo.args(["build", "--release", "--quiet", "--package", "switchboard-cli"]))?;
+    }
+    let binary = named.unwrap_or(&built);
+    binary.canonicalize().with_context(|| binary.display().to_string())
+}
+
+/// Some figures time code in this process: runs the same command in a release build.
+fn again_optimised(root: &Path) -> anyhow::Result<()> {
+    let mut cargo = command::command("cargo", root);
+    cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
+    let status = cargo.status().context("cargo")?;
+    anyhow::ensure!(status.success(), "the release build of xtask ended with {status}");
+    Ok(())
 }

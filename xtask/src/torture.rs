@@ -17,6 +17,7 @@ mod sim;
 mod tape;
 mod vfs;
 mod work;
+mod workers;
 
 use clap::Subcommand;
 
@@ -41,6 +42,8 @@ pub(crate) enum Torture {
     Seen(seen::Args),
     /// Play histories of the bus under simulated time
     Sim(sim::Args),
+    /// Hundreds of real workers, with a fault every few seconds
+    Workers(workers::Args),
 }
 
 /// Breaks things.
@@ -58,6 +61,7 @@ pub(crate) fn run(root: &std::path::Path, torture: &Torture) -> anyhow::Result<(
         Torture::Machine(args) => machine::run(root, args),
         Torture::Seen(args) => seen::run(root, args),
         Torture::Sim(args) => sim::run(args),
+        Torture::Workers(args) => workers::run(root, args),
     }
 }
 

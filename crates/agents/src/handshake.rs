@@ -60,7 +60,7 @@ async fn opened(acp: &mut Acp, printed: &mut Vec<u8>, said: &mut Vec<u8>) -> Opt
     loop {
         match acp.next().await {
             Given::Event(WorkerEvent::SessionOpened { .. }) => return None,
-            Given::Event(WorkerEvent::Faulted { code, what }) => return Some((code, what)),
+            Given::Event(WorkerEvent::Faulted { code, what, .. }) => return Some((code, what)),
             Given::Exited => return Some(("agent.protocol".to_owned(), "it ended at once".to_owned())),
             Given::Raw { stream: Stream::Out, bytes } if printed.len() < LOOKED_AT => printed.extend(bytes),
             Given::Raw { bytes, .. } if said.len() < LOOKED_AT => said.extend(bytes),

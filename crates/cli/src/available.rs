@@ -64,7 +64,8 @@ impl Available {
         let settings = context.environment.config_folder();
         let user = settings.as_deref().map(Agents::read).transpose()?.unwrap_or_default();
         let root = work_tree(context.folder());
-        let project = root.as_ref().map(|root| Agents::read(&root.join(FOLDER))).transpose()?.unwrap_or_default();
+        let project =
+            root.as_ref().map(|root| Agents::read_project(&root.join(FOLDER))).transpose()?.unwrap_or_default();
         let of_user = settings.as_deref().map(|folder| Definitions::read(folder, Origin::User)).unwrap_or_default();
         let of_root = root.as_ref().map(|root| Definitions::read(&root.join(FOLDER), Origin::Project));
         let (of_root, root) = (of_root.unwrap_or_default(), root.unwrap_or_default());

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use switchboard_protocol::error::{Exit, find};
-use switchboard_protocol::run::{HeldBy, PersonAnswer};
+use switchboard_protocol::run::{BudgetOf, HeldBy, PersonAnswer, Wait};
 use switchboard_protocol::verb::run::{Answer, GetRunReply, TaskReport};
+use switchboard_protocol::worker::PauseState;
 
 use crate::commands::budget::described;
 use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens};
@@ -79,8 +80,16 @@ pub(crate) fn state_of(task: &TaskReport) -> String {
     if task.state == "waiting" {
         return "waiting for you".to_owned();
     }
+    if let Some(wait) = task.waits.filter(|_| task.state == "ready") {
+        return waits_for(wait);
+    }
     if task.state != "working" {
         return task.state.clone();
+    }
+    match task.pause {
+        Some(PauseState::Paused) => return "paused".to_owned(),
+        Some(PauseState::Pausing) => return "pausing".to_owned(),
+        Some(PauseState::Resumed) | None => {}
     }
     let silent = task.heard_at.map_or(0, |at| switchboard_process::clock::now().since(at));
     if task.waits_for_you {
@@ -91,6 +100,27 @@ pub(crate) fn state_of(task: &TaskReport) -> String {
         task.state.clone()
     } else {
         one_line(&task.doing, 40)
+    }
+}
+
+/// How a worker stands to a pause, in words.
+pub(crate) const fn paused(state: PauseState) -> &'static str {
+    match state {
+        PauseState::Pausing => "is told to wait",
+        PauseState::Paused => "waits",
+        PauseState::Resumed => "goes on",
+    }
+}
+
+/// What a task that is ready waits for.
+fn waits_for(wait: Wait) -> String {
+    match wait {
+        Wait::Settings => "waiting for settings that can be read".to_owned(),
+        Wait::Workers { most } => format!("waiting for a worker: {most} are alive, over all runs"),
+        Wait::RateLimit { until } => format!("waiting for a rate limit until {until}"),
+        Wait::Budget { of: BudgetOf::Plan } => "waiting for what is left for its plan".to_owned(),
+        Wait::Budget { of: BudgetOf::Day } => "waiting for what is left for today".to_owned(),
+        Wait::Budget { of: BudgetOf::Run } => "waiting for what is left of its budget".to_owned(),
     }
 }
 
@@ -212,7 +242,9 @@ mod tests {
             input_tokens: None,
             output_tokens: None,
             doing: String::new(),
+            pause: None,
             heard_at: None,
+            waits: None,
             waits_for_you: false,
         }
     }
@@ -239,7 +271,17 @@ mod tests {
             isolation: None,
             paused: None,
         };
-        GetRunReply { summary, list, messages_sent: 2, messages_acked: 1, notes: Vec::new(), diff: None }
+        GetRunReply {
+            summary,
+            total_micro_usd: 0,
+            is_budget_exceeded: false,
+            ceilings: Vec::new(),
+            list,
+            messages_sent: 2,
+            messages_acked: 1,
+            notes: Vec::new(),
+            diff: None,
+        }
     }
 
     #[test]
@@ -262,6 +304,7 @@ mod tests {
         assert_eq!(says(working.clone()), "working");
         assert_eq!(says(TaskReport { doing: "edit a.rs".to_owned(), ..working.clone() }), "edit a.rs");
         assert_eq!(says(TaskReport { waits_for_you: true, ..working.clone() }), "waiting for you");
+        assert_eq!(says(TaskReport { pause: Some(PauseState::Pausing), ..working.clone() }), "pausing");
         let silent = TaskReport { heard_at: Some(now.plus(-90_500)), doing: "run".to_owned(), ..working };
         assert_eq!(says(silent), "silent for 1 min 30 s");
         assert_eq!(says(task("1.1", "merged", &[])), "merged");

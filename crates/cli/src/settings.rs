@@ -13,8 +13,13 @@ use switchboard_protocol::error::{Failure, near_matches};
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::isolation::{Isolation, Reach};
 use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::run::{AtCeiling, Limits};
 use switchboard_protocol::verb::run::{MODEL, TokenPrice};
 
+/// Highest ceiling of a day in dollars.
+const MOST_OF_DAY: f64 = 1e6;
+/// Most workers that may be asked for.
+const MOST_WORKERS: u32 = 1024;
 /// Largest settings file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 /// Highest price of a million tokens: a hundred times the dearest model of 2026, so that a slip of the pen is noticed.
@@ -116,6 +121,48 @@ struct File {
     /// The checks of files.
     #[serde(default)]
     checks: Checks,
+    /// What all runs of a repository have in common. Counts in the user's file only.
+    #[serde(default)]
+    #[schemars(with = "Shared")]
+    limits: Option<Shared>,
+}
+
+/// What all runs of a repository have in common. Counts in the user's file only.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Limits")]
+struct Shared {
+    /// What all runs of a day (UTC) may cost together, in US dollars.
+    #[serde(default)]
+    day: Option<f64>,
+    /// What happens at that ceiling: `warn`, `pause` (default) or `halt`.
+    #[serde(default)]
+    at_ceiling: AtCeiling,
+    /// Most workers alive over all runs, 1 to 1024. Where nothing is said: one for each 256 MB of memory, 4 to 256, not counting scripts that play agents.
+    #[serde(default)]
+    workers: Option<u32>,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn limits(&self) -> Result<Limits, Failure> {
+        let bad = |what: String| Err(Failure::new("config.bad-value", what).hint("leave it out for none"));
+        if let Some(dollars) = self.day.filter(|dollars| !(1e-6..=MOST_OF_DAY).contains(dollars)) {
+            return bad(format!("`day` under [limits] is {dollars}: nothing could start, or it can't be reached"));
+        }
+        if let Some(workers) = self.workers.filter(|workers| !(1..=MOST_WORKERS).contains(workers)) {
+            return bad(format!("`workers` under [limits] is {workers}, not 1 to {MOST_WORKERS}"));
+        }
+        let day = self.day.map(micro_usd);
+        Ok(Limits { day, at_ceiling: self.at_ceiling, workers: self.workers })
+    }
+}
+
+/// Dollars as millionths; a check has them between 0 and [`MOST_OF_DAY`].
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a check has them in the range")]
+fn micro_usd(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
 }
 
 /// The checks of files. A repository's own file counts as the commit has it that a change is compared with, and the user's for
@@ -137,6 +184,9 @@ pub(crate) struct Agents {
     pub(crate) list: BTreeMap<String, Described>,
     /// Globs of files that the checks leave out.
     pub(crate) exclude: Vec<String>,
+    /// What all runs have in common.
+    pub(crate) limits: Limits,
+    has_limits: bool,
 }
 
 // === impl Described ===
@@ -166,7 +216,7 @@ impl Described {
             (false, false) => return self.check_values(name),
         };
         let what = format!("the settings do not parse: the agent {name} has no `{lacks}`");
-        Err(Failure::new("config.syntax", what).hint("switchboard explain config.syntax"))
+        Err(Failure::new("config.syntax", what).hint("all fields and their values: switchboard schema config"))
     }
 
     fn check_values(&self, name: &str) -> Result<(), Failure> {
@@ -247,7 +297,24 @@ impl Agents {
         for (name, agent) in &file.agents {
             agent.check(name).map_err(|failure| failure.at(path.display().to_string()))?;
         }
-        Ok(Self { path, list: file.agents, exclude: file.checks.exclude })
+        let has_limits = file.limits.is_some();
+        let limits = file.limits.unwrap_or_default().limits();
+        let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
+        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, limits, has_limits })
+    }
+
+    /// Reads the agents that a repository brings.
+    ///
+    /// # Errors
+    /// As [`Self::read`], and `config.syntax` where it sets limits, which are the user's own.
+    pub(crate) fn read_project(folder: &Path) -> Result<Self, Failure> {
+        let agents = Self::read(folder)?;
+        if agents.has_limits {
+            let failure = Failure::new("config.syntax", "a repository can't set [limits]: they are the user's own");
+            let hint = "put them into ~/.config/switchboard/config.toml";
+            return Err(failure.at(agents.path.display().to_string()).hint(hint));
+        }
+        Ok(agents)
     }
 
     /// The agent of a name; spellings that differ in case, spaces or `_` meet.
@@ -264,6 +331,13 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let fields = [
         "agents",
         "checks",
+        "limits",
+        "day",
+        "at_ceiling",
+        "workers",
+        "warn",
+        "pause",
+        "halt",
         "exclude",
         "driver",
         "command",
@@ -294,7 +368,7 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
     let unknown = error.message().split('`').nth(1).unwrap_or_default();
     match near_matches(unknown, fields).first() {
         Some(near) if !fields.contains(&unknown) => failure.hint(format!("did you mean `{near}`?")),
-        _ => failure.hint("switchboard explain config.syntax"),
+        _ => failure.hint("all fields and their values: switchboard schema config"),
     }
 }
 
@@ -317,6 +391,32 @@ mod tests {
 
         assert_eq!(agent.driver(), DriverSpec::Acp { argv: vec!["a".into(), "--acp".into()] });
         assert!(agent.spends && !agent.scripted);
+    }
+
+    #[test]
+    fn a_repository_that_sets_limits_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |text: &str| {
+            fs::write(folder.path().join("config.toml"), text).unwrap();
+            Agents::read_project(folder.path())
+        };
+
+        assert!(read("[checks]\nexclude = [\"a\"]\n").is_ok());
+        let failure = read("[limits]\nday = 20.5\n").unwrap_err();
+        assert_eq!(failure.code, "config.syntax");
+        assert!(failure.what.contains("[limits]") && failure.hint.contains("~/.config"), "{failure:?}");
+    }
+
+    #[test]
+    fn what_all_runs_have_in_common_is_read_and_a_ceiling_of_nothing_is_refused() {
+        let limits = read("[limits]\nday = 20.5\nat_ceiling = \"halt\"\nworkers = 3\n").unwrap().limits;
+
+        assert_eq!(limits, Limits { day: Some(20_500_000), at_ceiling: AtCeiling::Halt, workers: Some(3) });
+        for bad in ["day = 0", "day = -1", "day = nan", "workers = 0", "workers = 2000"] {
+            let failure = read(&format!("[limits]\n{bad}\n")).unwrap_err();
+            assert_eq!(failure.code, "config.bad-value", "{bad}");
+        }
+        assert!(read("[limits]\ndaay = 1\n").unwrap_err().hint.contains("`day`"));
     }
 
     #[test]
@@ -348,7 +448,10 @@ mod tests {
     fn every_setting_refuses_a_key_that_does_not_exist_and_a_value_of_a_wrong_type() {
         let schema = schema();
         let fields = schema["$defs"]["Agent"]["properties"].as_object().unwrap();
-        assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["agents", "checks"]);
+        assert_eq!(
+            schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["agents", "checks", "limits"]
+        );
 
         for name in fields.keys() {
             let others = [("driver", "driver = \"acp\"\n"), ("command", "command = [\"a\"]\n")];
@@ -356,6 +459,12 @@ mod tests {
             let failure = read(&format!("[agents.a]\n{others}{name} = {{ no = 1 }}\n")).unwrap_err();
             assert_eq!(failure.code, "config.syntax", "{name}");
             let failure = read(&format!("[agents.a]\n{others}{name}_zz = 1\n")).unwrap_err();
+            assert!(failure.what.contains(&format!("{name}_zz")), "{}", failure.what);
+        }
+        for name in schema["$defs"]["Limits"]["properties"].as_object().unwrap().keys() {
+            let failure = read(&format!("[limits]\n{name} = {{ no = 1 }}\n")).unwrap_err();
+            assert_eq!(failure.code, "config.syntax", "{name}");
+            let failure = read(&format!("[limits]\n{name}_zz = 1\n")).unwrap_err();
             assert!(failure.what.contains(&format!("{name}_zz")), "{}", failure.what);
         }
         assert_eq!(read("agents = 1\n").unwrap_err().code, "config.syntax");

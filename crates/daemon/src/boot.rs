@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use switchboard_bus::{LeaseBook, Uptime};
-use switchboard_dispatch::{Config, Dispatch, Others, Trust};
+use switchboard_dispatch::{Config, Dispatch, Others, ReadLimits, Trust};
 use switchboard_policy::{Bundle, Policy};
 use switchboard_process::env::{Env, var};
 use switchboard_protocol::error::Failure;
@@ -60,7 +60,7 @@ impl Default for Options {
 ///
 /// # Errors
 /// `daemon.running` when there is one already; whatever keeps it from starting.
-pub fn serve(place: RootPaths, options: Options) -> Result<(), Error> {
+pub fn serve(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(), Error> {
     log();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -69,7 +69,7 @@ pub fn serve(place: RootPaths, options: Options) -> Result<(), Error> {
         .enable_all()
         .build();
     let runtime = runtime.map_err(io(&place.root))?;
-    let ended = runtime.block_on(run(place.clone(), options));
+    let ended = runtime.block_on(run(place.clone(), options, limits));
     runtime.shutdown_timeout(Duration::from_secs(2));
     ended.inspect_err(|error| leave_word(&place, error))
 }
@@ -92,7 +92,7 @@ fn leave_word(place: &RootPaths, error: &Error) {
     }
 }
 
-async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
+async fn run(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(), Error> {
     project::prepare(&place.project)?;
     let lock = owner::take(&place)?;
     switchboard_process::orphans::become_subreaper()?;
@@ -104,7 +104,7 @@ async fn run(place: RootPaths, options: Options) -> Result<(), Error> {
     let dispatch = Dispatch::new(
         store.clone(),
         place.repo.clone(),
-        dispatch_config(&place)?,
+        dispatch_config(&place, limits)?,
         Others { mail: Arc::new(Mail(store.clone())), leases: Arc::new(Reserved(Arc::clone(&leases))) },
         stop.clone(),
     );
@@ -199,7 +199,7 @@ fn load_policy(place: &RootPaths) -> Result<Policy, Error> {
     Ok(policy.map_err(|error| error.to_failure())?)
 }
 
-fn dispatch_config(place: &RootPaths) -> Result<Config, Error> {
+fn dispatch_config(place: &RootPaths, shared: ReadLimits) -> Result<Config, Error> {
     let pins = Pins::at(&place.settings);
     Ok(Config {
         trusts: Trust(Arc::new(move |digest| pins.has(digest))),
@@ -213,10 +213,28 @@ fn dispatch_config(place: &RootPaths) -> Result<Config, Error> {
         binary: std::env::current_exe().map_err(io(&place.root))?,
         env: Env::plain().into_pairs(),
         limits: switchboard_protocol::frame::WorkerLimits::default(),
+        shared,
+        usual_workers: usual_workers(),
         shim_grace: Duration::from_secs(3),
+        heartbeat: heartbeat(),
         gate_limit: Duration::from_secs(600),
         crash_at: var("SWITCHBOARD_CRASH_AT"),
     })
+}
+
+/// How often shims say that they live; tests scale it.
+fn heartbeat() -> Duration {
+    let scaled = var("SWITCHBOARD_HEARTBEAT_MS").and_then(|ms| ms.parse().ok());
+    scaled.map_or(Duration::from_secs(5), Duration::from_millis)
+}
+
+/// Most workers alive where the settings don't say: one for each 256 MB of memory, about what an agent takes with its tools, 4 to 256.
+fn usual_workers() -> u32 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse::<u32>().ok());
+    // Where it is not known, a machine of 4 GB is assumed.
+    (total.unwrap_or(4 << 20) / (256 << 10)).clamp(4, 256)
 }
 
 fn bind(place: &RootPaths) -> Result<UnixListener, Error> {
@@ -250,12 +268,21 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     loop {
         tokio::select! {
             ask = asks.recv() => match ask {
-                Some(Ask::Shutdown { keep_workers }) => return keep_workers,
+                Some(Ask::Shutdown { keep_workers }) => {
+                    tracing::info!(keep_workers, "somebody asked the daemon to end");
+                    return keep_workers;
+                }
                 Some(Ask::EndWithRun) => ends_with_run = true,
                 None => return true,
             },
-            () = one(&mut signals.terminate) => return false,
-            () = one(&mut signals.interrupt) => return false,
+            () = one(&mut signals.terminate) => {
+                tracing::info!("the daemon was told to end by SIGTERM");
+                return false;
+            }
+            () = one(&mut signals.interrupt) => {
+                tracing::info!("the daemon was told to end by SIGINT");
+                return false;
+            }
             // An orphan may have ended.
             () = one(&mut signals.child) => {}
             changed = runs.changed() => {

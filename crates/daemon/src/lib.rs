@@ -43,4 +43,5 @@ pub use project::{FOLDER, ServerInfo};
 pub use record::{
     Checked, RestoredStore, accept_loss, backup_store, restore_store, sign_store, verify_export, verify_store,
 };
+pub use switchboard_dispatch::ReadLimits;
 pub use token::{rotate as rotate_token, rotate_key, sign_message};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::frame::{FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
+use switchboard_protocol::frame::{Beat, FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
 use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::secret;
@@ -35,7 +35,7 @@ impl Dispatch {
         read: impl AsyncBufRead + Unpin + Send,
         write: impl AsyncWrite + Unpin + Send,
     ) -> Result<(), Error> {
-        let Hello::Shim { v, worker, epoch, token } = hello else {
+        let Hello::Shim { v, worker, epoch, token, beats } = hello else {
             return Err(Failure::new("request.malformed", "not a shim's hello").into());
         };
         if *v > FRAME_VERSION || *v + 1 < FRAME_VERSION {
@@ -46,10 +46,16 @@ impl Dispatch {
             .into());
         }
         admit(&self.world, worker, token)?;
+        // The socket is there before the runs are taken up again, and a shim may be faster.
+        tokio::select! {
+            biased;
+            () = self.world.booted.cancelled() => {}
+            () = self.world.stop.cancelled() => return Err(Error::Stopping),
+        }
         let Some(link) = self.world.link(worker) else {
             return turn_away(write).await;
         };
-        serve(link, *epoch, read, write).await
+        serve(link, (*epoch, *beats), read, write).await
     }
 }
 
@@ -133,12 +139,13 @@ async fn turn_away(mut write: impl AsyncWrite + Unpin) -> Result<(), Error> {
 
 async fn serve(
     link: Arc<Link>,
-    epoch: u32,
+    (epoch, beats): (u32, bool),
     mut read: impl AsyncBufRead + Unpin,
     mut write: impl AsyncWrite + Unpin,
 ) -> Result<(), Error> {
     let (sender, mut commands) = mpsc::channel::<ShimCommand>(COMMANDS);
-    link.send(Signal::Attached { epoch, commands: sender }).await?;
+    link.send(Signal::Attached { epoch, beats, commands: sender }).await?;
+    let _connection = link.connection();
     let mut lines = Lines::new(MAX_FRAME_BYTES);
     loop {
         tokio::select! {
@@ -150,6 +157,10 @@ async fn serve(
             }
             got = lines.read_async(&mut read) => {
                 let Ok(Line::Whole(text)) = got else { break };
+                if Beat::is_in(&text) {
+                    link.send(Signal::Beat).await?;
+                    continue;
+                }
                 match serde_json::from_slice::<Frame>(&text) {
                     Ok(frame) if frame.worker == *link.worker() => {
                         link.send(Signal::Frame(Box::new(frame))).await?;

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::WorkerLimits;
 use switchboard_protocol::id::Digest;
+use switchboard_protocol::run::Limits;
 
 /// Returns whether the user has pinned a digest (`switchboard trust`).
 #[derive(Clone)]
@@ -14,6 +16,16 @@ pub struct Trust(pub Arc<dyn Fn(&Digest) -> bool + Send + Sync>);
 impl std::fmt::Debug for Trust {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Trust")
+    }
+}
+
+/// Reads what the user's settings say that all runs have in common.
+#[derive(Clone)]
+pub struct ReadLimits(pub Arc<dyn Fn() -> Result<Limits, Failure> + Send + Sync>);
+
+impl std::fmt::Debug for ReadLimits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ReadLimits")
     }
 }
 
@@ -42,8 +54,15 @@ pub struct Config {
     pub env: Vec<(String, String)>,
     /// Limits of workers; a plan's task may set a shorter wall time.
     pub limits: WorkerLimits,
+    /// What all runs have in common. Read at boot, and again by verbs that start, show or set what a run may cost.
+    pub shared: ReadLimits,
+    /// Most workers alive over all runs where the settings don't say, not counting scripts.
+    pub usual_workers: u32,
     /// How long a shim that was never heard of may take to show up. Default: three seconds.
     pub shim_grace: Duration,
+    /// How often a shim says that it lives. One that says nothing for six times as long is asked once more, and ended when another such time goes by; an
+    /// attempt is lost with it. Default: five seconds.
+    pub heartbeat: Duration,
     /// How long all gates of one change may take. Default: ten minutes.
     pub gate_limit: Duration,
     /// A point of [`CRASH_POINTS`](crate::CRASH_POINTS) at which to die; tests only.

@@ -68,12 +68,16 @@ impl Dispatch {
             claims.extend(of_run.into_iter().map(|(task, claimed)| (run.clone(), task, claimed)));
         }
         self.world.restore(claims);
+        if let Err(error) = self.world.read_limits().await {
+            tracing::error!(%error, "no worker starts until the settings can be read");
+        }
         for row in live {
             let Ok(run) = RunId::new(row.try_text("id")?) else { continue };
             if let Err(error) = self.start_engine(&run) {
                 tracing::error!(%run, %error, "the run can't be taken up again");
             }
         }
+        self.world.booted.cancel();
         tokio::spawn(crate::needs::tell_answers(Arc::clone(&self.world)));
         Ok(())
     }
@@ -111,10 +115,16 @@ impl Dispatch {
         left
     }
 
-    /// How many workers have a shim linked to this daemon.
+    /// How many workers this daemon watches.
     #[must_use]
     pub fn linked_workers(&self) -> usize {
         *self.world.linked().borrow()
+    }
+
+    /// How many of them have their shim connected.
+    #[must_use]
+    pub fn connected_workers(&self) -> usize {
+        self.world.links().iter().filter(|link| link.is_connected()).count()
     }
 
     /// Starts the engine of a run unless it runs.
@@ -124,16 +134,19 @@ impl Dispatch {
             return Ok(handle.clone());
         }
         let (sender, inbox) = mpsc::channel(handle::INBOX);
-        let engine = Engine::fold(Arc::clone(&self.world), run, sender.clone(), inbox)?;
+        let mut engine = Engine::fold(Arc::clone(&self.world), run, sender.clone(), inbox)?;
         let handle = Handle::new(sender);
         self.world.assign(run, engine.assigned());
         handles.insert(run.clone(), handle.clone());
         self.engines.live.send_replace(handles.len());
         drop(handles);
         let (this, run, own) = (self.clone(), run.clone(), handle.clone());
+        // Here, and not where it runs: when this returns, a shim that comes back finds somebody who watches its worker.
         let permit = self.world.adoption_permit();
+        engine.adopt();
+        drop(permit);
         tokio::spawn(async move {
-            engine.run(permit).await;
+            engine.run().await;
             this.engine_ended(&run, &own);
         });
         Ok(handle)
@@ -152,6 +165,9 @@ impl Dispatch {
         handles.remove(run);
         self.engines.live.send_replace(handles.len());
         drop(handles);
+        if self.world.shared.state().close(run) {
+            self.world.shared.announce();
+        }
         self.world.release(run);
         self.world.assign(run, &BTreeSet::new());
     }

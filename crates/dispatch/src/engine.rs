@@ -5,15 +5,16 @@
 
 mod commit;
 mod recorded;
+mod sharing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{Effect, EffectKey, TaskState};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -33,7 +34,13 @@ pub(crate) struct Engine {
     recorded: Recorded,
     last: BTreeMap<TaskId, LastWorker>,
     under_way: BTreeSet<EffectKey>,
+    /// The starts of workers that are under way, for which a place is set aside.
+    starting: BTreeMap<EffectKey, TaskId>,
+    /// Changes of what all runs have in common.
+    shared: watch::Receiver<u64>,
     merge_under_way: Option<EffectKey>,
+    /// Workers that were told to wait.
+    paused: BTreeSet<WorkerId>,
     /// Effects that only wait: they end when what they wait for no longer matters.
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
@@ -54,6 +61,7 @@ pub(crate) struct Engine {
 enum Wake {
     Message(Box<Message>),
     Again,
+    /// A worker's time limit, or a change of what all runs have in common.
     Deadline,
     Stop,
 }
@@ -78,13 +86,19 @@ impl Engine {
         let mut on_roster = assignees.among(recorded.state().unsettled());
         let claims_seen = world.worker_names.claims(run);
         on_roster.extend(world.worker_names.among(run, |_| true));
+        let plan_hash = recorded.state().header().map_or("", |header| header.plan_hash.as_str());
+        world.shared.state().open(run, plan_hash, recorded.state().spent());
+        let shared = world.shared.changes();
         Ok(Self {
             world,
             plan,
             recorded,
             last,
             under_way: BTreeSet::new(),
+            starting: BTreeMap::new(),
+            shared,
             merge_under_way: None,
+            paused: BTreeSet::new(),
             waits: BTreeMap::new(),
             assignees,
             on_roster,
@@ -102,11 +116,11 @@ impl Engine {
         &self.on_roster
     }
 
-    /// Runs until the run has ended or the daemon goes down. `permit` is held until workers that are there already are watched.
-    pub(crate) async fn run(mut self, permit: Option<OwnedSemaphorePermit>) {
-        self.adopt();
-        drop(permit);
+    /// Runs until the run has ended or the daemon goes down.
+    pub(crate) async fn run(mut self) {
+        self.pause_workers();
         loop {
+            self.share().await;
             self.start_effects();
             if self.is_over() {
                 return;
@@ -135,7 +149,8 @@ impl Engine {
     /// Waits for what is next: a message, the time to record again what could not be recorded, or a worker's time limit.
     async fn wake(&mut self) -> Wake {
         let now = self.world.store.now();
-        let deadline = self.recorded.state().next_deadline(now);
+        let changes = self.world.shared.state().next_change(now);
+        let deadline = self.recorded.state().next_deadline(now).into_iter().chain(changes).min();
         let deadline = deadline.map(|at| Instant::now() + Duration::from_millis(at.since(now).unsigned_abs()));
         let again_at = self.waiting.again_at();
         tokio::select! {
@@ -145,6 +160,8 @@ impl Engine {
             Some(message) = self.inbox.recv() => Wake::Message(Box::new(message)),
             () = at(again_at) => Wake::Again,
             () = at(deadline) => Wake::Deadline,
+            // The sender lives as long as the world.
+            Ok(()) = self.shared.changed() => Wake::Deadline,
         }
     }
 
@@ -155,7 +172,7 @@ impl Engine {
     }
 
     /// Takes up what the last daemon left between intent and outcome: watches workers, goes on with a merge.
-    fn adopt(&mut self) {
+    pub(crate) fn adopt(&mut self) {
         let views: Vec<_> = self.recorded.state().tasks().collect();
         for view in views {
             match view.state {
@@ -163,7 +180,9 @@ impl Engine {
                 TaskState::Starting { .. } | TaskState::Working { .. }
                     if self.world.has_defect(crate::simulate::Defect::ForgetsWorkers) => {}
                 TaskState::Starting { worker } | TaskState::Working { worker } => {
+                    let is_paused = self.recorded.state().paused_workers().any(|paused| *paused == worker);
                     let worker = Reachable::new(Arc::clone(&self.world), &worker);
+                    worker.pause(is_paused);
                     worker.watch(Arc::clone(&self.plan), view.task, self.me.clone());
                 }
                 TaskState::Merging { change, onto } => {
@@ -190,10 +209,29 @@ impl Engine {
         }
     }
 
+    /// Pauses the workers of paused tasks, and resumes those whose pause is over.
+    fn pause_workers(&mut self) {
+        if self.paused.is_empty() && self.recorded.state().paused_workers().next().is_none() {
+            return;
+        }
+        let wanted: BTreeSet<_> = self.recorded.state().paused_workers().cloned().collect();
+        for worker in wanted.union(&self.paused) {
+            if let Some(link) = self.world.link(worker) {
+                link.pause(wanted.contains(worker));
+            }
+        }
+        self.paused = wanted;
+    }
+
     fn start_effects(&mut self) {
-        let effects = self.recorded.state().decide(self.world.store.now());
+        let now = self.world.store.now();
+        let effects = self.recorded.state().decide(now);
         self.end_waits(&effects);
+        self.keep_places(&effects);
         for effect in effects {
+            if !self.under_way.contains(&effect.key()) && !self.has_place(&effect, now) {
+                continue;
+            }
             // Between the start of a rebase or merge and its record another task may come first in order: one at a time.
             let is_merge = matches!(effect, Effect::Merge { .. } | Effect::RunCommand { .. });
             if is_merge && self.merge_under_way.is_some() {

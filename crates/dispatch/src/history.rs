@@ -10,7 +10,7 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::plan::{Plan, TaskId};
-use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::run::{RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::AgentChoice;
 use switchboard_protocol::worker::PortRange;
 use switchboard_store::{Query, Row, Store};
@@ -128,6 +128,10 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         Some(bytes) => serde_json::from_slice(&bytes).map_err(shape("agents.json"))?,
         None => Vec::new(),
     };
+    let timeout = match row.get_text("timeout") {
+        Some(text) => serde_json::from_str(text).map_err(shape("a time limit"))?,
+        None => WorkerTimeout::default(),
+    };
     let Expanded { plan, shapes, .. } = switchboard_pipeline::subtasks::expand(&plan)?;
     Ok(RunPlan {
         run: run.clone(),
@@ -141,6 +145,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
         merge: row.get_bool("merge"),
         setup,
+        timeout,
         isolation: row.get_text("isolation").and_then(Isolation::of),
         unenforced: row.get_bool("unenforced"),
         coordination: row.get_text("coordination").and_then(Coordination::of).unwrap_or_default(),

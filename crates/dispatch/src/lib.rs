@@ -40,6 +40,7 @@ mod prompt;
 mod removal;
 mod report;
 mod setup;
+mod shared;
 #[cfg(any(test, feature = "sim"))]
 pub mod simulate;
 #[cfg(test)]
@@ -56,7 +57,7 @@ mod world;
 
 pub use assignees::Assignees;
 pub use attach::WorkerIdentity;
-pub use config::{Config, Trust};
+pub use config::{Config, ReadLimits, Trust};
 pub use crash::POINTS as CRASH_POINTS;
 pub use dispatch::Dispatch;
 pub use error::Error;

@@ -1,12 +1,13 @@
 //! The way to a worker: its watch takes signals, and the shim's connection is one source of them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use switchboard_protocol::frame::{Frame, ShimCommand};
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::StopCause;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::Error;
 
@@ -19,11 +20,15 @@ pub(crate) enum Signal {
     Attached {
         /// Its incarnation.
         epoch: u32,
+        /// It says that it lives where it is asked to.
+        beats: bool,
         /// Where it takes commands.
         commands: mpsc::Sender<ShimCommand>,
     },
     /// It reported.
     Frame(Box<Frame>),
+    /// It lives.
+    Beat,
     /// The connection is gone.
     Detached,
     /// Somebody wants the shim to know something.
@@ -36,18 +41,52 @@ pub(crate) enum Signal {
 pub(crate) struct Link {
     worker: WorkerId,
     signals: mpsc::Sender<Signal>,
+    /// Connections of the shim: one, or for a moment two where it has come back before its old one ended.
+    connections: AtomicUsize,
+    is_paused: watch::Sender<bool>,
+}
+
+/// What a worker's watch listens to.
+pub(crate) struct Signals {
+    /// What it is told.
+    pub(crate) inbox: mpsc::Receiver<Signal>,
+    /// Whether the worker is to wait.
+    pub(crate) is_paused: watch::Receiver<bool>,
+}
+
+/// A shim's connection; dropped, it is over.
+pub(crate) struct Connection(Arc<Link>);
+
+// === impl Connection ===
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 // === impl Link ===
 
 impl Link {
-    pub(crate) fn new(worker: WorkerId) -> (Arc<Self>, mpsc::Receiver<Signal>) {
+    pub(crate) fn new(worker: WorkerId) -> (Arc<Self>, Signals) {
         let (signals, inbox) = mpsc::channel(INBOX);
-        (Arc::new(Self { worker, signals }), inbox)
+        let (is_paused, paused) = watch::channel(false);
+        let link = Self { worker, signals, connections: AtomicUsize::new(0), is_paused };
+        (Arc::new(link), Signals { inbox, is_paused: paused })
     }
 
     pub(crate) fn worker(&self) -> &WorkerId {
         &self.worker
+    }
+
+    /// Counts a connection of the shim, as long as it is held.
+    pub(crate) fn connection(self: &Arc<Self>) -> Connection {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Connection(Arc::clone(self))
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connections.load(Ordering::Relaxed) > 0
     }
 
     /// Passes a signal on; fails when nobody watches the worker any more.
@@ -57,6 +96,11 @@ impl Link {
 
     pub(crate) async fn tell(&self, command: ShimCommand) -> Result<(), Error> {
         self.send(Signal::Tell(command)).await
+    }
+
+    /// Has the worker wait, or go on; the last word counts, whenever its shim is linked.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        self.is_paused.send_if_modified(|was| std::mem::replace(was, is_paused) != is_paused);
     }
 
     pub(crate) async fn stop(&self, cause: StopCause, grace: Duration) {

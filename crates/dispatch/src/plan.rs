@@ -13,7 +13,7 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
-use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand};
+use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
 use switchboard_protocol::verb::run::AgentChoice;
 
 use crate::{Config, Error};
@@ -37,6 +37,8 @@ pub(crate) struct RunPlan {
     pub(crate) merge: bool,
     /// What each new work tree is set up with.
     pub(crate) setup: Vec<SetupCommand>,
+    /// How long each attempt may take, where the request said so.
+    pub(crate) timeout: WorkerTimeout,
     /// How all workers are held, where the request said so.
     pub(crate) isolation: Option<Isolation>,
     /// Whether constrained workers start also where not all of it can be enforced.
@@ -78,7 +80,9 @@ impl RunPlan {
     pub(crate) fn settings(&self, id: &TaskId) -> Result<(Task, Settings), Error> {
         let found = self.positions.find(&self.plan, id);
         let (phase, task) = found.ok_or_else(|| Error::Missing(format!("task {id}")))?;
-        Ok((task.clone(), switchboard_pipeline::settings::of(&self.plan, phase, task)))
+        let mut settings = switchboard_pipeline::settings::of(&self.plan, phase, task);
+        settings.limit(self.timeout);
+        Ok((task.clone(), settings))
     }
 
     /// How a task is done, if not by one worker whose change is merged.

@@ -81,6 +81,18 @@ pub(crate) fn first(
     text
 }
 
+/// What an agent is told whose time is over in so many milliseconds.
+pub(crate) fn wrap_up(left_ms: i64) -> String {
+    let left = match u64::try_from(left_ms).unwrap_or(0) {
+        short @ 0..120_000 => format!("{} seconds", short / 1000),
+        long => format!("{} minutes", long / 60_000),
+    };
+    format!(
+        "Your time for this task is nearly over: about {left} are left, then you are stopped. Begin nothing new. Finish what you have begun, leave \
+         the files in a state that builds, and end your turn with a summary of what is done and what is not."
+    )
+}
+
 fn past(previous: &Previous<'_>) -> String {
     let mut text = String::new();
     for refusal in previous.refusals {

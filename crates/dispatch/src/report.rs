@@ -9,9 +9,12 @@ use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{PauseCause, Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict};
+use switchboard_protocol::run::{
+    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict,
+};
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{Answer, GateReport, RunSummary, TaskReport};
+use switchboard_protocol::worker::PauseState;
 use switchboard_store::{Filter, Query, Row};
 
 use crate::Error;
@@ -47,6 +50,22 @@ pub(crate) fn summary(world: &World, row: &Row) -> Result<RunSummary, Error> {
         isolation: row.get_text("isolation").and_then(Isolation::of),
         paused: paused(row)?,
     })
+}
+
+/// The ceilings that hold for a run: its own, its plan's and the day's.
+pub(crate) fn ceilings(world: &World, row: &Row, summary: &RunSummary, spent: u64) -> Result<Vec<Ceiling>, Error> {
+    let own = summary.budget.map(|budget| {
+        let Budget { ceiling, at_ceiling, .. } = budget;
+        Ceiling { of: BudgetOf::Run, ceiling, spent, at_ceiling }
+    });
+    let plan = row.get_int("plan_budget").and_then(|ceiling| u64::try_from(ceiling).ok());
+    let plan = plan.map(|ceiling| {
+        let spent = crate::shared::spent_by_plan(&world.store, row.try_text("plan_hash")?)?;
+        let at_ceiling = summary.budget.map_or(AtCeiling::default(), |budget| budget.at_ceiling);
+        Ok::<_, Error>(Ceiling { of: BudgetOf::Plan, ceiling, spent, at_ceiling })
+    });
+    let day = world.shared.state().day_at(world.store.now());
+    Ok(own.into_iter().chain(plan.transpose()?).chain(day).collect())
 }
 
 /// Why nothing starts in a run that is at work.
@@ -94,7 +113,9 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         input_tokens: sum(&workers, "input_tokens"),
         output_tokens: sum(&workers, "output_tokens"),
         doing: live.and_then(|row| row.get_text("doing")).unwrap_or_default().to_owned(),
+        pause: live.and_then(|row| row.get_text("pause")).and_then(PauseState::of),
         heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
+        waits: world.shared.state().wait_of(&plan.run, &view.task),
         waits_for_you: open.is_some_and(|open| !open.is_empty()) || matches!(view.state, TaskState::Waiting { .. }),
     })
 }

@@ -41,7 +41,7 @@ pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
 use self::stage::Stage;
-use crate::config::Trust;
+use crate::config::{ReadLimits, Trust};
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
 use crate::world::World;
@@ -93,7 +93,7 @@ pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
 /// One life of the daemon.
 async fn live(stage: &Arc<Stage>, store: &Store, plan: &str) -> Result<End, String> {
     stage.clock.begin_life();
-    let world = World::new(store.clone(), config(), ports::ports(stage, store), CancellationToken::new());
+    let world = World::new(store.clone(), config(stage), ports::ports(stage, store), CancellationToken::new());
     world.set_defect(stage.spec.defect);
     let daemon = Dispatch::with(world);
     *lock(&stage.daemon) = Some(daemon.clone());
@@ -215,7 +215,7 @@ async fn compare(daemon: &Dispatch, run: &RunId, folded: &mut Folded) -> Result<
     }
 }
 
-fn config() -> Config {
+fn config(stage: &Arc<Stage>) -> Config {
     Config {
         trusts: Trust(Arc::new(|_| true)),
         state: "/state".into(),
@@ -228,10 +228,19 @@ fn config() -> Config {
         binary: "/switchboard".into(),
         env: Vec::new(),
         limits: WorkerLimits::default(),
+        shared: shared(stage),
+        usual_workers: 8,
         shim_grace: Duration::from_secs(3),
+        heartbeat: Duration::from_secs(60),
         gate_limit: Duration::from_secs(600),
         crash_at: None,
     }
+}
+
+/// What a simulated user has set for all runs.
+fn shared(stage: &Arc<Stage>) -> ReadLimits {
+    let stage = Arc::clone(stage);
+    ReadLimits(Arc::new(move || Ok(*lock(&stage.limits))))
 }
 
 /// A plan with tasks that depend on each other, write the same files, and have time limits, as the dice decide.
@@ -304,7 +313,9 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
         worktrees: None,
         merge: stage.chance(200),
+        worker_timeout_ms: None,
         budget: stage.budget,
+        plan_budget: None,
         isolation: None,
         unenforced: false,
         job: None,

@@ -30,7 +30,7 @@ use switchboard_store::{Idempotency, Query, Row};
 use crate::error::shape;
 use crate::event::cut;
 use crate::handle::{Handle, Record};
-use crate::work::RUNS;
+use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Dispatch, Error, history};
 
@@ -75,9 +75,31 @@ pub(crate) fn find_target(world: &World, what: &str) -> Result<(Row, Option<Task
     }
 }
 
+/// Splits `RUN/TASK` and the further tasks of the same run; no task means the whole run.
+pub(crate) fn find_targets(world: &World, what: &str, more: &[String]) -> Result<(Row, Vec<TaskId>), Error> {
+    let (row, task) = find_target(world, what)?;
+    let run = run_id(&row)?;
+    let mut tasks: Vec<_> = task.into_iter().collect();
+    for named in more {
+        let task = match named.split_once('/') {
+            Some((of, _)) if run_id(&find_run(world, Some(of))?)? != run => {
+                let what = format!("{} is no task of {run}", cut(named, 60));
+                return Err(Failure::new("request.bad-args", what).hint("name tasks of one run in a call").into());
+            }
+            Some((_, task)) => task_id(task)?,
+            None => task_id(named)?,
+        };
+        let task = known_task(world, &row, task)?;
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    Ok((row, tasks))
+}
+
 /// Refuses a task that the run does not have, and names the near ones.
 fn known_task(world: &World, row: &Row, task: TaskId) -> Result<TaskId, Error> {
-    let run = crate::work::run_id(row)?;
+    let run = run_id(row)?;
     let plan = history::plan(world, &run)?;
     if plan.positions.find(&plan.plan, &task).is_some() {
         return Ok(task);
@@ -110,7 +132,7 @@ impl Dispatch {
     pub(crate) async fn ask_live(
         &self,
         run: &RunId,
-        step: RunEvent,
+        steps: Vec<RunEvent>,
         call: Option<Idempotency>,
         answer: Value,
     ) -> Result<Value, Error> {
@@ -118,7 +140,7 @@ impl Dispatch {
             let over = || Failure::new("request.conflict", format!("{run} is over"));
             self.engine(run).ok_or_else(|| over().into())
         };
-        let record = Record { steps: vec![step], call, reply: answer, ..Record::default() };
+        let record = Record { steps, call, reply: answer, ..Record::default() };
         let ask = |engine: Handle| {
             let record = record.clone();
             async move { engine.ask(record).await }

@@ -5,6 +5,7 @@
 //! that it has itself.
 
 mod ending;
+mod heartbeat;
 mod intake;
 
 use std::path::PathBuf;
@@ -16,23 +17,28 @@ use switchboard_protocol::id::{AgentName, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{RunEvent, StopCause};
 use switchboard_protocol::verb::run::TokenPrice;
+use switchboard_protocol::worker::WRAP_UP;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::event::frame_parts;
 use crate::handle::Handle;
-use crate::link::{Link, Signal};
+use crate::link::{Link, Signal, Signals};
 use crate::plan::RunPlan;
 use crate::port::BoxFuture;
 use crate::port::shims::Shim;
 use crate::world::World;
 use crate::{Error, needs, plan};
+use heartbeat::Pulse;
 
 /// Shortest time between two looks at a shim.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long to wait before what could not be recorded is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long a command may wait for its shim.
+const TELL: Duration = Duration::from_secs(30);
 
 /// How long a finished worker's shim may take to seal its spool.
 const SEAL: Duration = Duration::from_secs(5);
@@ -53,14 +59,22 @@ struct Watch {
     /// Number of the last frame that is in the record.
     seen: i64,
     stop: Option<String>,
+    /// Whether its turn was cancelled so that the next one told it to finish.
+    is_told_to_finish: bool,
     said: String,
     /// Why the worker is to end, and the milliseconds between the request and the end of its group.
     stopping: Option<(StopCause, u64)>,
+    /// Whether it is to wait.
+    is_paused: bool,
+    /// Whether its shim has said that it waits, or was told to.
+    was_paused: bool,
     turns: u32,
     /// What the worker has told that it cost, in millionths of a US dollar, as far as that is in the record.
     cost: u64,
     /// Tokens that it has told that it read and wrote, as far as that is in the record.
     tokens: (u64, u64),
+    /// The account that its agent works with; empty where that is not known.
+    account: String,
     /// What its tokens cost, if its agent's settings say so.
     price: Option<TokenPrice>,
     /// The run knows how the worker ended.
@@ -69,6 +83,10 @@ struct Watch {
     since: Instant,
     /// When to look at the shim though nothing was heard; `None` while there is no need to.
     look_at: Option<Instant>,
+    /// Whether the shim, which is linked, still beats.
+    pulse: Option<Pulse>,
+    /// Why the shim was taken for hung and ended.
+    hung: Option<&'static str>,
     /// Resolves when the shim's process, which is not linked, has ended.
     ended: Option<BoxFuture<'static, ()>>,
 }
@@ -76,7 +94,10 @@ struct Watch {
 /// What a watch wakes for.
 enum Wake {
     Signal(Signal),
+    /// The worker is to wait, or to go on.
+    Pause(bool),
     Look,
+    Silence,
     Stop,
 }
 
@@ -84,7 +105,7 @@ enum Wake {
 pub(crate) struct Reachable {
     world: Arc<World>,
     link: Arc<Link>,
-    signals: mpsc::Receiver<Signal>,
+    signals: Signals,
 }
 
 // === impl Reachable ===
@@ -105,9 +126,14 @@ impl Reachable {
         });
     }
 
+    /// Has the worker wait, or go on.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        self.link.pause(is_paused);
+    }
+
     /// Returns when somebody wants the worker stopped that is not watched yet. Nothing else is told to a worker without a shim.
     pub(crate) async fn stop_asked(&mut self) {
-        while let Some(signal) = self.signals.recv().await {
+        while let Some(signal) = self.signals.inbox.recv().await {
             if matches!(signal, Signal::Stop { .. }) {
                 return;
             }
@@ -127,7 +153,7 @@ async fn watch(
     task: TaskId,
     worker: &WorkerId,
     engine: Handle,
-    signals: mpsc::Receiver<Signal>,
+    signals: Signals,
 ) {
     match Watch::new(Arc::clone(world), plan, task.clone(), worker.clone(), engine.clone()) {
         Ok(watch) => watch.run(signals).await,
@@ -161,12 +187,15 @@ impl Watch {
         };
         let of_row = |column| row.get_int(column).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
         let (_, settings) = plan.settings(&task)?;
+        let choice = plan.choice(&task, &settings).ok();
         Ok(Self {
-            price: plan.choice(&task, &settings).ok().and_then(|choice| choice.price),
+            account: choice.as_ref().map_or_else(String::new, crate::shared::account),
+            price: choice.and_then(|choice| choice.price),
             tokens: (of_row("input_tokens"), of_row("output_tokens")),
             folder: plan::worker_folder(&world.config, &plan.run, &worker),
             seen: row.try_int("frame")?,
             stop: row.get_text("stop").map(str::to_owned),
+            is_told_to_finish: row.get_text("stop") == Some(WRAP_UP),
             is_exec: row.try_text("driver")? == "exec",
             attempt: u32::try_from(row.try_int("attempt")?).unwrap_or(1),
             agent,
@@ -179,21 +208,28 @@ impl Watch {
             commands: None,
             epoch: 0,
             stopping: None,
+            is_paused: false,
+            was_paused: row.get_text("pause").is_some(),
             turns: 0,
             cost: of_row("micro_usd"),
             is_concluded: false,
             is_sealed: false,
             since: Instant::now(),
             look_at: Some(Instant::now() + PAUSE),
+            pulse: None,
+            hung: None,
             ended: None,
         })
     }
 
-    async fn run(mut self, mut signals: mpsc::Receiver<Signal>) {
+    async fn run(mut self, mut signals: Signals) {
+        self.is_paused = *signals.is_paused.borrow_and_update();
         loop {
             let done = match self.wake(&mut signals).await {
                 Wake::Signal(signal) => self.take(signal).await,
+                Wake::Pause(is_paused) => self.pause(is_paused).await,
                 Wake::Look => self.look().await,
+                Wake::Silence => self.on_silence().await,
                 Wake::Stop => return,
             };
             match done {
@@ -217,11 +253,19 @@ impl Watch {
         self.look_at = Some(Instant::now() + AGAIN);
     }
 
-    async fn wake(&mut self, signals: &mut mpsc::Receiver<Signal>) -> Wake {
+    async fn wake(&mut self, signals: &mut Signals) -> Wake {
         let look_at = if self.is_concluded { Some(self.since + SEAL) } else { None };
         let look_at = look_at.into_iter().chain(self.look_at).min();
         let look = async {
             match look_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        // The end of a shim, with all that it has to sweep, is waited for anyway.
+        let silent_at = self.pulse.as_ref().filter(|_| !self.is_concluded).map(Pulse::due);
+        let silence = async {
+            match silent_at {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => std::future::pending().await,
             }
@@ -236,9 +280,11 @@ impl Watch {
             biased;
             () = self.world.stop.cancelled() => Wake::Stop,
             // The link holds the other end as long as the watch runs.
-            Some(signal) = signals.recv() => Wake::Signal(signal),
+            Some(signal) = signals.inbox.recv() => Wake::Signal(signal),
+            Ok(()) = signals.is_paused.changed() => Wake::Pause(*signals.is_paused.borrow_and_update()),
             () = ended => Wake::Look,
             () = look => Wake::Look,
+            () = silence => Wake::Silence,
         }
     }
 
@@ -248,19 +294,30 @@ impl Watch {
 
     async fn take(&mut self, signal: Signal) -> Result<(), Error> {
         match signal {
-            Signal::Attached { epoch, commands } => {
+            Signal::Attached { epoch, beats, commands } => {
                 self.commands = Some(commands);
                 self.epoch = epoch;
                 (self.look_at, self.ended) = (None, None);
                 self.acknowledge().await;
                 self.answer_again().await?;
+                if self.is_paused {
+                    self.tell(ShimCommand::Pause).await;
+                } else if self.was_paused {
+                    self.tell(ShimCommand::Resume).await;
+                }
                 // Who asks for the end may be faster than the shim.
                 if let Some((_, grace_ms)) = self.stopping {
                     self.tell(ShimCommand::Stop { grace_ms }).await;
                 }
+                self.ask_for_beats(beats).await;
+                Ok(())
+            }
+            Signal::Beat => {
+                self.heard();
                 Ok(())
             }
             Signal::Frame(frame) => {
+                self.heard();
                 if !self.follows(&frame) {
                     self.read_journal().await?;
                 }
@@ -269,7 +326,7 @@ impl Watch {
                 Ok(())
             }
             Signal::Detached => {
-                self.commands = None;
+                (self.commands, self.pulse) = (None, None);
                 self.since = Instant::now();
                 self.look_at = Some(self.since + PAUSE);
                 Ok(())
@@ -302,9 +359,23 @@ impl Watch {
         Ok(())
     }
 
+    fn heard(&mut self) {
+        if let Some(pulse) = &mut self.pulse {
+            pulse.heard(Instant::now());
+        }
+    }
+
+    async fn pause(&mut self, is_paused: bool) -> Result<(), Error> {
+        self.is_paused = is_paused;
+        self.was_paused |= is_paused;
+        self.tell(if is_paused { ShimCommand::Pause } else { ShimCommand::Resume }).await;
+        Ok(())
+    }
+
     async fn tell(&mut self, command: ShimCommand) {
+        // A shim that takes nothing for so long is connected anew, or found to hang.
         if let Some(commands) = &self.commands
-            && commands.send(command).await.is_err()
+            && commands.send_timeout(command, TELL).await.is_err()
         {
             self.commands = None;
         }
@@ -336,7 +407,9 @@ impl Watch {
         let state = self.world.blocking(move || Ok(shims.state(&folder))).await?;
         let until = self.since + self.world.config.shim_grace;
         match state {
+            Shim::Alive if Instant::now() >= self.apart_until() => self.end_hung("it did not come back").await,
             Shim::Alive => {
+                self.look_at = Some(self.apart_until());
                 let (shims, folder) = (Arc::clone(&self.world.ports.shims), self.folder.clone());
                 self.ended = Some(Box::pin(async move {
                     tokio::time::sleep(PAUSE).await;
@@ -362,7 +435,10 @@ impl Watch {
         }
         self.read_journal().await?;
         if !self.is_concluded {
-            let reason = "its shim is gone and left no word about the agent's end".to_owned();
+            let reason = match self.hung {
+                Some(why) => format!("its shim hung: {why}, and was ended"),
+                None => "its shim is gone and left no word about the agent's end".to_owned(),
+            };
             let lost = RunEvent::WorkerLost { task: self.task.clone(), worker: self.worker.clone(), reason };
             self.is_concluded = true;
             self.engine.step(lost).await?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::RunEvent;
-use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
+use switchboard_protocol::worker::{PauseState, WorkerEvent, WorkerFact};
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty, Upcaster};
 
 use crate::Error;
@@ -58,6 +58,8 @@ static TABLES: [Table; 2] = [
             text("merging_target"),
             int("merging_undo"),
             int("cleaning"),
+            text("timeout"),
+            int("plan_budget"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -92,6 +94,7 @@ static TABLES: [Table; 2] = [
             text("doing"),
             int("heard_at"),
             text("isolation"),
+            text("pause"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -109,7 +112,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        11
+        12
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -214,9 +217,10 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::TaskPaused { .. }
         | RunEvent::TaskResumed { .. }
         | RunEvent::RunStopRequested => Vec::new(),
-        RunEvent::BudgetSet { budget } => {
+        RunEvent::BudgetSet { budget, plan, day: _ } => {
             let text = budget.map_or(Cell::Null, |budget| serde_json::to_string(&budget).unwrap_or_default().into());
-            vec![patch(RUNS, run, vec![("budget", text)])]
+            let plan = plan.map_or(Cell::Null, |ceiling| i64::try_from(ceiling).unwrap_or(i64::MAX).into());
+            vec![patch(RUNS, run, vec![("budget", text), ("plan_budget", plan)])]
         }
         RunEvent::CostCounted { worker, total_micro_usd, estimated: true, .. } => {
             let estimate = i64::try_from(total_micro_usd).unwrap_or(i64::MAX);
@@ -247,6 +251,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         unenforced,
         coordination,
         tree,
+        timeout,
     } = fact
     else {
         return Vec::new();
@@ -275,7 +280,8 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("unenforced", unenforced)
         .with("coordination", coordination.as_str())
         .with("tree", tree)
-        .with("cleaning", 0_i64);
+        .with("cleaning", 0_i64)
+        .with("timeout", serde_json::to_string(&timeout).unwrap_or_default());
     vec![Change::Put { table: RUNS, row }]
 }
 
@@ -341,6 +347,8 @@ fn reported(event: &Event, worker: &str, frame: i64, what: &WorkerEvent) -> Vec<
         }
         WorkerEvent::Faulted { code, .. } => set.extend([("stop", code.as_str().into()), ("said", event.lsn.into())]),
         WorkerEvent::AgentExited { .. } => set.push(("exited", 1_i64.into())),
+        WorkerEvent::PauseChanged { state: PauseState::Resumed } => set.push(("pause", Cell::Null)),
+        WorkerEvent::PauseChanged { state } => set.push(("pause", word(state))),
         WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
             more.extend(micro_usd.map(|by| add("micro_usd", by)));
             more.extend([add("input_tokens", *input_tokens), add("output_tokens", *output_tokens)]);

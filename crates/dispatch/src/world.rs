@@ -18,6 +18,7 @@ use crate::history::Claimed;
 use crate::link::Link;
 use crate::lock::lock;
 use crate::port::{Git, Ports};
+use crate::shared::SharedLimits;
 use crate::tree_ports::TreePorts;
 use crate::worker_names::WorkerNames;
 use crate::{Config, Error};
@@ -34,11 +35,15 @@ pub(crate) struct World {
     pub(crate) ports: Ports,
     /// TCP ports of work trees.
     pub(crate) tree_ports: Arc<TreePorts>,
+    /// What all runs have in common.
+    pub(crate) shared: SharedLimits,
     /// Names of workers.
     pub(crate) worker_names: WorkerNames,
     /// No worker starts any more: what is on its way to a start is given up.
     ending: CancellationToken,
     pub(crate) stop: CancellationToken,
+    /// Cancelled when all workers of the last daemon are watched again: before that nobody knows which shim is still wanted.
+    pub(crate) booted: CancellationToken,
     /// One run is opened at a time, so that no plan runs twice.
     pub(crate) starting: tokio::sync::Mutex<()>,
     /// One merge into the user's branch at a time.
@@ -57,7 +62,9 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(store: Store, config: Config, ports: Ports, stop: CancellationToken) -> Self {
         let tree_ports = Arc::new(TreePorts::new(Arc::clone(&ports.claims), config.seed()));
+        let shared = SharedLimits::new(config.usual_workers, store.head().lsn);
         Self {
+            shared,
             store,
             config,
             ports,
@@ -65,6 +72,7 @@ impl World {
             worker_names: WorkerNames::default(),
             ending: CancellationToken::new(),
             stop,
+            booted: CancellationToken::new(),
             starting: tokio::sync::Mutex::default(),
             merging: tokio::sync::Mutex::default(),
             starts: Arc::new(Semaphore::new(STARTS as usize)),

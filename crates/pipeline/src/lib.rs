@@ -2,7 +2,7 @@
 //!
 //! Start with [`plan_json`] and [`plan_md`] (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
 //! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
-//! do next). [`lease`] says who may hold what.
+//! do next). [`lease`] says who may hold what, [`shared`] what all runs of a record have in common: money, workers, and the rate limits of accounts.
 
 pub mod delivery;
 pub mod dispatch_terms;
@@ -19,6 +19,7 @@ pub mod run;
 pub mod scope;
 pub mod settings;
 pub mod setup;
+pub mod shared;
 pub mod subagent;
 pub mod subtasks;
 pub mod way;

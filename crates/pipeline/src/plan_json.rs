@@ -5,6 +5,7 @@ mod graph;
 mod locate;
 mod schema;
 mod strict;
+mod times;
 
 pub use error::{PlanError, Position};
 pub use schema::UnknownField;
@@ -56,6 +57,7 @@ pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Position>) -
     let odd = |error: serde_json::Error| PlanError::new("plan.schema", "", "a plan", error.to_string());
     let plan = serde_json::from_value(value).map_err(odd).map_err(located)?;
     graph::check(&plan).map_err(located)?;
+    times::check(&plan).map_err(located)?;
     Ok(plan)
 }
 

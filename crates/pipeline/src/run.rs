@@ -35,10 +35,10 @@ mod step;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use switchboard_protocol::id::Digest;
+use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
-use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskState, TaskView};
+use switchboard_protocol::run::{Budget, PauseCause, RunOutcome, TaskPauseCause, TaskState, TaskView};
 use switchboard_protocol::time::Millis;
 
 pub use consequences::Consequences;
@@ -208,6 +208,13 @@ impl RunState {
         self.pause
     }
 
+    /// Workers that are to wait, because somebody has paused their run or task, in the order of the tasks.
+    pub fn paused_workers(&self) -> impl Iterator<Item = &WorkerId> {
+        let all = self.pause == Some(PauseCause::Requested);
+        let is_paused = move |record: &&Record| all || record.paused == Some(TaskPauseCause::Requested);
+        self.queue.live().map(|at| &self.records[at]).filter(is_paused).filter_map(Record::live_worker)
+    }
+
     /// Whether a task is paused by itself.
     #[must_use]
     pub fn is_paused(&self, id: &TaskId) -> bool {
@@ -224,6 +231,33 @@ impl RunState {
     #[must_use]
     pub const fn spent(&self) -> u64 {
         self.account.spent()
+    }
+
+    /// The ceiling for all runs of its plan, in millionths of a US dollar.
+    #[must_use]
+    pub const fn plan_ceiling(&self) -> Option<u64> {
+        self.account.plan()
+    }
+
+    /// Whether it is recorded that there is a ceiling for all runs of a day.
+    #[must_use]
+    pub const fn has_day_ceiling(&self) -> bool {
+        self.account.has_day()
+    }
+
+    /// What is set aside for its next worker, in millionths of a US dollar.
+    #[must_use]
+    pub fn reservation(&self) -> u64 {
+        self.account.reservation()
+    }
+
+    /// The tasks with a worker, each with what is left of its reservation.
+    pub fn reserved(&self) -> impl Iterator<Item = (&TaskId, u64)> {
+        self.queue.live().filter_map(|at| {
+            let record = &self.records[at];
+            let left = record.live_worker().map_or(0, |worker| self.account.left_of(worker));
+            Some((record.task()?, left))
+        })
     }
 
     /// How the run ended, once it has.

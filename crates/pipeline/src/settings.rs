@@ -1,12 +1,13 @@
 //! What holds for one task once its own word, its phase's and its plan's are put together.
 
 use switchboard_protocol::finding::CommandKind;
+use switchboard_protocol::frame::DEFAULT_TIMEOUT_MS;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{
     CommandLine, Confirm, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings, UnknownWrites,
 };
-use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS};
+use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS, WorkerTimeout};
 
 use crate::paths::Pattern;
 
@@ -52,6 +53,8 @@ pub struct Settings {
     pub writes: Vec<String>,
     /// Longest time of one attempt in milliseconds.
     pub timeout_ms: Option<i64>,
+    /// When its agent is told to finish, in milliseconds from the start of the attempt, if the plan says so.
+    pub wrap_up_ms: Option<i64>,
     /// Who is named as author of its commit.
     pub author: Option<String>,
     /// How often it is tried, if the plan says so.
@@ -101,6 +104,22 @@ impl Settings {
         files.into_iter().filter_map(outside).collect()
     }
 
+    /// When its agent is told to finish, and when its attempt ends, in milliseconds from its start.
+    #[must_use]
+    pub fn limits_ms(&self) -> (i64, i64) {
+        let hard = self.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS.cast_signed());
+        (self.wrap_up_ms.unwrap_or(hard / 5 * 4), hard)
+    }
+
+    /// Sets what a run says of all of its tasks, which goes before what the plan says.
+    pub fn limit(&mut self, timeout: WorkerTimeout) {
+        let ms = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
+        if let Some(hard) = timeout.hard {
+            (self.timeout_ms, self.wrap_up_ms) = (Some(ms(hard)), None);
+        }
+        self.wrap_up_ms = timeout.soft.map(ms).or(self.wrap_up_ms);
+    }
+
     /// The command of a kind, if the plan brings one.
     #[must_use]
     pub const fn command_of(&self, kind: CommandKind) -> Option<&CommandLine> {
@@ -146,6 +165,9 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
     let own = task.switchboard.as_ref().unwrap_or(&task_default);
     let confirm = [&own.confirm, &phase.confirm, &plan.confirm].into_iter().flatten().next();
     let minutes = own.timeout_minutes.or(plan.timeout_minutes);
+    // The plan's soft limit belongs to its hard one: a task with a hard limit of its own has its own soft one, too.
+    let inherited = plan.wrap_up_minutes.filter(|_| own.timeout_minutes.is_none());
+    let wrap_up = own.wrap_up_minutes.or(inherited);
     Settings {
         agent: first([&own.agent, &phase.agent, &plan.agent]),
         command: own.command.clone(),
@@ -162,6 +184,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         files_touched: task.files_touched.clone(),
         writes,
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
+        wrap_up_ms: wrap_up.map(|minutes| i64::from(minutes) * MINUTE_MS),
         author: own.author.clone(),
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),
         retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
@@ -197,6 +220,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn an_agent_is_told_to_finish_before_its_time_is_over_and_a_run_goes_before_the_plan() {
+        let limits = |(plan_soft, plan_hard): (Option<u32>, Option<u32>),
+                      (soft, hard): (Option<u32>, Option<u32>),
+                      run| {
+            let of = |soft, hard| json!({ "timeout_minutes": hard, "wrap_up_minutes": soft });
+            let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "x-switchboard": of(plan_soft, plan_hard), "phases": [
+                { "id": 1, "name": "n", "tasks": [{ "id": "1.1", "phase": 1, "description": "d", "x-switchboard": of(soft, hard) }] }] });
+            let plan: Plan = serde_json::from_value(plan).unwrap();
+            let mut settings = super::of(&plan, &plan.phases[0], &plan.phases[0].tasks[0]);
+            settings.limit(run);
+            let (soft, hard) = settings.limits_ms();
+            (soft / MINUTE_MS, hard / MINUTE_MS)
+        };
+        let (none, unsaid) = ((None, None), WorkerTimeout::default());
+
+        assert_eq!(limits(none, none, unsaid), (48, 60));
+        assert_eq!(limits((Some(20), Some(30)), none, unsaid), (20, 30));
+        assert_eq!(
+            limits((Some(20), Some(30)), (None, Some(10)), unsaid),
+            (8, 10),
+            "a limit of its own has its own soft one"
+        );
+        assert_eq!(limits((Some(20), Some(30)), (Some(5), None), unsaid), (5, 30));
+        let run = WorkerTimeout { soft: None, hard: Some(6_000_000) };
+        assert_eq!(limits((Some(20), Some(30)), (Some(5), None), run), (80, 100));
+        let run = WorkerTimeout { soft: Some(60_000), hard: None };
+        assert_eq!(limits(none, (Some(5), Some(9)), run), (1, 9));
+    }
 
     #[test]
     fn a_file_has_to_lie_in_every_declaration_that_there_is() {

@@ -299,7 +299,9 @@ impl Expander<'_> {
                 made.depends.extend(before.iter().map(|(_, id)| id.clone()));
                 if let Some(own) = &mut made.switchboard {
                     own.attempts = Some(1);
-                    own.timeout_minutes = debate.round_minutes.or(own.timeout_minutes);
+                    if debate.round_minutes.is_some() {
+                        (own.timeout_minutes, own.wrap_up_minutes) = (debate.round_minutes, None);
+                    }
                 }
                 let told = Told::Turn {
                     name: names[at].clone(),

@@ -61,6 +61,8 @@ codes! {
     "agent.missing" Agent "the agent's program is not on PATH";
     "agent.no-model" Usage "the agent does not offer the model, or none to choose";
     "agent.protocol" Failed "the agent broke its own protocol";
+    "agent.quota" Failed "the account of the agent has no money or no quota left";
+    "agent.rate-limited" Failed "the service of the agent wants its clients to wait";
     "agent.spawn" Failed "the agent's process could not be started";
     "agent.spends" Person "the run costs money and nobody was asked";
     "agent.timeout" Failed "the agent was silent or at work for too long";

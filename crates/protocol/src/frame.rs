@@ -81,11 +81,37 @@ pub enum ShimCommand {
     },
     /// No more prompts will come: end after the turn that runs.
     Finish,
+    /// Say that you live, at once and from then on regularly ([`Beat`]). A shim that is asked again answers again.
+    Beat {
+        /// Milliseconds between two beats; a frame counts as one.
+        every_ms: u64,
+    },
+    /// Wait at the next boundary, alive, until [`Self::Resume`] comes.
+    Pause,
+    /// Go on.
+    Resume,
     /// End the agent: cancel, then terminate its group, then kill it.
     Stop {
         /// Milliseconds between terminate and kill.
         grace_ms: u64,
     },
+}
+
+/// What a shim writes between its frames while the daemon wants it ([`ShimCommand::Beat`]): that it lives. It is in no journal and is not acked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Beat {
+    /// Number within the connection, from 1.
+    pub beat: u64,
+}
+
+// === impl Beat ===
+
+impl Beat {
+    /// Whether a line is a beat and no frame.
+    #[must_use]
+    pub fn is_in(line: &[u8]) -> bool {
+        line.starts_with(b"{\"beat\":")
+    }
 }
 
 /// Everything a shim is told at its start; the daemon writes it as a 0600 file in the worker's folder.
@@ -132,6 +158,9 @@ pub struct WorkerSpec {
     pub mcp: Option<McpCommand>,
     /// Limits.
     pub limits: WorkerLimits,
+    /// When the agent is told to finish, and how; never without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrap_up: Option<WrapUp>,
     /// What a constrained worker is held to; a full one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<WorkerSandbox>,
@@ -164,6 +193,15 @@ pub enum DriverSpec {
     },
 }
 
+/// The soft limit of a worker: between two tool calls its turn is cancelled, and it is told to finish.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrapUp {
+    /// When, in milliseconds from the worker's start.
+    pub after_ms: u64,
+    /// What it is told.
+    pub notice: String,
+}
+
 /// Limits of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerLimits {
@@ -179,10 +217,13 @@ pub struct WorkerLimits {
     pub permission_ms: u64,
 }
 
+/// Longest time of an attempt where nothing else is said, in milliseconds: an hour.
+pub const DEFAULT_TIMEOUT_MS: u64 = 60 * 60_000;
+
 impl Default for WorkerLimits {
     fn default() -> Self {
         Self {
-            wall_ms: 60 * 60_000,
+            wall_ms: DEFAULT_TIMEOUT_MS,
             idle_ms: 20 * 60_000,
             spool_bytes: 64 << 20,
             orphan_grace_ms: 10 * 60_000,

@@ -11,6 +11,7 @@ mod outcome;
 mod prepared;
 mod refusal;
 mod setup;
+mod timeout;
 pub mod way;
 
 use schemars::JsonSchema;
@@ -20,7 +21,8 @@ use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
 
 pub use budget::{
-    ALERTS, AtCeiling, Budget, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, PauseCause, ROLLING, TaskPauseCause,
+    ALERTS, AtCeiling, Budget, BudgetOf, Ceiling, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, Limits, PauseCause,
+    ROLLING, TaskPauseCause, Wait,
 };
 pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
@@ -29,6 +31,7 @@ pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
 pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};
 pub use setup::SetupCommand;
+pub use timeout::WorkerTimeout;
 
 /// Attempts that a task gets before it is blocked.
 pub const MAX_ATTEMPTS: u32 = 5;
@@ -47,11 +50,20 @@ pub const MAX_REBASES: u32 = 20;
 /// Workers that a task may lose before it is blocked; losses don't count as attempts.
 pub const MAX_LOSSES: u32 = 3;
 
+/// How often in a row a task waits for a rate limit before it is blocked; such waits don't count as attempts.
+pub const MAX_RATE_WAITS: u32 = 5;
+
+/// How long an account waits where its service names no time, in milliseconds.
+pub const RATE_WAIT_MS: u64 = 35_000;
+
+/// Longest wait for a rate limit, in milliseconds, whatever the service says.
+pub const LONGEST_RATE_WAIT_MS: u64 = 10 * 60_000;
+
 /// Workers at once where neither flag nor plan says so.
 pub const DEFAULT_WORKERS: u32 = 2;
 
-/// Most workers at once.
-pub const MAX_WORKERS: u32 = 64;
+/// Most workers of a run at once. Measured with 200 on two cores (`cargo xtask bench dispatch`).
+pub const MAX_WORKERS: u32 = 256;
 
 /// The state of one task in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

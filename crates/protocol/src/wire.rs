@@ -61,6 +61,9 @@ pub enum Hello {
         epoch: u32,
         /// Proof that it is the shim that the daemon started.
         token: String,
+        /// It says regularly that it lives where it is asked to ([`ShimCommand::Beat`]).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        beats: bool,
     },
 }
 

@@ -8,6 +8,12 @@ use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::text::cut;
 
+/// How a turn ended that was cancelled so that the next one tells the agent to finish: its soft limit has passed.
+pub const WRAP_UP: &str = "wrap_up";
+
+/// How a turn ends that was cancelled between two tools, because the worker is paused; another one goes on with it.
+pub const PAUSED: &str = "paused";
+
 /// Facts about a worker (subject `worker/…`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
@@ -160,6 +166,11 @@ pub enum WorkerEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<String>,
     },
+    /// The worker was told to wait, waits, or goes on.
+    PauseChanged {
+        /// How it stands.
+        state: PauseState,
+    },
     /// What the agent has used since the last report of this kind.
     CostReported {
         /// Millionths of a US dollar; `None` if the agent names no price.
@@ -173,7 +184,7 @@ pub enum WorkerEvent {
     TurnEnded {
         /// Number of the turn; a driver leaves it 0.
         turn: u32,
-        /// `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, or the exec driver's `exit`.
+        /// `end_turn`, `cancelled`, `refusal`, `max_tokens`, `error`, the exec driver's `exit`, [`WRAP_UP`] or [`PAUSED`].
         stop: String,
         /// End of what the agent said, at most 2 KiB.
         text: String,
@@ -196,6 +207,9 @@ pub enum WorkerEvent {
         code: String,
         /// What happened, for a person.
         what: String,
+        /// How long its service wants it to wait, in milliseconds; only with `agent.rate-limited`, and only where it says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_after_ms: Option<u64>,
     },
     /// The last frame: the spool is sealed and the shim ends.
     Sealed {
@@ -206,6 +220,33 @@ pub enum WorkerEvent {
         /// SHA-256 of the sealed spool, in hex.
         digest: String,
     },
+}
+
+/// How a worker stands to a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseState {
+    /// It was told to wait, and has not come to a boundary yet.
+    Pausing,
+    /// It waits: its process is alive, and its agent does nothing.
+    Paused,
+    /// It goes on.
+    Resumed,
+}
+
+// === impl PauseState ===
+
+impl PauseState {
+    /// What a word means; `None` if it means nothing.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "pausing" => Some(Self::Pausing),
+            "paused" => Some(Self::Paused),
+            "resumed" => Some(Self::Resumed),
+            _ => None,
+        }
+    }
 }
 
 // === impl WorkerEvent ===
@@ -224,6 +265,7 @@ impl WorkerEvent {
             | Self::ToolCalled { .. }
             | Self::PermissionAsked { .. }
             | Self::PermissionSettled { .. }
+            | Self::PauseChanged { .. }
             | Self::CostReported { .. }
             | Self::Sealed { .. } => return None,
         };
@@ -263,13 +305,13 @@ impl WorkerEvent {
                 rule.iter_mut().for_each(|rule| short(rule, 200));
                 option.iter_mut().for_each(|option| short(option, 80));
             }
-            Self::CostReported { .. } => {}
+            Self::PauseChanged { .. } | Self::CostReported { .. } => {}
             Self::TurnEnded { stop, text, .. } => {
                 short(stop, 40);
                 text.clear();
             }
             Self::AgentExited { stderr, .. } => stderr.clear(),
-            Self::Faulted { code, what } => {
+            Self::Faulted { code, what, .. } => {
                 short(code, 60);
                 what.clear();
             }
@@ -299,7 +341,7 @@ mod tests {
             },
             WorkerEvent::TurnEnded { turn: u32::MAX, stop: long(), text: long() },
             WorkerEvent::AgentExited { code: Some(1), signal: Some(9), stderr: long(), by_us: true },
-            WorkerEvent::Faulted { code: long(), what: long() },
+            WorkerEvent::Faulted { code: long(), what: long(), retry_after_ms: Some(u64::MAX) },
             WorkerEvent::TurnStarted { turn: 1, mail: vec![MessageId::from_bits(u64::MAX); 50] },
             WorkerEvent::PermissionAsked {
                 ask: long(),

@@ -61,6 +61,13 @@ impl TestRepo {
         self
     }
 
+    /// Leaves the folder where it is, to be looked at.
+    #[must_use]
+    pub(crate) fn kept(mut self) -> Self {
+        self.folder.disable_cleanup(true);
+        self
+    }
+
     /// The repository.
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")
@@ -200,6 +207,14 @@ impl Client {
     fn write(&mut self, line: &str) -> anyhow::Result<()> {
         Ok(self.lines.get_mut().write_all(format!("{line}\n").as_bytes())?)
     }
+}
+
+/// One call that must be answered.
+///
+/// # Errors
+/// When the daemon refuses it or is gone.
+pub(crate) fn call(client: &mut Client, verb: &str, args: Value) -> anyhow::Result<Value> {
+    client.call(verb, args, None)?.map_err(|failure| anyhow::anyhow!("{verb}: {}: {}", failure.code, failure.what))
 }
 
 /// A running daemon; killed when dropped.

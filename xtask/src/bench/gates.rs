@@ -5,6 +5,7 @@
 mod compilers;
 mod generated;
 mod half;
+mod held;
 mod labelled;
 mod library;
 mod mutate;
@@ -61,7 +62,9 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     if bench.wants(&["new_file_blocks_per_1k", "new_file_bracket_recall"]) {
         measure_new_files(&bench, &mut report)?;
     }
+    let missed = if args.hold { held::missed(&args.only, &report) } else { Vec::new() };
     println!("{}", Value::Object(report));
+    anyhow::ensure!(missed.is_empty(), "limits are missed: {}", missed.join("; "));
     Ok(())
 }
 

@@ -11,13 +11,11 @@ mod way;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde_json::{Map, Value, json};
 
 use self::figure::Figure;
 use super::start;
 use super::stats::{count, rounded};
-use crate::command::{command, output};
 use crate::{circles, words};
 
 /// How to measure.
@@ -49,22 +47,13 @@ pub(crate) struct Args {
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let mut house = House { root, args, binary: None, rows: Vec::new(), details: Map::new() };
     if cfg!(debug_assertions) && house.times_code() {
-        return again_optimised(root);
+        return super::again_optimised(root);
     }
     house.tree()?;
     house.parts()?;
     house.daemon()?;
     house.slow()?;
     house.print();
-    Ok(())
-}
-
-/// Some figures time code in this process: runs the same command in a release build.
-fn again_optimised(root: &Path) -> anyhow::Result<()> {
-    let mut cargo = command("cargo", root);
-    cargo.args(["run", "--quiet", "--release", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
-    let status = cargo.status().context("cargo")?;
-    anyhow::ensure!(status.success(), "the release build of xtask ended with {status}");
     Ok(())
 }
 
@@ -174,14 +163,7 @@ impl House<'_> {
         if let Some(binary) = &self.binary {
             return Ok(binary.clone());
         }
-        let binary = match &self.args.binary {
-            Some(binary) => binary.clone(),
-            None => {
-                output(command("cargo", self.root).args(["build", "--release", "--quiet"]))?;
-                self.root.join("target/release/switchboard")
-            }
-        };
-        let binary = binary.canonicalize().with_context(|| binary.display().to_string())?;
+        let binary = super::binary(self.root, self.args.binary.as_deref())?;
         self.binary = Some(binary.clone());
         Ok(binary)
     }

@@ -37,7 +37,7 @@ const ROWS: &[Row] = &[
     },
     // `process`: the example makes a repository, and `doctor` asks programs for their versions.
     Row { name: "cli", level: 4, may: &["protocol", "process", "checks", "agents", "ledger", "daemon"] },
-    Row { name: "xtask", level: 4, may: &["protocol", "store", "pipeline", "bus", "dispatch"] },
+    Row { name: "xtask", level: 4, may: &["protocol", "process", "store", "pipeline", "bus", "dispatch"] },
 ];
 
 /// A library that only some crates may name.

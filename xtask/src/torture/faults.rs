@@ -136,6 +136,7 @@ mod tests {
 
     #[test]
     fn a_failing_disk_costs_nothing_that_was_answered() {
-        run(&Args { faults: 15, seed: 3 }).unwrap();
+        // With fewer of them none is noticed now and then: where a call lies depends on how commits fall together.
+        run(&Args { faults: 40, seed: 3 }).unwrap();
     }
 }

@@ -7,6 +7,7 @@ mod files;
 mod handshake;
 mod login;
 mod model;
+mod service;
 mod tally;
 mod updates;
 mod wire;
@@ -107,6 +108,7 @@ fn four_tools(start: &Start) -> Option<Vec<&'static str>> {
 
 impl Driver for Acp {
     const SHOWS_MAIL: bool = true;
+    const TAKES_PROMPTS: bool = true;
 
     fn start(start: &Start) -> Result<Self> {
         let mut acp = Self {
@@ -381,13 +383,20 @@ impl Acp {
                 self.needs_login(crate::beginning(text.trim(), LOGIN_KEPT));
             }
             Ok(result) => {
+                let text = self.text.text();
+                if let Some(refusal) = service::of_answer(&text) {
+                    return self.refused(refusal, crate::beginning(text.trim(), LOGIN_KEPT).to_owned());
+                }
                 if let Some(result) = self.tally.begin(&self.session, result) {
                     self.turn_counted(&result, None);
                 }
             }
             Err(_) if is_cancelled => self.end_turn("cancelled", None),
-            Err(fault) if login::is_wanted(&fault) => self.needs_login(&fault.to_string()),
-            Err(fault) => self.end_turn("error", Some(fault.to_string())),
+            Err(fault) => match (login::is_wanted(&fault), service::of_fault(&fault)) {
+                (true, None) => self.needs_login(&fault.to_string()),
+                (_, Some(refusal)) => self.refused(refusal, fault.to_string()),
+                (false, None) => self.end_turn("error", Some(fault.to_string())),
+            },
         }
     }
 
@@ -455,11 +464,25 @@ impl Acp {
         self.break_off("agent.login", self.login.told(says));
     }
 
+    /// The agent's service does not serve it now, or not before somebody pays.
+    fn refused(&mut self, refusal: service::Refusal, says: String) {
+        match refusal {
+            service::Refusal::Quota => self.break_off("agent.quota", says),
+            service::Refusal::RateLimit { retry_after_ms } => {
+                self.break_off_for("agent.rate-limited", says, retry_after_ms);
+            }
+        }
+    }
+
     fn break_off(&mut self, code: &'static str, what: String) {
+        self.break_off_for(code, what, None);
+    }
+
+    fn break_off_for(&mut self, code: &'static str, what: String, retry_after_ms: Option<u64>) {
         if self.has_turn() {
             self.end_turn("error", None);
         }
         self.phase = Phase::Broken;
-        self.ready.push_back(Given::Event(WorkerEvent::Faulted { code: code.to_owned(), what }));
+        self.ready.push_back(Given::Event(WorkerEvent::Faulted { code: code.to_owned(), what, retry_after_ms }));
     }
 }

@@ -44,6 +44,9 @@ pub trait Driver: Sized {
     /// A prompt of this driver can show mail to the agent.
     const SHOWS_MAIL: bool;
 
+    /// A turn can be followed by another one.
+    const TAKES_PROMPTS: bool;
+
     /// Starts the agent's process.
     ///
     /// # Errors

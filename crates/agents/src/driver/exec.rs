@@ -31,6 +31,7 @@ enum Turn {
 
 impl Driver for Exec {
     const SHOWS_MAIL: bool = false;
+    const TAKES_PROMPTS: bool = false;
 
     fn start(start: &Start) -> Result<Self> {
         let pipe = Pipe::start(start)?;

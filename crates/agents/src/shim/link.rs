@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use switchboard_process::lines::Lines;
-use switchboard_protocol::frame::{FRAME_VERSION, MAX_FRAME_BYTES, ShimCommand, WorkerSpec};
+use switchboard_protocol::frame::{Beat, FRAME_VERSION, MAX_FRAME_BYTES, ShimCommand, WorkerSpec};
 use switchboard_protocol::wire::{Hello, MAX_LINE_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::files::FRAMES;
 use super::recorder::Recorder;
@@ -37,6 +37,9 @@ const WRITE: Duration = Duration::from_secs(30);
 
 /// A connection that says nothing counts as a daemon after so long: a daemon that refuses us hangs up sooner.
 const TRUST: Duration = Duration::from_secs(2);
+
+/// Shortest pause between two beats, whatever is asked for.
+const FASTEST: Duration = Duration::from_millis(50);
 
 /// How long the end waits for the last ack.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -83,6 +86,15 @@ struct Window {
     open: VecDeque<(u64, u64)>,
 }
 
+/// The beats of one connection, once the daemon has asked for them.
+#[derive(Default)]
+struct Pulse {
+    every: Option<Duration>,
+    /// When the next one is due.
+    due: Option<Instant>,
+    count: u64,
+}
+
 /// Starts the task.
 pub(super) fn start(folder: &Path, spec: &WorkerSpec, recorder: &Recorder) -> Result<(Link, mpsc::Receiver<Order>)> {
     let hello = Hello::Shim {
@@ -90,6 +102,7 @@ pub(super) fn start(folder: &Path, spec: &WorkerSpec, recorder: &Recorder) -> Re
         worker: spec.worker.clone(),
         epoch: recorder.epoch(),
         token: spec.token.clone(),
+        beats: true,
     };
     let mut hello = serde_json::to_vec(&hello).map_err(|e| Error::io("write a hello")(e.into()))?;
     hello.push(b'\n');
@@ -161,6 +174,7 @@ impl Sender {
         let mut lines = Lines::new(MAX_LINE_BYTES);
         let mut buffer = vec![0; 16 << 10];
         let trusted_at = Instant::now() + TRUST;
+        let mut pulse = Pulse::default();
         loop {
             let is_trusted = *self.connected.borrow();
             let length = *self.length.borrow_and_update();
@@ -168,19 +182,23 @@ impl Sender {
                 if !self.send(&mut window, length, &mut write).await {
                     return is_trusted;
                 }
+                pulse.rest();
                 continue;
             }
             tokio::select! {
                 got = read.read(&mut buffer) => {
                     let Ok(n @ 1..) = got else { return is_trusted };
-                    if !self.hear(&mut window, lines.push_all(&buffer[..n])).await || lines.skipped() > 0 {
+                    if !self.hear(&mut window, &mut pulse, lines.push_all(&buffer[..n])).await || lines.skipped() > 0 {
                         return is_trusted;
                     }
                 }
                 changed = self.length.changed() => if changed.is_err() {
                     return is_trusted;
                 },
-                () = tokio::time::sleep_until(trusted_at), if !is_trusted => if !self.trust().await {
+                () = pulse.is_due() => if !put(&mut write, &pulse.beat()).await {
+                    return is_trusted;
+                },
+                () = sleep_until(trusted_at), if !is_trusted => if !self.trust().await {
                     return true;
                 },
             }
@@ -200,7 +218,7 @@ impl Sender {
         !frames.is_empty() && put(write, frames).await
     }
 
-    async fn hear(&mut self, window: &mut Window, lines: Vec<Vec<u8>>) -> bool {
+    async fn hear(&mut self, window: &mut Window, pulse: &mut Pulse, lines: Vec<Vec<u8>>) -> bool {
         for line in lines {
             let Ok(command) = serde_json::from_slice::<ShimCommand>(&line) else {
                 tracing::warn!("a line of the daemon is no command; it is skipped");
@@ -209,10 +227,19 @@ impl Sender {
             if !self.trust().await {
                 return false;
             }
-            if let ShimCommand::Ack { seq } = command {
-                self.acked(window, seq);
-            } else if self.orders.send(Order::Command(command)).await.is_err() {
-                return false;
+            match command {
+                ShimCommand::Ack { seq } => self.acked(window, seq),
+                ShimCommand::Beat { every_ms } => pulse.ask(Duration::from_millis(every_ms)),
+                command @ (ShimCommand::Prompt { .. }
+                | ShimCommand::Permit { .. }
+                | ShimCommand::Finish
+                | ShimCommand::Pause
+                | ShimCommand::Resume
+                | ShimCommand::Stop { .. }) => {
+                    if self.orders.send(Order::Command(command)).await.is_err() {
+                        return false;
+                    }
+                }
             }
         }
         true
@@ -229,6 +256,36 @@ impl Sender {
             self.first = number + 1;
             self.acked.send_replace(number);
         }
+    }
+}
+
+// === impl Pulse ===
+
+impl Pulse {
+    /// The next beat is due at once.
+    fn ask(&mut self, every: Duration) {
+        self.every = Some(every.max(FASTEST));
+        self.due = Some(Instant::now());
+    }
+
+    /// Something else has shown that we live.
+    fn rest(&mut self) {
+        self.due = self.every.map(|every| Instant::now() + every);
+    }
+
+    async fn is_due(&self) {
+        match self.due {
+            Some(due) => sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn beat(&mut self) -> Vec<u8> {
+        self.count += 1;
+        self.rest();
+        let mut line = serde_json::to_vec(&Beat { beat: self.count }).unwrap_or_default();
+        line.push(b'\n');
+        line
     }
 }
 

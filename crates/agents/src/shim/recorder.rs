@@ -122,6 +122,7 @@ fn durability(event: &WorkerEvent) -> Durability {
         | WorkerEvent::TurnStarted { .. }
         | WorkerEvent::PermissionAsked { .. }
         | WorkerEvent::PermissionSettled { .. }
+        | WorkerEvent::PauseChanged { .. }
         | WorkerEvent::CostReported { .. }
         | WorkerEvent::TurnEnded { .. }
         | WorkerEvent::AgentExited { .. }

@@ -52,9 +52,12 @@ impl Redactor {
             WorkerEvent::AgentExited { code, signal, stderr, by_us } => {
                 WorkerEvent::AgentExited { code, signal, stderr: self.text(stderr), by_us }
             }
-            WorkerEvent::Faulted { code, what } => WorkerEvent::Faulted { code, what: self.text(what) },
+            WorkerEvent::Faulted { code, what, retry_after_ms } => {
+                WorkerEvent::Faulted { code, what: self.text(what), retry_after_ms }
+            }
             plain @ (WorkerEvent::SessionOpened { .. }
             | WorkerEvent::TurnStarted { .. }
+            | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::CostReported { .. }
             | WorkerEvent::Sealed { .. }) => plain,
         }

@@ -2,7 +2,9 @@
 
 mod asks;
 mod limits;
+mod pause;
 mod permissions;
+mod wrap_up;
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use switchboard_process::orphans;
 use switchboard_protocol::frame::{ShimCommand, WorkerEvent, WorkerSpec};
 use switchboard_protocol::id::MessageId;
 use switchboard_protocol::permission::Permissions;
+use switchboard_protocol::worker::{PAUSED, WRAP_UP};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -27,7 +30,9 @@ use super::spool::Spool;
 use crate::driver::{Driver, Given, Model, Start};
 use crate::{Error, Result, catalog};
 use asks::Asks;
+use pause::Pause;
 use permissions::Allowed;
+use wrap_up::WrappingUp;
 
 /// Prompts that wait for the end of a turn; the daemon offers again what did not fit, as nothing shows that it was seen.
 const MAX_QUEUE: usize = 64;
@@ -64,6 +69,7 @@ pub(super) struct Worker {
     queue: VecDeque<Prompt>,
     is_finishing: bool,
     asks: Asks,
+    pause: Pause,
     tools: HashSet<String>,
     tools_told: u32,
     spent: Spent,
@@ -72,6 +78,9 @@ pub(super) struct Worker {
     /// Last sign of life of the agent.
     heard: Instant,
     alone: Alone,
+    wrap_up: WrappingUp,
+    /// How long the agent's service wants it to wait, where that is why it ends.
+    retry_after_ms: Option<u64>,
     ending: Option<Ending>,
 }
 
@@ -132,6 +141,7 @@ impl Worker {
     ) -> Self {
         let now = Instant::now();
         let wall = later(now, spec.limits.wall_ms);
+        let wrap_up = WrappingUp::new(spec.wrap_up.clone(), now);
         let first = Prompt { text: spec.prompt.clone(), mail: spec.mail.clone() };
         let asks = Asks::new(Duration::from_millis(spec.limits.permission_ms));
         Self {
@@ -146,12 +156,15 @@ impl Worker {
             queue: VecDeque::from([first]),
             is_finishing: false,
             asks,
+            pause: Pause::default(),
             tools: HashSet::new(),
             tools_told: 0,
             spent: Spent { micro_usd: None, input: 0, output: 0, told: now },
             wall,
             heard: now,
             alone: Alone::Since(now),
+            wrap_up,
+            retry_after_ms: None,
             ending: None,
         }
     }
@@ -181,7 +194,7 @@ impl Worker {
                 let failure = error.failure();
                 let what = std::iter::once(&failure.what).chain(&failure.cause).cloned().collect::<Vec<_>>().join(": ");
                 let what = crate::beginning(&what, 2 << 10).to_owned();
-                self.record(WorkerEvent::Faulted { code: failure.code, what })?;
+                self.record(WorkerEvent::Faulted { code: failure.code, what, retry_after_ms: None })?;
             }
         }
         let seal = self.spool.seal()?;
@@ -245,7 +258,7 @@ impl Worker {
     /// Does what can be done now: the next prompt, or the end.
     fn advance<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
         let State::Idle { since } = self.state else { return Ok(()) };
-        if self.ending.is_some() {
+        if self.ending.is_some() || self.pause.is_asked() {
             return Ok(());
         }
         if let Some(Prompt { text, mail }) = self.next_prompt() {
@@ -273,6 +286,10 @@ impl Worker {
                 whole.mail.extend(mail);
             }
         }
+        if let Some(notice) = self.wrap_up.between_turns(Instant::now()) {
+            whole.text.push_str("\n\n");
+            whole.text.push_str(&notice);
+        }
         Some(whole)
     }
 
@@ -292,7 +309,10 @@ impl Worker {
         match event {
             WorkerEvent::SessionOpened { session } => {
                 self.state = State::Idle { since: self.heard };
-                if session.is_empty() { Ok(()) } else { self.record(WorkerEvent::SessionOpened { session }) }
+                if !session.is_empty() {
+                    self.record(WorkerEvent::SessionOpened { session })?;
+                }
+                self.pause_at_boundary(driver, false)
             }
             WorkerEvent::TurnStarted { .. } => self.on_turn_started(),
             WorkerEvent::ToolCalled { ref call, ref status, .. } => {
@@ -306,31 +326,55 @@ impl Worker {
                 if self.tools_told <= MAX_TOOLS {
                     self.record(event)?;
                 }
-                self.stop_if_orphaned(driver)
+                self.stop_if_orphaned(driver)?;
+                self.interrupt_to_wrap_up(driver);
+                self.pause_at_boundary(driver, !is_open)
             }
             WorkerEvent::PermissionAsked { ref ask, ref options, .. } => {
                 let tree = PathBuf::from(&self.spec.cwd);
-                if let Some(Allowed { option, rule }) = permissions::allowed(self.spec.permissions, &tree, &event)
-                    && driver.permit(ask, Some(&option))
-                {
+                let allowed = permissions::allowed(self.spec.permissions, &tree, &event);
+                if let Some(Allowed { option, rule }) = allowed {
                     let (ask, option, rule) = (ask.clone(), Some(option), Some(rule));
-                    return self.record(WorkerEvent::PermissionSettled { ask, option, rule });
+                    if self.pause.is_asked() {
+                        self.pause.keep(ask, option, rule);
+                        return self.pause_at_boundary(driver, false);
+                    }
+                    if driver.permit(&ask, option.as_deref()) {
+                        return self.record(WorkerEvent::PermissionSettled { ask, option, rule });
+                    }
                 }
                 self.asks.open(ask, options);
-                self.record(event)
+                self.record(event)?;
+                self.pause_at_boundary(driver, false)
             }
             WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
                 self.spend(micro_usd, input_tokens, output_tokens);
                 if self.heard.duration_since(self.spent.told) >= COST_EVERY { self.tell_cost() } else { Ok(()) }
             }
             WorkerEvent::TurnEnded { stop, text, .. } => {
-                self.close_turn(&stop, text)?;
-                self.stop_if_orphaned(driver)
+                let notice = self.notice_after(&stop);
+                let is_paused = self.pause.take_interrupted(&stop) && notice.is_none() && self.ending.is_none();
+                let stop = match (&notice, is_paused) {
+                    (Some(_), _) => WRAP_UP,
+                    (None, true) => PAUSED,
+                    (None, false) => &stop,
+                };
+                self.close_turn(stop, text)?;
+                self.queue.extend(notice);
+                if is_paused {
+                    self.take_up_later();
+                }
+                self.stop_if_orphaned(driver)?;
+                self.pause_at_boundary(driver, false)
             }
-            WorkerEvent::Faulted { code, what } => self.stop(driver, CLOSE, Some((code, what))),
+            WorkerEvent::Faulted { code, what, retry_after_ms } => {
+                self.retry_after_ms = retry_after_ms;
+                self.stop(driver, CLOSE, Some((code, what)))
+            }
             // The shim says these itself.
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::AgentExited { .. }
             | WorkerEvent::Sealed { .. } => Ok(()),
         }
@@ -386,8 +430,11 @@ impl Worker {
         match order {
             Order::Connected => self.alone = Alone::No,
             Order::Lost => self.alone = Alone::Since(Instant::now()),
-            Order::Command(ShimCommand::Ack { .. }) => {}
+            // The link answers these.
+            Order::Command(ShimCommand::Ack { .. } | ShimCommand::Beat { .. }) => {}
             Order::Command(ShimCommand::Finish) => self.is_finishing = true,
+            Order::Command(ShimCommand::Pause) => self.pause(driver)?,
+            Order::Command(ShimCommand::Resume) => self.resume(driver)?,
             Order::Command(ShimCommand::Prompt { text, mail }) => {
                 if self.queue.len() < MAX_QUEUE {
                     self.queue.push_back(Prompt { text, mail });
@@ -404,6 +451,10 @@ impl Worker {
     fn permit<D: Driver>(&mut self, driver: &mut D, ask: &str, option: Option<String>) -> Result<()> {
         let Some(option) = self.asks.take_answer(ask, option) else { return Ok(()) };
         self.heard = Instant::now();
+        if self.pause.is_asked() {
+            self.pause.keep(ask.to_owned(), option, None);
+            return Ok(());
+        }
         if driver.permit(ask, option.as_deref()) {
             self.record(WorkerEvent::PermissionSettled { ask: ask.to_owned(), option, rule: None })?;
         }

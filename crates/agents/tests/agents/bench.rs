@@ -8,7 +8,7 @@ use switchboard_process::fingerprint::Fingerprint;
 use switchboard_process::orphans;
 use switchboard_process::spawn::{Detached, Exit, Spawn};
 use switchboard_protocol::frame::{
-    DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerLimits, WorkerSpec,
+    Beat, DriverSpec, FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerLimits, WorkerSpec,
 };
 use switchboard_protocol::id::{AgentName, MessageId, RunId, WorkerId};
 use switchboard_protocol::wire::Hello;
@@ -97,6 +97,7 @@ impl Bench {
             model_given: false,
             mcp: None,
             limits: WorkerLimits::default(),
+            wrap_up: None,
             sandbox: None,
         };
         Self { home, spec, linger_ms: 60_000 }
@@ -197,6 +198,28 @@ impl Line {
         serde_json::from_str(&line).unwrap()
     }
 
+    /// The next beat; frames before it are not returned.
+    pub(crate) async fn beat(&mut self) -> u64 {
+        loop {
+            let line = tokio::time::timeout(PATIENCE, self.frames.next_line()).await.expect("a beat").unwrap();
+            if let Ok(Beat { beat }) = serde_json::from_str(&line.expect("a beat")) {
+                return beat;
+            }
+        }
+    }
+
+    /// The last beat before the shim was silent for `silence`, none where it was silent from the start. Fails where it goes on beating.
+    pub(crate) async fn last_beat(&mut self, silence: Duration) -> Option<u64> {
+        let mut last = None;
+        for _ in 0..20 {
+            match tokio::time::timeout(silence, self.beat()).await {
+                Ok(beat) => last = Some(beat),
+                Err(_elapsed) => return last,
+            }
+        }
+        panic!("the shim goes on beating: {last:?}");
+    }
+
     /// Acks frames up to the first that fits, and returns them all.
     pub(crate) async fn upto(&mut self, fits: impl Fn(&WorkerEvent) -> bool) -> Vec<Frame> {
         let mut frames = Vec::new();
@@ -232,11 +255,12 @@ pub(crate) fn mail(number: u32) -> MessageId {
     MessageId::new(format!("msg_{number}")).unwrap()
 }
 
-/// The kinds of frames, in order; tool calls with their status.
+/// The kinds of frames, in order; tool calls with their status, pauses with their state.
 pub(crate) fn kinds(frames: &[Frame]) -> Vec<String> {
     let kind = |frame: &Frame| {
         let event = serde_json::to_value(&frame.event).unwrap();
-        let status = event["status"].as_str().map(|status| format!(" {status}")).unwrap_or_default();
+        let status = event["status"].as_str().or(event["state"].as_str());
+        let status = status.map(|status| format!(" {status}")).unwrap_or_default();
         format!("{}{status}", event["kind"].as_str().unwrap())
     };
     frames.iter().map(kind).collect()

@@ -1,8 +1,11 @@
 //! Agents that hang, flood, lie dead or can't be ended, and shims that are killed.
 
+use std::time::Duration;
+
 use serde_json::json;
 use switchboard_process::spawn::{Exit, Signal};
-use switchboard_protocol::frame::{DriverSpec, ShimCommand, WorkerEvent};
+use switchboard_protocol::frame::{DriverSpec, ShimCommand, WorkerEvent, WrapUp};
+use switchboard_protocol::wire::Hello;
 
 use crate::bench::{Bench, exited, faults, kinds, turns, until};
 
@@ -64,6 +67,79 @@ async fn a_frozen_agent_and_one_that_never_ends_hit_their_limits() {
         assert_eq!(kinds(&frames).last().map(String::as_str), Some("sealed"));
         assert_eq!(bench.processes(), []);
     }
+}
+
+fn wrap_up(after_ms: u64) -> Option<WrapUp> {
+    Some(WrapUp { after_ms, notice: "Finish now.".to_owned() })
+}
+
+#[tokio::test]
+async fn an_agent_is_told_to_finish_between_two_tool_calls_and_the_next_turn_counts() {
+    let mut bench = Bench::sections(&json!([
+        { "task": "1.1", "steps": [{ "do": "shell", "argv": ["sh", "-c", "sleep 1; echo whole > tool"] }, { "do": "hang" }] },
+        { "task": "1.1", "turn": 2, "steps": [{ "do": "write", "path": "told", "content": "x" }] },
+    ]))
+    .linger(1);
+    bench.spec.wrap_up = wrap_up(200);
+
+    bench.shim().exit().await;
+
+    let frames = bench.frames();
+    let stops: Vec<_> = turns(&frames).into_iter().map(|(_, stop, _)| stop).collect();
+    assert_eq!(stops, ["wrap_up", "end_turn"]);
+    assert_eq!((bench.tree("tool").as_deref(), bench.tree("told").as_deref()), (Some("whole\n"), Some("x")));
+    assert_eq!(faults(&frames), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_agent_that_goes_on_when_told_to_finish_is_ended_at_the_hard_limit() {
+    let mut bench = Bench::sections(&json!([
+        { "task": "1.1", "steps": [{ "do": "hang" }] },
+        { "task": "1.1", "turn": 2, "steps": [{ "do": "hang" }] },
+    ]))
+    .limits(|limits| limits.wall_ms = 1500);
+    bench.spec.wrap_up = wrap_up(300);
+
+    bench.shim().exit().await;
+
+    let frames = bench.frames();
+    let stops: Vec<_> = turns(&frames).into_iter().map(|(_, stop, _)| stop).collect();
+    assert_eq!((stops, faults(&frames)), (vec!["wrap_up".to_owned(), "cancelled".to_owned()], vec!["agent.timeout"]));
+}
+
+#[tokio::test]
+async fn a_command_is_not_told_to_finish() {
+    let mut bench = Bench::exec("sleep 1; echo done > done");
+    bench.spec.wrap_up = wrap_up(100);
+
+    bench.shim().exit().await;
+
+    assert_eq!((turns(&bench.frames())[0].1.as_str(), bench.tree("done").as_deref()), ("exit", Some("done\n")));
+}
+
+#[tokio::test]
+async fn a_shim_says_that_it_lives_while_its_agent_is_busy_and_is_silent_where_nobody_asked() {
+    let bench = Bench::script(&json!([{ "do": "shell", "argv": ["sleep", "1000"] }]));
+    let daemon = bench.daemon();
+    let shim = bench.shim();
+    let mut line = daemon.accept().await;
+    assert!(matches!(&line.hello, Hello::Shim { beats: true, .. }));
+    line.upto(|event| matches!(event, WorkerEvent::ToolCalled { .. })).await;
+    let unasked = tokio::time::timeout(Duration::from_millis(300), line.beat()).await;
+
+    line.tell(ShimCommand::Beat { every_ms: 50 }).await;
+    let beats = [line.beat().await, line.beat().await, line.beat().await];
+    line.tell(ShimCommand::Beat { every_ms: 3_600_000 }).await;
+    let asked_again = line.beat().await;
+    shim.signal(Signal::STOP);
+    line.tell(ShimCommand::Beat { every_ms: 50 }).await;
+    let last = line.last_beat(Duration::from_millis(300)).await.unwrap_or(asked_again);
+    shim.signal(Signal::CONT);
+
+    assert!(unasked.is_err(), "nobody asked for {unasked:?}");
+    assert_eq!(beats, [1, 2, 3]);
+    assert!(asked_again > 3, "{asked_again}");
+    assert!(line.beat().await > last);
 }
 
 #[tokio::test]

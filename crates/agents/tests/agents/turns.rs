@@ -5,6 +5,7 @@ use switchboard_process::spawn::{Exit, Signal};
 use switchboard_protocol::frame::{Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::wire::Hello;
+use switchboard_protocol::worker::PauseState;
 
 use crate::bench::{Bench, TOKEN, exited, faults, kinds, mail, turns, until};
 
@@ -266,4 +267,109 @@ async fn a_second_shim_of_one_worker_is_refused_and_a_later_one_is_another_incar
     until("the third", || bench.frames().first().filter(|f| f.epoch == 2 && f.seq == 1).cloned()).await;
     third.signal(Signal::TERM);
     third.exit().await;
+}
+
+fn is_pause(event: &WorkerEvent, wanted: PauseState) -> bool {
+    matches!(event, WorkerEvent::PauseChanged { state } if *state == wanted)
+}
+
+/// Turns, tools that began or ended, and pauses, in order.
+fn story(frames: &[Frame]) -> Vec<String> {
+    let is_told = |kind: &String| kind.starts_with("turn") || kind.starts_with("tool") || kind.starts_with("pause");
+    kinds(frames).into_iter().filter(is_told).collect()
+}
+
+#[tokio::test]
+async fn a_paused_agent_waits_between_two_tools_and_goes_on_in_its_session() {
+    let turn = |turn: u32, steps: serde_json::Value| json!({ "turn": turn, "steps": steps });
+    let first = json!([{ "do": "shell", "argv": ["sh", "-c", "until [ -e go ]; do sleep 0.05; done"] },
+        { "do": "sleep_ms", "ms": 300 }, { "do": "write", "path": "b", "content": "never" }]);
+    let second = json!([{ "do": "write", "path": "b", "content": "after" }]);
+    let bench = Bench::sections(&json!([turn(1, first), turn(2, second)]))
+        // Its time does not run while it waits.
+        .limits(|limits| (limits.wall_ms, limits.idle_ms) = (9_000, 9_000));
+    let daemon = bench.daemon();
+    let _shim = bench.shim();
+    let mut line = daemon.accept().await;
+    let mut frames = line.upto(|event| is_tool(event, "in_progress")).await;
+
+    line.tell(ShimCommand::Pause).await;
+    frames.extend(line.upto(|event| is_pause(event, PauseState::Pausing)).await);
+    std::fs::write(bench.path("tree").join("go"), "").unwrap();
+    frames.extend(line.upto(|event| is_pause(event, PauseState::Paused)).await);
+    tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    assert!(!bench.processes().is_empty(), "its agent is alive");
+    assert_eq!(bench.tree("b"), None);
+    line.tell(ShimCommand::Resume).await;
+    frames.extend(line.upto(is_turn_end).await);
+    line.tell(ShimCommand::Finish).await;
+    frames.extend(line.rest().await);
+
+    assert_eq!(bench.tree("b").as_deref(), Some("after"));
+    assert_eq!(faults(&frames), Vec::<&str>::new());
+    let told = ["turn_started", "tool_called in_progress", "pause_changed pausing", "tool_called completed"];
+    let then = ["turn_ended", "pause_changed paused", "pause_changed resumed", "turn_started"];
+    let last = ["tool_called in_progress", "tool_called completed", "turn_ended"];
+    assert_eq!(story(&frames), [&told[..], &then, &last].concat());
+    assert_eq!(turns(&frames).iter().map(|turn| turn.1.as_str()).collect::<Vec<_>>(), ["paused", "end_turn"]);
+}
+
+#[tokio::test]
+async fn a_question_is_not_answered_while_its_agent_is_paused() {
+    let steps = json!([
+        { "do": "sleep_ms", "ms": 500 },
+        { "do": "ask_permission", "title": "edit a", "path": "a" },
+        { "do": "write", "path": "a", "content": "x" },
+        { "do": "ask_permission", "title": "run b" },
+        { "do": "write", "path": "b", "content": "x" }
+    ]);
+    let bench = Bench::script(&steps).limits(|limits| limits.permission_ms = 1_000);
+    let daemon = bench.daemon();
+    let _shim = bench.shim();
+    let mut line = daemon.accept().await;
+    line.upto(|event| matches!(event, WorkerEvent::TurnStarted { .. })).await;
+
+    // What a rule allows waits, too.
+    line.tell(ShimCommand::Pause).await;
+    line.upto(|event| is_pause(event, PauseState::Paused)).await;
+    assert_eq!(bench.tree("a"), None);
+    line.tell(ShimCommand::Resume).await;
+    let asked = line.upto(|event| matches!(event, WorkerEvent::PermissionAsked { .. })).await;
+    let Some(WorkerEvent::PermissionAsked { ask, .. }) = asked.last().map(|frame| frame.event.clone()) else {
+        panic!()
+    };
+    assert_eq!(bench.tree("a").as_deref(), Some("x"));
+    line.tell(ShimCommand::Pause).await;
+    line.upto(|event| is_pause(event, PauseState::Paused)).await;
+    // Longer than a question may stay open.
+    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    line.tell(ShimCommand::Permit { ask, option: Some("allow_once".to_owned()) }).await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(bench.tree("b"), None);
+    line.tell(ShimCommand::Resume).await;
+    let frames = line.upto(is_turn_end).await;
+    line.tell(ShimCommand::Finish).await;
+    line.rest().await;
+
+    assert_eq!(turns(&frames)[0].1, "end_turn");
+    assert_eq!(bench.tree("b").as_deref(), Some("x"));
+}
+
+#[tokio::test]
+async fn a_paused_worker_is_stopped_at_once_and_one_between_turns_ends_only_after_its_pause() {
+    let bench = Bench::script(&json!([{ "do": "say", "text": "done" }])).linger(200);
+    let daemon = bench.daemon();
+    let _shim = bench.shim();
+    let mut line = daemon.accept().await;
+    line.upto(is_turn_end).await;
+    line.tell(ShimCommand::Pause).await;
+    line.upto(|event| is_pause(event, PauseState::Paused)).await;
+    line.tell(ShimCommand::Finish).await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert!(!bench.processes().is_empty());
+
+    line.tell(ShimCommand::Stop { grace_ms: 500 }).await;
+    let frames = line.rest().await;
+
+    assert!(kinds(&frames).ends_with(&["agent_exited".to_owned(), "sealed".to_owned()]), "{:?}", kinds(&frames));
 }

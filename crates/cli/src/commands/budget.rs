@@ -1,6 +1,6 @@
 //! `switchboard budget`, and the flags of `run` that set one.
 
-use switchboard_protocol::run::{AtCeiling, Budget};
+use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, Ceiling};
 use switchboard_protocol::verb::run::{GetRun, GetRunRequest, RunSummary, SetBudget, SetBudgetRequest};
 
 use crate::context::Context;
@@ -29,6 +29,9 @@ pub(crate) struct BudgetFlags {
     /// Ceiling of each task in dollars, with all its workers
     #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
     task_budget: Option<u64>,
+    /// Ceiling in dollars of all runs of the same plan; goes before what the plan says
+    #[arg(long, value_name = "USD", value_parser = micro_usd)]
+    plan_budget: Option<u64>,
     /// What is set aside for a worker before it starts, in dollars; told from earlier workers of the run without it
     #[arg(long, value_name = "USD", value_parser = micro_usd, requires = "budget")]
     reserve: Option<u64>,
@@ -51,6 +54,11 @@ enum At {
 // === impl BudgetFlags ===
 
 impl BudgetFlags {
+    /// Returns the ceiling of all runs of the plan.
+    pub(crate) const fn plan_budget(&self) -> Option<u64> {
+        self.plan_budget
+    }
+
     /// Returns the budget; `None` without a ceiling.
     pub(crate) fn budget(&self) -> Option<Budget> {
         let at_ceiling = match self.at_ceiling {
@@ -66,16 +74,56 @@ impl BudgetFlags {
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
     let budget = args.flags.budget();
-    if budget.is_some() || args.none {
-        client.call::<SetBudget>(&SetBudgetRequest { run: args.run.clone(), budget })?;
+    let plan = args.flags.plan_budget();
+    if budget.is_some() || args.none || plan.is_some() {
+        // A plan's ceiling alone leaves the run's as it is.
+        let known = if budget.is_some() || args.none {
+            None
+        } else {
+            client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), diff: false })?.summary.budget
+        };
+        client.call::<SetBudget>(&SetBudgetRequest { run: args.run.clone(), budget: budget.or(known), plan })?;
     }
     let reply = client.call::<GetRun>(&GetRunRequest { run: args.run.clone(), diff: false })?;
     if context.json {
-        context.out.json(&reply.summary);
+        let (summary, ceilings) = (&reply.summary, &reply.ceilings);
+        let (total_micro_usd, is_budget_exceeded) = (reply.total_micro_usd, reply.is_budget_exceeded);
+        context.out.json(&Shown { summary, total_micro_usd, is_budget_exceeded, ceilings });
     } else {
         context.out.line(format!("{}: {}", reply.summary.run, described(&reply.summary)));
+        reply.ceilings.iter().filter_map(shared).for_each(|line| context.out.line(line));
     }
     Ok(())
+}
+
+/// What is shown as JSON: the run without its tasks.
+#[derive(serde::Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    summary: &'a RunSummary,
+    total_micro_usd: u64,
+    is_budget_exceeded: bool,
+    ceilings: &'a [Ceiling],
+}
+
+/// A ceiling that the run has in common with others, in a line.
+fn shared(ceiling: &Ceiling) -> Option<String> {
+    let whose = match ceiling.of {
+        BudgetOf::Run => return None,
+        BudgetOf::Plan => "all runs of this plan",
+        BudgetOf::Day => "all runs of today (UTC)",
+    };
+    let (spent, most) = (money(Some(ceiling.spent))?, money(Some(ceiling.ceiling))?);
+    let reached = if ceiling.is_reached() { ", reached" } else { "" };
+    Some(format!("{whose}: {spent} of {most} spent{reached}, {}", then(ceiling.at_ceiling)))
+}
+
+const fn then(at_ceiling: AtCeiling) -> &'static str {
+    match at_ceiling {
+        AtCeiling::Warn => "then it goes on",
+        AtCeiling::Pause => "then it is paused",
+        AtCeiling::Halt => "then it is stopped",
+    }
 }
 
 /// What is spent, of how much, and what happens then.
@@ -94,11 +142,7 @@ pub(crate) fn described(run: &RunSummary) -> String {
         None => format!("{spent} spent{estimated}, no ceiling"),
         Some(budget) => {
             let ceiling = money(Some(budget.ceiling)).unwrap_or_default();
-            let then = match budget.at_ceiling {
-                AtCeiling::Warn => "then it goes on",
-                AtCeiling::Pause => "then it is paused",
-                AtCeiling::Halt => "then it is stopped",
-            };
+            let then = then(budget.at_ceiling);
             let each = money(budget.task).map(|task| format!(", each task at most {task}")).unwrap_or_default();
             format!("{spent} of {ceiling} spent{estimated}, {then}{each}")
         }

@@ -7,6 +7,7 @@ use switchboard_protocol::plan::TaskResult;
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::commands::budget::BudgetFlags;
+use crate::commands::run::time::TimeFlags;
 use crate::commands::run::together::TogetherFlags;
 use crate::commands::run::{self, Shown, agents, isolations};
 use crate::context::Context;
@@ -50,6 +51,8 @@ pub(crate) struct Args {
     max_workers: Option<u32>,
     #[command(flatten)]
     limits: BudgetFlags,
+    #[command(flatten)]
+    times: TimeFlags,
     /// Say what would happen and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -76,7 +79,9 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         max_workers: args.max_workers,
         worktrees: None,
         merge: false,
+        worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
+        plan_budget: args.limits.plan_budget(),
         isolation: args.isolation,
         unenforced: args.unenforced,
         dry_run: true,

@@ -1,41 +1,85 @@
 //! `switchboard pause` and `switchboard resume`
 
-use switchboard_protocol::verb::run::{PauseRun, PauseRunRequest, ResumeRun, ResumeRunRequest};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use switchboard_protocol::verb::run::{
+    GetRun, GetRunReply, GetRunRequest, PauseRun, PauseRunRequest, ResumeRun, ResumeRunRequest, TaskReport,
+};
 
 use crate::context::Context;
 use crate::report::Outcome;
+use crate::run_report::state_of;
 
-/// Pause a run or one task: workers end their turns, and nothing new starts or merges
+/// How long workers may take to say that they have heard of it.
+const HEARD: Duration = Duration::from_secs(2);
+
+/// How often they are looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Pause a run or tasks of it: workers wait at their next tool, and nothing new starts or merges
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: pause_run")]
 pub(crate) struct PauseArgs {
     /// `RUN` or `RUN/TASK`
     what: String,
+    /// Further tasks of that run
+    tasks: Vec<String>,
 }
 
-/// Let a paused run or task go on
+/// Let a paused run or tasks of it go on
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: resume_run\n\nTo follow the run, too: switchboard run --resume RUN")]
 pub(crate) struct ResumeArgs {
     /// `RUN` or `RUN/TASK`; the newest run when left out
     what: Option<String>,
+    /// Further tasks of that run
+    tasks: Vec<String>,
 }
 
-/// Pauses.
+/// Pauses, and says how each worker stands once all have heard of it.
 pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<PauseRun>(&PauseRunRequest { what: args.what.clone() })?;
+    let mut client = context.daemon()?;
+    let request = PauseRunRequest { what: args.what.clone(), tasks: args.tasks.clone() };
+    let reply = client.call::<PauseRun>(&request)?;
+    let until = Instant::now() + HEARD;
+    let of_pause = |task: &TaskReport| {
+        args.tasks.is_empty() && !args.what.contains('/')
+            || std::iter::once(&args.what).chain(&args.tasks).any(|named| named.rsplit('/').next() == Some(&task.id))
+    };
+    let workers = loop {
+        let run = GetRunRequest { run: Some(reply.run.to_string()), ..GetRunRequest::default() };
+        let GetRunReply { list, .. } = client.call::<GetRun>(&run)?;
+        let at_work = |task: &TaskReport| task.state == "working" && of_pause(task);
+        let workers: Vec<_> = list.into_iter().filter(at_work).collect();
+        if workers.iter().all(|task| task.pause.is_some()) || Instant::now() >= until {
+            break workers;
+        }
+        std::thread::sleep(LOOK);
+    };
+    let all = std::iter::once(args.what.as_str()).chain(args.tasks.iter().map(String::as_str));
+    let named = all.collect::<Vec<_>>().join(" ");
     if context.json {
-        context.out.json(&reply);
-    } else {
-        context.out.line(format!("{} is paused: workers end their turns, nothing new starts or merges", args.what));
-        context.out.line(format!("let it go on: switchboard resume {}", args.what));
+        let workers: Vec<_> = workers.iter().map(|task| json!({ "task": task.id, "pause": task.pause })).collect();
+        context.out.json(&json!({ "run": reply.run, "state": reply.state, "workers": workers }));
+        return Ok(());
     }
+    context.out.line(format!("{named}: nothing new starts or merges"));
+    for task in workers {
+        let how = match state_of(&task) {
+            state if state == "paused" => "paused".to_owned(),
+            state if state == "pausing" => "pausing: waits at its next tool or the end of its turn".to_owned(),
+            state => format!("{state}; it has not answered yet"),
+        };
+        context.out.line(format!("    {} ({}): {how}", task.id, task.agent));
+    }
+    context.out.line(format!("let it go on: switchboard resume {named}"));
     Ok(())
 }
 
 /// Resumes.
 pub(crate) fn run_resume(args: ResumeArgs, context: &mut Context) -> Outcome {
-    let request = ResumeRunRequest { run: args.what, ends_daemon: false };
+    let request = ResumeRunRequest { run: args.what, tasks: args.tasks, ends_daemon: false };
     let reply = context.daemon()?.call::<ResumeRun>(&request)?;
     if context.json {
         context.out.json(&reply);

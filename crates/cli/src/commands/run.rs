@@ -6,6 +6,7 @@ mod line;
 mod preview;
 mod question;
 mod scope;
+pub(crate) mod time;
 pub(crate) mod together;
 
 use std::path::{Path, PathBuf};
@@ -65,6 +66,8 @@ pub(crate) struct Args {
     together: together::TogetherFlags,
     #[command(flatten)]
     limits: crate::commands::budget::BudgetFlags,
+    #[command(flatten)]
+    times: time::TimeFlags,
     /// Folder for the work trees
     #[arg(long, value_name = "DIR")]
     worktrees: Option<PathBuf>,
@@ -118,7 +121,9 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         max_workers: args.max_workers,
         worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
         merge: args.merge,
+        worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
+        plan_budget: args.limits.plan_budget(),
         isolation: args.isolation,
         unenforced: args.unenforced,
         job: None,
@@ -191,7 +196,7 @@ fn show_preview(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Contex
 
 fn resume(run: Option<String>, context: &mut Context) -> Outcome {
     let (mut client, started) = context.daemon_for(Launch { ends_with_run: true })?;
-    let reply = client.call::<ResumeRun>(&ResumeRunRequest { run, ends_daemon: started })?;
+    let reply = client.call::<ResumeRun>(&ResumeRunRequest { run, tasks: Vec::new(), ends_daemon: started })?;
     if !context.json {
         context.out.line(format!("{} is {}", reply.run, reply.state));
     }

@@ -100,6 +100,10 @@ fn show(shown: &Shown, out: &mut Output) {
         counted(status.agents, "agent"),
         counted(status.unread, "message")
     ));
+    if status.connected < status.workers {
+        let workers = counted(status.workers, "worker");
+        out.line(format!("workers     {} of {workers} connected", status.connected));
+    }
     for mail in &status.unseen {
         let count = counted(mail.count, "message");
         let line = format!("unseen      {} by {}, the oldest since {}", count, mail.agent, when(mail.since));

@@ -6,32 +6,36 @@ use crate::context::Context;
 use crate::output::one_line;
 use crate::report::Outcome;
 
-/// Stop a run or one task; work that is not merged stays in its branch
+/// Stop a run or tasks of it; work that is not merged stays in its branch
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: stop_run")]
 pub(crate) struct StopArgs {
     /// `RUN` or `RUN/TASK`
     what: String,
+    /// Further tasks of that run
+    tasks: Vec<String>,
 }
 
-/// Try a blocked or stopped task again, with all attempts anew
+/// Try blocked or stopped tasks again, with all attempts anew
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Verb: retry_task")]
 pub(crate) struct RetryArgs {
     /// `RUN/TASK`, or `RUN` for all of its blocked tasks
     what: String,
+    /// Further tasks of that run
+    tasks: Vec<String>,
 }
 
 /// Stops.
 pub(crate) fn run_stop(args: StopArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<StopRun>(&StopRunRequest { what: args.what })?;
+    let reply = context.daemon()?.call::<StopRun>(&StopRunRequest { what: args.what, tasks: args.tasks })?;
     say(&reply, context);
     Ok(())
 }
 
 /// Retries.
 pub(crate) fn run_retry(args: RetryArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what })?;
+    let reply = context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what, tasks: args.tasks })?;
     say(&reply, context);
     Ok(())
 }

@@ -1,13 +1,15 @@
 //! `switchboard up`
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use switchboard_daemon::{Launch, Options, Owner, RootPaths, serve};
+use switchboard_daemon::{Launch, Options, Owner, ReadLimits, RootPaths, serve};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::system::{GetStatus, GetStatusRequest};
 
 use crate::context::Context;
 use crate::report::Outcome;
+use crate::settings::Agents;
 
 /// Run the daemon of this repository, here or in the background
 #[derive(Debug, clap::Args)]
@@ -53,7 +55,9 @@ fn foreground(args: &Args, context: &mut Context) -> Outcome {
         context.out.line(format!("switchboard for {} (Ctrl-C ends it)", place.root.display()));
     }
     let options = Options { ends_with_run: args.ends_with_run, idle, port: args.port };
-    serve(place, options).map_err(|error| Failure::from(error).into())
+    let folder = place.settings.clone();
+    let limits = ReadLimits(Arc::new(move || Ok(Agents::read(&folder)?.limits)));
+    serve(place, options, limits).map_err(|error| Failure::from(error).into())
 }
 
 fn detach(context: &mut Context) -> Outcome {

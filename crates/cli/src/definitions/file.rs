@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, folder: &Path, origin: Origin) -> Result<Definit
 pub(super) fn refused(path: &Path, line: Option<usize>, what: &str) -> Failure {
     let place = line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()));
     let failure = Failure::new("agent.bad-definition", format!("the definition of an agent can't be used: {what}"));
-    failure.hint("switchboard explain agent.bad-definition").at(place)
+    failure.at(place)
 }
 
 /// The text of a plain file that lies in the folder, also where a link leads to it.

@@ -114,6 +114,8 @@ impl Verbs {
             unread: switchboard_bus::unread_total(&self.store)?,
             dead: switchboard_bus::dead(&self.store)?,
             unseen: switchboard_bus::unseen(&self.store)?.into_iter().map(unseen).collect(),
+            workers: self.dispatch.linked_workers() as u64,
+            connected: self.dispatch.connected_workers() as u64,
             runs: self.dispatch.runs(20)?,
         })
     }

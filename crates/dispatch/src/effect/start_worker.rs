@@ -9,7 +9,9 @@ use switchboard_pipeline::subtasks::{self, Shape};
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
-use switchboard_protocol::frame::{CUT_VERSION, DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerSpec};
+use switchboard_protocol::frame::{
+    CUT_VERSION, DriverSpec, FRAME_VERSION, McpCommand, SANDBOX_VERSION, WorkerSpec, WrapUp,
+};
 use switchboard_protocol::id::{AgentName, Digest, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{Task, TaskId};
@@ -262,8 +264,12 @@ impl Tree {
         }
         let at = git.branch(&self.branch)?.unwrap_or_else(|| self.base.clone());
         let is_new = git.worktree_tip(&self.path)?.is_none();
+        // What git has just checked out needs no reset, which is three more processes; a tree that is there and that git lists without a commit does.
+        let is_made = is_new && files.read(&self.path.join(".git"))?.is_none();
         git.worktree_add(&self.path, &self.branch, &at)?;
-        if let Some(commit) = &self.content {
+        if let Some(commit) = &self.content
+            && !(is_made && *commit == at)
+        {
             git.worktree_reset(&self.path, &self.branch, commit)?;
         }
         Ok(MadeTree { path: self.path, is_new, is_clean: is_new || self.content.is_some() })
@@ -323,6 +329,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         mcp: is_managed.then(|| bridge(ctx, identity)),
         env,
         limits: limits(ctx, &settings),
+        wrap_up: is_prompted.then(|| wrap_up(&settings)),
         sandbox,
     })
 }
@@ -367,6 +374,13 @@ fn identity(
 fn bridge(ctx: &Ctx, identity: Vec<(String, String)>) -> McpCommand {
     let argv = vec![plan::text(&ctx.world.config.binary), "mcp".to_owned()];
     McpCommand { name: "switchboard".to_owned(), argv, env: identity }
+}
+
+/// When its agent is told to finish. One that takes no second prompt is not.
+fn wrap_up(settings: &Settings) -> WrapUp {
+    let (told_at, ends_at) = settings.limits_ms();
+    let after_ms = u64::try_from(told_at).unwrap_or(0);
+    WrapUp { after_ms, notice: prompt::wrap_up(ends_at.saturating_sub(told_at)) }
 }
 
 fn limits(ctx: &Ctx, settings: &Settings) -> switchboard_protocol::frame::WorkerLimits {

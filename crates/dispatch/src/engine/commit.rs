@@ -32,6 +32,7 @@ pub(super) enum Then {
     Answer(Answer),
     /// An effect is no longer under way.
     Forget(EffectKey),
+    Nothing,
 }
 
 /// Why something is not recorded.
@@ -118,6 +119,11 @@ impl Engine {
                     }
                     self.forget(&key);
                 }
+                Then::Nothing => {
+                    if let Err(why) = done {
+                        tracing::info!(run = %self.plan.run, %why, "what follows from other runs was not taken");
+                    }
+                }
             }
         }
         self.waiting.again_at = None;
@@ -137,6 +143,7 @@ impl Engine {
 
     fn forget(&mut self, key: &EffectKey) {
         self.under_way.remove(key);
+        self.starting.remove(key);
         if self.merge_under_way.as_ref() == Some(key) {
             self.merge_under_way = None;
         }
@@ -180,6 +187,7 @@ impl Engine {
                     let state = self.recorded.state();
                     self.world.retain(&self.plan.run, |task| !state.is_settled(task));
                 }
+                self.pause_workers();
                 self.on_roster = assigned;
                 self.claims_seen = claims;
                 Ok(committed.reply)

@@ -16,6 +16,9 @@ use crate::port::shims::Shim;
 /// How long a shim that ends waits for the last ack.
 const FLUSH: i64 = 5_000;
 
+/// How often the end of a shim that stands still is looked for.
+const LOOK: Duration = Duration::from_secs(7);
+
 /// Bytes on their way.
 const PIPE: usize = 64 << 10;
 
@@ -32,11 +35,23 @@ async fn connect(stage: Arc<Stage>, folder: PathBuf) {
             Some(_) | None => return,
         };
         match (state, due) {
+            (Shim::Alive, _) if is_frozen(&stage, &folder) => gone(&stage, &folder).await,
             (Shim::Alive, _) => session(&stage, &folder).await,
             (Shim::NotBegun, Some(due)) => sleep_until(&stage, due).await,
             (Shim::NotBegun, None) | (Shim::Gone, _) => return,
         }
         stage.delay(100).await;
+    }
+}
+
+fn is_frozen(stage: &Stage, folder: &Path) -> bool {
+    lock(&stage.shims).get(folder).is_some_and(|shim| shim.is_frozen && shim.state == Shim::Alive)
+}
+
+/// Returns when a shim has ended. Looked for, not told: a seed does not decide which of several goes first that are told.
+async fn gone(stage: &Stage, folder: &Path) {
+    while lock(&stage.shims).get(folder).is_some_and(|shim| shim.state != Shim::Gone) {
+        tokio::time::sleep(LOOK).await;
     }
 }
 
@@ -55,7 +70,7 @@ async fn session(stage: &Arc<Stage>, folder: &Path) {
             shim.reincarnate();
         }
         let token = if stage.chance(stage.spec.bad_frames / 4) { "forged".to_owned() } else { shim.spec.token.clone() };
-        Hello::Shim { v: FRAME_VERSION, worker: shim.spec.worker.clone(), epoch: shim.epoch, token }
+        Hello::Shim { v: FRAME_VERSION, worker: shim.spec.worker.clone(), epoch: shim.epoch, token, beats: true }
     };
     let (ours, theirs) = tokio::io::duplex(PIPE);
     let serving = tokio::spawn(async move {
@@ -64,7 +79,8 @@ async fn session(stage: &Arc<Stage>, folder: &Path) {
         drop(daemon.attach(&hello, BufReader::new(read), write).await);
     });
     let (read, write) = tokio::io::split(ours);
-    let mut session = Session { stage, folder, read: BufReader::new(read), write, sent: 0, exit_at: None };
+    let mut session =
+        Session { stage, folder, read: BufReader::new(read), write, sent: 0, beats: 0, beat_at: None, exit_at: None };
     session.run().await;
     if stage.chance(500) {
         // The daemon sees the end of the connection by itself.
@@ -83,6 +99,9 @@ struct Session<'a> {
     write: WriteHalf<DuplexStream>,
     /// How many frames of the journal were sent over this connection.
     sent: usize,
+    /// How many beats were sent over this connection, and when the next one is due.
+    beats: u64,
+    beat_at: Option<i64>,
     /// When the shim ends, acked or not.
     exit_at: Option<i64>,
 }
@@ -91,13 +110,17 @@ struct Session<'a> {
 
 impl Session<'_> {
     async fn run(&mut self) {
-        if let Some(shim) = lock(&self.stage.shims).get(self.folder) {
+        if let Some(shim) = lock(&self.stage.shims).get_mut(self.folder) {
             self.sent = shim.acked;
+            shim.beats = None;
         }
         let mut line = String::new();
         loop {
-            if !self.stage.advance(self.folder, true) || !self.send().await {
+            if !self.stage.advance(self.folder, true) || !self.send().await || !self.beat().await {
                 return;
+            }
+            if is_frozen(self.stage, self.folder) {
+                return gone(self.stage, self.folder).await;
             }
             let Some(wake) = self.wake() else { return };
             tokio::select! {
@@ -124,7 +147,7 @@ impl Session<'_> {
         let shim = shims.get_mut(self.folder)?;
         let due = shim.due().unwrap_or(i64::MAX);
         if !shim.is_exiting() || due > now {
-            return Some(due);
+            return Some(due.min(self.beat_at.unwrap_or(i64::MAX)));
         }
         let exit_at = *self.exit_at.get_or_insert(now + FLUSH);
         if shim.acked == shim.journal.len() || now >= exit_at {
@@ -138,8 +161,28 @@ impl Session<'_> {
         let Ok(command) = serde_json::from_str::<ShimCommand>(line) else { return };
         let now = self.stage.clock.ms();
         if let Some(shim) = lock(&self.stage.shims).get_mut(self.folder) {
+            let is_stop = matches!(command, ShimCommand::Stop { .. }) && shim.is_agent_live;
+            let worker = &shim.spec.worker;
+            let spec = &self.stage.spec;
+            let is_kind = spec.people + spec.budgets + spec.bad_workers == 0;
+            lock(&self.stage.observer)
+                .insist(!(is_stop && is_kind), || format!("{worker} is told to stop though nobody asked for it"));
             shim.hear(&command, now);
         }
+    }
+
+    /// Sends a heartbeat if one is due. Returns whether the connection still stands.
+    async fn beat(&mut self) -> bool {
+        let now = self.stage.clock.ms();
+        let every = lock(&self.stage.shims).get(self.folder).and_then(|shim| shim.beats);
+        let Some(every) = every else { return true };
+        if self.beat_at.is_some_and(|at| now < at) {
+            return true;
+        }
+        self.beat_at = Some(now + every);
+        self.beats += 1;
+        let line = format!("{{\"beat\":{}}}\n", self.beats);
+        self.write.write_all(line.as_bytes()).await.is_ok()
     }
 
     /// Sends what was not sent; now and then a frame twice, an old one, garbage or somebody else's first.

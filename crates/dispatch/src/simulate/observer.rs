@@ -43,6 +43,8 @@ pub(super) struct Observer {
     first_attempt: BTreeMap<TaskId, u32>,
     losses: BTreeMap<TaskId, u32>,
     budget: Option<Budget>,
+    /// Most workers over all runs.
+    cap: Option<u32>,
     /// What each worker has told that it cost, or counts as having cost.
     costs: BTreeMap<WorkerId, u64>,
     is_paused: bool,
@@ -61,6 +63,10 @@ pub(super) struct Observer {
 // === impl Observer ===
 
 impl Observer {
+    pub(super) fn new(cap: Option<u32>) -> Self {
+        Self { cap, ..Self::default() }
+    }
+
     /// The first promise that was broken.
     pub(super) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
@@ -191,7 +197,7 @@ impl Observer {
                 self.first_attempt.remove(&task);
                 self.losses.remove(&task);
             }
-            RunEvent::BudgetSet { budget } => self.budget = budget,
+            RunEvent::BudgetSet { budget, .. } => self.budget = budget,
             RunEvent::CostCounted { worker, total_micro_usd, .. } => {
                 let cost = self.costs.entry(worker).or_default();
                 *cost = total_micro_usd.max(*cost);
@@ -242,7 +248,7 @@ impl Observer {
         self.insist(!self.is_paused, || format!("{worker} is intended in a paused run"));
         self.expect_budget(&worker);
         self.live.insert(worker, task);
-        let (live, limit) = (self.live.len(), self.max_workers);
+        let (live, limit) = (self.live.len(), self.max_workers.min(self.cap.unwrap_or(u32::MAX) as usize));
         self.insist(live <= limit, || format!("{live} workers are live, {limit} are allowed"));
     }
 

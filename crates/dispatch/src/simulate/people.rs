@@ -109,7 +109,7 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     if state == "succeeded" || retries >= RETRIES || !stage.chance(stage.spec.people) {
         return Ok(false);
     }
-    let request = RetryTaskRequest { what: run.to_string() };
+    let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new() };
     // The store may refuse it; then the run stays as it is.
     repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await
 }
@@ -162,11 +162,21 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
                 reserve: None,
                 at_ceiling: AtCeiling::Pause,
             };
-            let request = SetBudgetRequest { run: Some(run.to_string()), budget: stage.chance(900).then_some(budget) };
+            let request = SetBudgetRequest {
+                run: Some(run.to_string()),
+                budget: stage.chance(900).then_some(budget),
+                plan: None,
+            };
             repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
         }
+        Some("day") => {
+            let spent: u64 = lock(&stage.observer).spent();
+            lock(&stage.limits).day = Some(spent + COST * (1 + stage.below(4)));
+            let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
+            repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
+        }
         Some(_) => {
-            let request = ResumeRunRequest { run: Some(run.to_string()), ends_daemon: false };
+            let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
             repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
         }
         None => {}
@@ -174,11 +184,12 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     let Some(engine) = daemon.engine(run) else { return Ok(()) };
     let Ok(views) = engine.view().await else { return Ok(()) };
     if views.iter().any(|view| view.paused == Some(TaskPauseCause::Budget)) {
-        let request = SetBudgetRequest { run: Some(run.to_string()), budget: None };
+        let request = SetBudgetRequest { run: Some(run.to_string()), budget: None, plan: None };
         repeated(stage, |call| daemon.set_budget(&request, Some(call)), "set_budget").await?;
     }
     for view in views.iter().filter(|view| view.paused.is_some()) {
-        let request = ResumeRunRequest { run: Some(format!("{run}/{}", view.task)), ends_daemon: false };
+        let request =
+            ResumeRunRequest { run: Some(format!("{run}/{}", view.task)), tasks: Vec::new(), ends_daemon: false };
         repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
     }
     Ok(())
@@ -189,23 +200,23 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), 
     match stage.below(11) {
         9 => {
             let what = if stage.chance(300) { run.to_string() } else { task };
-            let request = PauseRunRequest { what };
+            let request = PauseRunRequest { what, tasks: Vec::new() };
             repeated(stage, |call| daemon.pause_run(&request, Some(call)), "pause_run").await?;
         }
         0 => {
-            let request = StopRunRequest { what: task };
+            let request = StopRunRequest { what: task, tasks: Vec::new() };
             repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
         }
         1 if stage.chance(300) => {
-            let request = StopRunRequest { what: run.to_string() };
+            let request = StopRunRequest { what: run.to_string(), tasks: Vec::new() };
             repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
         }
         2 | 3 => {
-            let request = RetryTaskRequest { what: task };
+            let request = RetryTaskRequest { what: task, tasks: Vec::new() };
             repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await?;
         }
         4 => {
-            let request = ResumeRunRequest { run: Some(run.to_string()), ends_daemon: false };
+            let request = ResumeRunRequest { run: Some(run.to_string()), tasks: Vec::new(), ends_daemon: false };
             repeated(stage, |call| daemon.resume_run(&request, Some(call)), "resume_run").await?;
         }
         5 => lock(&stage.repo).commit_by_hand(&format!("switchboard/{run}"), stage.below(1_000)),

@@ -32,6 +32,8 @@ pub(super) enum Behaviour {
     Depends,
     /// Its shim is killed.
     Vanishes,
+    /// Its shim stands still.
+    Freezes,
     /// Its shim never takes its lock.
     NeverBegins,
     /// Its program is missing.
@@ -40,7 +42,7 @@ pub(super) enum Behaviour {
     Broken,
 }
 
-const BAD: [Behaviour; 14] = [
+const BAD: [Behaviour; 15] = [
     Behaviour::Liar,
     Behaviour::Restless,
     Behaviour::Sloppy,
@@ -53,6 +55,7 @@ const BAD: [Behaviour; 14] = [
     Behaviour::Asks,
     Behaviour::Depends,
     Behaviour::Vanishes,
+    Behaviour::Freezes,
     Behaviour::NeverBegins,
     Behaviour::Broken,
 ];
@@ -74,7 +77,8 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
     // Half of the failures say the same as others, so that both kinds come: those that repeat themselves and those that are new.
     let is_usual = spec.worker.as_str().ends_with(['0', '1', '2', '3', '4', '5', '6', '7']);
     let words = if is_usual { "can't".to_owned() } else { format!("can't, says {}", spec.worker) };
-    let faulted = |code: &str| WorkerEvent::Faulted { code: code.to_owned(), what: words.clone() };
+    let faulted =
+        |code: &str| WorkerEvent::Faulted { code: code.to_owned(), what: words.clone(), retry_after_ms: None };
     let is_exec = matches!(spec.driver, DriverSpec::Exec { .. });
     let ends = |stop: &str, code| {
         let linger = if is_exec { 1 } else { 2000 };
@@ -90,7 +94,14 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
     match behaviour {
         Behaviour::NeverBegins => return Vec::new(),
         Behaviour::Missing | Behaviour::Broken => {
-            let code = if matches!(behaviour, Behaviour::Missing) { "agent.missing" } else { "agent.spawn" };
+            let is_limited = spec.worker.as_str().ends_with(['a', 'b', 'c', 'd', 'e', 'f']);
+            let code = if matches!(behaviour, Behaviour::Missing) {
+                "agent.missing"
+            } else if is_limited {
+                "agent.rate-limited"
+            } else {
+                "agent.spawn"
+            };
             acts.extend([say(5, faulted(code)), say(5, sealed()), (5, Act::Exit)]);
             return acts;
         }
@@ -105,7 +116,8 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
         | Behaviour::Deaf
         | Behaviour::Asks
         | Behaviour::Depends
-        | Behaviour::Vanishes => {}
+        | Behaviour::Vanishes
+        | Behaviour::Freezes => {}
     }
     acts.push(say(10, started));
     acts.push(say(10, WorkerEvent::SessionOpened { session: "s".to_owned() }));
@@ -141,6 +153,7 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
             acts.extend([say(1000, exited(Some(0), None)), say(5, sealed()), (5, Act::Exit)]);
         }
         Behaviour::Vanishes => acts.extend([write(false), (50, Act::Vanish)]),
+        Behaviour::Freezes => acts.extend([write(false), (50, Act::Freeze)]),
         Behaviour::NeverBegins | Behaviour::Missing | Behaviour::Broken => {}
     }
     acts

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use switchboard_protocol::frame::{FRAME_VERSION, Frame, ShimCommand, WorkerEvent, WorkerSpec};
 use switchboard_protocol::time::Millis;
+use switchboard_protocol::worker::PauseState;
 
 use crate::port::shims::Shim;
 
@@ -24,6 +25,8 @@ pub(super) enum Act {
     Write { is_bad: bool },
     /// The shim is killed, and leaves its agent behind.
     Vanish,
+    /// The shim is stopped: it is there, and nothing of it runs any more.
+    Freeze,
     /// The shim ends.
     Exit,
 }
@@ -40,18 +43,27 @@ pub(super) struct SimShim {
     pub(super) begins: usize,
     pub(super) acts: VecDeque<(i64, Act)>,
     pub(super) is_deaf: bool,
+    pub(super) is_frozen: bool,
+    /// How often it beats, in milliseconds, while it is connected.
+    pub(super) beats: Option<i64>,
     pub(super) is_agent_live: bool,
     /// Whether it has written its last frame.
     pub(super) is_sealed: bool,
     pub(super) has_leftovers: bool,
     pub(super) turn: u32,
+    /// Since when it is paused.
+    pub(super) paused_at: Option<i64>,
 }
 
 // === impl SimShim ===
 
 impl SimShim {
-    /// Time of the next act.
+    /// Time of the next act; `None` while it is paused.
     pub(super) fn due(&self) -> Option<i64> {
+        if self.paused_at.is_some() { None } else { self.next_act() }
+    }
+
+    fn next_act(&self) -> Option<i64> {
         self.acts.front().map(|(at, _)| *at)
     }
 
@@ -70,6 +82,7 @@ impl SimShim {
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionAsked { .. }
             | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::CostReported { .. }
             | WorkerEvent::TurnEnded { .. }
             | WorkerEvent::Faulted { .. } => {}
@@ -88,6 +101,7 @@ impl SimShim {
 
     fn end_soon(&mut self, now: i64, code: Option<i32>, signal: Option<i32>) {
         self.acts.clear();
+        self.paused_at = None;
         if self.is_agent_live {
             self.acts.push_back((now + 5, Act::Say(exited(code, signal))));
         }
@@ -104,8 +118,11 @@ impl SimShim {
                 let seq = usize::try_from(*seq).unwrap_or(usize::MAX);
                 self.acked = self.acked.max(self.begins + seq).min(self.journal.len());
             }
+            ShimCommand::Beat { every_ms } => self.beats = i64::try_from(*every_ms).ok(),
             ShimCommand::Stop { .. } if self.is_deaf => {}
             ShimCommand::Stop { .. } => self.end_soon(now, None, Some(15)),
+            ShimCommand::Pause => self.pause(now),
+            ShimCommand::Resume => self.resume(now),
             ShimCommand::Finish | ShimCommand::Permit { .. } => self.hurry(now),
             ShimCommand::Prompt { mail, .. } => {
                 let turn = self.turn + 1;
@@ -121,9 +138,23 @@ impl SimShim {
         }
     }
 
+    fn pause(&mut self, now: i64) {
+        if self.paused_at.is_none() && self.is_agent_live {
+            self.say(now, WorkerEvent::PauseChanged { state: PauseState::Pausing });
+            self.say(now, WorkerEvent::PauseChanged { state: PauseState::Paused });
+            self.paused_at = Some(now);
+        }
+    }
+
+    fn resume(&mut self, now: i64) {
+        let Some(since) = self.paused_at.take() else { return };
+        self.say(now, WorkerEvent::PauseChanged { state: PauseState::Resumed });
+        self.acts.iter_mut().for_each(|(at, _)| *at += now - since);
+    }
+
     /// What the agent waits for has come.
     fn hurry(&mut self, now: i64) {
-        let Some(due) = self.due() else { return };
+        let Some(due) = self.next_act() else { return };
         let ahead = (due - now - 5).max(0);
         if ahead < FOR_EVER / 2 {
             for (at, _) in &mut self.acts {

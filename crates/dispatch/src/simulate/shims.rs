@@ -49,6 +49,10 @@ impl Stage {
                     shim.has_leftovers = true;
                     self.end(shim);
                 }
+                Act::Freeze => {
+                    shim.is_frozen = true;
+                    shim.acts.clear();
+                }
                 Act::Exit => self.end(shim),
             }
         }
@@ -124,10 +128,13 @@ impl Shims for SimShims {
             begins: 0,
             acts,
             is_deaf: matches!(behaviour, Behaviour::Deaf),
+            is_frozen: false,
+            beats: None,
             is_agent_live: false,
             is_sealed: false,
             has_leftovers: false,
             turn: 0,
+            paused_at: None,
         };
         lock(&stage.report).workers += 1;
         {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use fastrand::Rng;
-use switchboard_protocol::run::{AtCeiling, Budget};
+use switchboard_protocol::run::{AtCeiling, Budget, Limits};
 use tokio::sync::{Notify, watch};
 
 use super::clock::SimClock;
@@ -21,6 +21,8 @@ pub(super) struct Stage {
     pub(super) spec: SimSpec,
     /// What the run may cost at first.
     pub(super) budget: Option<Budget>,
+    /// What all runs of the user have in common.
+    pub(super) limits: Mutex<Limits>,
     pub(super) clock: SimClock,
     pub(super) repo: Mutex<Repo>,
     pub(super) shims: Mutex<BTreeMap<PathBuf, SimShim>>,
@@ -52,15 +54,19 @@ impl Stage {
             reserve: [None, Some(COST), Some(0)][rng.usize(..3)],
             at_ceiling: [AtCeiling::Pause, AtCeiling::Halt][usize::from(rng.u8(..4) == 0)],
         });
+        let day = (apart.u64(..1000) < spec.budgets).then(|| COST * apart.u64(1..4));
+        let workers = (apart.u8(..3) == 0).then(|| apart.u32(1..4));
+        let limits = Limits { day, at_ceiling: AtCeiling::Pause, workers: workers.filter(|_| spec.budgets > 0) };
         Self {
             spec,
             budget,
+            limits: Mutex::new(limits),
             clock: SimClock::new(),
             repo: Mutex::new(Repo::new()),
             shims: Mutex::default(),
             files: Mutex::default(),
             set_up: Mutex::default(),
-            observer: Mutex::default(),
+            observer: Mutex::new(Observer::new(limits.workers)),
             report: Mutex::default(),
             daemon: Mutex::default(),
             gone: watch::Sender::new(0),

@@ -38,6 +38,16 @@ fn every_history_in_a_rough_world_keeps_the_promises() {
 }
 
 #[test]
+fn no_worker_is_stopped_because_its_shim_is_back_before_the_next_daemon_has_taken_its_run_up() {
+    let mut crashes = 0;
+    for seed in 1..=60 {
+        crashes += plays(seed, SimSpec { crashes: 8, bad_frames: 60, ..SimSpec::kind() }).crashes;
+    }
+
+    assert!(crashes > 50, "{crashes}");
+}
+
+#[test]
 fn a_seed_gives_the_same_history_again() {
     for seed in 1..=20 {
         assert_eq!(plays(seed, SimSpec::rough()), plays(seed, SimSpec::rough()), "seed {seed}");
@@ -91,9 +101,9 @@ fn mistakes_made_on_purpose_are_found() {
     ];
     for defect in cases {
         let found =
-            (1..=200).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
+            (1..=400).find(|seed| simulate(*seed, SimSpec { defect: Some(defect), ..SimSpec::rough() }).is_err());
 
-        assert!(found.is_some(), "{defect:?} was not found in 200 histories");
+        assert!(found.is_some(), "{defect:?} was not found in 400 histories");
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Task, schema};
+use switchboard_protocol::run::WorkerTimeout;
 
 use crate::plan::{RunPlan, TaskPositions};
 use crate::prompt::{self, Previous};
@@ -42,10 +43,12 @@ const STRUCTURE: [&str; 8] = [
     "Task.phase",
 ];
 
-/// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up and its change committed.
-const OF_START: [&str; 10] = [
+/// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up and its change committed, and what
+/// all runs may cost.
+const OF_START: [&str; 12] = [
     "agent",
     "author",
+    "budget",
     "command",
     "isolation",
     "model",
@@ -54,6 +57,7 @@ const OF_START: [&str; 10] = [
     "setup",
     "setup_minutes",
     "timeout_minutes",
+    "wrap_up_minutes",
 ];
 
 /// Where each object stands in the plan of this test.
@@ -101,8 +105,11 @@ fn another(field: &str) -> Option<Value> {
         (_, "title" | "name" | "description" | "acceptance" | "agent" | "slice" | "model" | "prompt") => json!("other"),
         (_, "gates") => json!(["-syntax_check"]),
         (_, "test" | "build" | "lint" | "setup" | "command") => json!(["make", "other"]),
-        (_, "setup_minutes" | "round_minutes" | "timeout_minutes" | "ports" | "attempts") => json!(7),
+        (_, "setup_minutes" | "round_minutes" | "timeout_minutes" | "wrap_up_minutes" | "ports" | "attempts") => {
+            json!(7)
+        }
         (_, "max_workers") => json!(2),
+        (_, "budget") => json!(2.5),
         (_, "barrier") => json!(false),
         (_, "unknown_writes") => json!("serial"),
         (_, "scope" | "exclude") => json!(["docs/**"]),
@@ -190,6 +197,7 @@ fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         agents: BTreeMap::new(),
         merge: false,
         setup: Vec::new(),
+        timeout: WorkerTimeout::default(),
         isolation: None,
         unenforced: false,
         coordination: switchboard_protocol::job::Coordination::Managed,
@@ -204,7 +212,8 @@ fn started(plan: &Value) -> String {
     let Ok(expanded) = subtasks::expand(&plan) else { return "refused".to_owned() };
     let plan = run_plan(expanded);
     let tasks = plan.plan.tasks().map(|task| plan.settings(&task.id).map(|(_, settings)| settings));
-    format!("{:?} {:?}", tasks.collect::<Vec<_>>(), switchboard_pipeline::setup::planned(&plan.plan))
+    let budget = plan.plan.switchboard.as_ref().and_then(switchboard_protocol::plan::PlanSettings::budget_micro_usd);
+    format!("{:?} {:?} {budget:?}", tasks.collect::<Vec<_>>(), switchboard_pipeline::setup::planned(&plan.plan))
 }
 
 #[test]

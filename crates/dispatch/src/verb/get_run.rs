@@ -1,6 +1,7 @@
 //! `get_run`: each task with agent, attempts, gate verdicts and merged commit.
 
 use switchboard_process::git::Oid;
+use switchboard_protocol::run::Ceiling;
 use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
 use switchboard_store::Query;
 
@@ -21,6 +22,9 @@ impl Dispatch {
     pub async fn get_run(&self, request: &GetRunRequest) -> Result<GetRunReply, Error> {
         let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
+        if let Err(error) = self.world.read_limits().await {
+            tracing::warn!(%error, "the settings that all runs have in common can't be read");
+        }
         let views = self.views(&run).await?;
         let plan = crate::history::plan(&self.world, &run)?;
         let (messages_sent, messages_acked) = report::mail_during(&self.world, &row)?;
@@ -29,7 +33,20 @@ impl Dispatch {
         let summary = report::summary(&self.world, &row)?;
         let notes = self.notes(&summary).await?;
         let diff = if request.diff { self.diff(&summary).await? } else { None };
-        Ok(GetRunReply { summary, list, messages_sent, messages_acked, notes, diff })
+        let total_micro_usd = summary.micro_usd.unwrap_or(0).saturating_add(summary.estimated_micro_usd.unwrap_or(0));
+        let ceilings = report::ceilings(&self.world, &row, &summary, total_micro_usd)?;
+        let is_budget_exceeded = ceilings.iter().any(Ceiling::is_reached);
+        Ok(GetRunReply {
+            total_micro_usd,
+            is_budget_exceeded,
+            ceilings,
+            summary,
+            list,
+            messages_sent,
+            messages_acked,
+            notes,
+            diff,
+        })
     }
 
     /// What to know before the branch of a run that is over is merged.

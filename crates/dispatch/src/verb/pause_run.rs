@@ -1,15 +1,15 @@
-//! `pause_run`: nothing new starts in a run or a task; what is under way ends.
+//! `pause_run`: nothing new starts in a run or a task, and its workers wait at their next boundary.
 
 use switchboard_protocol::run::{PauseCause, RunEvent, TaskPauseCause};
 use switchboard_protocol::verb::run::{PauseRunRequest, RunReply};
 use switchboard_store::Idempotency;
 
-use super::{find_target, reply, reply_value};
+use super::{find_targets, reply, reply_value};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Pauses a run or a task. A call that is repeated under its key gets the first answer.
+    /// Pauses a run, or tasks of it. A call that is repeated under its key gets the first answer.
     ///
     /// # Errors
     /// An unknown run or task, one that is over, or the store's failure.
@@ -17,12 +17,15 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
-        let (row, task) = find_target(&self.world, &request.what)?;
+        let (row, tasks) = find_targets(&self.world, &request.what, &request.tasks)?;
         let run = run_id(&row)?;
         let of_task = |task| RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested };
-        let step = task.map_or(RunEvent::RunPaused { cause: PauseCause::Requested }, of_task);
+        let steps = match tasks.as_slice() {
+            [] => vec![RunEvent::RunPaused { cause: PauseCause::Requested }],
+            _ => tasks.into_iter().map(of_task).collect(),
+        };
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "paused".to_owned(), tasks: Vec::new(), more: 0 })?;
-        reply(self.ask_live(&run, step, call, answer).await?)
+        reply(self.ask_live(&run, steps, call, answer).await?)
     }
 }

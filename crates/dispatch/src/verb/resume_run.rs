@@ -1,11 +1,14 @@
 //! `resume_run`: go on with what a stop or a crash interrupted.
 
-use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::run::{BudgetOf, RunEvent};
 use switchboard_protocol::verb::run::{ResumeRunReply, ResumeRunRequest};
-use switchboard_store::{Batch, Idempotency};
+use switchboard_store::{Batch, Idempotency, Row};
 
-use super::{find_run, find_target, reply, reply_value};
+use super::{find_run, find_targets, reply, reply_value};
 use crate::work::run_id;
+use crate::world::World;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
@@ -23,9 +26,14 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
-        let (row, task) = match request.run.as_deref().filter(|what| what.contains('/')) {
-            Some(what) => find_target(&self.world, what)?,
-            None => (find_run(&self.world, request.run.as_deref())?, None),
+        self.world.read_limits().await?;
+        let (row, tasks) = match request.run.as_deref() {
+            Some(what) => find_targets(&self.world, what, &request.tasks)?,
+            None if request.tasks.is_empty() => (find_run(&self.world, None)?, Vec::new()),
+            None => {
+                let newest = run_id(&find_run(&self.world, None)?)?;
+                find_targets(&self.world, newest.as_str(), &request.tasks)?
+            }
         };
         let run = run_id(&row)?;
         let cursor = self.world.store.head().lsn;
@@ -35,18 +43,39 @@ impl Dispatch {
         let is_running = state == "running";
         let answer = reply_value(&ResumeRunReply { run: run.clone(), state, cursor })?;
         if is_stopped {
-            return reply(self.retry(&run, task, call, answer).await?);
+            return reply(self.retry(&run, tasks, call, answer).await?);
         }
         if is_running {
             self.start_engine(&run)?;
+            refuse_at_ceiling(&self.world, &row, &run)?;
         }
-        if is_running && (task.is_some() || row.get_text("paused").is_some()) {
-            let step = task.map_or(RunEvent::RunResumed, |task| RunEvent::TaskResumed { task });
-            return reply(self.ask_live(&run, step, call, answer).await?);
+        if is_running && (!tasks.is_empty() || row.get_text("paused").is_some()) {
+            let steps = match tasks.as_slice() {
+                [] => vec![RunEvent::RunResumed],
+                _ => tasks.into_iter().map(|task| RunEvent::TaskResumed { task }).collect(),
+            };
+            return reply(self.ask_live(&run, steps, call, answer).await?);
         }
         let Some(call) = call else { return reply(answer) };
         // No event: only the answer is stored under the call's key.
         let committed = self.world.commit(Batch::synced().idempotent(call).reply(answer)).await?;
         reply(committed.reply)
     }
+}
+
+/// Refuses to let a run go on that would be paused again at once, since a ceiling is reached that it has in common with others.
+fn refuse_at_ceiling(world: &World, row: &Row, run: &RunId) -> Result<(), Error> {
+    let is_paused = matches!(row.get_text("paused"), Some("plan" | "day"));
+    let all = world.shared.state().ceilings_at(run, world.store.now());
+    let Some(reached) = all.into_iter().find(|ceiling| is_paused && ceiling.is_reached()) else { return Ok(()) };
+    let (what, hint) = match reached.of {
+        BudgetOf::Day => (
+            "the ceiling for all runs of the day is reached",
+            "raise `day` under [limits] in your config.toml, or wait for the next day (UTC)",
+        ),
+        BudgetOf::Plan | BudgetOf::Run => {
+            ("the ceiling for all runs of this plan is reached", "raise it: switchboard budget RUN --plan-budget USD")
+        }
+    };
+    Err(Failure::new("dispatch.budget", what).hint(hint).into())
 }

@@ -8,13 +8,13 @@ use switchboard_protocol::run::{RunEvent, TaskState};
 use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
 use switchboard_store::Idempotency;
 
-use super::{find_target, reply, reply_value};
+use super::{find_targets, reply, reply_value};
 use crate::handle::{Handle, Record};
 use crate::work::run_id;
 use crate::{Dispatch, Error};
 
 impl Dispatch {
-    /// Opens a task again, or all blocked and stopped tasks of a run. A call that is repeated under its key gets the first
+    /// Opens tasks again, or all blocked and stopped tasks of a run. A call that is repeated under its key gets the first
     /// answer.
     ///
     /// # Errors
@@ -23,25 +23,22 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
-        let (row, task) = find_target(&self.world, &request.what)?;
+        let (row, tasks) = find_targets(&self.world, &request.what, &request.tasks)?;
         let run = run_id(&row)?;
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new(), more: 0 })?;
-        reply(self.retry(&run, task, call, answer).await?)
+        reply(self.retry(&run, tasks, call, answer).await?)
     }
 
     /// Opens tasks again, in one commit with the call's reply.
     pub(super) async fn retry(
         &self,
         run: &RunId,
-        task: Option<TaskId>,
+        tasks: Vec<TaskId>,
         call: Option<Idempotency>,
         answer: Value,
     ) -> Result<Value, Error> {
-        let tasks = match task {
-            Some(task) => vec![task],
-            None => self.failed(run).await?,
-        };
+        let tasks = if tasks.is_empty() { self.failed(run).await? } else { tasks };
         if tasks.is_empty() {
             return Err(Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into());
         }

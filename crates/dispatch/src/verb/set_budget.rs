@@ -19,12 +19,24 @@ impl Dispatch {
             return reply(answered);
         }
         request.budget.as_ref().map_or(Ok(()), check)?;
+        check_plan(request.plan)?;
+        self.world.read_limits().await?;
         let row = find_run(&self.world, request.run.as_deref())?;
         let run = run_id(&row)?;
         let state = row.try_text("state")?.to_owned();
         let answer = reply_value(&RunReply { run: run.clone(), state, tasks: Vec::new(), more: 0 })?;
-        let step = RunEvent::BudgetSet { budget: request.budget };
-        reply(self.ask_live(&run, step, call, answer).await?)
+        let known = row.get_int("plan_budget").and_then(|ceiling| u64::try_from(ceiling).ok());
+        let day = self.world.shared.state().has_day();
+        let step = RunEvent::BudgetSet { budget: request.budget, plan: request.plan.or(known), day };
+        reply(self.ask_live(&run, vec![step], call, answer).await?)
+    }
+}
+
+/// Refuses a ceiling of a plan under which no worker could ever start.
+pub(super) fn check_plan(ceiling: Option<u64>) -> Result<(), Error> {
+    match ceiling {
+        Some(0) => Err(Failure::new("dispatch.budget", "the plan's ceiling is 0: no worker could start").into()),
+        Some(_) | None => Ok(()),
     }
 }
 

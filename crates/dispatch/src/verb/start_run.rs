@@ -16,8 +16,8 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::plan::{Plan, TaskId};
-use switchboard_protocol::run::{Prepared, RunEvent};
+use switchboard_protocol::plan::{Plan, PlanSettings, TaskId};
+use switchboard_protocol::run::{MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
@@ -58,7 +58,10 @@ impl Dispatch {
             return super::reply(answered);
         }
         request.budget.as_ref().map_or(Ok(()), super::set_budget::check)?;
+        super::set_budget::check_plan(request.plan_budget)?;
+        world.read_limits().await?;
         bounded(request.parent_trace.as_deref())?;
+        countable(request.max_workers)?;
         let written = written(&request)?;
         let Part { plan, notes } = part(&written, &request)?;
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
@@ -73,6 +76,7 @@ impl Dispatch {
         let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
         let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
         let compiled = compiled.map_err(|refusals| failure(&refusals).at(&request.source))?;
+        let compiled = limited(compiled, &run_plan)?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
         let setup = setup(world, &tree, &mut run_plan).await?;
@@ -119,7 +123,10 @@ impl Dispatch {
             let subject = format!("run/{}", run_plan.run);
             batch = batch.event(NewEvent::of(&fact, subject, caller.by).map_err(shape("a set-up"))?);
         }
-        let budget = request.budget.map(|budget| RunEvent::BudgetSet { budget: Some(budget) });
+        let planned = decided.plan.switchboard.as_ref().and_then(PlanSettings::budget_micro_usd);
+        let (budget, plan, day) = (request.budget, request.plan_budget.or(planned), world.shared.state().has_day());
+        let is_limited = budget.is_some() || plan.is_some() || day;
+        let budget = is_limited.then_some(RunEvent::BudgetSet { budget, plan, day });
         for step in decided.opening(&hash, start_point)?.into_iter().chain(budget) {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
@@ -168,12 +175,45 @@ fn written(request: &StartRunRequest) -> Result<Plan, Failure> {
     plan::read(&job.plan(mode), "job.json")
 }
 
+/// Applies the request's time limits; refuses those of which a task's agent would be told to finish when its time is over.
+fn limited(mut compiled: Compiled, run_plan: &RunPlan) -> Result<Compiled, Error> {
+    let WorkerTimeout { soft, hard } = run_plan.timeout;
+    let bad = |field: &str, what: String| Err(Failure::new("request.bad-args", what).at(field.to_owned()).into());
+    for (field, ms) in [("worker_timeout_ms.hard", hard), ("worker_timeout_ms.soft", soft)] {
+        if ms.is_some_and(|ms| ms == 0 || ms > WorkerTimeout::MAX_MS) {
+            return bad(field, format!("a time limit is 1 to {} milliseconds", WorkerTimeout::MAX_MS));
+        }
+    }
+    for unit in &mut compiled.units {
+        let Some(task) = unit.unit.task() else { continue };
+        let (_, settings) = run_plan.settings(task)?;
+        let (told_at, ends_at) = settings.limits_ms();
+        if soft.is_some() && told_at >= ends_at {
+            let what = format!(
+                "the agent of task {task} would be told to finish after {told_at} ms, and is ended after {ends_at} ms"
+            );
+            return bad("worker_timeout_ms.soft", what);
+        }
+        unit.timeout_ms = settings.timeout_ms;
+    }
+    Ok(compiled)
+}
+
 fn bounded(parent_trace: Option<&str>) -> Result<(), Failure> {
     if parent_trace.is_none_or(|trace| trace.len() <= MAX_PARENT_TRACE) {
         return Ok(());
     }
     let what = format!("what the workers should know has more than {MAX_PARENT_TRACE} bytes");
     Err(Failure::new("request.bad-args", what).at("parent_trace"))
+}
+
+/// More workers than there may be are refused, not reduced in silence.
+fn countable(max_workers: Option<u32>) -> Result<(), Failure> {
+    if max_workers.is_none_or(|workers| (1..=MAX_WORKERS).contains(&workers)) {
+        return Ok(());
+    }
+    let what = format!("a run has 1 to {MAX_WORKERS} workers at once");
+    Err(Failure::new("request.bad-args", what).at("max_workers"))
 }
 
 /// The part of the plan that is run.
@@ -266,6 +306,7 @@ fn run_plan(
         shapes: expanded.shapes.clone(),
         worktrees,
         setup: Vec::new(),
+        timeout: request.worker_timeout_ms.unwrap_or_default(),
         isolation: request.isolation,
         unenforced: request.unenforced,
         coordination: request.coordination,
@@ -382,6 +423,7 @@ fn configured(
         unenforced: run_plan.unenforced,
         coordination: run_plan.coordination,
         tree: run_plan.tree.clone(),
+        timeout: run_plan.timeout,
     };
     let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
     let trace = &run_plan.parent_trace;

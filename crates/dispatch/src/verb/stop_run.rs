@@ -1,5 +1,7 @@
 //! `stop_run`: stop a run or one task of it; what was captured stays.
 
+use std::collections::BTreeSet;
+
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::RunEvent;
@@ -7,7 +9,7 @@ use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::{ConcernedTask, RunReply, StopRunRequest};
 use switchboard_store::Idempotency;
 
-use super::{find_target, reply, reply_value};
+use super::{find_targets, reply, reply_value};
 use crate::work::run_id;
 use crate::{Dispatch, Error, history, report};
 
@@ -18,7 +20,7 @@ const NAMED: usize = 50;
 const DESCRIBED: usize = 200;
 
 impl Dispatch {
-    /// Asks a run or a task to stop. A call that is repeated under its key gets the first answer.
+    /// Asks a run, or tasks of it, to stop. A call that is repeated under its key gets the first answer.
     ///
     /// # Errors
     /// An unknown run or task, one that is over, or the store's failure.
@@ -26,18 +28,21 @@ impl Dispatch {
         if let Some(answered) = self.world.answered(call.as_ref()).await? {
             return reply(answered);
         }
-        let (row, task) = find_target(&self.world, &request.what)?;
+        let (row, stopped) = find_targets(&self.world, &request.what, &request.tasks)?;
         let run = run_id(&row)?;
-        let mut tasks = self.concerned(&run, task.as_ref())?;
+        let mut tasks = self.concerned(&run, &stopped)?;
         let more = tasks.len().saturating_sub(NAMED) as u64;
         tasks.truncate(NAMED);
-        let step = task.map_or(RunEvent::RunStopRequested, |task| RunEvent::TaskStopRequested { task });
+        let steps = match stopped.as_slice() {
+            [] => vec![RunEvent::RunStopRequested],
+            _ => stopped.into_iter().map(|task| RunEvent::TaskStopRequested { task }).collect(),
+        };
         let answer = reply_value(&RunReply { run: run.clone(), state: "stopping".to_owned(), tasks, more })?;
-        reply(self.ask_live(&run, step, call, answer).await?)
+        reply(self.ask_live(&run, steps, call, answer).await?)
     }
 
     /// The tasks that a stop ends, then those that wait for them.
-    fn concerned(&self, run: &RunId, task: Option<&TaskId>) -> Result<Vec<ConcernedTask>, Error> {
+    fn concerned(&self, run: &RunId, stopped: &[TaskId]) -> Result<Vec<ConcernedTask>, Error> {
         let plan = history::plan(&self.world, run)?;
         let state = history::fold(&self.world.store, run)?;
         let show = |id: &TaskId, waits: bool| {
@@ -45,12 +50,11 @@ impl Dispatch {
             let state = state.task(id).map_or("", |view| report::state_word(&view.state)).to_owned();
             Ok(ConcernedTask { id: id.to_string(), description: cut(&task.description, DESCRIBED), state, waits })
         };
-        match task {
-            None => state.unsettled().map(|id| show(id, false)).collect(),
-            Some(task) => {
-                let waiting = state.waiting_for(task);
-                std::iter::once(show(task, false)).chain(waiting.iter().map(|id| show(id, true))).collect()
-            }
+        if stopped.is_empty() {
+            return state.unsettled().map(|id| show(id, false)).collect();
         }
+        let waiting: BTreeSet<_> = stopped.iter().flat_map(|task| state.waiting_for(task)).collect();
+        let in_vain = waiting.iter().filter(|id| !stopped.contains(id));
+        stopped.iter().map(|id| show(id, false)).chain(in_vain.map(|id| show(id, true))).collect()
     }
 }

@@ -4,6 +4,9 @@ use switchboard_protocol::run::{StopCause, TurnOutcome};
 
 use crate::event::cut;
 
+/// The code of a service that wants its clients to wait.
+pub(super) const RATE_LIMITED: &str = "agent.rate-limited";
+
 /// Longest reason in bytes.
 const REASON: usize = 400;
 
@@ -13,6 +16,8 @@ pub(super) struct End<'a> {
     pub(super) is_exec: bool,
     /// Why we asked it to end, if we did.
     pub(super) asked: Option<StopCause>,
+    /// Whether it was told to finish before.
+    pub(super) is_told: bool,
     /// How its last turn ended, or the code of what broke.
     pub(super) stop: Option<&'a str>,
     /// What it said last.
@@ -31,7 +36,10 @@ impl End<'_> {
         let said = cut(self.said.trim(), REASON);
         match self.asked {
             Some(StopCause::Requested) => return (TurnOutcome::Stopped, "somebody asked for it".to_owned()),
-            Some(StopCause::TimedOut) => return (TurnOutcome::TimedOut, "the time limit has passed".to_owned()),
+            Some(StopCause::TimedOut) => {
+                let why = if self.is_told { "it was told to finish and went on" } else { "it was ended" };
+                return (TurnOutcome::TimedOut, why.to_owned());
+            }
             Some(StopCause::Budget) => return (TurnOutcome::Paused, "the run's budget is spent".to_owned()),
             None => {}
         }
@@ -40,6 +48,7 @@ impl End<'_> {
             Some("cancelled") => (TurnOutcome::Stopped, said),
             Some("refusal") => (TurnOutcome::Refused, said),
             Some("agent.timeout") => (TurnOutcome::TimedOut, said),
+            Some(RATE_LIMITED) => (TurnOutcome::RateLimited, said),
             Some("exit") | None if self.is_exec && self.code == Some(0) => (TurnOutcome::Finished, said),
             // How a process ends after its last turn says nothing about the turn.
             Some("exit") => (TurnOutcome::Failed, self.told(&format!("exit, {}", self.how()), &said)),
@@ -84,6 +93,7 @@ mod tests {
         End {
             is_exec: false,
             asked: None,
+            is_told: false,
             stop: None,
             said: "did it",
             code: Some(0),
@@ -121,10 +131,13 @@ mod tests {
 
         assert_eq!(asked(StopCause::Requested), TurnOutcome::Stopped);
         assert_eq!(asked(StopCause::TimedOut), TurnOutcome::TimedOut);
+        let told = End { asked: Some(StopCause::TimedOut), is_told: true, ..end() }.outcome();
+        assert_eq!(told, (TurnOutcome::TimedOut, "it was told to finish and went on".to_owned()));
         assert_eq!(asked(StopCause::Budget), TurnOutcome::Paused);
         assert_eq!(End { stop: Some("cancelled"), ..end() }.outcome().0, TurnOutcome::Stopped);
         assert_eq!(End { stop: Some("refusal"), ..end() }.outcome().0, TurnOutcome::Refused);
         assert_eq!(End { stop: Some("agent.timeout"), ..end() }.outcome().0, TurnOutcome::TimedOut);
+        assert_eq!(End { stop: Some(RATE_LIMITED), ..end() }.outcome().0, TurnOutcome::RateLimited);
         let broken = End { stop: Some("agent.protocol"), code: None, said: "", ..end() }.outcome();
         assert_eq!(broken, (TurnOutcome::Failed, "agent.protocol".to_owned()));
     }

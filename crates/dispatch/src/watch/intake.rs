@@ -5,13 +5,13 @@ use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
-use switchboard_protocol::run::{RunEvent, TurnOutcome};
-use switchboard_protocol::worker::{REPORTED_VERSION, WorkerFact};
+use switchboard_protocol::run::{LONGEST_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
+use switchboard_protocol::worker::{PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
 
 use super::Watch;
-use super::ending::End;
+use super::ending::{End, RATE_LIMITED};
 use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
@@ -23,6 +23,9 @@ const MAIL_TURNS: u32 = 8;
 
 /// Messages that one turn shows at most.
 const MAIL_PER_TURN: usize = 10;
+
+/// Added to each wait for a rate limit: clocks and services differ.
+const RATE_MARGIN_MS: u64 = 500;
 
 /// What follows from a report.
 struct Follows {
@@ -56,6 +59,11 @@ impl Watch {
         if let WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } = &frame.event {
             self.cost = self.cost.saturating_add(micro_usd.unwrap_or(0));
             self.tokens = self.tokens_with(*input_tokens, *output_tokens);
+        }
+        if let WorkerEvent::Faulted { code, retry_after_ms, .. } = &frame.event
+            && code == RATE_LIMITED
+        {
+            self.limit_account(*retry_after_ms);
         }
         self.world.crash("frame-recorded");
         if is_end {
@@ -92,17 +100,18 @@ impl Watch {
         match event {
             WorkerEvent::AgentStarted { .. } => vec![Follows::from(RunEvent::WorkerStarted { task, worker })],
             WorkerEvent::TurnEnded { stop, text, .. } => {
+                self.is_told_to_finish |= stop == WRAP_UP;
                 self.stop = Some(stop.clone());
                 self.said.clone_from(text);
                 Vec::new()
             }
-            WorkerEvent::Faulted { code, what } if is_hopeless(code) => {
+            WorkerEvent::Faulted { code, what, .. } if is_hopeless(code) => {
                 let reason = format!("{what} [{code}]");
                 let lost = RunEvent::WorkerLost { task: task.clone(), worker, reason: reason.clone() };
                 let blocked = RunEvent::TaskBlocked { task, attempt: self.attempt, reason };
                 vec![Follows { steps: vec![lost, blocked], asked: None }]
             }
-            WorkerEvent::Faulted { code, what } => {
+            WorkerEvent::Faulted { code, what, .. } => {
                 self.stop = Some(code.clone());
                 self.said.clone_from(what);
                 Vec::new()
@@ -114,6 +123,7 @@ impl Watch {
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionAsked { .. }
             | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::Sealed { .. } => Vec::new(),
             WorkerEvent::CostReported { micro_usd: None, input_tokens, output_tokens } => {
                 // An agent that names prices names them for these tokens, too.
@@ -129,6 +139,15 @@ impl Watch {
         }
     }
 
+    /// All workers of the account wait until its service serves it again.
+    fn limit_account(&self, retry_after_ms: Option<u64>) {
+        let wait = retry_after_ms.unwrap_or(RATE_WAIT_MS).min(LONGEST_RATE_WAIT_MS) + RATE_MARGIN_MS;
+        let until = self.world.store.now().plus(i64::try_from(wait).unwrap_or(i64::MAX));
+        if self.world.shared.state().limit_account(&self.account, until) {
+            self.world.shared.announce();
+        }
+    }
+
     /// The tokens in all, with these.
     const fn tokens_with(&self, input: u64, output: u64) -> (u64, u64) {
         (self.tokens.0.saturating_add(input), self.tokens.1.saturating_add(output))
@@ -139,6 +158,7 @@ impl Watch {
         let end = End {
             is_exec: self.is_exec,
             asked: self.stopping.map(|(cause, _)| cause),
+            is_told: self.is_told_to_finish,
             stop: self.stop.as_deref(),
             said: &self.said,
             code,
@@ -157,7 +177,11 @@ impl Watch {
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
         let denied = match outcome {
             TurnOutcome::Failed | TurnOutcome::Refused => self.denied(),
-            TurnOutcome::Finished | TurnOutcome::Stopped | TurnOutcome::TimedOut | TurnOutcome::Paused => None,
+            TurnOutcome::Finished
+            | TurnOutcome::Stopped
+            | TurnOutcome::TimedOut
+            | TurnOutcome::Paused
+            | TurnOutcome::RateLimited => None,
         };
         denied.into_iter().chain([Follows::from(ended), Follows::from(lost)]).collect()
     }
@@ -227,6 +251,7 @@ impl Watch {
             | WorkerEvent::TurnStarted { .. }
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::CostReported { .. }
             | WorkerEvent::TurnEnded { .. }
             | WorkerEvent::AgentExited { .. }
@@ -239,6 +264,8 @@ impl Watch {
     /// After a turn: mail that the agent has not seen opens another one, else the shim may finish.
     async fn follow_up(&mut self, event: &WorkerEvent) -> Result<(), Error> {
         match event {
+            // The shim opens the next turn itself.
+            WorkerEvent::TurnEnded { stop, .. } if stop == WRAP_UP || stop == PAUSED => {}
             WorkerEvent::TurnEnded { stop, .. } if !self.is_exec => {
                 let has_mail = self.plan.coordination.is_managed();
                 let may_go_on = has_mail && stop == "end_turn" && self.turns < MAIL_TURNS && self.stopping.is_none();
@@ -261,6 +288,7 @@ impl Watch {
             | WorkerEvent::ToolCalled { .. }
             | WorkerEvent::PermissionAsked { .. }
             | WorkerEvent::PermissionSettled { .. }
+            | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::CostReported { .. }
             | WorkerEvent::TurnEnded { .. }
             | WorkerEvent::AgentExited { .. }
@@ -272,7 +300,7 @@ impl Watch {
 
 /// Whether no further attempt can succeed before a person has done something.
 fn is_hopeless(code: &str) -> bool {
-    matches!(code, "agent.missing" | "agent.login" | "agent.no-model")
+    matches!(code, "agent.missing" | "agent.login" | "agent.no-model" | "agent.quota")
 }
 
 /// Whether a report must be on disk before it is acked: what costs, asks or ends.
@@ -288,6 +316,7 @@ const fn is_heavy(event: &WorkerEvent) -> bool {
         WorkerEvent::SessionOpened { .. }
         | WorkerEvent::ToolCalled { .. }
         | WorkerEvent::PermissionSettled { .. }
+        | WorkerEvent::PauseChanged { .. }
         | WorkerEvent::Sealed { .. } => false,
     }
 }

@@ -23,6 +23,8 @@ enum Kind {
     FlagOrText,
     /// A whole number from the first to the second.
     Number(u64, u64),
+    /// An amount of US dollars.
+    Dollars,
     OneOf(&'static [&'static str]),
     /// An argument list or a line for the shell.
     Command,
@@ -63,6 +65,8 @@ const fn optional(name: &'static str, kind: Kind) -> Field {
 const MAX_TYPOS: usize = 2;
 /// The largest whole number that JavaScript tells from its neighbours.
 const LARGEST: u64 = (1 << 53) - 1;
+/// Most dollars of a ceiling.
+const MOST_DOLLARS: f64 = 1e6;
 /// A week.
 const MAX_MINUTES: u64 = 7 * 24 * 60;
 /// A day.
@@ -79,6 +83,8 @@ const MAX_ATTEMPTS: u64 = 20;
 const MIN_WORKERS: u64 = 2;
 /// Most participants of a debate, and most that try the same task: each costs what the task alone would.
 const MAX_WORKERS: u64 = 8;
+/// Workers of a run at once.
+const MOST_WORKERS: u64 = switchboard_protocol::run::MAX_WORKERS as u64;
 /// Most steps of a chain.
 const MAX_STEPS: u64 = 16;
 /// Most rounds of a debate.
@@ -139,8 +145,10 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("ports", Kind::Number(0, MAX_PORTS)),
     optional("exclude", Kind::Paths),
     optional("agent", Kind::Name),
-    optional("max_workers", Kind::Number(1, 64)),
+    optional("budget", Kind::Dollars),
+    optional("max_workers", Kind::Number(1, MOST_WORKERS)),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
+    optional("wrap_up_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("barrier", Kind::Flag),
     optional("unknown_writes", Kind::OneOf(&["judged", "serial"])),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
@@ -176,6 +184,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("scope", Kind::Paths),
     optional("exclude", Kind::Paths),
     optional("timeout_minutes", Kind::Number(1, MAX_MINUTES)),
+    optional("wrap_up_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("author", Kind::FilledText),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),
@@ -333,6 +342,9 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::CommandOrNone if value.as_array().is_some_and(Vec::is_empty) => Ok(()),
         Kind::Command | Kind::CommandOrNone => command(pointer, value),
         Kind::Number(from, to) => number(pointer, value, *from, *to),
+        // Less than a millionth is nothing.
+        Kind::Dollars if value.as_f64().is_some_and(|dollars| (1e-6..=MOST_DOLLARS).contains(&dollars)) => Ok(()),
+        Kind::Dollars => Err(wrong(pointer, "an amount in dollars above 0, such as 20 or 0.5", describe(value))),
         Kind::OneOf(words) => one_of(pointer, value, words),
         Kind::Version if value == "1.0.0" => Ok(()),
         Kind::Version => Err(wrong(pointer, "\"1.0.0\", the only version", describe(value))),

@@ -67,7 +67,7 @@ fn the_number_of_workers_comes_from_the_flag_or_the_plan() {
     );
     assert_eq!(workers(json!({ "execution_profile": profile(false, 10) }), Some(5)), 5);
     assert_eq!(workers(json!({}), Some(0)), 1);
-    assert_eq!(workers(json!({}), Some(1000)), 64);
+    assert_eq!(workers(json!({}), Some(1000)), switchboard_protocol::run::MAX_WORKERS);
 }
 
 #[test]

@@ -14,6 +14,10 @@ use switchboard_protocol::run::{
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Account {
     budget: Option<Budget>,
+    /// The ceiling for all runs of its plan.
+    plan: Option<u64>,
+    /// Whether there is a ceiling for all runs of a day.
+    day: bool,
     spent: u64,
     /// The highest share, in percent, that an alert has named.
     alerted: u8,
@@ -39,6 +43,19 @@ impl Account {
         self.spent
     }
 
+    pub(super) const fn plan(&self) -> Option<u64> {
+        self.plan
+    }
+
+    pub(super) const fn has_day(&self) -> bool {
+        self.day
+    }
+
+    /// Sets the ceilings that it has in common with other runs.
+    pub(super) const fn set_shared(&mut self, plan: Option<u64>, day: bool) {
+        (self.plan, self.day) = (plan, day);
+    }
+
     /// Sets another budget. Shares of the new ceiling that are spent already cause no alert.
     pub(super) fn set(&mut self, budget: Option<Budget>) {
         self.budget = budget;
@@ -53,18 +70,25 @@ impl Account {
     /// Whether so many more workers fit below the ceiling.
     pub(super) fn has_room(&self, workers: usize) -> bool {
         let Some(budget) = self.budget.filter(|budget| budget.at_ceiling != AtCeiling::Warn) else { return true };
-        let reserve = self.reservation(&budget);
-        let left: u64 = self.live.iter().map(|worker| reserve.saturating_sub(self.cost(worker).unwrap_or(0))).sum();
+        let reserve = self.reservation();
+        let left: u64 = self.live.iter().map(|worker| self.left_of(worker)).sum();
         let more = reserve.saturating_mul(u64::try_from(workers).unwrap_or(u64::MAX));
         let taken = self.spent.saturating_add(left).saturating_add(more);
         // A reservation of zero sets nothing aside: then the ceiling itself must not be reached.
         taken <= budget.ceiling && self.spent < budget.ceiling
     }
 
+    /// What is left of the reservation of a worker at work.
+    pub(super) fn left_of(&self, worker: &WorkerId) -> u64 {
+        self.reservation().saturating_sub(self.cost(worker).unwrap_or(0))
+    }
+
     /// What is set aside for a worker.
-    pub(super) fn reservation(&self, budget: &Budget) -> u64 {
-        budget.reserve.unwrap_or_else(|| match self.ended.len() {
-            0..KNOWN_COSTS => DEFAULT_RESERVE.min(budget.ceiling).min(budget.task.unwrap_or(u64::MAX)),
+    pub(super) fn reservation(&self) -> u64 {
+        let (ceiling, task) = self.budget.map_or((None, None), |budget| (Some(budget.ceiling), budget.task));
+        let lowest = [ceiling, task, self.plan].into_iter().flatten().min().unwrap_or(u64::MAX);
+        self.budget.and_then(|budget| budget.reserve).unwrap_or_else(|| match self.ended.len() {
+            0..KNOWN_COSTS => DEFAULT_RESERVE.min(lowest),
             // Nearest rank: the smallest cost that 95 % of the workers did not exceed.
             known => self.ended[(known * 95).div_ceil(100) - 1],
         })
@@ -85,19 +109,19 @@ impl Account {
         ALERTS.into_iter().filter(|share| *share > before && *share <= self.alerted).collect()
     }
 
-    /// A worker has ended; returns its estimated cost if it reported none and there is a budget.
+    /// A worker has ended; returns its estimated cost if it reported none and there is a ceiling.
     pub(super) fn end(&mut self, worker: &WorkerId) -> Option<u64> {
         if !self.live.remove(worker) {
             return None;
         }
-        match (self.cost(worker), &self.budget) {
-            (Some(cost), _) => {
+        let is_limited = self.budget.is_some() || self.plan.is_some() || self.day;
+        match self.cost(worker) {
+            Some(cost) => {
                 let place = self.ended.partition_point(|known| *known <= cost);
                 self.ended.insert(place, cost);
                 None
             }
-            (None, Some(budget)) => Some(self.reservation(budget)).filter(|estimate| *estimate > 0),
-            (None, None) => None,
+            None => Some(self.reservation()).filter(|estimate| is_limited && *estimate > 0),
         }
     }
 
@@ -185,16 +209,15 @@ mod tests {
     #[test]
     fn the_reservation_follows_what_workers_cost_once_enough_have_ended() {
         let mut account = of(10_000_000, None, AtCeiling::Pause);
-        let budget = *account.budget().unwrap();
         for n in 1..=20_u64 {
             let expected = if n <= 5 { DEFAULT_RESERVE } else { ((n - 1) * 95).div_ceil(100) * 10 };
-            assert_eq!(account.reservation(&budget), expected, "{n}");
+            assert_eq!(account.reservation(), expected, "{n}");
             account.begin(&worker(n));
             account.count(&worker(n), n * 10);
             assert_eq!(account.end(&worker(n)), None);
         }
-        assert_eq!(account.reservation(&budget), 190, "19 of 20 cost no more");
-        assert_eq!(of(300, None, AtCeiling::Pause).reservation(&Budget { ceiling: 300, ..budget }), 300);
+        assert_eq!(account.reservation(), 190, "19 of 20 cost no more");
+        assert_eq!(of(300, None, AtCeiling::Pause).reservation(), 300);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How attempts end, and what follows for the task and for those that wait for it.
 
-use switchboard_protocol::run::{Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
+use switchboard_protocol::run::{MAX_RATE_WAITS, Refusal, RefusalCause, RunEvent, TurnOutcome, Verdict};
 
 use super::RunState;
 use super::consequences::Consequences;
@@ -45,6 +45,9 @@ impl RunState {
             return self.stop_now(at);
         }
         let reasons = || vec![reason.to_owned()];
+        if outcome != TurnOutcome::RateLimited {
+            self.records[at].rate_waits = 0;
+        }
         match outcome {
             TurnOutcome::Finished => self.finish_work(at, step),
             TurnOutcome::Stopped => self.lose(at, step, reason),
@@ -52,6 +55,7 @@ impl RunState {
             TurnOutcome::Refused => self.refuse(at, step, RefusalCause::AgentRefused, reasons()),
             TurnOutcome::TimedOut => self.refuse(at, step, RefusalCause::TimedOut, reasons()),
             TurnOutcome::Paused => self.put_off(at, step),
+            TurnOutcome::RateLimited => self.wait_for_limit(at, step, reason),
         }
     }
 
@@ -62,6 +66,19 @@ impl RunState {
         record.resume = true;
         let moved = record.unit.put_off(step).unwrap_or(Moved::On);
         self.after(at, moved, String::new())
+    }
+
+    /// The worker's service wants it to wait: the attempt goes on after that, unless it had to wait too often.
+    fn wait_for_limit(&mut self, at: usize, step: usize, reason: &str) -> Consequences {
+        let consequences = self.put_off(at, step);
+        let record = &mut self.records[at];
+        record.rate_waits += 1;
+        if record.rate_waits <= MAX_RATE_WAITS || !consequences.is_empty() {
+            return consequences;
+        }
+        let moved = record.unit.hold(Hold::Asked);
+        let reason = format!("it has waited {MAX_RATE_WAITS} times for a rate limit: {reason} [agent.rate-limited]");
+        self.after(at, moved, reason)
     }
 
     /// The worker says it is done: what it may write is captured next; one that only answers has passed.

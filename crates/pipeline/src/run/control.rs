@@ -2,7 +2,8 @@
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, RunEvent, TaskPauseCause};
+use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, PauseCause, RunEvent, TaskPauseCause};
+use switchboard_protocol::time::Millis;
 
 use super::consequences::Consequences;
 use super::{Refused, RunState};
@@ -11,8 +12,12 @@ impl RunState {
     // === the budget ===
 
     /// A pause for want of budget ends where the new one has room.
-    pub(super) fn budget_set(&mut self, budget: Option<Budget>) -> Consequences {
-        self.account.set(budget);
+    pub(super) fn budget_set(&mut self, budget: Option<Budget>, plan: Option<u64>, day: bool) -> Consequences {
+        // What counts for a day only is recorded beside the same budget, and is no reason to say shares again.
+        if self.account.budget() != budget.as_ref() {
+            self.account.set(budget);
+        }
+        self.account.set_shared(plan, day);
         let mut consequences = Vec::new();
         if self.pause == Some(PauseCause::Budget) && self.account.has_room(1) {
             self.pause = None;
@@ -49,8 +54,10 @@ impl RunState {
             // Counted before: what followed from it then may have been taken back by a person.
             return Vec::new();
         }
-        let mut consequences: Vec<_> =
-            shares.into_iter().map(|percent| RunEvent::BudgetAlert { percent, spent, task: None }).collect();
+        let mut consequences: Vec<_> = shares
+            .into_iter()
+            .map(|percent| RunEvent::BudgetAlert { percent, spent, task: None, of: BudgetOf::Run })
+            .collect();
         let is_live = self.is_open() && self.finished.is_none();
         match self.account.reached().filter(|_| is_live) {
             Some(AtCeiling::Pause) if self.pause.is_none() => {
@@ -158,6 +165,16 @@ impl RunState {
         }
     }
 
+    /// Lets the time limits of paused workers stand still, and those of the others go on.
+    pub(super) fn stop_clocks(&mut self, now: Millis) {
+        let is_all = self.pause == Some(PauseCause::Requested);
+        for at in self.queue.live().collect::<Vec<_>>() {
+            let record = &mut self.records[at];
+            record.stand_still(is_all || record.paused == Some(TaskPauseCause::Requested), now);
+            self.reindex(at);
+        }
+    }
+
     fn with_subtasks(&self, at: usize) -> Vec<usize> {
         self.records[at].subtasks.iter().copied().chain([at]).collect()
     }
@@ -176,12 +193,14 @@ impl RunState {
 
     /// Pauses or stops a task that has cost more than a task may.
     pub(super) fn limit_task(&mut self, at: usize) -> Consequences {
-        let at = self.records[at].whole.unwrap_or(at);
+        let whole = self.records[at].whole.unwrap_or(at);
+        // A subtask may be at work again though its task is settled.
+        let at = if self.records[whole].is_settled() { at } else { whole };
         let record = &self.records[at];
         let is_open = self.is_open() && self.finished.is_none() && !self.stopping && !record.is_settled();
         let is_free = is_open && record.paused.is_none() && !record.stopping;
         let Some(task) = record.task().filter(|_| is_free).cloned() else { return Vec::new() };
-        let Some((cause, at_ceiling)) = self.limit_of_task(at) else { return Vec::new() };
+        let Some((cause, at_ceiling)) = self.limit_of_task(whole) else { return Vec::new() };
         let was_said = record.may_be_dear;
         if was_said && (cause == TaskPauseCause::Dear || at_ceiling == AtCeiling::Warn) {
             return Vec::new();
@@ -189,7 +208,12 @@ impl RunState {
         match at_ceiling {
             AtCeiling::Warn => {
                 self.records[at].may_be_dear = true;
-                vec![RunEvent::BudgetAlert { percent: 100, spent: self.cost_of_task(at), task: Some(task) }]
+                vec![RunEvent::BudgetAlert {
+                    percent: 100,
+                    spent: self.cost_of_task(whole),
+                    task: Some(task),
+                    of: BudgetOf::Run,
+                }]
             }
             AtCeiling::Pause => {
                 self.pause_task(at, cause);
@@ -207,7 +231,7 @@ impl RunState {
     pub(super) fn pause_at_limit(&mut self, at: usize) -> Consequences {
         let whole = self.records[at].whole.unwrap_or(at);
         let limit = self.limit_of_task(whole);
-        if limit == Some((TaskPauseCause::Budget, AtCeiling::Pause)) { self.limit_task(whole) } else { Vec::new() }
+        if limit == Some((TaskPauseCause::Budget, AtCeiling::Pause)) { self.limit_task(at) } else { Vec::new() }
     }
 
     /// Goes through all tasks after the budget has changed: some may cost more now, others no more.
@@ -217,11 +241,12 @@ impl RunState {
             return consequences;
         }
         for at in 0..self.records.len() {
-            if self.records[at].whole.is_some() {
+            let whole = self.records[at].whole.unwrap_or(at);
+            if whole != at && !self.records[whole].is_settled() {
                 continue;
             }
             let was = self.records[at].paused == Some(TaskPauseCause::Budget);
-            if was && self.limit_of_task(at).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
+            if was && self.limit_of_task(whole).is_none_or(|(cause, _)| cause != TaskPauseCause::Budget) {
                 let Some(task) = self.records[at].task().cloned() else { continue };
                 self.resume_task(at);
                 consequences.push(RunEvent::TaskResumed { task });

@@ -1,5 +1,7 @@
 //! What is to be done next.
 
+use std::collections::BTreeSet;
+
 use switchboard_protocol::run::way::{Do, Step};
 use switchboard_protocol::run::{AtCeiling, CheckAsked, Effect, PauseCause, RunOutcome, StopCause};
 use switchboard_protocol::time::Millis;
@@ -18,8 +20,9 @@ impl RunState {
             return Vec::new();
         }
         let mut effects: Vec<_> = self.queue.due().filter_map(|at| self.follow_up(&self.records[at])).collect();
-        effects.extend(self.queue.late(now).filter_map(|at| stop(&self.records[at], StopCause::TimedOut)));
-        effects.extend(self.interrupted());
+        let late: BTreeSet<_> = self.queue.late(now).collect();
+        effects.extend(late.iter().filter_map(|at| stop(&self.records[*at], StopCause::TimedOut)));
+        effects.extend(self.interrupted(&late));
         match self.pause {
             None => {
                 effects.extend(self.next_turn());
@@ -27,7 +30,7 @@ impl RunState {
             }
             Some(PauseCause::Requested) => effects.retain(ends),
             // Gates and merges cost nothing.
-            Some(PauseCause::Budget) => effects.extend(self.next_turn()),
+            Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day) => effects.extend(self.next_turn()),
         }
         if self.unsettled == 0 {
             effects.push(Effect::Finish { outcome: self.verdict() });
@@ -52,11 +55,17 @@ impl RunState {
         }
     }
 
-    /// Workers whose turns are cancelled, because a ceiling is reached: the run's, or their task's.
-    fn interrupted(&self) -> impl Iterator<Item = Effect> {
-        let is_all = self.pause == Some(PauseCause::Budget) && self.account.reached() == Some(AtCeiling::Pause);
+    /// Workers whose turns are cancelled, because a ceiling is reached: the run's, one that it has in common with others, or their task's. Those that are
+    /// `late` are stopped for that.
+    fn interrupted(&self, late: &BTreeSet<usize>) -> impl Iterator<Item = Effect> {
+        let is_all = match self.pause {
+            Some(PauseCause::Budget) => self.account.reached() == Some(AtCeiling::Pause),
+            // Such a pause begins when the ceiling is reached, or while nobody is at work.
+            Some(PauseCause::Plan | PauseCause::Day) => true,
+            Some(PauseCause::Requested) | None => false,
+        };
         let is_dear = |at: &usize| self.records[*at].paused.is_some_and(|cause| !cause.is_requested());
-        let over = self.queue.live().filter(move |at| is_all || is_dear(at));
+        let over = self.queue.live().filter(move |at| !late.contains(at) && (is_all || is_dear(at)));
         over.filter_map(|at| stop(&self.records[at], StopCause::Budget))
     }
 

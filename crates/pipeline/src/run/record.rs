@@ -41,6 +41,8 @@ pub(super) struct Record {
     pub(super) from: StartFrom,
     /// Whether the present attempt lost a worker.
     pub(super) resume: bool,
+    /// How often in a row it has waited for a rate limit.
+    pub(super) rate_waits: u32,
     /// All workers so far, the present one last.
     pub(super) workers: Vec<WorkerId>,
     /// The head of the run's branch when the merge that is under way began.
@@ -56,6 +58,10 @@ pub(super) struct Record {
     pub(super) stopping: bool,
     /// Why it is paused, if it is.
     pub(super) paused: Option<TaskPauseCause>,
+    /// Since when the time of its worker stands still.
+    pub(super) still_since: Option<Millis>,
+    /// How long the time of its worker has stood still before, in milliseconds.
+    pub(super) still_ms: i64,
     /// What is dear about it has been allowed, or said.
     pub(super) may_be_dear: bool,
     pub(super) reports: Vec<Reported>,
@@ -137,6 +143,7 @@ impl Record {
             chosen: Vec::new(),
             from: StartFrom::RunHead,
             resume: false,
+            rate_waits: 0,
             workers: Vec::new(),
             onto: None,
             lease: None,
@@ -145,6 +152,8 @@ impl Record {
             confirmed: BTreeSet::new(),
             stopping: false,
             paused: None,
+            still_since: None,
+            still_ms: 0,
             may_be_dear: false,
             reports: Vec::new(),
             refusals: Vec::new(),
@@ -355,12 +364,31 @@ impl Record {
         self.unit.change().filter(|_| is_captured)
     }
 
-    /// When the worker has to be stopped.
+    /// When the worker has to be stopped; a pause puts it off.
     pub(super) fn deadline(&self) -> Option<Millis> {
-        let limit = self.timeout_ms?;
+        if self.still_since.is_some() {
+            return None;
+        }
+        Some(self.running_since()?.plus(self.timeout_ms?).plus(self.still_ms))
+    }
+
+    /// When the worker began.
+    fn running_since(&self) -> Option<Millis> {
         match self.unit.slots().get(self.live_step()?)? {
-            Slot::Running { since, .. } => Some(since.plus(limit)),
+            Slot::Running { since, .. } => Some(*since),
             Slot::Idle | Slot::Intended { .. } | Slot::Ended { .. } | Slot::Judged { .. } => None,
+        }
+    }
+
+    /// Lets the time of the worker stand still, or go on.
+    pub(super) fn stand_still(&mut self, is_paused: bool, now: Millis) {
+        match (is_paused, self.still_since) {
+            (true, None) => self.still_since = Some(now),
+            (false, Some(since)) => {
+                self.still_since = None;
+                self.still_ms = self.still_ms.saturating_add(now.since(since).max(0));
+            }
+            (true, Some(_)) | (false, None) => {}
         }
     }
 

@@ -197,6 +197,7 @@ impl RunState {
         record.unit.release(maker);
         record.chosen.clear();
         record.resume = false;
+        record.rate_waits = 0;
         record.stopping = false;
         record.may_be_dear |= record.paused == Some(TaskPauseCause::Dear);
         // A subtask of a paused task waits with it.
@@ -210,12 +211,15 @@ impl RunState {
         for unit in &again {
             consequences.extend(self.fail_again(*unit, &again));
         }
-        for unit in again {
-            if !self.records[unit].is_settled() {
-                self.reindex(unit);
+        for unit in &again {
+            if !self.records[*unit].is_settled() {
+                self.reindex(*unit);
             }
         }
-        consequences.extend(self.pause_at_limit(at));
+        // One that failed because of this one may have cost as much as it may before it failed.
+        for unit in again {
+            consequences.extend(self.pause_at_limit(unit));
+        }
         consequences
     }
 

@@ -24,6 +24,9 @@ impl RunState {
         consequences.extend(self.decide_waiting());
         self.freshen_turn(&mut consequences);
         consequences.extend(self.pause_without_room());
+        if changes_pauses(event) {
+            self.stop_clocks(at);
+        }
         Ok(consequences)
     }
 
@@ -103,7 +106,7 @@ impl RunState {
             RunEvent::TaskBlocked { task, attempt, reason } => self.task_blocked(task, *attempt, reason),
             RunEvent::TaskDepFailed { task, root } => self.task_dep_failed(task, root),
             RunEvent::TaskStopRequested { task } => self.task_stop_requested(task),
-            RunEvent::BudgetSet { budget } => Ok(self.budget_set(*budget)),
+            RunEvent::BudgetSet { budget, plan, day } => Ok(self.budget_set(*budget, *plan, *day)),
             RunEvent::CostCounted { task, worker, total_micro_usd, estimated: _ } => {
                 self.cost_counted(task, worker, *total_micro_usd)
             }
@@ -154,6 +157,8 @@ impl RunState {
         self.queue.begin(at, &self.records);
         self.records[at].workers.push(worker.clone());
         self.account.begin(worker);
+        // The worker before it may have ended in a pause.
+        (self.records[at].still_since, self.records[at].still_ms) = (None, 0);
         self.reindex(at);
         Ok(Vec::new())
     }
@@ -165,6 +170,7 @@ impl RunState {
         };
         let started = self.records[at].unit.start(step, since);
         started.map_err(|why| Refused::stale(format!("task {id}: {why}")))?;
+        (self.records[at].still_since, self.records[at].still_ms) = (None, 0);
         self.reindex(at);
         Ok(Vec::new())
     }
@@ -287,4 +293,19 @@ impl RunState {
         self.finished = Some(outcome);
         Ok(Vec::new())
     }
+}
+
+/// Whether an event may begin or end a pause of somebody who works, or begins to.
+const fn changes_pauses(event: &RunEvent) -> bool {
+    matches!(
+        event,
+        RunEvent::RunPaused { .. }
+            | RunEvent::RunResumed
+            | RunEvent::TaskPaused { .. }
+            | RunEvent::TaskResumed { .. }
+            | RunEvent::TaskRetryRequested { .. }
+            | RunEvent::BudgetSet { .. }
+            | RunEvent::CostCounted { .. }
+            | RunEvent::WorkerStarted { .. }
+    )
 }

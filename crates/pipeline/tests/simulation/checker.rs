@@ -112,7 +112,7 @@ impl Checker {
                 let about = self.questions.remove(need).filter(|_| *answer == PersonAnswer::Allow);
                 self.confirmed.extend(about);
             }
-            RunEvent::BudgetSet { budget } => self.budget = *budget,
+            RunEvent::BudgetSet { budget, .. } => self.budget = *budget,
             RunEvent::CostCounted { worker, total_micro_usd, .. } => self.counted(worker, *total_micro_usd),
             RunEvent::RunPaused { cause } => self.pause = self.pause.or(Some(*cause)),
             RunEvent::RunResumed => self.pause = None,

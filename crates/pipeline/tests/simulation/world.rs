@@ -86,7 +86,7 @@ impl World {
         }
         if world.goes_wrong(300) {
             let budget = world.budget();
-            world.surely(RunEvent::BudgetSet { budget });
+            world.surely(RunEvent::BudgetSet { budget, plan: None, day: false });
         }
         world
     }
@@ -362,7 +362,10 @@ impl World {
         }
         let outcome = match self.goes_wrong(200) {
             false => TurnOutcome::Finished,
-            true => *pick(&mut self.rng, &[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped]),
+            true => *pick(
+                &mut self.rng,
+                &[TurnOutcome::Failed, TurnOutcome::Refused, TurnOutcome::Stopped, TurnOutcome::RateLimited],
+            ),
         };
         self.surely(RunEvent::TurnEnded { task, worker, outcome, reason: "so it was".to_owned() });
     }
@@ -523,6 +526,11 @@ impl World {
             let _refused = self.tell(RunEvent::RunPaused { cause: PauseCause::Requested });
         }
         if chance(&mut self.rng, 4) {
+            // What all runs of a plan or a day have spent together is known outside of this run.
+            let cause = *pick(&mut self.rng, &[PauseCause::Plan, PauseCause::Day]);
+            let _refused = self.tell(RunEvent::RunPaused { cause });
+        }
+        if chance(&mut self.rng, 4) {
             let task = self.some_task();
             let _refused = self.tell(RunEvent::TaskPaused { task, cause: TaskPauseCause::Requested });
         }
@@ -532,9 +540,9 @@ impl World {
         match self.state.pause() {
             Some(PauseCause::Budget) => {
                 let budget = if chance(&mut self.rng, 900) { self.budget() } else { None };
-                self.surely(RunEvent::BudgetSet { budget });
+                self.surely(RunEvent::BudgetSet { budget, plan: None, day: false });
             }
-            Some(PauseCause::Requested) => {
+            Some(PauseCause::Requested | PauseCause::Plan | PauseCause::Day) => {
                 // What is left of the budget may be in the way.
                 let _refused = self.tell(RunEvent::RunResumed);
             }
@@ -542,7 +550,7 @@ impl World {
                 let paused: Vec<_> = self.state.tasks().filter(|task| task.paused.is_some()).collect();
                 let Some(task) = paused.first() else { return };
                 if paused.iter().any(|task| task.paused == Some(TaskPauseCause::Budget)) && chance(&mut self.rng, 500) {
-                    self.surely(RunEvent::BudgetSet { budget: None });
+                    self.surely(RunEvent::BudgetSet { budget: None, plan: None, day: false });
                 } else {
                     let _refused = self.tell(RunEvent::TaskResumed { task: task.task.clone() });
                 }

@@ -172,12 +172,18 @@ pub struct PlanSettings {
     /// Who works where neither phase nor task says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Most workers at once, 1 to 64.
+    /// What all runs of the plan may cost together, in US dollars. It is paused there until a person raises it; an edited plan is another plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// Most workers at once, 1 to 256.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
-    /// Longest time of one attempt, in minutes.
+    /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
+    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrap_up_minutes: Option<u32>,
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
@@ -284,9 +290,12 @@ pub struct TaskSettings {
     /// Globs that it may not write, beside the plan's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
-    /// Longest time of one attempt, in minutes.
+    /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
+    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrap_up_minutes: Option<u32>,
     /// Who is named as author of its commit, `Name <address>`; else the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
@@ -312,4 +321,19 @@ pub struct TaskSettings {
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+// === impl PlanSettings ===
+
+impl PlanSettings {
+    /// What all runs of the plan may cost together, in millionths of a US dollar.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a plan's check has it between 0 and a million dollars"
+    )]
+    pub fn budget_micro_usd(&self) -> Option<u64> {
+        self.budget.map(|dollars| (dollars * 1e6).round() as u64)
+    }
 }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::time::Millis;
+
 /// Shares of the ceiling, in percent, at which a run says once how much is spent.
 pub const ALERTS: [u8; 4] = [75, 80, 90, 100];
 
@@ -40,6 +42,86 @@ pub struct Budget {
     pub at_ceiling: AtCeiling,
 }
 
+/// What all runs of a record have in common, as the user's settings say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Limits {
+    /// What the runs of one day (UTC) may cost together, in millionths of a US dollar.
+    pub day: Option<u64>,
+    /// What happens at that ceiling.
+    pub at_ceiling: AtCeiling,
+    /// Most workers alive, over all runs.
+    pub workers: Option<u32>,
+}
+
+/// Whose ceiling it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetOf {
+    /// The run's, or a task's.
+    #[default]
+    Run,
+    /// The one for all runs of the same plan.
+    Plan,
+    /// The one for all runs of a day.
+    Day,
+}
+
+/// A ceiling, and what is spent of it, in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ceiling {
+    /// Whose it is.
+    pub of: BudgetOf,
+    /// The ceiling.
+    pub ceiling: u64,
+    /// What is spent.
+    pub spent: u64,
+    /// What happens there.
+    pub at_ceiling: AtCeiling,
+}
+
+/// What a task that is ready waits for beside the other tasks of its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum Wait {
+    /// The settings can't be read, so that it is not known what may start.
+    Settings,
+    /// As many workers are alive as may be.
+    Workers {
+        /// How many may be.
+        most: u32,
+    },
+    /// Its agent's account is at a limit of its service.
+    RateLimit {
+        /// Until then.
+        until: Millis,
+    },
+    /// Reservations of workers at work take what is left below a ceiling.
+    Budget {
+        /// Whose.
+        of: BudgetOf,
+    },
+}
+
+// === impl BudgetOf ===
+
+impl BudgetOf {
+    /// Whether it is the default, which records leave out.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        *self == Self::Run
+    }
+}
+
+// === impl Ceiling ===
+
+impl Ceiling {
+    /// Whether it is reached.
+    #[must_use]
+    pub const fn is_reached(&self) -> bool {
+        self.spent >= self.ceiling
+    }
+}
+
 /// What happens when a run's ceiling is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -61,6 +143,10 @@ pub enum PauseCause {
     Requested,
     /// What is left of the budget is less than a worker's reservation.
     Budget,
+    /// The ceiling for all runs of its plan is reached, or what is left is less than a reservation.
+    Plan,
+    /// The ceiling for all runs of the day is reached, or what is left is less than a reservation.
+    Day,
 }
 
 /// Why nothing starts in a task.

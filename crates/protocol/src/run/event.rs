@@ -5,10 +5,10 @@ mod fitted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{Budget, PauseCause, TaskPauseCause};
+use super::budget::{Budget, BudgetOf, PauseCause, TaskPauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
-use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict};
+use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict, WorkerTimeout};
 use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::job::Coordination;
@@ -56,6 +56,9 @@ pub enum RunEvent {
         /// The user's work tree that it was started from: empty for the main one, else `worktrees/NAME`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         tree: String,
+        /// How long each attempt may take, where the request said so.
+        #[serde(default, skip_serializing_if = "WorkerTimeout::is_empty")]
+        timeout: WorkerTimeout,
     },
     /// What each new work tree of the run is set up with, where its plan doesn't say so: follows from lock files. In the same commit as
     /// `run_configured`.
@@ -382,6 +385,12 @@ pub enum RunEvent {
     BudgetSet {
         /// The budget; `None` lifts the ceiling.
         budget: Option<Budget>,
+        /// The ceiling for all runs of its plan, in millionths of a US dollar.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<u64>,
+        /// Whether there is a ceiling for all runs of a day.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        day: bool,
     },
     /// A worker has cost something.
     CostCounted {
@@ -404,6 +413,9 @@ pub enum RunEvent {
         /// The task whose ceiling it is; `None` is the run's. Of a task only the whole is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
+        /// Whose ceiling it is where `task` is `None`.
+        #[serde(default, skip_serializing_if = "BudgetOf::is_run")]
+        of: BudgetOf,
     },
     /// The run is paused: what is under way finishes, and no worker, gate or merge starts until it is resumed. A pause for want of budget holds back
     /// workers only.

@@ -19,6 +19,8 @@ pub enum TurnOutcome {
     TimedOut,
     /// It was interrupted because the run is paused: the same attempt goes on in the same tree later.
     Paused,
+    /// Its service wants its clients to wait: the same attempt goes on in the same tree after that.
+    RateLimited,
 }
 
 /// What a person says about a task whose worker ended without what it was denied, or about a change that waits for a yes.

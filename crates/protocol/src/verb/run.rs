@@ -1,5 +1,9 @@
 //! Runs: start, look, stop, retry, merge.
 
+mod control;
+
+pub use control::*;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +14,9 @@ use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
-use crate::run::{Budget, Conflict, HeldBy, PauseCause, TaskPauseCause};
+use crate::run::{Budget, Ceiling, Conflict, HeldBy, PauseCause, TaskPauseCause, Wait, WorkerTimeout};
 use crate::time::Millis;
+use crate::worker::PauseState;
 
 /// An agent that the caller has resolved: what to start under which name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -169,7 +174,7 @@ pub struct StartRunRequest {
     /// The part of the plan that is run; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
-    /// At most so many workers at once; the plan's profile or two by default.
+    /// At most so many workers at once, 1 to 256; the plan's profile or two by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
     /// Folder for work trees; the state folder's `worktrees` by default.
@@ -181,6 +186,12 @@ pub struct StartRunRequest {
     /// What it may cost; without it, whatever it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// What all runs of its plan may cost together, in millionths of a US dollar; what the plan says without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_budget: Option<u64>,
+    /// How long each attempt may take; goes before what the plan says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_timeout_ms: Option<WorkerTimeout>,
     /// How all of its workers are held; goes before what plan and agents say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -334,9 +345,15 @@ pub struct TaskReport {
     /// The tool that its worker is using.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doing: String,
+    /// Whether its worker was told to wait, or does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause: Option<PauseState>,
     /// When its worker was last heard of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_at: Option<Millis>,
+    /// What it waits for beside the other tasks of its run, though it is ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Wait>,
     /// Whether its worker waits for a person's answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_you: bool,
@@ -399,6 +416,13 @@ pub struct GetRunReply {
     /// In a line.
     #[serde(flatten)]
     pub summary: RunSummary,
+    /// What it has cost in all, in millionths of a US dollar, estimates included.
+    pub total_micro_usd: u64,
+    /// Whether a ceiling that holds for it is reached.
+    pub is_budget_exceeded: bool,
+    /// The ceilings that hold for it, each with what is spent of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<Ceiling>,
     /// Its tasks in plan order.
     pub list: Vec<TaskReport>,
     /// Messages sent while it ran.
@@ -474,128 +498,6 @@ verb! {
     /// Show one task of a run, with its diff or its worker's output if asked for.
     ShowTask = "show_task", Read, Run, Found,
     ShowTaskRequest => ShowTaskReply
-}
-
-/// What to stop.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StopRunRequest {
-    /// `RUN` or `RUN/TASK`.
-    pub what: String,
-}
-
-/// A change that takes effect on the next step of the run.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct RunReply {
-    /// The run.
-    pub run: RunId,
-    /// Its state now.
-    pub state: String,
-    /// The tasks that it concerns, in their order, at most 50.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<ConcernedTask>,
-    /// How many more there are.
-    #[serde(default, skip_serializing_if = "is_none_left")]
-    pub more: u64,
-}
-
-fn is_none_left(more: &u64) -> bool {
-    *more == 0
-}
-
-/// A task that a call concerns.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ConcernedTask {
-    /// Its id.
-    pub id: String,
-    /// What is to be done.
-    pub description: String,
-    /// Its state when the call came.
-    pub state: String,
-    /// Whether it only waits for another one of them, which will not be done.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub waits: bool,
-}
-
-verb! {
-    /// Stop a run or one task of it; work that was not merged stays in its branch.
-    StopRun = "stop_run", Synced, Work, Found,
-    StopRunRequest => RunReply
-}
-
-/// What to pause.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PauseRunRequest {
-    /// `RUN` or `RUN/TASK`.
-    pub what: String,
-}
-
-verb! {
-    /// Pause a run or one task of it: workers end their turns, and nothing new starts or merges until it is resumed.
-    PauseRun = "pause_run", Synced, Work, Found,
-    PauseRunRequest => RunReply
-}
-
-/// What a run may cost from now on.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SetBudgetRequest {
-    /// Its id or the beginning of it; the newest run when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// The budget; without it the ceiling is lifted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<Budget>,
-}
-
-verb! {
-    /// Set what a run may cost. A run that was paused for want of budget goes on where the new one has room.
-    SetBudget = "set_budget", Synced, Approve, Found,
-    SetBudgetRequest => RunReply
-}
-
-/// What to try again.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RetryTaskRequest {
-    /// `RUN/TASK`, or `RUN` for all of its blocked tasks.
-    pub what: String,
-}
-
-verb! {
-    /// Try a blocked or stopped task again with fresh attempts.
-    RetryTask = "retry_task", Synced, Work, Found,
-    RetryTaskRequest => RunReply
-}
-
-/// Which run.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ResumeRunRequest {
-    /// Its id or the beginning of it, or `RUN/TASK` for a task that was paused; the newest run when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// The daemon ends with this run when nothing else needs it.
-    #[serde(default)]
-    pub ends_daemon: bool,
-}
-
-/// Where to follow.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ResumeRunReply {
-    /// The run.
-    pub run: RunId,
-    /// Its state.
-    pub state: String,
-    /// Position in the log: follow from here.
-    pub cursor: u64,
-}
-
-verb! {
-    /// Go on with a run that a pause, a stop or a crash interrupted, or with a task that was paused.
-    ResumeRun = "resume_run", Synced, Work, Found,
-    ResumeRunRequest => ResumeRunReply
 }
 
 /// Which run.

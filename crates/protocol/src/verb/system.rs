@@ -44,6 +44,12 @@ pub struct GetStatusReply {
     /// Agents that have not seen mail for more than ten minutes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<UnseenMail>,
+    /// Workers of live runs that the daemon watches.
+    #[serde(default)]
+    pub workers: u64,
+    /// How many of them have their shim connected. After a restart of the daemon fewer, until it has adopted all.
+    #[serde(default)]
+    pub connected: u64,
     /// Runs, newest first, at most 20.
     pub runs: Vec<RunSummary>,
 }

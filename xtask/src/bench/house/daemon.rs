@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::bench::daemon::{Client, Daemon, TestRepo};
+use crate::bench::daemon::{Client, Daemon, TestRepo, call};
 use crate::bench::stats::median;
 
 /// Reads that are timed.
@@ -52,14 +52,6 @@ impl Running {
         call(&mut client, "register_agent", json!({ "name": name }))?;
         Ok(client)
     }
-}
-
-/// One call that must be answered.
-///
-/// # Errors
-/// When the daemon refuses it or is gone.
-pub(super) fn call(client: &mut Client, verb: &str, args: Value) -> anyhow::Result<Value> {
-    client.call(verb, args, None)?.map_err(|failure| anyhow::anyhow!("{verb}: {}: {}", failure.code, failure.what))
 }
 
 /// Microseconds of one call.

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::daemon::{Running, Waiters, call};
-use crate::bench::stats::rounded;
+use super::daemon::{Running, Waiters};
+use crate::bench::daemon::call;
+use crate::bench::stats::{count, rounded};
 
 /// Workers that sleep.
 const WORKERS: usize = 50;
+/// Between two beats of a shim.
+const BEAT: Duration = Duration::from_secs(5);
 /// How long they may take to start.
 const START: Duration = Duration::from_secs(120);
 /// Quiet before the count begins.
@@ -28,7 +31,7 @@ pub(super) struct Idle {
     pub(super) details: Value,
 }
 
-/// Counts. Shims send no heartbeats: their connection and their lock say that they live, so nothing is taken off.
+/// Counts. Each shim says every five seconds that it lives, which the daemon must wake for: one switch for each of these beats is taken off.
 ///
 /// # Errors
 /// When the daemon or a worker does not start.
@@ -53,7 +56,10 @@ pub(super) fn measure(binary: &Path) -> anyhow::Result<Idle> {
         let earlier = before.get(&thread).map_or(0.0, |(_, count)| *count);
         *threads.entry(name).or_insert(0.0) += (count - earlier) / COUNT.as_secs_f64();
     }
-    let per_second = threads.values().sum();
+    let all: f64 = threads.values().sum();
+    let beats = count(WORKERS) / BEAT.as_secs_f64();
+    threads.extend([("all".to_owned(), all), ("beats".to_owned(), beats)]);
+    let per_second = all - beats;
     let details = threads.into_iter().map(|(name, rate)| (name, json!(rounded(rate)))).collect();
     Ok(Idle { per_second, details: Value::Object(details) })
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use self::answers::{Answer, Answers};
 use self::build::Tests;
 use self::sites::{SCOPE, Site};
+use self::trial::Ended;
 use crate::bench::stats::count;
 
 /// Files that are only compiled for tests or simulations: nobody ships them.
@@ -45,6 +46,7 @@ pub(crate) struct Draw {
 pub(super) struct Caught {
     by_own: usize,
     by_others: usize,
+    by_limit: usize,
     survivors: Vec<String>,
 }
 
@@ -53,7 +55,7 @@ pub(super) struct Caught {
 impl Caught {
     /// The share that a test caught.
     pub(super) fn share(&self) -> f64 {
-        let caught = self.by_own + self.by_others;
+        let caught = self.by_own + self.by_others + self.by_limit;
         count(caught) / count((caught + self.survivors.len()).max(1))
     }
 
@@ -62,6 +64,7 @@ impl Caught {
         json!({
             "caught_by_tests_of_its_crate": self.by_own,
             "caught_by_tests_of_the_other": self.by_others,
+            "ended_at_the_time_limit": self.by_limit,
             "survived": self.survivors,
         })
     }
@@ -70,6 +73,7 @@ impl Caught {
         match answer {
             Answer::Own => self.by_own += 1,
             Answer::Other => self.by_others += 1,
+            Answer::Hung => self.by_limit += 1,
             Answer::Survived => self.survivors.push(site.to_string()),
         }
     }
@@ -107,12 +111,16 @@ pub(super) fn run(root: &Path, args: &Draw) -> anyhow::Result<Caught> {
 
 /// Runs the tests of the mutated crate, then those of the other.
 fn answer(tree: &Path, tests: &Tests, limits: &trial::Limits, site: &Site) -> anyhow::Result<Answer> {
-    if trial::is_caught(tree, tests, limits, &site.package, site.number)? {
-        return Ok(Answer::Own);
+    match trial::trial(tree, tests, limits, &site.package, site.number)? {
+        Ended::Failed => return Ok(Answer::Own),
+        Ended::Hung => return Ok(Answer::Hung),
+        Ended::Passed => {}
     }
     for (other, _) in SCOPE.iter().filter(|(package, _)| *package != site.package) {
-        if trial::is_caught(tree, tests, limits, other, site.number)? {
-            return Ok(Answer::Other);
+        match trial::trial(tree, tests, limits, other, site.number)? {
+            Ended::Failed => return Ok(Answer::Other),
+            Ended::Hung => return Ok(Answer::Hung),
+            Ended::Passed => {}
         }
     }
     Ok(Answer::Survived)

@@ -50,6 +50,11 @@ impl Asks {
         self.open.iter().filter(|(_, ask)| now >= ask.due).map(|(id, ask)| (id.clone(), ask.reject.clone())).collect()
     }
 
+    /// Extends the deadline of every open question.
+    pub(super) fn put_off(&mut self, by: Duration) {
+        self.open.values_mut().for_each(|ask| ask.due += by);
+    }
+
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.open.values().map(|ask| ask.due).min()
     }

@@ -19,19 +19,26 @@ impl Worker {
         }
         let works = matches!(self.state, State::Prompted { .. } | State::Turn);
         let idle = (works && self.asks.is_empty()).then(|| later(self.heard, self.spec.limits.idle_ms));
-        let pause = match self.state {
-            State::Idle { since } => Some(since + self.linger),
+        let close = match self.state {
+            State::Idle { since } if !self.pause.is_asked() => Some(since + self.linger),
             State::Closing { by } => Some(by),
-            State::Opening | State::Prompted { .. } | State::Turn | State::Ended => None,
+            State::Opening | State::Idle { .. } | State::Prompted { .. } | State::Turn | State::Ended => None,
         };
         let alone = match self.alone {
             Alone::Since(since) => Some(later(since, self.spec.limits.orphan_grace_ms)),
             Alone::No | Alone::TooLong => None,
         };
         let ending = self.ending.as_ref().map(|ending| ending.by);
-        let limits = self.ending.is_none().then_some([Some(self.wall), idle, alone, self.asks.next_due()]);
-        let all = limits.into_iter().flatten().chain([pause, ending]);
-        all.flatten().min().unwrap_or(self.wall)
+        let wrap_up = self.wrap_up.due().filter(|_| self.may_interrupt());
+        // What a worker may take does not run while it is paused.
+        let limits = if self.pause.is_reached() {
+            [alone, None, None, None, None]
+        } else {
+            [alone, Some(self.wall), idle, self.asks.next_due(), wrap_up]
+        };
+        let limits = self.ending.is_none().then_some(limits);
+        let all = limits.into_iter().flatten().chain([close, ending]);
+        all.flatten().min().unwrap_or_else(|| later(Instant::now(), u64::MAX))
     }
 
     pub(super) fn on_time<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
@@ -39,15 +46,19 @@ impl Worker {
         if self.state == State::Ended {
             return Ok(());
         }
-        for (ask, reject) in self.asks.due(now) {
-            self.permit(driver, &ask, reject)?;
-        }
         if let Alone::Since(since) = self.alone
             && now >= later(since, self.spec.limits.orphan_grace_ms)
         {
             self.alone = Alone::TooLong;
             self.stop_if_orphaned(driver)?;
         }
+        if self.pause.is_reached() {
+            return Ok(());
+        }
+        for (ask, reject) in self.asks.due(now) {
+            self.permit(driver, &ask, reject)?;
+        }
+        self.interrupt_to_wrap_up(driver);
         let works = matches!(self.state, State::Prompted { .. } | State::Turn);
         let silent = works && self.asks.is_empty() && now >= later(self.heard, self.spec.limits.idle_ms);
         let over = |what: &str, ms: u64| Some(("agent.timeout".to_owned(), format!("{what} {} s", ms.div_ceil(1000))));
@@ -63,7 +74,7 @@ impl Worker {
 
     /// Stops a worker that has been without a daemon for too long, between two tool calls so that none is left half done.
     pub(super) fn stop_if_orphaned<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
-        let is_boundary = self.tools.is_empty() && self.asks.is_empty();
+        let is_boundary = (self.tools.is_empty() && self.asks.is_empty()) || self.pause.is_reached();
         if !matches!(self.alone, Alone::TooLong) || (self.state == State::Turn && !is_boundary) {
             return Ok(());
         }
@@ -85,6 +96,7 @@ impl Worker {
         match &mut self.ending {
             Some(ending) => ending.grace = ending.grace.min(grace),
             None => {
+                self.forget_pause();
                 driver.cancel();
                 self.ending = Some(Ending { grace, by: now + CANCEL.min(grace / 2), fault });
             }
@@ -99,7 +111,8 @@ impl Worker {
         self.close_turn("cancelled", String::new())?;
         self.state = State::Ended;
         if let Some((code, what)) = ending.fault {
-            self.record(WorkerEvent::Faulted { code, what })?;
+            let retry_after_ms = self.retry_after_ms;
+            self.record(WorkerEvent::Faulted { code, what, retry_after_ms })?;
         }
         let terminated = driver.end(ending.grace).await;
         if !terminated.survivors.is_empty() {

@@ -17,6 +17,8 @@ pages! {
     "agent.missing"
     "agent.no-model"
     "agent.protocol"
+    "agent.quota"
+    "agent.rate-limited"
     "agent.spawn"
     "agent.spends"
     "agent.timeout"

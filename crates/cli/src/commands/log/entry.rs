@@ -5,6 +5,7 @@ use switchboard_protocol::run::{RunEvent, TurnOutcome, Verdict};
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
 use crate::output::{Output, Tone, counted, money, one_line, plain, tokens, when};
+use crate::run_report::paused;
 
 /// Widest line of an agent's title or reason.
 const WIDTH: usize = 200;
@@ -90,6 +91,7 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
             let outcome = option.map_or_else(|| "cancelled".to_owned(), |option| one_line(&option, 60));
             told(Some(Tone::Notice), format!("the permission is settled: {outcome}"))
         }
+        WorkerEvent::PauseChanged { state } => told(Some(Tone::Notice), paused(state)),
         WorkerEvent::CostReported { micro_usd, input_tokens, output_tokens } => {
             let words: Vec<_> =
                 [money(micro_usd), tokens(Some(input_tokens), Some(output_tokens))].into_iter().flatten().collect();
@@ -121,6 +123,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
                 TurnOutcome::Refused => "was declined by the agent",
                 TurnOutcome::TimedOut => "took too long",
                 TurnOutcome::Paused => "was interrupted for a pause",
+                TurnOutcome::RateLimited => "waits for a rate limit",
             };
             with_text(Some(Tone::Bad), format!("the attempt {how}"), &reason)
         }

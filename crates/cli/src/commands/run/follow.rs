@@ -189,7 +189,7 @@ impl Watch<'_> {
     }
 
     fn stop(&mut self, context: &mut Context) -> Result<Ending, Failure> {
-        let reply = self.client.call::<StopRun>(&StopRunRequest { what: self.run.to_string() })?;
+        let reply = self.client.call::<StopRun>(&StopRunRequest { what: self.run.to_string(), tasks: Vec::new() })?;
         self.say(&format!("{} is told to stop; what is merged stays in its branch", reply.run), context);
         Ok(Ending::Signal(130))
     }
@@ -256,7 +256,8 @@ impl Watch<'_> {
 /// Whether nobody is at work and nobody will be before a person allows more.
 fn waits_for_money(run: &GetRunReply) -> bool {
     let is_dear = |task: &TaskReport| task.paused.is_some_and(|cause| !cause.is_requested());
-    let is_held = run.summary.paused == Some(PauseCause::Budget) || run.list.iter().any(is_dear);
+    let is_short = matches!(run.summary.paused, Some(PauseCause::Budget | PauseCause::Plan | PauseCause::Day));
+    let is_held = is_short || run.list.iter().any(is_dear);
     // What could start is started at once: whatever is not settled then waits for those.
     let waits = |task: &TaskReport| !matches!(task.state.as_str(), "ready" | "passed") || run.summary.paused.is_some();
     is_held && run.list.iter().all(|task| is_at_rest(task) && waits(task))

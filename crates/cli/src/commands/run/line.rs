@@ -10,10 +10,13 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::message::MessageEvent;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{DEAR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict};
+use switchboard_protocol::run::{
+    BudgetOf, DEAR, PauseCause, RunEvent, RunOutcome, TaskPauseCause, TurnOutcome, Verdict,
+};
 use switchboard_protocol::verb::run::{GetRunReply, TaskReport};
 
 use crate::output::{Output, Tone, counted, money, one_line};
+use crate::run_report::paused;
 
 /// Widest text of an agent in a line.
 const WIDTH: usize = 160;
@@ -147,6 +150,9 @@ impl<'a> Printer<'a> {
                 "failed" => vec![format!("{} could not: {}", self.head(task), one_line(title, WIDTH))],
                 _ => Vec::new(),
             },
+            WorkerEvent::PauseChanged { state } => {
+                vec![out.paint(Tone::Notice, &format!("{} {}", self.head(task), paused(*state)))]
+            }
             WorkerEvent::Faulted { code, .. } => {
                 let text = format!("{} {code}: {}", self.head(task), one_line(text, WIDTH));
                 vec![out.paint(Tone::Bad, &text)]
@@ -207,10 +213,16 @@ impl<'a> Printer<'a> {
             | RunEvent::RunCleaned { .. }
             | RunEvent::RunCleanAbandoned { .. } => Vec::new(),
             RunEvent::RunStopRequested => vec!["the run is to stop".to_owned()],
-            RunEvent::BudgetAlert { percent, spent, task } => {
+            RunEvent::BudgetAlert { percent, spent, task, of } => {
                 let spent = money(Some(spent)).unwrap_or_default();
                 let line = match task {
-                    None => format!("{percent} % of the budget is spent: {spent}"),
+                    None => match of {
+                        BudgetOf::Run => format!("{percent} % of the budget is spent: {spent}"),
+                        BudgetOf::Plan => {
+                            format!("{percent} % of what all runs of the plan may cost is spent: {spent}")
+                        }
+                        BudgetOf::Day => format!("{percent} % of what all runs of the day may cost is spent: {spent}"),
+                    },
                     Some(task) => format!("task {task} has cost {spent}, as much as a task may"),
                 };
                 vec![out.paint(Tone::Notice, &line)]
@@ -223,6 +235,17 @@ impl<'a> Printer<'a> {
                 vec![
                     out.paint(Tone::Notice, &format!("{what}; raise it: switchboard budget {} --budget USD", self.run)),
                 ]
+            }
+            RunEvent::RunPaused { cause: PauseCause::Plan } => {
+                let what = "paused: all runs of this plan have cost what they may, or what is left is less than a worker's reservation";
+                let how = format!("raise it: switchboard budget {} --plan-budget USD", self.run);
+                vec![out.paint(Tone::Notice, &format!("{what}; {how}"))]
+            }
+            RunEvent::RunPaused { cause: PauseCause::Day } => {
+                let what = "paused: all runs of today (UTC) have cost what they may, or what is left is less than a worker's reservation";
+                let how =
+                    format!("raise `day` under [limits] in your config.toml, then: switchboard resume {}", self.run);
+                vec![out.paint(Tone::Notice, &format!("{what}; {how}"))]
             }
             RunEvent::RunResumed => vec!["the run goes on".to_owned()],
             RunEvent::BudgetSet { .. } | RunEvent::CostCounted { .. } => Vec::new(),
@@ -278,6 +301,7 @@ impl<'a> Printer<'a> {
             TurnOutcome::Refused => "declined",
             TurnOutcome::TimedOut => "took too long",
             TurnOutcome::Paused => "was interrupted: it goes on later",
+            TurnOutcome::RateLimited => "waits for a rate limit and goes on then",
         };
         // A script says in every turn that it is one; the first line of the task has said so.
         let reason = reason.strip_prefix(switchboard_agents::script::GREETING).unwrap_or(reason).trim();

@@ -1,11 +1,15 @@
 //! Pauses and the budget.
 
-use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, TaskPauseCause};
+use switchboard_protocol::run::{AtCeiling, Budget, BudgetOf, PauseCause, TaskPauseCause};
 
 use super::*;
 
 fn budget(ceiling: u64, reserve: u64, at_ceiling: AtCeiling) -> RunEvent {
-    RunEvent::BudgetSet { budget: Some(Budget { ceiling, task: None, reserve: Some(reserve), at_ceiling }) }
+    RunEvent::BudgetSet {
+        budget: Some(Budget { ceiling, task: None, reserve: Some(reserve), at_ceiling }),
+        plan: None,
+        day: false,
+    }
 }
 
 fn cost(task: &str, worker: &WorkerId, total_micro_usd: u64) -> RunEvent {
@@ -87,7 +91,8 @@ fn at_the_ceiling_turns_are_cancelled_and_go_on_as_the_same_attempt_once_it_is_r
 
     run.tell(cost("1.1", &worker, 1_200));
 
-    let alerts = [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert { percent, spent: 1_200, task: None });
+    let alerts =
+        [75, 80, 90, 100].map(|percent| RunEvent::BudgetAlert { percent, spent: 1_200, task: None, of: BudgetOf::Run });
     assert_eq!(run.last[..4], alerts);
     assert_eq!(run.last[4..], [RunEvent::RunPaused { cause: PauseCause::Budget }]);
     let cause = StopCause::Budget;
@@ -144,7 +149,11 @@ fn a_run_whose_rest_is_less_than_a_reservation_is_paused_when_nobody_is_at_work(
 }
 
 fn of_tasks(task: u64, at_ceiling: AtCeiling) -> RunEvent {
-    RunEvent::BudgetSet { budget: Some(Budget { ceiling: 100_000, task: Some(task), reserve: Some(0), at_ceiling }) }
+    RunEvent::BudgetSet {
+        budget: Some(Budget { ceiling: 100_000, task: Some(task), reserve: Some(0), at_ceiling }),
+        plan: None,
+        day: false,
+    }
 }
 
 #[test]
@@ -179,7 +188,7 @@ fn a_task_at_its_ceiling_is_stopped_or_only_named_where_the_budget_says_so() {
     run.tell(of_tasks(1_000, AtCeiling::Warn));
     let worker = run.start("1.1");
     run.tell(cost("1.1", &worker, 1_500));
-    let alert = RunEvent::BudgetAlert { percent: 100, spent: 1_500, task: Some(id("1.1")) };
+    let alert = RunEvent::BudgetAlert { percent: 100, spent: 1_500, task: Some(id("1.1")), of: BudgetOf::Run };
     assert_eq!(run.last, [alert]);
     run.tell(cost("1.1", &worker, 1_600));
     assert_eq!(run.last, [], "once");

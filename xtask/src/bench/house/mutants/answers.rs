@@ -18,6 +18,8 @@ pub(super) enum Answer {
     Own,
     /// A test of the other crate failed.
     Other,
+    /// Tests had to be ended at their time limit.
+    Hung,
     /// All tests passed.
     Survived,
 }

@@ -33,24 +33,35 @@ pub(super) fn baseline(tree: &Path, tests: &Tests) -> anyhow::Result<Limits> {
     for package in tests.keys() {
         let began = Instant::now();
         let limit = Limits::from([(package.clone(), BASELINE)]);
-        let failed = is_caught(tree, tests, &limit, package, 0)?;
-        ensure!(!failed, "a test of {package} fails without a mutant");
+        let ended = trial(tree, tests, &limit, package, 0)?;
+        ensure!(ended == Ended::Passed, "a test of {package} fails without a mutant");
         limits.insert(package.clone(), (began.elapsed() * TIMES).max(SHORTEST));
     }
     Ok(limits)
 }
 
-/// Whether a test of a crate fails, or hangs, with a mutant on.
+/// How the tests of a crate ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// All passed.
+    Passed,
+    /// One failed.
+    Failed,
+    /// One had to be ended at the time limit.
+    Hung,
+}
+
+/// Runs the tests of a crate with a mutant on, up to the first that does not pass.
 ///
 /// # Errors
 /// When a test can't be started.
-pub(super) fn is_caught(
+pub(super) fn trial(
     tree: &Path,
     tests: &Tests,
     limits: &Limits,
     package: &str,
     mutant: usize,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Ended> {
     let folder = tree.join("crates").join(package);
     let until = Instant::now() + limits.get(package).copied().unwrap_or(SHORTEST);
     for program in tests.get(package).into_iter().flatten() {
@@ -58,23 +69,24 @@ pub(super) fn is_caught(
         test.env(VARIABLE, mutant.to_string()).env("CARGO_MANIFEST_DIR", &folder).env("INSTA_UPDATE", "no");
         test.arg("--quiet").stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let child = test.spawn().with_context(|| program.display().to_string())?;
-        if !passes(child, until)? {
-            return Ok(true);
+        match ended(child, until)? {
+            Ended::Passed => {}
+            other @ (Ended::Failed | Ended::Hung) => return Ok(other),
         }
     }
-    Ok(false)
+    Ok(Ended::Passed)
 }
 
-fn passes(mut child: Child, until: Instant) -> anyhow::Result<bool> {
+fn ended(mut child: Child, until: Instant) -> anyhow::Result<Ended> {
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
+            return Ok(if status.success() { Ended::Passed } else { Ended::Failed });
         }
         if Instant::now() > until {
             // The whole group: tests start processes of their own.
             output(command("kill", Path::new("/")).args(["-9", "--", &format!("-{}", child.id())]))?;
             child.wait()?;
-            return Ok(false);
+            return Ok(Ended::Hung);
         }
         std::thread::sleep(LOOK);
     }

@@ -1,0 +1,127 @@
+//! Pauses: a worker that is to wait does so at its next boundary and stays alive; nothing is frozen.
+//!
+//! The boundaries are the end of a turn, a question of the agent, which is not answered meanwhile, and the end of a tool while no other one
+//! runs, where the turn is interrupted and later taken up again. A command has none but its end.
+
+use switchboard_protocol::frame::WorkerEvent;
+use switchboard_protocol::worker::PauseState;
+use tokio::time::Instant;
+
+use super::{Prompt, State, Worker};
+use crate::Result;
+use crate::driver::Driver;
+
+/// What an agent is told whose turn was interrupted.
+const GO_ON: &str = "You were interrupted by a pause, which is over. Go on with your task where you were.";
+
+/// Whether the worker is to wait, and what waits with it.
+#[derive(Default)]
+pub(super) struct Pause {
+    is_asked: bool,
+    /// Since when the agent waits at a boundary. What it may take does not run from then on.
+    reached: Option<Instant>,
+    /// Whether its turn was cancelled for it and has not ended yet.
+    is_interrupting: bool,
+    /// Answers to the agent's questions that wait: question, option, rule.
+    answers: Vec<(String, Option<String>, Option<String>)>,
+}
+
+// === impl Pause ===
+
+impl Pause {
+    /// Whether a pause is asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Whether the agent waits at a boundary.
+    pub(super) fn is_reached(&self) -> bool {
+        self.reached.is_some()
+    }
+
+    /// Keeps an answer until the pause is over.
+    pub(super) fn keep(&mut self, ask: String, option: Option<String>, rule: Option<String>) {
+        self.answers.push((ask, option, rule));
+    }
+
+    /// The turn has ended; returns whether it was interrupted.
+    pub(super) fn take_interrupted(&mut self, stop: &str) -> bool {
+        std::mem::take(&mut self.is_interrupting) && stop == "cancelled"
+    }
+}
+
+// === impl Worker ===
+
+impl Worker {
+    /// Begins a pause, and says so at once. The daemon repeats itself over a new connection.
+    pub(super) fn pause<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        if self.pause.is_asked() || self.ending.is_some() || self.state == State::Ended {
+            return Ok(());
+        }
+        self.pause.is_asked = true;
+        self.record(WorkerEvent::PauseChanged { state: PauseState::Pausing })?;
+        self.pause_at_boundary(driver, false)
+    }
+
+    /// Looks whether the agent is at a boundary; `after_tool` tells that a tool has just ended.
+    pub(super) fn pause_at_boundary<D: Driver>(&mut self, driver: &mut D, after_tool: bool) -> Result<()> {
+        if !self.pause.is_asked || self.pause.is_reached() || self.pause.is_interrupting {
+            return Ok(());
+        }
+        let waits = !self.asks.is_empty() || !self.pause.answers.is_empty();
+        match self.state {
+            State::Idle { .. } => self.reach_pause(),
+            State::Turn if waits => self.reach_pause(),
+            State::Turn if after_tool && self.tools.is_empty() && D::TAKES_PROMPTS => {
+                self.pause.is_interrupting = true;
+                driver.cancel();
+                Ok(())
+            }
+            State::Opening | State::Prompted { .. } | State::Turn | State::Closing { .. } | State::Ended => Ok(()),
+        }
+    }
+
+    fn reach_pause(&mut self) -> Result<()> {
+        self.pause.reached = Some(Instant::now());
+        self.record(WorkerEvent::PauseChanged { state: PauseState::Paused })
+    }
+
+    /// The turn was interrupted: it goes on when the pause is over, before anything else is said.
+    pub(super) fn take_up_later(&mut self) {
+        self.queue.push_front(Prompt { text: GO_ON.to_owned(), mail: Vec::new() });
+    }
+
+    /// Ends a pause: the time limits go on with what was left, and what waited is done.
+    pub(super) fn resume<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        if !std::mem::take(&mut self.pause.is_asked) {
+            return Ok(());
+        }
+        if let Some(reached) = self.pause.reached.take() {
+            self.put_off_limits(reached);
+        }
+        self.record(WorkerEvent::PauseChanged { state: PauseState::Resumed })?;
+        for (ask, option, rule) in std::mem::take(&mut self.pause.answers) {
+            if driver.permit(&ask, option.as_deref()) {
+                self.record(WorkerEvent::PermissionSettled { ask, option, rule })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_off_limits(&mut self, reached: Instant) {
+        let now = Instant::now();
+        let by = now - reached;
+        self.wall += by;
+        self.heard = now;
+        self.asks.put_off(by);
+        self.wrap_up.put_off(by);
+        if let State::Idle { since } = &mut self.state {
+            *since = now;
+        }
+    }
+
+    /// A worker that ends waits for nothing.
+    pub(super) fn forget_pause(&mut self) {
+        self.pause = Pause::default();
+    }
+}

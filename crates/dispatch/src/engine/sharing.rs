@@ -1,0 +1,122 @@
+//! How a run keeps to what all runs have in common: it says what it takes, asks before a worker starts, and records what follows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_pipeline::shared::{Alert, Standing, Wanted};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{AtCeiling, BudgetOf, Effect, PauseCause, RunEvent};
+use switchboard_protocol::time::Millis;
+
+use super::Engine;
+use super::commit::Then;
+use crate::handle::Record;
+use crate::shared;
+
+impl Engine {
+    /// Reports what the run has spent and reserved to the limits over all runs, and records what follows for it.
+    pub(super) async fn share(&mut self) {
+        let now = self.world.store.now();
+        let alerts = self.update_share(now);
+        // What waits to be recorded comes first: the state is behind it.
+        if !self.waiting.is_empty() || self.recorded.state().outcome().is_some() {
+            return;
+        }
+        for step in self.follows_from_share(&alerts, now) {
+            self.happened(Record::steps(vec![step]), Then::Nothing).await;
+        }
+    }
+
+    fn update_share(&self, now: Millis) -> Vec<Alert> {
+        let state = self.recorded.state();
+        let live: BTreeMap<_, _> = state.reserved().map(|(task, left)| (task.clone(), left)).collect();
+        let starting: BTreeSet<TaskId> = self.starting.values().cloned().collect();
+        let at_ceiling = state.budget().map_or(AtCeiling::default(), |budget| budget.at_ceiling);
+        let ceiling = state.plan_ceiling().map(|ceiling| (ceiling, at_ceiling));
+        let run = &self.plan.run;
+        let mut all = self.world.shared.state();
+        let (alerts, has_changed) = all.update(run, ceiling, state.spent(), (&live, &starting), now);
+        let hash = state.header().map_or("", |header| header.plan_hash.as_str());
+        if ceiling.is_some() && !all.knows_plan(hash) {
+            match shared::spent_by_plan(&self.world.store, hash) {
+                Ok(spent) => all.set_plan(hash, spent),
+                Err(error) => tracing::error!(%run, %error, "what the plan has cost can't be read"),
+            }
+        }
+        drop(all);
+        if has_changed {
+            self.world.shared.announce();
+        }
+        alerts
+    }
+
+    fn follows_from_share(&self, alerts: &[Alert], now: Millis) -> Vec<RunEvent> {
+        let state = self.recorded.state();
+        let all = self.world.shared.state();
+        let (day, standing) = (all.has_day(), all.standing(&self.plan.run, state.reservation(), now));
+        drop(all);
+        let mut steps = Vec::new();
+        if !state.is_open() {
+            return steps;
+        }
+        if day != state.has_day_ceiling() {
+            let (budget, plan) = (state.budget().copied(), state.plan_ceiling());
+            steps.push(RunEvent::BudgetSet { budget, plan, day });
+        }
+        let said = |alert: &Alert| {
+            let Alert { of, percent, spent } = *alert;
+            RunEvent::BudgetAlert { percent, spent, task: None, of }
+        };
+        steps.extend(alerts.iter().map(said));
+        let is_shared = matches!(state.pause(), Some(PauseCause::Plan | PauseCause::Day));
+        match standing {
+            _ if state.is_stopping() || state.unsettled_count() == 0 => {}
+            Standing::Reached(_, AtCeiling::Halt) => steps.push(RunEvent::RunStopRequested),
+            Standing::Reached(of, AtCeiling::Pause) if state.pause().is_none() => steps.extend(paused(of)),
+            Standing::NoRoom(of) if state.pause().is_none() && self.wants_workers(now) => steps.extend(paused(of)),
+            Standing::Free if is_shared => steps.push(RunEvent::RunResumed),
+            Standing::Reached(_, AtCeiling::Pause | AtCeiling::Warn) | Standing::NoRoom(_) | Standing::Free => {}
+        }
+        steps
+    }
+
+    /// Whether workers are to start and none is at work.
+    fn wants_workers(&self, now: Millis) -> bool {
+        let state = self.recorded.state();
+        let is_start = |effect: &Effect| matches!(effect, Effect::StartWorker { .. });
+        self.starting.is_empty() && state.reserved().next().is_none() && state.decide(now).iter().any(is_start)
+    }
+
+    /// Sets a place aside for a worker that is to start; returns whether there is one. Other effects need none.
+    pub(super) fn has_place(&mut self, effect: &Effect, now: Millis) -> bool {
+        let Effect::StartWorker { task, .. } = effect else { return true };
+        let choice = self.plan.settings(task).and_then(|(_, settings)| Ok(self.plan.choice(task, &settings)?));
+        // A start without an agent blocks its task.
+        let Ok(choice) = choice else { return true };
+        let account = shared::account(&choice);
+        let reserve = self.recorded.state().reservation();
+        let wanted = Wanted { task, account: &account, is_scripted: choice.scripted, reserve };
+        let has_place = self.world.shared.state().start(&self.plan.run, wanted, now).is_ok();
+        if has_place {
+            self.starting.insert(effect.key(), task.clone());
+        }
+        has_place
+    }
+
+    /// Forgets what tasks waited for that are not to start any more.
+    pub(super) fn keep_places(&self, effects: &[Effect]) {
+        let starts = effects
+            .iter()
+            .filter_map(|effect| if let Effect::StartWorker { task, .. } = effect { Some(task) } else { None });
+        let starts: BTreeSet<_> = starts.collect();
+        self.world.shared.state().keep_waits(&self.plan.run, |task| starts.contains(task));
+    }
+}
+
+fn paused(of: BudgetOf) -> Option<RunEvent> {
+    let cause = match of {
+        BudgetOf::Plan => PauseCause::Plan,
+        BudgetOf::Day => PauseCause::Day,
+        BudgetOf::Run => return None,
+    };
+    Some(RunEvent::RunPaused { cause })
+}

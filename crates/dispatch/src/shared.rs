@@ -1,0 +1,129 @@
+//! What all runs have in common, as it stands, and who is woken when it changes.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use switchboard_pipeline::shared::Shared;
+use switchboard_protocol::event::Lsn;
+use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::id::{Digest, WorkerId};
+use switchboard_protocol::run::RunEvent;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_store::{Query, Store};
+use tokio::sync::watch;
+
+use crate::lock::lock;
+use crate::work::{RUNS, WORKERS, run_id};
+use crate::world::World;
+use crate::{Error, history};
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60_000;
+
+/// The state that all engines share.
+pub(crate) struct SharedLimits {
+    state: Mutex<Shared>,
+    changed: watch::Sender<u64>,
+    /// The end of the log when the daemon started, and whether what was spent of the day until then is counted.
+    before: Mutex<(Lsn, bool)>,
+}
+
+// === impl SharedLimits ===
+
+impl SharedLimits {
+    pub(crate) fn new(usual_workers: u32, head: Lsn) -> Self {
+        let before = Mutex::new((head, false));
+        Self { state: Mutex::new(Shared::new(usual_workers)), changed: watch::Sender::new(0), before }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, Shared> {
+        lock(&self.state)
+    }
+
+    /// Changes whenever a run may have more room, or less than none.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn announce(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+}
+
+// === impl World ===
+
+impl World {
+    /// Reads the settings that all runs have in common again.
+    ///
+    /// # Errors
+    /// They can't be read; what was read last then holds, and nothing starts where nothing was.
+    pub(crate) async fn read_limits(&self) -> Result<(), Error> {
+        let read = self.config.shared.clone();
+        let limits = self.blocking(move || Ok((read.0)()?)).await?;
+        if self.shared.state().set_limits(Some(limits)) {
+            if limits.day.is_some() {
+                self.count_day()?;
+            }
+            self.shared.announce();
+        }
+        Ok(())
+    }
+
+    /// Counts what was spent today before the daemon started, once.
+    fn count_day(&self) -> Result<(), Error> {
+        let mut before = lock(&self.shared.before);
+        if before.1 {
+            return Ok(());
+        }
+        let now = self.store.now();
+        let spent = spent_on_day(&self.store, now, before.0)?;
+        before.1 = true;
+        self.shared.state().add_to_day(spent, now);
+        Ok(())
+    }
+}
+
+/// What is spent on the day (UTC) of `now`, by the events up to `until`.
+fn spent_on_day(store: &Store, now: Millis, until: Lsn) -> Result<u64, Error> {
+    let start = Millis(now.0.div_euclid(DAY_MS) * DAY_MS);
+    let mut spent = 0_u64;
+    for row in store.read(&Query::table(RUNS).desc("seq").limit(100_000))? {
+        if row.get_int("ended_at").is_some_and(|ended| ended < start.0) {
+            continue;
+        }
+        // What each worker had cost before the day began, and has cost now.
+        let mut costs: BTreeMap<WorkerId, (u64, u64)> = BTreeMap::new();
+        history::events(store, &run_id(&row)?, 0, |event| {
+            if let Some(RunEvent::CostCounted { worker, total_micro_usd, .. }) = event.fact::<RunEvent>() {
+                let cost = costs.entry(worker).or_default();
+                cost.1 = cost.1.max(total_micro_usd);
+                if event.ts < start {
+                    cost.0 = cost.1;
+                }
+            }
+            event.lsn < until
+        })?;
+        spent = costs.values().fold(spent, |sum, (before, all)| sum.saturating_add(all - before));
+    }
+    Ok(spent)
+}
+
+/// What all runs of a plan have spent.
+pub(crate) fn spent_by_plan(store: &Store, hash: &str) -> Result<u64, Error> {
+    let mut spent = 0_u64;
+    for run in store.read(&Query::table(RUNS).eq("plan_hash", hash).limit(100_000))? {
+        let workers = store.read(&Query::table(WORKERS).eq("run", run_id(&run)?.as_str()).limit(100_000))?;
+        let costs = workers.iter().flat_map(|row| ["micro_usd", "estimated"].map(|column| row.get_int(column)));
+        spent = costs.flatten().fold(spent, |sum, cost| sum.saturating_add(u64::try_from(cost).unwrap_or(0)));
+    }
+    Ok(spent)
+}
+
+/// The account that an agent works with: the same program with the same arguments and variables has the same login.
+pub(crate) fn account(choice: &AgentChoice) -> String {
+    let (DriverSpec::Acp { argv } | DriverSpec::Exec { argv }) = &choice.driver;
+    // Keys may be among the variables: only the digest is kept.
+    let told = format!("{argv:?}{:?}", choice.env);
+    Digest::of(told.as_bytes()).hex()
+}

@@ -1,0 +1,328 @@
+//! What all runs of a record have in common: the money of a day and of a plan, the workers that may be alive, and the rate limits of accounts.
+//!
+//! A run asks before it starts a worker ([`Shared::start`]) and says what it has spent and what its workers may still cost ([`Shared::update`]). What
+//! is spent and what is set aside never exceed a ceiling at a start, so that all runs together exceed it by no more than their workers exceed
+//! their reservations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{ALERTS, AtCeiling, BudgetOf, Ceiling, Limits, Wait};
+use switchboard_protocol::time::Millis;
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60_000;
+
+/// What all runs of a record have in common. Amounts are millionths of a US dollar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shared {
+    /// `None` while the settings can't be read: nothing starts then.
+    limits: Option<Limits>,
+    /// Most workers of agents that are no scripts, where the settings don't say.
+    usual_workers: u32,
+    runs: BTreeMap<RunId, Share>,
+    /// The day, counted from 1970 (UTC), and what is spent in it.
+    day: (i64, u64),
+    /// What all runs of a plan have spent, by its hash.
+    plans: BTreeMap<String, u64>,
+    /// Until when the workers of an account wait.
+    accounts: BTreeMap<String, Millis>,
+}
+
+/// What one run takes of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Share {
+    plan: String,
+    ceiling: Option<(u64, AtCeiling)>,
+    spent: u64,
+    /// What is set aside for its workers and not spent.
+    live: BTreeMap<TaskId, WorkerSlot>,
+    waits: BTreeMap<TaskId, Wait>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct WorkerSlot {
+    reserved: u64,
+    is_scripted: bool,
+}
+
+/// A worker that is to start.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its task.
+    pub task: &'a TaskId,
+    /// The account that its agent works with.
+    pub account: &'a str,
+    /// Whether its agent is a script.
+    pub is_scripted: bool,
+    /// What is set aside for it.
+    pub reserve: u64,
+}
+
+/// So much of a ceiling is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alert {
+    /// Whose ceiling.
+    pub of: BudgetOf,
+    /// The share in percent.
+    pub percent: u8,
+    /// What is spent.
+    pub spent: u64,
+}
+
+/// How a run stands at the ceilings that it has in common with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// One is reached: this happens.
+    Reached(BudgetOf, AtCeiling),
+    /// What is left is less than its reservation, and nobody is at work whose end could change that.
+    NoRoom(BudgetOf),
+    /// No ceiling keeps its workers from starting.
+    Free,
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Nothing is known yet, and nothing starts before [`set_limits`](Self::set_limits).
+    #[must_use]
+    pub const fn new(usual_workers: u32) -> Self {
+        Self {
+            limits: None,
+            usual_workers,
+            runs: BTreeMap::new(),
+            day: (0, 0),
+            plans: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+        }
+    }
+
+    /// Sets what the settings say; `None` where they can't be read. Returns whether anything has changed.
+    pub fn set_limits(&mut self, limits: Option<Limits>) -> bool {
+        std::mem::replace(&mut self.limits, limits) != limits
+    }
+
+    /// Whether there is a ceiling for all runs of a day.
+    #[must_use]
+    pub fn has_day(&self) -> bool {
+        self.limits.is_some_and(|limits| limits.day.is_some())
+    }
+
+    /// Adds what was spent on the day of `now` before anybody counted here.
+    pub fn add_to_day(&mut self, spent: u64, now: Millis) {
+        self.turn_day(now);
+        self.day.1 = self.day.1.saturating_add(spent);
+    }
+
+    /// Whether the runs of a plan are counted.
+    #[must_use]
+    pub fn knows_plan(&self, plan: &str) -> bool {
+        self.plans.contains_key(plan)
+    }
+
+    /// Sets what all runs of a plan have spent before anybody counted here.
+    pub fn set_plan(&mut self, plan: &str, spent: u64) {
+        self.plans.insert(plan.to_owned(), spent);
+    }
+
+    /// A run is taken up that has spent so much, which is counted already.
+    pub fn open(&mut self, run: &RunId, plan: &str, spent: u64) {
+        self.runs.insert(run.clone(), Share { plan: plan.to_owned(), spent, ..Share::default() });
+    }
+
+    /// Nothing more happens in a run. Returns whether that makes room for others.
+    pub fn close(&mut self, run: &RunId) -> bool {
+        self.runs.remove(run).is_some_and(|share| !share.live.is_empty())
+    }
+
+    /// A run has spent so much in all, and these of its tasks have workers, each with what is left of its reservation. Tasks in `starting` keep
+    /// what was set aside at their start. Returns the shares of ceilings that are spent by it, and whether others may have more room, or less than none.
+    pub fn update(
+        &mut self,
+        run: &RunId,
+        ceiling: Option<(u64, AtCeiling)>,
+        spent: u64,
+        (live, starting): (&BTreeMap<TaskId, u64>, &BTreeSet<TaskId>),
+        now: Millis,
+    ) -> (Vec<Alert>, bool) {
+        self.turn_day(now);
+        let before = self.ceilings_of(run);
+        let Some(share) = self.runs.get_mut(run) else { return (Vec::new(), false) };
+        let had = share.live.len();
+        let more = spent.saturating_sub(share.spent);
+        share.spent = share.spent.max(spent);
+        let changed = share.ceiling != ceiling;
+        share.ceiling = ceiling;
+        share.live.retain(|task, _| live.contains_key(task) || starting.contains(task));
+        for (task, reserved) in live {
+            let known =
+                share.live.entry(task.clone()).or_insert(WorkerSlot { reserved: *reserved, is_scripted: false });
+            known.reserved = *reserved;
+        }
+        let has_left = share.live.len() < had;
+        let plan = share.plan.clone();
+        self.day.1 = self.day.1.saturating_add(more);
+        let of_plan = self.plans.entry(plan).or_default();
+        *of_plan = of_plan.saturating_add(more);
+        let after = self.ceilings_of(run);
+        let is_reached = |all: &[Ceiling]| all.iter().any(Ceiling::is_reached);
+        let turned = is_reached(&before) != is_reached(&after);
+        (if changed { Vec::new() } else { alerts(&before, &after) }, has_left || turned || changed)
+    }
+
+    /// Sets a place aside for a worker, if it may start.
+    ///
+    /// # Errors
+    /// What it waits for.
+    pub fn start(&mut self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Result<(), Wait> {
+        self.turn_day(now);
+        let waits = self.wait_for(run, wanted, now);
+        let Some(share) = self.runs.get_mut(run) else { return Ok(()) };
+        if let Some(wait) = waits {
+            share.waits.insert(wanted.task.clone(), wait);
+            return Err(wait);
+        }
+        share.waits.remove(wanted.task);
+        let place = WorkerSlot { reserved: wanted.reserve, is_scripted: wanted.is_scripted };
+        share.live.insert(wanted.task.clone(), place);
+        Ok(())
+    }
+
+    /// Tasks that wait at [`start`](Self::start); all others of the run wait for nothing.
+    pub fn keep_waits(&mut self, run: &RunId, is_waiting: impl Fn(&TaskId) -> bool) {
+        if let Some(share) = self.runs.get_mut(run) {
+            share.waits.retain(|task, _| is_waiting(task));
+        }
+    }
+
+    /// What a task waits for.
+    #[must_use]
+    pub fn wait_of(&self, run: &RunId, task: &TaskId) -> Option<Wait> {
+        self.runs.get(run)?.waits.get(task).copied()
+    }
+
+    /// An account's service wants its clients to wait. Returns whether that is news.
+    pub fn limit_account(&mut self, account: &str, until: Millis) -> bool {
+        let known = self.accounts.entry(account.to_owned()).or_insert(Millis(0));
+        let is_later = until > *known;
+        *known = until.max(*known);
+        is_later
+    }
+
+    /// How a run stands whose next worker has this reservation.
+    #[must_use]
+    pub fn standing(&self, run: &RunId, reserve: u64, now: Millis) -> Standing {
+        let all = self.ceilings_at(run, now);
+        let reached = all.iter().find(|ceiling| ceiling.is_reached() && ceiling.at_ceiling != AtCeiling::Warn);
+        if let Some(ceiling) = reached {
+            return Standing::Reached(ceiling.of, ceiling.at_ceiling);
+        }
+        let full =
+            all.iter().find(|ceiling| self.set_aside(run, ceiling.of) == 0 && self.lacks_room(run, ceiling, reserve));
+        full.map_or(Standing::Free, |ceiling| Standing::NoRoom(ceiling.of))
+    }
+
+    /// When something changes by itself: an account's wait ends, or the day does.
+    #[must_use]
+    pub fn next_change(&self, now: Millis) -> Option<Millis> {
+        let waits = self.accounts.values().copied().filter(|until| *until > now);
+        let midnight = self.has_day().then_some(Millis((day_of(now) + 1) * DAY_MS));
+        waits.chain(midnight).min()
+    }
+
+    /// The ceilings that a run has in common with others.
+    #[must_use]
+    pub fn ceilings_at(&self, run: &RunId, now: Millis) -> Vec<Ceiling> {
+        let mut all = self.ceilings_of(run);
+        if self.day.0 != day_of(now) {
+            all.iter_mut().filter(|ceiling| ceiling.of == BudgetOf::Day).for_each(|ceiling| ceiling.spent = 0);
+        }
+        all
+    }
+
+    /// What is spent by all runs of a day, of how much, if there is a ceiling.
+    #[must_use]
+    pub fn day_at(&self, now: Millis) -> Option<Ceiling> {
+        let limits = self.limits?;
+        let spent = if self.day.0 == day_of(now) { self.day.1 } else { 0 };
+        Some(Ceiling { of: BudgetOf::Day, ceiling: limits.day?, spent, at_ceiling: limits.at_ceiling })
+    }
+
+    fn turn_day(&mut self, now: Millis) {
+        if self.day.0 != day_of(now) {
+            self.day = (day_of(now), 0);
+        }
+    }
+
+    fn ceilings_of(&self, run: &RunId) -> Vec<Ceiling> {
+        let (number, spent) = self.day;
+        let day = self.day_at(Millis(number * DAY_MS)).map(|ceiling| Ceiling { spent, ..ceiling });
+        let plan = self.runs.get(run).and_then(|share| {
+            let (ceiling, at_ceiling) = share.ceiling?;
+            let spent = self.plans.get(&share.plan).copied().unwrap_or(0);
+            Some(Ceiling { of: BudgetOf::Plan, ceiling, spent, at_ceiling })
+        });
+        plan.into_iter().chain(day).collect()
+    }
+
+    fn wait_for(&self, run: &RunId, wanted: Wanted<'_>, now: Millis) -> Option<Wait> {
+        let Some(limits) = self.limits else { return Some(Wait::Settings) };
+        if let Some(until) = self.accounts.get(wanted.account).filter(|until| **until > now) {
+            return Some(Wait::RateLimit { until: *until });
+        }
+        let places = self.runs.values().flat_map(|share| share.live.values());
+        let (most, alive) = match limits.workers {
+            Some(most) => (most, places.count()),
+            None if wanted.is_scripted => (u32::MAX, 0),
+            None => (self.usual_workers, places.filter(|place| !place.is_scripted).count()),
+        };
+        if alive >= most as usize {
+            return Some(Wait::Workers { most });
+        }
+        let ceilings = self.ceilings_of(run);
+        let full = ceilings.iter().find(|ceiling| self.lacks_room(run, ceiling, wanted.reserve));
+        full.map(|ceiling| Wait::Budget { of: ceiling.of })
+    }
+
+    fn lacks_room(&self, run: &RunId, ceiling: &Ceiling, reserve: u64) -> bool {
+        let taken = ceiling.spent.saturating_add(self.set_aside(run, ceiling.of));
+        // A reservation is no more than the whole.
+        let taken = taken.saturating_add(reserve.min(ceiling.ceiling));
+        ceiling.at_ceiling != AtCeiling::Warn && (taken > ceiling.ceiling || ceiling.is_reached())
+    }
+
+    /// What is set aside for all workers whose cost counts for a ceiling.
+    fn set_aside(&self, run: &RunId, of: BudgetOf) -> u64 {
+        let plan = self.runs.get(run).map(|share| share.plan.as_str());
+        let counts = |share: &&Share| match of {
+            BudgetOf::Plan => Some(share.plan.as_str()) == plan,
+            BudgetOf::Day => true,
+            BudgetOf::Run => false,
+        };
+        let places = self.runs.values().filter(counts).flat_map(|share| share.live.values());
+        places.map(|place| place.reserved).fold(0, u64::saturating_add)
+    }
+}
+
+/// The shares of ceilings that are spent now and were not before, each once.
+fn alerts(before: &[Ceiling], after: &[Ceiling]) -> Vec<Alert> {
+    let is_spent = |ceiling: &Ceiling, percent: u8| {
+        u128::from(ceiling.spent) * 100 >= u128::from(ceiling.ceiling) * u128::from(percent)
+    };
+    let of = |ceiling: &Ceiling| {
+        let was = before.iter().find(|was| was.of == ceiling.of).copied();
+        let ceiling = *ceiling;
+        let is_new =
+            move |percent: &u8| is_spent(&ceiling, *percent) && was.is_some_and(|was| !is_spent(&was, *percent));
+        ALERTS.into_iter().filter(is_new).map(move |percent| Alert { of: ceiling.of, percent, spent: ceiling.spent })
+    };
+    after.iter().flat_map(of).collect()
+}
+
+const fn day_of(at: Millis) -> i64 {
+    at.0.div_euclid(DAY_MS)
+}
+
+#[cfg(test)]
+mod tests;

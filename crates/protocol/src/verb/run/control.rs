@@ -1,0 +1,145 @@
+//! Runs that are under way: stopped, paused, given another budget, tried again and resumed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::verb;
+use crate::id::RunId;
+use crate::run::Budget;
+
+/// What to stop.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopRunRequest {
+    /// `RUN` or `RUN/TASK`.
+    pub what: String,
+    /// Further tasks of that run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+}
+
+/// A change that takes effect on the next step of the run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunReply {
+    /// The run.
+    pub run: RunId,
+    /// Its state now.
+    pub state: String,
+    /// The tasks that it concerns, in their order, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<ConcernedTask>,
+    /// How many more there are.
+    #[serde(default, skip_serializing_if = "is_none_left")]
+    pub more: u64,
+}
+
+fn is_none_left(more: &u64) -> bool {
+    *more == 0
+}
+
+/// A task that a call concerns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConcernedTask {
+    /// Its id.
+    pub id: String,
+    /// What is to be done.
+    pub description: String,
+    /// Its state when the call came.
+    pub state: String,
+    /// Whether it only waits for another one of them, which will not be done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
+}
+
+verb! {
+    /// Stop a run or one task of it; work that was not merged stays in its branch.
+    StopRun = "stop_run", Synced, Work, Found,
+    StopRunRequest => RunReply
+}
+
+/// What to pause.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRunRequest {
+    /// `RUN` or `RUN/TASK`.
+    pub what: String,
+    /// Further tasks of that run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+}
+
+verb! {
+    /// Pause a run or tasks of it: workers wait at their next tool or the end of their turns, alive, and nothing new starts or merges until it is resumed.
+    PauseRun = "pause_run", Synced, Work, Found,
+    PauseRunRequest => RunReply
+}
+
+/// What a run may cost from now on.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetBudgetRequest {
+    /// Its id or the beginning of it; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The budget; without it the ceiling is lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
+    /// What all runs of its plan may cost together, in millionths of a US dollar; stays as it is without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<u64>,
+}
+
+verb! {
+    /// Set what a run may cost. A run that was paused for want of budget goes on where the new one has room.
+    SetBudget = "set_budget", Synced, Approve, Found,
+    SetBudgetRequest => RunReply
+}
+
+/// What to try again.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryTaskRequest {
+    /// `RUN/TASK`, or `RUN` for all of its blocked tasks.
+    pub what: String,
+    /// Further tasks of that run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+}
+
+verb! {
+    /// Try a blocked or stopped task again with fresh attempts.
+    RetryTask = "retry_task", Synced, Work, Found,
+    RetryTaskRequest => RunReply
+}
+
+/// Which run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeRunRequest {
+    /// Its id or the beginning of it, or `RUN/TASK` for a task that was paused; the newest run when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Further tasks of that run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<String>,
+    /// The daemon ends with this run when nothing else needs it.
+    #[serde(default)]
+    pub ends_daemon: bool,
+}
+
+/// Where to follow.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ResumeRunReply {
+    /// The run.
+    pub run: RunId,
+    /// Its state.
+    pub state: String,
+    /// Position in the log: follow from here.
+    pub cursor: u64,
+}
+
+verb! {
+    /// Go on with a run that a pause, a stop or a crash interrupted, or with a task that was paused.
+    ResumeRun = "resume_run", Synced, Work, Found,
+    ResumeRunRequest => ResumeRunReply
+}

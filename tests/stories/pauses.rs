@@ -1,0 +1,83 @@
+//! Pauses of runs and tasks, and several tasks in one call.
+
+use std::time::Duration;
+
+use serde_json::json;
+use switchboard_process::spawn::Spawn;
+
+use super::sandbox::{Sandbox, within};
+
+#[test]
+fn a_paused_run_ends_its_turns_and_neither_merges_nor_starts_until_it_is_resumed() {
+    let sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go").display().to_string();
+    let waits = format!("while [ ! -e {go} ]; do sleep 0.05; done; echo done > done");
+    let task = |id: &str, line: &str| json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": { "command": ["sh", "-c", line] } });
+    let plan = sandbox.trusted_plan(&json!([task("1.1", &waits), task("1.2", "echo two > two")]));
+    let text = std::fs::read_to_string(plan).unwrap();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let run =
+        sandbox.call(&["start_run", &format!("plan={text}"), "max_workers=1"])["run"].as_str().unwrap().to_owned();
+    let state = |task: usize| sandbox.call(&["get_run"])["list"][task]["state"].as_str().unwrap().to_owned();
+    assert!(within(Duration::from_secs(30), || state(0) == "working"), "{}", state(0));
+
+    sandbox.switchboard(&["pause", &run]).ends_with(0).says("pausing: waits at its next tool or the end of its turn");
+    std::fs::write(&go, "").unwrap();
+
+    assert!(within(Duration::from_secs(30), || state(0) == "gating"), "{}", state(0));
+    assert_eq!(sandbox.call(&["get_run"])["paused"], "requested");
+    sandbox.switchboard(&["pause", &format!("{run}/1.2")]).ends_with(0);
+    sandbox.switchboard(&["pause", &format!("{run}/1.9")]).ends_with(2).says("dispatch.unknown-task");
+    sandbox.switchboard(&["resume", &run]).ends_with(0);
+    assert!(within(Duration::from_secs(30), || state(0) == "merged"), "{}", state(0));
+    assert_eq!(state(1), "paused");
+
+    sandbox.switchboard(&["resume", &format!("{run}/1.2")]).ends_with(0);
+
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("2 of 2 tasks merged");
+    sandbox.switchboard(&["pause", &run]).ends_with(1).says("is over");
+}
+
+#[test]
+fn a_paused_agent_waits_alive_at_its_next_tool_also_over_a_restart_of_the_daemon_and_goes_on() {
+    let sandbox = Sandbox::new();
+    let go = sandbox.folder().join("go").display().to_string();
+    let wait = format!("while [ ! -e {go} ]; do sleep 0.05; done");
+    let write = json!({ "do": "write", "path": "done-{{task}}", "content": "x\n" });
+    let first = json!([{ "do": "shell", "argv": ["sh", "-c", wait] }, { "do": "sleep_ms", "ms": 500 }, write]);
+    sandbox.script("ada", &json!([{ "steps": first }, { "turn": 2, "steps": [write] }]));
+    let task = |id: &str| json!({ "id": id, "phase": 1, "description": "d", "files_touched": [format!("done-{id}")] });
+    let plan = sandbox.plan(&json!([task("1.1"), task("1.2"), task("1.3")]));
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    let argv = [super::sandbox::BINARY, "run", &plan, "--agent", "ada", "--max-workers", "3", "--yes"];
+    let spawn = Spawn::new(argv).cwd(sandbox.root()).env_only(sandbox.environment()).wall(Duration::from_secs(120));
+    let follow = std::thread::spawn(move || spawn.output().is_ok());
+    let is_begun = || sandbox.call(&["get_status"])["runs"].as_array().is_some_and(|runs| !runs.is_empty());
+    assert!(within(Duration::from_secs(60), is_begun));
+    let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
+    let of = |task: usize, field: &str| sandbox.call(&["get_run"])["list"][task][field].clone();
+    let at_work = |task: usize| of(task, "state") == "working" && of(task, "doing") != json!(null);
+    assert!(within(Duration::from_secs(60), || (0..3).all(at_work)), "{}", sandbox.call(&["get_run"]));
+
+    sandbox.switchboard(&["pause", &format!("{run}/1.1"), "1.9"]).ends_with(2).says("dispatch.unknown-task");
+    let paused = sandbox.switchboard(&["pause", &format!("{run}/1.1"), "1.2", "--json"]).ends_with(0).json();
+    let workers = json!([{ "task": "1.1", "pause": "pausing" }, { "task": "1.2", "pause": "pausing" }]);
+    assert_eq!(paused["workers"], workers, "{paused}");
+    std::fs::write(&go, "").unwrap();
+
+    let wait = |task: usize| within(Duration::from_secs(30), || of(task, "pause") == "paused");
+    assert!(wait(0) && wait(1), "{}", sandbox.call(&["get_run"]));
+    sandbox.switchboard(&["status"]).ends_with(0).says("paused");
+    sandbox.switchboard(&["restart"]).ends_with(0);
+    assert!(within(Duration::from_secs(30), || of(2, "state") == "merged"), "the task beside them goes on");
+    let shown = sandbox.call(&["get_run"]);
+    let both = json!(["paused", "paused"]);
+    assert_eq!(json!([shown["list"][0]["pause"], shown["list"][1]["pause"]]), both, "{shown}");
+    sandbox.switchboard(&["resume", &format!("{run}/1.1"), "1.2"]).ends_with(0);
+
+    sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("3 of 3 tasks merged");
+    follow.join().unwrap();
+    let log = sandbox.switchboard(&["log", &format!("{run}/1.1")]).ends_with(0).out;
+    assert!(log.contains("turn 1 ends: paused") && log.contains("goes on") && log.contains("turn 2"), "{log}");
+    assert_eq!((of(0, "attempts"), of(1, "attempts")), (json!(1), json!(1)));
+}
