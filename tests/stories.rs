@@ -43,6 +43,7 @@ mod stories {
     mod setup;
     mod sse;
     mod subagent;
+    mod timeline;
     mod trust;
 }
 

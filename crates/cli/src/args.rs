@@ -5,7 +5,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::commands::{
     adopt, agents, agents_of_job, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down,
     explain, leases, log, man, mcp, merge, messages, needs, pause, restart, restore, run, schema, script_agent,
-    session, shim, show, sign, status, stop, token, trust, up, verify,
+    session, shim, show, sign, status, stop, timeline, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Show(show::Args),
     Diff(diff::Args),
     Log(log::Args),
+    Timeline(timeline::Args),
     Pause(pause::PauseArgs),
     Resume(pause::ResumeArgs),
     Budget(budget::Args),
@@ -88,6 +89,7 @@ impl Command {
             Command::Show(args) => show::run(&args, context),
             Command::Diff(args) => diff::run(&args, context),
             Command::Log(args) => log::run(&args, context),
+            Command::Timeline(args) => timeline::run(args, context),
             Command::Pause(args) => pause::run_pause(args, context),
             Command::Resume(args) => pause::run_resume(args, context),
             Command::Budget(args) => budget::run(&args, context),

@@ -5,6 +5,7 @@ pub(crate) mod check_gate_status;
 pub(crate) mod clean_runs;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
+mod get_timeline;
 pub(crate) mod merge_run;
 pub(crate) mod pause_run;
 mod resume_run;

@@ -190,7 +190,7 @@ pub struct Change {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
-const fn is_zero(number: &u32) -> bool {
+pub(crate) const fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 

@@ -19,6 +19,7 @@ pub mod search;
 pub mod subagent;
 pub mod system;
 pub mod team;
+pub mod timeline;
 pub mod tool;
 
 pub(crate) use contract::verb;
@@ -198,6 +199,7 @@ macro_rules! for_each_verb {
             $crate::verb::system::VerifyLog
             $crate::verb::team::RemoveTeam
             $crate::verb::team::SetTeam
+            $crate::verb::timeline::GetTimeline
             $crate::verb::tool::DescribeTool
             $crate::verb::tool::FindTools
         }

@@ -1,7 +1,7 @@
 //! Runs and their tasks.
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::run;
+use switchboard_protocol::verb::{run, timeline};
 
 use super::context::Context;
 use super::route::Handle;
@@ -16,6 +16,16 @@ impl Handle<run::CleanRuns> for Verbs {
 impl Handle<run::GetRun> for Verbs {
     async fn handle(&self, _: &Context, request: run::GetRunRequest) -> Result<run::GetRunReply, Failure> {
         Ok(self.dispatch.get_run(&request).await?)
+    }
+}
+
+impl Handle<timeline::GetTimeline> for Verbs {
+    async fn handle(
+        &self,
+        _: &Context,
+        request: timeline::GetTimelineRequest,
+    ) -> Result<timeline::GetTimelineReply, Failure> {
+        Ok(self.dispatch.get_timeline(&request).await?)
     }
 }
 

@@ -215,8 +215,11 @@ impl Engine {
     fn batch(&self, record: &Record, steps: &[RunEvent], joined: Vec<NewEvent>) -> Result<Batch, Error> {
         let subject = history::subject(&self.plan.run);
         let mut batch = Batch::new(record.durability);
+        let asked_by = record.call.as_ref().map(|call| call.caller.as_str());
         for step in steps {
-            batch = batch.event(NewEvent::of(step, subject.clone(), "daemon").map_err(shape("a step"))?);
+            // What follows from what somebody asked for is the daemon's.
+            let by = asked_by.filter(|_| record.steps.contains(step)).unwrap_or("daemon");
+            batch = batch.event(NewEvent::of(step, subject.clone(), by).map_err(shape("a step"))?);
         }
         if !steps.is_empty() {
             batch = batch.expect(subject, self.recorded.rev());

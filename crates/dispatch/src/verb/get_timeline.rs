@@ -1,0 +1,71 @@
+//! `get_timeline`: what happened in a run, with what caused it.
+
+use switchboard_pipeline::timeline::{Timeline, WorkerTimeline};
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::verb::timeline::{
+    GetTimelineReply, GetTimelineRequest, MAX_ENTRIES, TimelineEntry, TimelineKind, USUAL_ENTRIES,
+};
+
+use super::find_run;
+use crate::work::run_id;
+use crate::{Dispatch, Error, history};
+
+/// Events of a worker read in one go.
+const PAGE: usize = 1000;
+
+impl Dispatch {
+    /// Shows a page of a run's timeline. A run that goes on is shown as far as it is.
+    ///
+    /// # Errors
+    /// An unknown run, `request.bad-args` for a page of no or too many entries, or the store's failure.
+    pub async fn get_timeline(&self, request: &GetTimelineRequest) -> Result<GetTimelineReply, Error> {
+        let limit = request.limit.unwrap_or(USUAL_ENTRIES);
+        if !(1..=MAX_ENTRIES).contains(&limit) {
+            let what = format!("a page has 1 to {MAX_ENTRIES} entries");
+            return Err(Failure::new("request.bad-args", what).at("limit").into());
+        }
+        let row = find_run(&self.world, request.run.as_deref())?;
+        let (run, state) = (run_id(&row)?, row.try_text("state")?.to_owned());
+        let mut timeline = Timeline::default();
+        history::events(&self.world.store, &run, 0, |event| {
+            timeline.take(event);
+            true
+        })?;
+        let all = timeline.into_entries();
+        let from = all.partition_point(|entry| entry.id <= request.after);
+        let to = from.saturating_add(limit as usize).min(all.len());
+        let next = all[from..to].last().map(|last| last.id).filter(|_| to < all.len());
+        let mut entries = Vec::with_capacity(to - from);
+        for entry in all.into_iter().take(to).skip(from) {
+            match entry.what {
+                TimelineKind::Worker => entries.extend(self.with_turns(entry)?),
+                TimelineKind::Run
+                | TimelineKind::Turn
+                | TimelineKind::Question
+                | TimelineKind::Gate
+                | TimelineKind::Rebase
+                | TimelineKind::Hold
+                | TimelineKind::Merge
+                | TimelineKind::Task
+                | TimelineKind::Control
+                | TimelineKind::Branch => entries.push(entry),
+            }
+        }
+        Ok(GetTimelineReply { run, state, entries, next })
+    }
+
+    /// The entry of a worker, and behind it those of what it did.
+    fn with_turns(&self, entry: TimelineEntry) -> Result<Vec<TimelineEntry>, Error> {
+        let subject = entry.worker.as_ref().map(|worker| format!("worker/{worker}"));
+        let mut timeline = WorkerTimeline::new(entry);
+        let (mut after, Some(subject)) = (0, subject) else { return Ok(timeline.into_entries()) };
+        loop {
+            let page = self.world.store.events_of(&subject, after, PAGE)?;
+            page.iter().for_each(|event| timeline.take(event));
+            match page.last() {
+                Some(last) if page.len() == PAGE => after = last.rev,
+                Some(_) | None => return Ok(timeline.into_entries()),
+            }
+        }
+    }
+}

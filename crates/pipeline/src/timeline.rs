@@ -1,0 +1,392 @@
+//! The timeline of a run: a fold of its events in which each entry names what made it happen.
+//!
+//! [`Timeline`] takes the events of the run, [`WorkerTimeline`] those of one of its workers.
+
+mod control;
+mod units;
+mod worker;
+
+use std::collections::HashMap;
+
+use switchboard_protocol::event::{Event, Lsn};
+use switchboard_protocol::id::{NeedId, WorkerId};
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{HeldBy, RunEvent, RunOutcome, TurnOutcome, Verdict};
+use switchboard_protocol::text::cut;
+use switchboard_protocol::time::Millis;
+use switchboard_protocol::verb::timeline::{TimelineCause, TimelineEntry, TimelineKind, TimelineState};
+
+use units::Units;
+pub use worker::WorkerTimeline;
+
+/// Bytes of [`TimelineEntry::detail`].
+const DETAIL: usize = 300;
+
+/// Files that an entry names.
+const FILES: usize = 3;
+
+/// What happened in a run, as far as its own events say.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    entries: Vec<TimelineEntry>,
+    /// Index of the run's own entry.
+    run: Option<usize>,
+    units: Units,
+    tasks: HashMap<TaskId, Line>,
+    workers: HashMap<WorkerId, usize>,
+    questions: HashMap<NeedId, usize>,
+    /// Index of the pause that is not over.
+    pause: Option<usize>,
+    /// Index of the move of the user's branch that is not over.
+    branch: Option<usize>,
+    /// The entry of the last merge.
+    last_merge: Option<Lsn>,
+}
+
+/// What is known of a task's entries.
+#[derive(Debug, Clone, Default)]
+struct Line {
+    /// The last entry, which makes the next one happen.
+    last: Option<Lsn>,
+    /// The entry that made the present change: what its gates judge.
+    change: Option<Lsn>,
+    /// The last gate that refused.
+    refused: Option<Lsn>,
+    /// Index of the merge that is not over.
+    merge: Option<usize>,
+    /// Index of the wait for a lease that is not over.
+    hold: Option<usize>,
+    /// Index of the pause that is not over.
+    pause: Option<usize>,
+}
+
+/// When something happened and who recorded it.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    id: Lsn,
+    at: Millis,
+    by: &'a str,
+}
+
+// === impl Timeline ===
+
+impl Timeline {
+    /// Folds an event of the run; others change nothing.
+    pub fn take(&mut self, event: &Event) {
+        if let Some(fact) = event.fact::<RunEvent>() {
+            self.happened(At { id: event.lsn, at: event.ts, by: &event.actor }, fact);
+        }
+    }
+
+    /// The entries in the order in which they began.
+    #[must_use]
+    pub fn into_entries(self) -> Vec<TimelineEntry> {
+        self.entries
+    }
+
+    fn happened(&mut self, at: At<'_>, fact: RunEvent) {
+        match fact {
+            RunEvent::RunConfigured { title, .. } => {
+                let run = self.add(at, TimelineKind::Run, TimelineState::Running, None);
+                self.entries[run].name = title;
+                self.run = Some(run);
+            }
+            RunEvent::UnitAdded { unit, within, after, .. } => self.units.add(unit, within, after),
+            RunEvent::UnitExtended { unit, after, .. } => self.units.extend(&unit, after),
+            RunEvent::WorkerIntended { task, attempt, worker, .. } => self.worker_intended(at, task, attempt, worker),
+            RunEvent::WorkerLost { worker, reason, .. } => {
+                self.worker_ended(at, &worker, TimelineState::Failed, &format!("lost: {reason}"));
+            }
+            RunEvent::TreeSetupFailed { worker, reason, .. } => {
+                self.worker_ended(at, &worker, TimelineState::Failed, &reason);
+            }
+            RunEvent::TurnEnded { worker, outcome, reason, .. } => {
+                self.worker_ended(at, &worker, state_of(outcome), &reason);
+            }
+            RunEvent::ChangeCaptured { task, files, files_total, .. } => {
+                let names = files.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+                self.of_worker(&task, &format!("{files_total} changed: {names}"), None);
+            }
+            RunEvent::NothingChanged { task, .. } => {
+                self.of_worker(&task, "changed nothing", Some(TimelineState::Failed));
+            }
+            RunEvent::GateReported { task, attempt, gate, verdict, reasons, .. } => {
+                self.gate_reported(at, (task, attempt), gate, verdict, &reasons);
+            }
+            RunEvent::ChangeRebased { task, attempt, .. } => self.rebased(at, (&task, attempt)),
+            RunEvent::MergeIntended { task, attempt, .. } => self.merge_intended(at, (&task, attempt)),
+            RunEvent::TaskMerged { task, attempt, commit } => self.merged(at, (&task, attempt), &commit),
+            RunEvent::MergeConflicted { task, attempt, files } => {
+                let merge = self.merge_of(at, &task, attempt);
+                self.end(merge, at.at, TimelineState::Failed, &format!("conflicts in {}", files.join(", ")));
+            }
+            RunEvent::BranchMoved { task, .. } => {
+                let merge = self.line(&task).merge.take();
+                self.close(merge, at, TimelineState::Stopped, "others were merged first");
+            }
+            RunEvent::MergeHeld { task, attempt, lease } => self.held(at, (&task, attempt), &lease),
+            RunEvent::MergeReleased { task, .. } => {
+                let hold = self.line(&task).hold.take();
+                self.close(hold, at, TimelineState::Done, "");
+            }
+            RunEvent::TaskDone { task, attempt, .. } => {
+                self.task_ended(at, (&task, Some(attempt)), TimelineState::Done, "", None);
+            }
+            RunEvent::TurnOmitted { task, attempt, .. } => {
+                self.task_ended(at, (&task, Some(attempt)), TimelineState::Skipped, "all agree", None);
+            }
+            RunEvent::CandidateChosen { task, attempt, candidate, among, .. } => {
+                let (cause, of) = (self.line(&candidate).last, (&task, Some(attempt)));
+                let detail = format!("takes the change of {candidate}, the best of {among}");
+                self.task_ended(at, of, TimelineState::Done, &detail, cause);
+            }
+            RunEvent::TaskBlocked { task, attempt, reason } => {
+                self.task_ended(at, (&task, Some(attempt)), TimelineState::Failed, &reason, None);
+            }
+            RunEvent::TaskDepFailed { task, root } => {
+                let (cause, detail) = (self.line(&root).last, format!("{root} did not make it"));
+                self.task_ended(at, (&task, None), TimelineState::Failed, &detail, cause);
+            }
+            RunEvent::PersonAsked { task, need, reason, .. } => self.asked(at, (&task, None), need, &reason),
+            RunEvent::ConfirmationAsked { task, attempt, need, reason, .. } => {
+                self.asked(at, (&task, Some(attempt)), need, &reason);
+            }
+            RunEvent::PersonAnswered { need, answer, .. } => self.answered(at, &need, answer),
+            RunEvent::TaskStopRequested { task } => self.control(at, Some(&task), "stop", ""),
+            RunEvent::RunStopRequested => self.control(at, None, "stop", ""),
+            RunEvent::TaskRetryRequested { task } => self.tried_again(at, &task),
+            RunEvent::BudgetSet { .. } => self.control(at, None, "budget", ""),
+            RunEvent::BudgetAlert { percent, task, of, .. } => self.alert(at, percent, task.as_ref(), of),
+            RunEvent::RunPaused { cause } => self.run_paused(at, cause),
+            RunEvent::RunResumed => {
+                let pause = self.pause.take();
+                self.close(pause, at, TimelineState::Done, "");
+            }
+            RunEvent::TaskPaused { task, cause } => self.task_paused(at, &task, cause),
+            RunEvent::TaskResumed { task } => {
+                let pause = self.line(&task).pause.take();
+                self.close(pause, at, TimelineState::Done, "");
+            }
+            RunEvent::RunMergeIntended { target, undo, .. } => self.branch_intended(at, target, undo),
+            RunEvent::RunMerged { target, to, .. } => {
+                self.branch_moved(at, TimelineState::Done, target, to.get(..9).unwrap_or(&to));
+            }
+            RunEvent::RunMergeUndone { target, .. } => {
+                self.branch_moved(at, TimelineState::Done, target, "taken back");
+            }
+            RunEvent::RunMergeAbandoned { why, .. } => {
+                self.branch_moved(at, TimelineState::Failed, String::new(), &why);
+            }
+            RunEvent::CostCounted { worker, total_micro_usd, estimated: true, .. } => {
+                if let Some(entry) = self.workers.get(&worker).map(|at| &mut self.entries[*at]) {
+                    entry.micro_usd = Some(total_micro_usd);
+                }
+            }
+            RunEvent::RunFinished { outcome } => self.run_ended(at, outcome),
+            RunEvent::SetupChosen { .. }
+            | RunEvent::RunStarted { .. }
+            | RunEvent::PlanRecorded { .. }
+            | RunEvent::WayRecorded { .. }
+            | RunEvent::WorkerStarted { .. }
+            | RunEvent::CostCounted { estimated: false, .. }
+            | RunEvent::RunCleanIntended { .. }
+            | RunEvent::RunCleaned { .. }
+            | RunEvent::RunCleanAbandoned { .. } => {}
+        }
+    }
+
+    fn worker_intended(&mut self, at: At<'_>, task: TaskId, attempt: u32, worker: WorkerId) {
+        let after = self.units.made_ready(&task);
+        let cause = self.line(&task).last.or(after).or_else(|| self.run.map(|run| self.entries[run].id));
+        let entry = self.add_to(at, TimelineKind::Worker, TimelineState::Running, (&task, Some(attempt)), cause);
+        self.entries[entry].worker = Some(worker.clone());
+        self.workers.insert(worker, entry);
+        self.line(&task).change = Some(at.id);
+    }
+
+    /// A worker's attempt is over.
+    fn worker_ended(&mut self, at: At<'_>, worker: &WorkerId, state: TimelineState, why: &str) {
+        if let Some(entry) = self.workers.get(worker).copied() {
+            self.end(entry, at.at, state, why);
+        }
+    }
+
+    /// What came of the last worker of a task.
+    fn of_worker(&mut self, task: &TaskId, what: &str, state: Option<TimelineState>) {
+        let Some(change) = self.line(task).change else { return };
+        let worker = self.entries.iter_mut().rev().find(|entry| entry.id == change);
+        if let Some(entry) = worker {
+            entry.detail = what.to_owned();
+            entry.state = state.unwrap_or(entry.state);
+        }
+    }
+
+    fn gate_reported(
+        &mut self,
+        at: At<'_>,
+        (task, attempt): (TaskId, u32),
+        gate: String,
+        verdict: Verdict,
+        reasons: &[String],
+    ) {
+        let state = match verdict {
+            Verdict::Pass | Verdict::Warn => TimelineState::Done,
+            Verdict::Fail | Verdict::Error | Verdict::NoReply => TimelineState::Failed,
+            Verdict::Skipped => TimelineState::Skipped,
+            // It did not run.
+            Verdict::NotConfigured => return,
+        };
+        let cause = self.line(&task).change;
+        let before = self.line(&task).last;
+        let entry = self.add_to(at, TimelineKind::Gate, state, (&task, Some(attempt)), cause);
+        self.entries[entry].name = gate;
+        self.entries[entry].detail = cut(&reasons.join("; "), DETAIL);
+        // The next attempt comes from what was refused, whichever gates pass after that.
+        let line = self.line(&task);
+        if state == TimelineState::Failed {
+            line.refused = Some(at.id);
+        } else if line.refused.is_some() && line.refused > cause {
+            line.last = before;
+        }
+    }
+
+    fn rebased(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32)) {
+        let cause = self.last_merge.or_else(|| self.line(task).last);
+        self.add_to(at, TimelineKind::Rebase, TimelineState::Done, (task, Some(attempt)), cause);
+        self.line(task).change = Some(at.id);
+    }
+
+    fn merge_intended(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32)) {
+        let cause = self.line(task).last;
+        let merge = self.add_to(at, TimelineKind::Merge, TimelineState::Running, (task, Some(attempt)), cause);
+        self.line(task).merge = Some(merge);
+    }
+
+    fn merged(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32), commit: &str) {
+        let merge = self.merge_of(at, task, attempt);
+        self.end(merge, at.at, TimelineState::Done, commit.get(..9).unwrap_or(commit));
+        let id = self.entries[merge].id;
+        self.last_merge = Some(id);
+        self.units.ended(task, id);
+    }
+
+    /// The merge of a task that is not over; one whose intent the record doesn't have begins now.
+    fn merge_of(&mut self, at: At<'_>, task: &TaskId, attempt: u32) -> usize {
+        let line = self.line(task);
+        let (open, last) = (line.merge.take(), line.last);
+        open.unwrap_or_else(|| {
+            self.add_to(at, TimelineKind::Merge, TimelineState::Running, (task, Some(attempt)), last)
+        })
+    }
+
+    fn held(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32), lease: &HeldBy) {
+        let cause = self.line(task).last;
+        let hold = self.add_to(at, TimelineKind::Hold, TimelineState::Running, (task, Some(attempt)), cause);
+        self.entries[hold].name = lease.holder.to_string();
+        self.entries[hold].detail = cut(&lease.files.join(", "), DETAIL);
+        self.line(task).hold = Some(hold);
+    }
+
+    /// A task ended without a merge of its own; without another cause, what last happened to it made it so.
+    fn task_ended(
+        &mut self,
+        at: At<'_>,
+        (task, attempt): (&TaskId, Option<u32>),
+        state: TimelineState,
+        detail: &str,
+        cause: Option<Lsn>,
+    ) {
+        let cause = cause.or_else(|| self.line(task).last);
+        let entry = self.add_to(at, TimelineKind::Task, state, (task, attempt), cause);
+        self.entries[entry].detail = cut(detail, DETAIL);
+        if state == TimelineState::Done {
+            self.units.ended(task, at.id);
+        }
+    }
+
+    fn run_ended(&mut self, at: At<'_>, outcome: RunOutcome) {
+        let (state, detail) = match outcome {
+            RunOutcome::Succeeded => (TimelineState::Done, "every task is done"),
+            RunOutcome::Failed => (TimelineState::Failed, "some task did not make it"),
+            RunOutcome::Stopped => (TimelineState::Stopped, "it was stopped"),
+        };
+        if let Some(run) = self.run {
+            self.end(run, at.at, state, detail);
+        }
+    }
+
+    fn line(&mut self, task: &TaskId) -> &mut Line {
+        self.tasks.entry(task.clone()).or_default()
+    }
+
+    /// Ends what is not over, if anything is not.
+    fn close(&mut self, open: Option<usize>, at: At<'_>, state: TimelineState, detail: &str) {
+        if let Some(entry) = open {
+            self.end(entry, at.at, state, detail);
+        }
+    }
+
+    fn end(&mut self, entry: usize, at: Millis, state: TimelineState, detail: &str) {
+        let entry = &mut self.entries[entry];
+        entry.ended_at = Some(at);
+        entry.state = state;
+        if !detail.is_empty() {
+            entry.detail = cut(detail, DETAIL);
+        }
+    }
+
+    /// Adds an entry and returns its index; without a cause among the entries, who recorded it is the cause.
+    fn add(&mut self, at: At<'_>, what: TimelineKind, state: TimelineState, cause: Option<Lsn>) -> usize {
+        let caused_by = cause.map_or_else(|| TimelineCause::By(at.by.to_owned()), TimelineCause::Entry);
+        self.entries.push(blank(at.id, at.at, what, state, caused_by));
+        self.entries.len() - 1
+    }
+
+    /// Adds an entry about a task, which is its last one from now on.
+    fn add_to(
+        &mut self,
+        at: At<'_>,
+        what: TimelineKind,
+        state: TimelineState,
+        (task, attempt): (&TaskId, Option<u32>),
+        cause: Option<Lsn>,
+    ) -> usize {
+        let entry = self.add(at, what, state, cause);
+        self.entries[entry].task = Some(task.clone());
+        self.entries[entry].attempt = attempt;
+        self.line(task).last = Some(at.id);
+        entry
+    }
+}
+
+/// An entry of which nothing more is known.
+fn blank(id: Lsn, at: Millis, what: TimelineKind, state: TimelineState, caused_by: TimelineCause) -> TimelineEntry {
+    TimelineEntry {
+        id,
+        at,
+        ended_at: None,
+        what,
+        state,
+        task: None,
+        attempt: None,
+        worker: None,
+        turn: None,
+        name: String::new(),
+        detail: String::new(),
+        micro_usd: None,
+        caused_by,
+        left_out: 0,
+    }
+}
+
+fn state_of(outcome: TurnOutcome) -> TimelineState {
+    match outcome {
+        TurnOutcome::Finished => TimelineState::Done,
+        TurnOutcome::Failed | TurnOutcome::Refused | TurnOutcome::TimedOut => TimelineState::Failed,
+        TurnOutcome::Stopped => TimelineState::Stopped,
+        TurnOutcome::Paused | TurnOutcome::RateLimited => TimelineState::Paused,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! What persons and ceilings do to a run: questions, pauses, stops, retries, and the merge into the user's branch.
+
+use switchboard_protocol::id::NeedId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{BudgetOf, PauseCause, PersonAnswer, TaskPauseCause};
+use switchboard_protocol::text::cut;
+use switchboard_protocol::verb::timeline::{TimelineKind, TimelineState};
+
+use super::{At, DETAIL, Timeline};
+
+// === impl Timeline ===
+
+impl Timeline {
+    pub(super) fn asked(&mut self, at: At<'_>, of: (&TaskId, Option<u32>), need: NeedId, reason: &str) {
+        let cause = self.line(of.0).last;
+        let question = self.add_to(at, TimelineKind::Question, TimelineState::Running, of, cause);
+        self.entries[question].name = need.to_string();
+        self.entries[question].detail = cut(reason, DETAIL);
+        self.questions.insert(need, question);
+    }
+
+    pub(super) fn answered(&mut self, at: At<'_>, need: &NeedId, answer: PersonAnswer) {
+        let (state, word) = of_answer(answer);
+        let question = self.questions.remove(need);
+        self.close(question, at, state, word);
+    }
+
+    /// Somebody asks for something, or a ceiling is reached.
+    pub(super) fn control(&mut self, at: At<'_>, task: Option<&TaskId>, name: &str, detail: &str) {
+        self.add_control(at, task, name, detail);
+    }
+
+    pub(super) fn tried_again(&mut self, at: At<'_>, task: &TaskId) {
+        self.control(at, Some(task), "retry", "");
+        if let Some(run) = self.run.map(|run| &mut self.entries[run]) {
+            (run.state, run.ended_at, run.detail) = (TimelineState::Running, None, String::new());
+        }
+    }
+
+    pub(super) fn alert(&mut self, at: At<'_>, percent: u8, task: Option<&TaskId>, of: BudgetOf) {
+        self.control(at, task, "ceiling", &format!("{percent} % of {}", whose(of, task)));
+    }
+
+    pub(super) fn run_paused(&mut self, at: At<'_>, cause: PauseCause) {
+        let pause = self.add_control(at, None, "pause", why_run(cause));
+        self.entries[pause].state = TimelineState::Running;
+        self.pause = Some(pause);
+    }
+
+    pub(super) fn task_paused(&mut self, at: At<'_>, task: &TaskId, cause: TaskPauseCause) {
+        let pause = self.add_control(at, Some(task), "pause", why_task(cause));
+        self.entries[pause].state = TimelineState::Running;
+        self.line(task).pause = Some(pause);
+    }
+
+    pub(super) fn branch_intended(&mut self, at: At<'_>, target: String, undo: bool) {
+        let run = self.run.map(|run| self.entries[run].id);
+        let entry = self.add(at, TimelineKind::Branch, TimelineState::Running, run);
+        self.entries[entry].name = target;
+        self.entries[entry].detail = if undo { "taken back" } else { "" }.to_owned();
+        self.branch = Some(entry);
+    }
+
+    /// The user's branch has moved, or stays. One that had the run's work before is merged without an intent.
+    pub(super) fn branch_moved(&mut self, at: At<'_>, state: TimelineState, target: String, detail: &str) {
+        let run = self.run.map(|run| self.entries[run].id);
+        let entry = self.branch.take().unwrap_or_else(|| self.add(at, TimelineKind::Branch, state, run));
+        if !target.is_empty() {
+            self.entries[entry].name = target;
+        }
+        self.end(entry, at.at, state, detail);
+    }
+
+    fn add_control(&mut self, at: At<'_>, task: Option<&TaskId>, name: &str, detail: &str) -> usize {
+        let entry = match task {
+            Some(task) => self.add_to(at, TimelineKind::Control, TimelineState::Done, (task, None), None),
+            None => self.add(at, TimelineKind::Control, TimelineState::Done, None),
+        };
+        name.clone_into(&mut self.entries[entry].name);
+        detail.clone_into(&mut self.entries[entry].detail);
+        entry
+    }
+}
+
+fn of_answer(answer: PersonAnswer) -> (TimelineState, &'static str) {
+    match answer {
+        PersonAnswer::Allow => (TimelineState::Done, "allowed"),
+        PersonAnswer::Retry => (TimelineState::Done, "to be tried again"),
+        PersonAnswer::GiveUp => (TimelineState::Failed, "given up"),
+        PersonAnswer::Expired => (TimelineState::Failed, "nobody answered in time"),
+        PersonAnswer::Withdrawn => (TimelineState::Stopped, "withdrawn"),
+    }
+}
+
+fn whose(of: BudgetOf, task: Option<&TaskId>) -> String {
+    match (task, of) {
+        (Some(task), _) => format!("the ceiling of task {task}"),
+        (None, BudgetOf::Run) => "the run's ceiling".to_owned(),
+        (None, BudgetOf::Plan) => "the plan's ceiling".to_owned(),
+        (None, BudgetOf::Day) => "the day's ceiling".to_owned(),
+    }
+}
+
+const fn why_run(cause: PauseCause) -> &'static str {
+    match cause {
+        PauseCause::Requested => "",
+        PauseCause::Budget => "the run's ceiling",
+        PauseCause::Plan => "the plan's ceiling",
+        PauseCause::Day => "the day's ceiling",
+    }
+}
+
+const fn why_task(cause: TaskPauseCause) -> &'static str {
+    match cause {
+        TaskPauseCause::Requested => "",
+        TaskPauseCause::Budget => "the task's ceiling",
+        TaskPauseCause::Dear => "costs far more than others",
+    }
+}
