@@ -97,7 +97,7 @@ impl Lack {
     pub fn reason(self) -> String {
         match self {
             Self::Command(kind) => format!("the plan names no {} command", setting(kind)),
-            Self::Files => "the task declares neither a scope nor files_touched".to_owned(),
+            Self::Files => "the task declares neither a scope nor files_touched nor outputs".to_owned(),
             Self::NotBuilt => "this version does not have it yet".to_owned(),
         }
     }

@@ -2,9 +2,11 @@
 //!
 //! A folder stands for all it contains. Where a glob is too clever to be decided, two patterns count as overlapping.
 
+mod access;
 mod index;
 mod segment;
 
+pub(crate) use access::{ClaimIndex, Claims};
 pub(crate) use index::PathIndex;
 
 use segment::Segment;

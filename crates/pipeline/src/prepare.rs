@@ -12,7 +12,7 @@ use switchboard_protocol::run::{Prepared, SkipCode, Skipped};
 
 pub use opening::{Opening, opening};
 
-use crate::paths::{PathIndex, Pattern};
+use crate::paths::{ClaimIndex, Claims};
 use crate::settings;
 
 /// Most pairs in [`Prepared::conflicts`].
@@ -51,7 +51,12 @@ pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Optio
     if let Some(settings) = &mut undeclared.switchboard {
         settings.unknown_writes = None;
     }
-    undeclared.phases.iter_mut().flat_map(|phase| &mut phase.tasks).for_each(|task| task.files_touched.clear());
+    for task in undeclared.phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
+        task.files_touched.clear();
+        if let Some(settings) = &mut task.switchboard {
+            (settings.reads, settings.inputs, settings.outputs) = (None, None, None);
+        }
+    }
     let Prepared { conflicts, cut, .. } = prepare(plan, finished, workers);
     let together = prepare(&undeclared, finished, workers);
     Prepared { conflicts, cut: cut || together.cut, ..together }
@@ -129,8 +134,8 @@ struct Nodes<'a> {
     tasks: Vec<&'a Task>,
     depends: Vec<Vec<usize>>,
     dependents: Vec<Vec<usize>>,
-    writes: Vec<Vec<Pattern>>,
-    index: PathIndex,
+    claims: Vec<Claims>,
+    index: ClaimIndex,
 }
 
 impl<'a> Nodes<'a> {
@@ -144,13 +149,11 @@ impl<'a> Nodes<'a> {
         for (on, waiting) in dependents.iter().enumerate() {
             waiting.iter().for_each(|at| depends[*at].push(on));
         }
-        let mut writes: Vec<Vec<Pattern>> = tasks.iter().map(|task| patterns(plan, task)).collect();
-        writes.resize(dependents.len(), Vec::new());
-        let mut index = PathIndex::default();
-        for (at, patterns) in writes.iter().enumerate() {
-            patterns.iter().for_each(|pattern| index.insert(pattern, at));
-        }
-        Self { tasks, depends, dependents, writes, index }
+        let mut claims: Vec<_> = tasks.iter().map(|task| claims(plan, task)).collect();
+        claims.resize(dependents.len(), Claims::default());
+        let mut index = ClaimIndex::default();
+        claims.iter().enumerate().for_each(|(at, claims)| index.insert(claims, at));
+        Self { tasks, depends, dependents, claims, index }
     }
 
     fn len(&self) -> usize {
@@ -167,7 +170,7 @@ impl<'a> Nodes<'a> {
     }
 
     fn rivals(&self, at: usize) -> BTreeSet<usize> {
-        self.index.rivals(&self.writes[at], at)
+        self.index.rivals(&self.claims[at], at)
     }
 }
 
@@ -190,10 +193,10 @@ fn add_barriers(plan: &Plan, tasks: &[&Task], dependents: &mut Vec<Vec<usize>>) 
     }
 }
 
-/// What a task is taken to write, as far as it is safe to say.
-fn patterns(plan: Option<&Plan>, task: &Task) -> Vec<Pattern> {
+/// What a task is taken to write and to read, as far as it is safe to say.
+fn claims(plan: Option<&Plan>, task: &Task) -> Claims {
     let writes = plan.map_or_else(|| task.files_touched.clone(), |plan| settings::writes(plan, task));
-    writes.iter().filter_map(|text| Pattern::parse(text).ok()).collect()
+    Claims::of_safe(&writes, &settings::reads(task))
 }
 
 #[cfg(test)]

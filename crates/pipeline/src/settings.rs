@@ -49,8 +49,12 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Files, folders and globs that it declares to write; empty where nothing is said.
     pub files_touched: Vec<String>,
-    /// What it holds against others while it is at work.
+    /// What it makes.
+    pub outputs: Vec<String>,
+    /// What it writes while it is at work, as far as others are kept from it.
     pub writes: Vec<String>,
+    /// What it declares to read.
+    pub reads: Vec<String>,
     /// Longest time of one attempt in milliseconds.
     pub timeout_ms: Option<i64>,
     /// When its agent is told to finish, in milliseconds from the start of the attempt, if the plan says so.
@@ -74,21 +78,22 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether the task says which files it may change.
+    /// Whether the task says which files it may change, or has to make.
     #[must_use]
     pub fn declares_files(&self) -> bool {
-        self.scope.is_some() || !self.exclude.is_empty() || !self.files_touched.is_empty()
+        let lists = [&self.exclude, &self.files_touched, &self.outputs];
+        self.scope.is_some() || lists.iter().any(|list| !list.is_empty())
     }
 
     /// The files of a change that the task may not write, each with the declaration that leaves it out: a file has to lie in the scope and in
-    /// `files_touched`, where each is declared, and in nothing that is excluded.
+    /// `files_touched` or `outputs`, where each is declared, and in nothing that is excluded.
     #[must_use]
     pub fn outside<'a>(&self, files: impl IntoIterator<Item = &'a str>) -> Vec<Outside<'a>> {
         let parse =
             |declared: &[String]| declared.iter().filter_map(|text| Pattern::parse(text).ok()).collect::<Vec<_>>();
         let scope = self.scope.as_deref().map(parse);
         let excluded = parse(&self.exclude);
-        let touched = (!self.files_touched.is_empty()).then(|| parse(&self.files_touched));
+        let touched = (!self.files_touched.is_empty()).then(|| parse(&[&*self.files_touched, &*self.outputs].concat()));
         let covers = |declared: &Option<Vec<Pattern>>, file: &str| {
             declared.as_ref().is_none_or(|declared| declared.iter().any(|pattern| pattern.covers(file)))
         };
@@ -131,18 +136,27 @@ impl Settings {
     }
 }
 
-/// What a task holds against others while it is at work: the files, folders and globs that it declares to write, or what its plan takes it to write
-/// where it declares none.
+/// What a task writes while it is at work: the files, folders and globs that it declares, or what its plan takes it to write where it declares none in
+/// `files_touched`; and its outputs.
 #[must_use]
 pub fn writes(plan: &Plan, task: &Task) -> Vec<String> {
     let unknown = plan.switchboard.as_ref().and_then(|settings| settings.unknown_writes).unwrap_or_default();
-    match unknown {
+    let own = task.switchboard.as_ref();
+    let mut writes = match unknown {
         UnknownWrites::Serial if task.files_touched.is_empty() => {
-            let scope = task.switchboard.as_ref().and_then(|settings| settings.scope.clone());
-            scope.unwrap_or_else(|| vec!["**".to_owned()])
+            own.and_then(|settings| settings.scope.clone()).unwrap_or_else(|| vec!["**".to_owned()])
         }
         UnknownWrites::Serial | UnknownWrites::Judged => task.files_touched.clone(),
-    }
+    };
+    writes.extend(own.and_then(|settings| settings.outputs.clone()).into_iter().flatten());
+    writes
+}
+
+/// What a task declares to read: its inputs among it.
+#[must_use]
+pub fn reads(task: &Task) -> Vec<String> {
+    let own = task.switchboard.iter();
+    own.flat_map(|settings| [&settings.reads, &settings.inputs]).flatten().flatten().cloned().collect()
 }
 
 /// A file of a change that its task may not write.
@@ -182,7 +196,9 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         scope: own.scope.clone(),
         exclude: [&plan.exclude, &own.exclude].into_iter().flatten().flatten().cloned().collect(),
         files_touched: task.files_touched.clone(),
+        outputs: own.outputs.clone().unwrap_or_default(),
         writes,
+        reads: reads(task),
         timeout_ms: minutes.map(|minutes| i64::from(minutes) * MINUTE_MS),
         wrap_up_ms: wrap_up.map(|minutes| i64::from(minutes) * MINUTE_MS),
         author: own.author.clone(),

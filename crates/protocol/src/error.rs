@@ -171,6 +171,7 @@ codes! {
     "plan.cycle" Usage "tasks depend on each other in a circle";
     "plan.duplicate-task" Usage "two tasks have one id";
     "plan.empty" Usage "the plan has no tasks";
+    "plan.missing-input" Usage "a task needs a file that no other task makes and the repository does not have";
     "plan.mode" Usage "what a task says about its workers does not go together";
     "plan.no-agent" Agent "no agent is named for a task";
     "plan.schema" Usage "a field of the plan has the wrong shape";

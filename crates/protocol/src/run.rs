@@ -28,7 +28,7 @@ pub use effect::{Answered, CheckAsked, Effect, EffectKey, StartFrom, StopCause};
 pub use event::{RunEvent, TEXT_BUDGET};
 pub use held::HeldBy;
 pub use outcome::{PersonAnswer, RunOutcome, TurnOutcome, Verdict};
-pub use prepared::{Conflict, Prepared, SkipCode, Skipped};
+pub use prepared::{Access, Conflict, DerivedEdge, Prepared, SharedPath, SkipCode, Skipped};
 pub use refusal::{Refusal, RefusalCause};
 pub use setup::SetupCommand;
 pub use timeout::WorkerTimeout;

@@ -48,6 +48,8 @@ pub(crate) trait Git: Send + Sync {
     fn author_of(&self, commit: &Oid, at: Millis) -> Result<Author>;
     /// Paths that differ between two commits.
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>>;
+    /// Files of a commit, from the root of the repository.
+    fn files_of(&self, commit: &Oid) -> Result<Vec<PathBuf>>;
     /// Lines added and removed between two commits.
     fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32>;
     /// What a person should know of the difference of two commits before it is merged, a sentence each.
@@ -165,6 +167,10 @@ impl Git for Repo {
 
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         Ok(Self::changed_files(self, old, new)?)
+    }
+
+    fn files_of(&self, commit: &Oid) -> Result<Vec<PathBuf>> {
+        Ok(Self::files_of(self, commit)?)
     }
 
     fn unusual(&self, old: &Oid, new: &Oid) -> Result<Vec<String>> {

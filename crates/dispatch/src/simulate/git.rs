@@ -149,6 +149,10 @@ impl Git for SimGit {
         })
     }
 
+    fn files_of(&self, commit: &Oid) -> Result<Vec<PathBuf>> {
+        self.with(|repo| Ok(repo.files(commit)?.keys().map(|path| PathBuf::from(&**path)).collect()))
+    }
+
     fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<u32> {
         let changed = self.changed_files(old, new)?;
         Ok(u32::try_from(changed.len()).unwrap_or(u32::MAX))

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::mode::{Asked, InMode, in_mode};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
@@ -17,7 +18,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Plan, PlanSettings, TaskId};
-use switchboard_protocol::run::{MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
+use switchboard_protocol::run::{DerivedEdge, MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
@@ -29,6 +30,9 @@ use crate::work::RUNS;
 use crate::world::World;
 use crate::{Dispatch, Error, isolation, user_tree};
 use switchboard_protocol::text::quoted;
+
+/// Most derived dependencies in the reply.
+const MAX_DERIVED: usize = 1_000;
 
 /// Dirty files that a refusal names.
 const NAMED: usize = 10;
@@ -63,12 +67,14 @@ impl Dispatch {
         bounded(request.parent_trace.as_deref())?;
         countable(request.max_workers)?;
         let written = written(&request)?;
-        let Part { plan, notes } = part(&written, &request)?;
+        let (resolved, derived) = dataflow::resolve(written.clone());
+        let Part { plan, notes } = part(&resolved, &request)?;
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
         let InMode { plan, max_workers } = in_mode(plan, &asked)?;
         let max_workers = request.max_workers.or(max_workers);
         let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
         let start_point = world.git_on(&tree, start_point).await?;
+        inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
         let run = world.fresh_run()?;
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
         let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
@@ -85,7 +91,7 @@ impl Dispatch {
             trusted(world, &tree, &written).await?;
         }
         let notes = [notes, expanded.notes].concat();
-        let mut decided = Decided { plan, notes, prepared, compiled, agents, setup, held };
+        let mut decided = Decided { plan, notes, derived, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         let writes = decided.writes();
         world.git_on(&tree, move |git| clean(git, &writes)).await?;
@@ -93,7 +99,7 @@ impl Dispatch {
             return Ok(reply);
         }
         if !request.use_execution_graph {
-            decided.compiled.units.iter_mut().for_each(|unit| unit.writes.clear());
+            decided.compiled.units.iter_mut().for_each(|unit| (unit.writes, unit.reads) = (Vec::new(), Vec::new()));
         }
         let _one_at_a_time = world.starting.lock().await;
         self.open(&request, run_plan, &start_point, &decided, StartCall { by: caller.name.as_str(), call, reply }).await
@@ -224,6 +230,17 @@ fn part(written: &Plan, request: &StartRunRequest) -> Result<Part, Failure> {
     }
 }
 
+/// What the plan's tasks need and none of them makes has to stand in the commit that the run starts from.
+async fn inputs_are_there(world: &World, plan: &Plan, base: &Oid, source: &str) -> Result<(), Error> {
+    if !dataflow::has_inputs(plan) {
+        return Ok(());
+    }
+    let base = base.clone();
+    let files = world.git(move |git| git.files_of(&base)).await?;
+    let files = Files::new(files.iter().map(|path| plan::text(path)).collect());
+    Ok(dataflow::check_inputs(plan, &files).map_err(|failure| failure.at(source))?)
+}
+
 /// How the agents are started is kept beside the log: it may hold secrets.
 async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
     let text = serde_json::to_vec(&run_plan.agents.values().collect::<Vec<_>>()).map_err(shape("agents.json"))?;
@@ -242,6 +259,8 @@ struct Decided {
     plan: Plan,
     /// What is to be said about the part, and about tasks on which several work.
     notes: Vec<String>,
+    /// Dependencies that follow from inputs.
+    derived: Vec<DerivedEdge>,
     prepared: Prepared,
     compiled: Compiled,
     agents: Vec<AgentChoice>,
@@ -431,9 +450,8 @@ fn configured(
 }
 
 fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {
-    let Decided { plan, notes, prepared, compiled, agents, setup, held } = decided;
-    let skipped = prepared.skipped.iter().chain(&prepared.deferred);
-    let skipped = skipped.map(|left| format!("{}: {}", left.id, left.detail));
+    let Decided { plan, notes, derived, prepared, compiled, agents, setup, held } = decided;
+    let takes_part = |edge: &&DerivedEdge| [&edge.task, &edge.on].iter().all(|id| prepared.eligible.contains(id));
     StartRunReply {
         run: None,
         target: start_point.target.clone(),
@@ -442,11 +460,12 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
         conflicts: prepared.conflicts.clone(),
+        derived: derived.iter().filter(takes_part).take(MAX_DERIVED).cloned().collect(),
+        skipped: prepared.skipped.iter().chain(&prepared.deferred).cloned().collect(),
         agents: agents.iter().map(|choice| AgentChoice { env: Vec::new(), ..choice.clone() }).collect(),
         notes: setup
             .iter()
             .cloned()
-            .chain(skipped)
             .chain(compiled.notes.iter().cloned())
             .chain(notes.iter().cloned())
             .chain(crate::plan::ignored(plan))

@@ -1,22 +1,45 @@
-//! What only shows when all tasks are seen together: ids, dependencies, circles.
+//! What only shows when all tasks are seen together: ids, dependencies, circles of what is declared and what follows from inputs.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use switchboard_protocol::error::near_matches;
-use switchboard_protocol::plan::{Plan, Task, TaskId};
+use switchboard_protocol::plan::{Plan, Task, TaskId, TaskResult};
+use switchboard_protocol::run::DerivedEdge;
 
 use super::error::PlanError;
+use crate::dataflow::{self, MAX_DERIVED};
 
-/// A task and where it stands.
+/// A task, where it stands, and what it waits for: what it declares, then what follows from its inputs.
 struct Node<'a> {
     task: &'a Task,
     pointer: String,
+    waits: Vec<Wait<'a>>,
+}
+
+/// A task that another one waits for, and the input because of which it does.
+#[derive(Clone, Copy)]
+struct Wait<'a> {
+    on: &'a TaskId,
+    input: Option<&'a str>,
 }
 
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
-    let nodes = index(plan)?;
+    let mut nodes = index(plan)?;
     for node in nodes.values() {
         check_dependencies(node, &nodes)?;
+        check_outputs(node)?;
+    }
+    let derived = dataflow::derived(plan);
+    if derived.len() > MAX_DERIVED {
+        let found = "more than 100000 pairs of an input and a task that makes it";
+        let error = PlanError::new("plan.schema", "/phases", "at most 100000 derived dependencies", found);
+        return Err(error.hint("name single files in `inputs` and `outputs`"));
+    }
+    for DerivedEdge { task, on, path } in &derived {
+        if let Some(node) = nodes.get_mut(task) {
+            node.waits.push(Wait { on, input: Some(path) });
+        }
     }
     find_cycle(&nodes).map_or(Ok(()), |path| Err(cycle(&path, &nodes)))
 }
@@ -31,7 +54,8 @@ fn index(plan: &Plan) -> Result<BTreeMap<&TaskId, Node<'_>>, PlanError> {
                 let error = PlanError::new("plan.duplicate-task", format!("{pointer}/id"), "an id of its own", found);
                 return Err(error.hint("give one of them another id"));
             }
-            nodes.insert(&task.id, Node { task, pointer });
+            let waits = task.depends.iter().map(|on| Wait { on, input: None }).collect();
+            nodes.insert(&task.id, Node { task, pointer, waits });
         }
     }
     Ok(nodes)
@@ -50,6 +74,18 @@ fn check_dependencies(node: &Node<'_>, nodes: &BTreeMap<&TaskId, Node<'_>>) -> R
     })
 }
 
+/// A report leaves no files.
+fn check_outputs(node: &Node<'_>) -> Result<(), PlanError> {
+    let settings = node.task.switchboard.as_ref();
+    let makes = settings.filter(|settings| settings.result == Some(TaskResult::Report));
+    if makes.and_then(|settings| settings.outputs.as_ref()).is_none_or(Vec::is_empty) {
+        return Ok(());
+    }
+    let pointer = format!("{}/x-switchboard/outputs", node.pointer);
+    let found = "outputs, and `result` is `report`";
+    Err(PlanError::new("plan.schema", pointer, "no outputs of a task whose work tree is not kept", found))
+}
+
 /// A circle of dependencies in order, the smallest id first.
 fn find_cycle<'a>(nodes: &BTreeMap<&'a TaskId, Node<'a>>) -> Option<Vec<&'a TaskId>> {
     let mut done: BTreeMap<&TaskId, bool> = BTreeMap::new();
@@ -61,7 +97,7 @@ fn find_cycle<'a>(nodes: &BTreeMap<&'a TaskId, Node<'a>>) -> Option<Vec<&'a Task
         }
         done.insert(start, false);
         while let Some((at, followed)) = way.last_mut() {
-            let Some(next) = nodes[*at].task.depends.get(*followed) else {
+            let Some(Wait { on: next, .. }) = nodes[*at].waits.get(*followed) else {
                 done.insert(at, true);
                 way.pop();
                 continue;
@@ -89,9 +125,23 @@ fn circle<'a>(way: &[(&'a TaskId, usize)], back_to: &TaskId) -> Vec<&'a TaskId> 
 }
 
 fn cycle(path: &[&TaskId], nodes: &BTreeMap<&TaskId, Node<'_>>) -> PlanError {
+    let next = path.iter().skip(1).chain(path.first());
+    let edges: Vec<_> = path.iter().copied().zip(next.copied()).collect();
+    // What is declared goes before what follows from inputs.
+    let input = |(from, to): &(&TaskId, &TaskId)| nodes[*from].waits.iter().find(|wait| wait.on == *to)?.input;
+    let derived: Vec<_> = edges.iter().filter_map(|edge| Some((*edge, input(edge)?))).collect();
     let ids = path.iter().chain(path.first()).map(|id| id.as_str());
-    let found = format!("{} (each depends on the next)", ids.collect::<Vec<_>>().join(" → "));
-    let pointer = path.first().map(|id| format!("{}/depends", nodes[*id].pointer)).unwrap_or_default();
+    let mut found = format!("{} (each depends on the next", ids.collect::<Vec<_>>().join(" → "));
+    for ((from, to), input) in &derived {
+        let _ = write!(found, "; {from} on {to} because {input} is an input of the one and an output of the other");
+    }
+    found.push(')');
+    // What can be mended: an input, where there is one.
+    let (at, field, what) = match derived.first() {
+        Some(((from, _), _)) => (Some(from), "x-switchboard/inputs", "inputs or dependencies"),
+        None => (path.first(), "depends", "dependencies"),
+    };
+    let pointer = at.map(|id| format!("{}/{field}", nodes[*id].pointer)).unwrap_or_default();
     PlanError::new("plan.cycle", pointer, "dependencies without a circle", found)
-        .hint("remove one of these dependencies")
+        .hint(format!("remove one of these {what}"))
 }

@@ -140,3 +140,35 @@ fn a_failure_names_the_file_and_the_place() {
     assert_eq!(failure.place, "plan.json:1:19");
     assert_eq!(failure.code, "plan.schema");
 }
+
+fn flow(tasks: &[(&str, &[&str], &[&str], &[&str])]) -> Result<Plan, PlanError> {
+    let task = |(id, depends, inputs, outputs): &(&str, &[&str], &[&str], &[&str])| {
+        serde_json::json!({ "id": id, "phase": 1, "description": "d", "depends": depends,
+            "x-switchboard": { "inputs": inputs, "outputs": outputs } })
+    };
+    let tasks: Vec<_> = tasks.iter().map(task).collect();
+    let plan = serde_json::json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [
+        { "id": 1, "name": "p", "tasks": tasks }] });
+    parse(&plan.to_string())
+}
+
+#[test]
+fn a_circle_through_inputs_is_refused_with_the_file_that_closes_it() {
+    let error = flow(&[("1.1", &["1.2"], &[], &["api.json"]), ("1.2", &[], &["api.json"], &[])]).unwrap_err();
+    assert_eq!((error.code, &*error.pointer), ("plan.cycle", "/phases/0/tasks/1/x-switchboard/inputs"));
+    let found = "1.1 → 1.2 → 1.1 (each depends on the next; 1.2 on 1.1 because api.json is an input of the one and an output of the other)";
+    assert_eq!(error.found, found);
+
+    let error = flow(&[("1.1", &["1.2"], &["b"], &[]), ("1.2", &["1.1"], &[], &["b"])]).unwrap_err();
+    assert_eq!((&*error.pointer, &*error.found), ("/phases/0/tasks/0/depends", "1.1 → 1.2 → 1.1 (each depends on the next)"));
+
+    assert!(flow(&[("1.1", &[], &["a"], &["a"]), ("1.2", &["1.1"], &["a"], &[])]).is_ok(), "nobody waits for itself");
+}
+
+#[test]
+fn a_report_makes_no_files() {
+    let plan = with("\"depends\":[],", "\"depends\":[],\"x-switchboard\":{\"result\":\"report\",\"outputs\":[\"a\"]},");
+
+    assert!(refusal(&plan).starts_with("plan.schema"), "{}", refusal(&plan));
+    assert!(parse(&plan.replace("[\"a\"]", "[]")).is_ok());
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Conflict, SkipCode, Skipped};
+use switchboard_protocol::run::{Access, Conflict, SharedPath, SkipCode, Skipped};
 
 use super::order::Ancestors;
 use super::{MAX_CONFLICTS, Nodes};
@@ -51,10 +51,10 @@ fn list_conflicts(nodes: &Nodes<'_>, forecast: &mut Forecast) {
     }
 }
 
-/// What both write, as `a` declares it.
-fn shared(nodes: &Nodes<'_>, a: usize, b: usize) -> Vec<String> {
-    let overlapping = nodes.writes[a].iter().filter(|x| nodes.writes[b].iter().any(|y| x.overlaps(y)));
-    overlapping.map(|pattern| pattern.as_str().to_owned()).collect()
+/// What two tasks have in common of which one writes it, as `a` declares it.
+fn shared(nodes: &Nodes<'_>, a: usize, b: usize) -> Vec<SharedPath> {
+    let shared = nodes.claims[a].shared(&nodes.claims[b]).into_iter();
+    shared.map(|(path, a, b)| SharedPath { path: path.to_owned(), a, b }).collect()
 }
 
 fn list_waves(nodes: &Nodes<'_>, max_workers: usize, forecast: &mut Forecast) {
@@ -128,8 +128,19 @@ impl Wave {
             let detail = "waits for a free worker".to_owned();
             return Some(Skipped { id, code: SkipCode::CapacityDeferred, detail });
         };
-        let paths = shared(nodes, holder, at).join(", ");
-        let detail = format!("waits for {name}: both write {paths}");
+        let detail = format!("waits for {name}: {}", reasons(&shared(nodes, holder, at)));
         Some(Skipped { id, code: SkipCode::ConflictDeferred, detail })
     }
+}
+
+/// Why two tasks do not run at the same time, from the side of the one that waits.
+fn reasons(shared: &[SharedPath]) -> String {
+    let with = |a: Access, b: Access| {
+        let paths: Vec<_> = shared.iter().filter(|one| (one.a, one.b) == (a, b)).map(|one| one.path.as_str()).collect();
+        (!paths.is_empty()).then(|| paths.join(", "))
+    };
+    let both = with(Access::Write, Access::Write).map(|paths| format!("both write {paths}"));
+    let read = with(Access::Write, Access::Read).map(|paths| format!("it writes {paths}, which this one reads"));
+    let written = with(Access::Read, Access::Write).map(|paths| format!("it reads {paths}, which this one writes"));
+    [both, read, written].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

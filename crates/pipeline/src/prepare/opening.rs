@@ -55,6 +55,7 @@ fn text_in_parts(text: &str, event: impl Fn(u32, u32, String) -> RunEvent) -> Ve
 enum Entry {
     After(UnitId),
     Writes(String),
+    Reads(String),
 }
 
 impl Entry {
@@ -66,7 +67,7 @@ impl Entry {
             Self::After(UnitId::Task(task)) => AROUND + task.as_str().len(),
             Self::After(UnitId::Slice { phase: _, name }) => AROUND + json_len(name),
             Self::After(UnitId::Phase(_)) => AROUND,
-            Self::Writes(path) => 3 + json_len(path),
+            Self::Writes(path) | Self::Reads(path) => 3 + json_len(path),
         }
     }
 }
@@ -79,12 +80,14 @@ fn json_len(text: &str) -> usize {
 struct Lists {
     after: Vec<UnitId>,
     writes: Vec<String>,
+    reads: Vec<String>,
 }
 
 /// Spreads a unit's lists over as many events as they need.
 fn split(unit: &UnitPlan) -> Vec<RunEvent> {
     let after = unit.after.iter().cloned().map(Entry::After);
-    let entries = after.chain(unit.writes.iter().cloned().map(Entry::Writes));
+    let writes = unit.writes.iter().cloned().map(Entry::Writes);
+    let entries = after.chain(writes).chain(unit.reads.iter().cloned().map(Entry::Reads));
     let mut chunks = vec![Lists::default()];
     let mut used = 0;
     for entry in entries {
@@ -98,18 +101,20 @@ fn split(unit: &UnitPlan) -> Vec<RunEvent> {
         match entry {
             Entry::After(before) => last.after.push(before),
             Entry::Writes(path) => last.writes.push(path),
+            Entry::Reads(path) => last.reads.push(path),
         }
     }
-    let event = |Lists { after, writes }, part| match part {
+    let event = |Lists { after, writes, reads }, part| match part {
         1 => RunEvent::UnitAdded {
             unit: unit.unit.clone(),
             within: unit.within.clone(),
             way: unit.way,
             after,
             writes,
+            reads,
             timeout_ms: unit.timeout_ms,
         },
-        part => RunEvent::UnitExtended { unit: unit.unit.clone(), part, after, writes },
+        part => RunEvent::UnitExtended { unit: unit.unit.clone(), part, after, writes, reads },
     };
     chunks.into_iter().zip(1..).map(|(lists, part)| event(lists, part)).collect()
 }

@@ -45,7 +45,7 @@ fn says_what_runs_beside_what_and_what_is_left_out_and_why() {
     assert_eq!(ids(&prepared.eligible), ["1.2", "1.3", "1.7", "1.9"]);
     let waves: Vec<_> = prepared.waves.iter().map(|wave| ids(wave)).collect();
     assert_eq!(waves, [vec!["1.2", "1.7"], vec!["1.3"], vec!["1.9"]]);
-    let pairs: Vec<_> = prepared.conflicts.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.paths[0].as_str())).collect();
+    let pairs: Vec<_> = prepared.conflicts.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.paths[0].path.as_str())).collect();
     assert_eq!(pairs, [("1.2", "1.3", "src")], "1.9 is ordered after both already");
     insta::assert_snapshot!(serde_json::to_string_pretty(&(prepared.skipped, prepared.deferred)).unwrap());
 }
@@ -240,4 +240,49 @@ fn tasks_that_do_not_say_what_they_write_run_one_by_one_where_the_plan_is_strict
     assert_eq!(waves(json!({})), [["1.1", "1.2", "1.3"]]);
     let strict = waves(json!({ "x-switchboard": { "unknown_writes": "serial" } }));
     assert_eq!(strict, [vec!["1.1"], vec!["1.2", "1.3"]], "1.1 may write anything, the others not the same");
+}
+
+#[test]
+fn readers_run_beside_each_other_and_not_beside_a_writer() {
+    let reads = |id: &str, reads: &[&str]| json!({ "id": id, "phase": 1, "description": "d", "x-switchboard": { "reads": reads } });
+    let plan = plan(
+        json!([
+            reads("1.1", &["src"]),
+            reads("1.2", &["src/a.rs"]),
+            task("1.3", &[], &["src/a.rs"], "pending"),
+            task("1.4", &["1.3"], &["src/a.rs"], "pending")
+        ]),
+        json!({ "x-switchboard": { "max_workers": 4 } }),
+    );
+
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+
+    let waves: Vec<_> = prepared.waves.iter().map(|wave| ids(wave)).collect();
+    assert_eq!(waves, [vec!["1.1", "1.2"], vec!["1.3"], vec!["1.4"]]);
+    let pairs: Vec<_> = prepared
+        .conflicts
+        .iter()
+        .map(|pair| format!("{} {} {} {} {}", pair.a, pair.paths[0].a.verb(), pair.paths[0].path, pair.b, pair.paths[0].b.verb()))
+        .collect();
+    let expected = ["1.1 reads src 1.3 writes", "1.1 reads src 1.4 writes", "1.2 reads src/a.rs 1.3 writes", "1.2 reads src/a.rs 1.4 writes"];
+    assert_eq!(pairs, expected);
+    assert_eq!(prepared.deferred[0].detail, "waits for 1.1: it reads src, which this one writes");
+    let together = prepare_together(&plan, &BTreeSet::new(), None);
+    assert_eq!(ids(&together.waves[0]), ["1.1", "1.2", "1.3"]);
+    assert_eq!(together.conflicts, prepared.conflicts);
+}
+
+#[test]
+fn what_each_of_two_tasks_does_with_shared_files_is_said() {
+    use switchboard_protocol::run::SkipCode;
+    let both = |id: &str, writes: &[&str], reads: &[&str]| {
+        json!({ "id": id, "phase": 1, "description": "d", "files_touched": writes, "x-switchboard": { "reads": reads } })
+    };
+    let plan = plan(json!([both("1.1", &["a", "b"], &["c"]), both("1.2", &["a", "c"], &["b"])]), json!({}));
+
+    let prepared = prepare(&plan, &BTreeSet::new(), None);
+
+    let deferred: Vec<_> = prepared.deferred.iter().map(|one| (one.code, one.detail.as_str())).collect();
+    let detail = "waits for 1.1: both write a; it writes b, which this one reads; it reads c, which this one writes";
+    assert_eq!(deferred, [(SkipCode::ConflictDeferred, detail)]);
 }

@@ -8,7 +8,7 @@ use switchboard_protocol::run::way::{Do, Join, UnitId, Way};
 use super::consequences::Consequences;
 use super::record::Record;
 use super::{Header, Refused, RunState, WayText};
-use crate::paths::Pattern;
+use crate::paths::Claims;
 use crate::way::{Graph, Unit};
 
 /// A part of a text.
@@ -83,7 +83,7 @@ impl RunState {
         &mut self,
         added: &Added<'_>,
         after: &[UnitId],
-        writes: &[String],
+        (writes, reads): (&[String], &[String]),
     ) -> Result<Consequences, Refused> {
         let id = added.unit;
         if self.by_id.contains_key(id) {
@@ -94,7 +94,7 @@ impl RunState {
         let way = way.ok_or_else(|| Refused::illegal(format!("{id} walks a way that is not recorded")))?;
         can_walk(id, way)?;
         let within = added.within.map(|group| self.earlier(id, group)).transpose()?;
-        let lists = self.resolve(id, after, writes)?;
+        let lists = self.resolve(id, after, (writes, reads))?;
         let plan = self.header.as_ref().map_or("", |header| header.plan_hash.as_str());
         let (spec, plan) = (Digest::of(id.to_string().as_bytes()), Digest::of(plan.as_bytes()));
         let unit = Unit::new(Arc::clone(way), spec, plan, self.head.clone());
@@ -124,7 +124,7 @@ impl RunState {
         id: &UnitId,
         part: u32,
         after: &[UnitId],
-        writes: &[String],
+        (writes, reads): (&[String], &[String]),
     ) -> Result<Consequences, Refused> {
         let at = self.by_id.get(id).copied().ok_or_else(|| Refused::illegal(format!("{id} was not added")))?;
         let known = self.records[at].parts;
@@ -134,7 +134,7 @@ impl RunState {
         if part != known + 1 || self.is_open() {
             return Err(Refused::illegal(format!("part {part} of {id} doesn't follow on part {known}")));
         }
-        let lists = self.resolve(id, after, writes)?;
+        let lists = self.resolve(id, after, (writes, reads))?;
         self.records[at].parts = part;
         self.extend(at, lists);
         Ok(Vec::new())
@@ -153,13 +153,17 @@ impl RunState {
     }
 
     /// Reads the lists of a unit, all of them or none.
-    fn resolve(&self, id: &UnitId, after: &[UnitId], writes: &[String]) -> Result<Lists, Refused> {
-        let path = |text: &String| {
-            Pattern::parse(text).map_err(|why| Refused::illegal(format!("{id} declares to write {text:?}: {why}")))
-        };
+    fn resolve(
+        &self,
+        id: &UnitId,
+        after: &[UnitId],
+        (writes, reads): (&[String], &[String]),
+    ) -> Result<Lists, Refused> {
+        let claims = Claims::parse(writes, reads);
+        let unsafe_path = |(text, why)| Refused::illegal(format!("{id} declares {text:?}: {why}"));
         Ok(Lists {
             after: after.iter().map(|other| self.earlier(id, other)).collect::<Result<_, _>>()?,
-            writes: writes.iter().map(path).collect::<Result<_, _>>()?,
+            claims: claims.map_err(unsafe_path)?,
         })
     }
 
@@ -201,11 +205,9 @@ impl RunState {
                 self.depend(at, before);
             }
         }
-        let record = &mut self.records[at];
-        let first_new = record.writes.len();
-        record.writes.extend(lists.writes);
         self.parts += 1;
-        self.queue.declare(at, &self.records[at], first_new);
+        self.queue.declare(at, &lists.claims);
+        self.records[at].claims.extend(lists.claims);
         self.reindex(at);
     }
 }
@@ -213,7 +215,7 @@ impl RunState {
 /// The lists of a unit, read.
 struct Lists {
     after: Vec<usize>,
-    writes: Vec<Pattern>,
+    claims: Claims,
 }
 
 fn read_way(text: &str, digest: Digest) -> Result<Graph, Refused> {

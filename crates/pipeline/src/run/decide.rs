@@ -9,7 +9,7 @@ use switchboard_protocol::time::Millis;
 use super::RunState;
 use super::confirming::Question;
 use super::record::{OpenFor, Record, Waiting};
-use crate::paths::PathIndex;
+use crate::paths::ClaimIndex;
 
 impl RunState {
     /// Everything that is to be done now, in a fixed order: what ends (stops, captures, gates, one turn at the run's branch) before
@@ -77,15 +77,15 @@ impl RunState {
         let free = (header.max_workers as usize).saturating_sub(self.queue.live_count());
         let free = (0..free).find(|taken| !self.account.has_room(taken + 1)).unwrap_or(free);
         let mut chosen: Vec<usize> = Vec::new();
-        let mut taken = PathIndex::default();
+        let mut taken = ClaimIndex::default();
         for at in self.queue.startable() {
             if chosen.len() == free || !self.may_start_alone(at, header.max_workers) {
                 break;
             }
             let holder = self.records[at].whole.unwrap_or(at);
-            let writes = &self.records[holder].writes;
-            if taken.rivals(writes, holder).is_empty() {
-                writes.iter().for_each(|pattern| taken.insert(pattern, holder));
+            let claims = &self.records[holder].claims;
+            if taken.rivals(claims, holder).is_empty() {
+                taken.insert(claims, holder);
                 chosen.push(at);
             }
         }

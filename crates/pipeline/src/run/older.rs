@@ -132,6 +132,7 @@ impl Reader {
                 way,
                 after: task.depends.into_iter().map(UnitId::Task).collect(),
                 writes: task.writes,
+                reads: Vec::new(),
                 timeout_ms: task.timeout_ms,
             });
         }

@@ -8,7 +8,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::time::Millis;
 
 use super::record::Record;
-use crate::paths::PathIndex;
+use crate::paths::{ClaimIndex, Claims};
 
 /// Rank among those ready for a worker: begun tasks (false) before fresh ones, then the id.
 type Rank = (bool, TaskId, usize);
@@ -34,7 +34,7 @@ pub(super) struct Queue {
     deadlines: BTreeSet<(Millis, usize)>,
     /// The deadline of each task that has one.
     limited: BTreeMap<usize, Millis>,
-    index: PathIndex,
+    index: ClaimIndex,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +48,9 @@ fn holder(at: usize, records: &[Record]) -> usize {
 }
 
 impl Queue {
-    /// Takes note of declared writes from `from` on.
-    pub(super) fn declare(&mut self, at: usize, record: &Record, from: usize) {
-        record.writes[from..].iter().for_each(|pattern| self.index.insert(pattern, at));
+    /// Takes note of what a task declares to write and to read.
+    pub(super) fn declare(&mut self, at: usize, claims: &Claims) {
+        self.index.insert(claims, at);
     }
 
     // === workers ===
@@ -91,7 +91,7 @@ impl Queue {
 
     /// Tasks that the start of `at` would hold back.
     pub(super) fn rivals(&self, at: usize, record: &Record) -> BTreeSet<usize> {
-        self.index.rivals(&record.writes, at)
+        self.index.rivals(&record.claims, at)
     }
 
     pub(super) fn make_ready(&mut self, at: usize, records: &[Record]) {

@@ -9,7 +9,7 @@ use switchboard_protocol::run::{Change, GateReport, HeldBy, Refusal, StartFrom, 
 use switchboard_protocol::time::Millis;
 
 use super::attempt_end::Alike;
-use crate::paths::Pattern;
+use crate::paths::Claims;
 use crate::way::{Slot, Unit};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,8 @@ pub(super) struct Record {
     pub(super) dependents: Vec<usize>,
     /// Units that it waits for and that are not done.
     pub(super) unmet: usize,
-    pub(super) writes: Vec<Pattern>,
+    /// What it declares to write and to read.
+    pub(super) claims: Claims,
     pub(super) timeout_ms: Option<i64>,
     pub(super) unit: Unit,
     /// How it ended, once it has.
@@ -135,7 +136,7 @@ impl Record {
             depends: BTreeSet::new(),
             dependents: Vec::new(),
             unmet: 0,
-            writes: Vec::new(),
+            claims: Claims::default(),
             timeout_ms,
             unit,
             ending: None,

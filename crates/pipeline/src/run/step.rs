@@ -61,11 +61,13 @@ impl RunState {
             RunEvent::WayRecorded { way, part, of, text } => {
                 self.way_recorded(*way, &Part { part: *part, of: *of, text })
             }
-            RunEvent::UnitAdded { unit, within, way, after, writes, timeout_ms } => {
+            RunEvent::UnitAdded { unit, within, way, after, writes, reads, timeout_ms } => {
                 let added = Added { unit, within: within.as_ref(), way: *way, timeout_ms: *timeout_ms };
-                self.unit_added(&added, after, writes)
+                self.unit_added(&added, after, (writes, reads))
             }
-            RunEvent::UnitExtended { unit, part, after, writes } => self.unit_extended(unit, *part, after, writes),
+            RunEvent::UnitExtended { unit, part, after, writes, reads } => {
+                self.unit_extended(unit, *part, after, (writes, reads))
+            }
             RunEvent::WorkerIntended { task, step, attempt, worker } => {
                 self.worker_intended(task, step, *attempt, worker)
             }

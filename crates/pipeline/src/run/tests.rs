@@ -2,6 +2,7 @@ mod compiled;
 mod confirming;
 mod control;
 mod denied;
+mod random_plans;
 mod subtasks;
 
 use switchboard_protocol::id::WorkerId;
@@ -50,6 +51,7 @@ fn added(unit: UnitId, way: &Way, after: Vec<UnitId>, writes: &[&str]) -> RunEve
         way: way.digest().unwrap(),
         after,
         writes: writes.iter().map(|path| (*path).to_owned()).collect(),
+        reads: Vec::new(),
         timeout_ms: Some(1000),
     }
 }
@@ -194,7 +196,7 @@ fn nothing_starts_before_all_tasks_are_known() {
     assert_eq!(state.decide(Millis(0)), []);
 
     let (after, writes) = (Vec::new(), vec!["a".to_owned()]);
-    state.step(&RunEvent::UnitExtended { unit: unit("1.1"), part: 2, after, writes }, Millis(0)).unwrap();
+    state.step(&RunEvent::UnitExtended { unit: unit("1.1"), part: 2, after, writes, reads: Vec::new() }, Millis(0)).unwrap();
 
     assert_eq!(state.decide(Millis(0)).len(), 1);
 }

@@ -44,6 +44,8 @@ pub struct UnitPlan {
     pub after: Vec<UnitId>,
     /// Files, folders and globs that it declares to write.
     pub writes: Vec<String>,
+    /// Files, folders and globs that it declares to read.
+    pub reads: Vec<String>,
     /// Longest time of one worker in milliseconds.
     pub timeout_ms: Option<i64>,
 }
@@ -153,6 +155,7 @@ impl Compiler {
                 way,
                 after: after.into_iter().collect(),
                 writes: Vec::new(),
+                reads: Vec::new(),
                 timeout_ms: None,
             });
         }
@@ -182,19 +185,18 @@ impl Compiler {
             self.notes.entry(note).or_default().push(task.id.clone());
         }
         let Some(way) = self.task_way(&task.id, &wanted, kind) else { return };
+        // A task holds its files for its subtasks, too.
+        let held = |paths: &[String]| -> Vec<String> {
+            let paths = paths.iter().filter(|_| kind.shape.of.is_none());
+            paths.filter(|path| Pattern::parse(path).is_ok()).cloned().collect()
+        };
         self.units.push(UnitPlan {
             unit: UnitId::Task(task.id.clone()),
             within,
             way,
             after,
-            // A task holds its files for its subtasks, too.
-            writes: settings
-                .writes
-                .iter()
-                .filter(|_| kind.shape.of.is_none())
-                .filter(|path| Pattern::parse(path).is_ok())
-                .cloned()
-                .collect(),
+            writes: held(&settings.writes),
+            reads: held(&settings.reads),
             timeout_ms: settings.timeout_ms,
         });
     }

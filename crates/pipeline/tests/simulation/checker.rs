@@ -18,6 +18,7 @@ pub(crate) struct Checker {
     barriers: BTreeMap<UnitId, Vec<TaskId>>,
     members: BTreeMap<UnitId, Vec<TaskId>>,
     writes: BTreeMap<TaskId, Vec<Pattern>>,
+    reads: BTreeMap<TaskId, Vec<Pattern>>,
     gates: BTreeMap<TaskId, Way>,
     /// The task that each subtask belongs to.
     wholes: BTreeMap<TaskId, TaskId>,
@@ -84,11 +85,12 @@ impl Checker {
                 let recorded: Way = serde_json::from_str(text).expect("a way in one part");
                 self.ways.insert(*way, recorded);
             }
-            RunEvent::UnitAdded { unit, within, way, after, writes, .. } => {
+            RunEvent::UnitAdded { unit, within, way, after, writes, reads, .. } => {
                 self.added(unit, within.as_ref(), after);
                 let Some(task) = unit.task() else { return };
-                let writes = writes.iter().map(|path| Pattern::parse(path).expect("a safe path"));
-                self.writes.entry(task.clone()).or_default().extend(writes);
+                let parsed = |path: &String| Pattern::parse(path).expect("a safe path");
+                self.writes.entry(task.clone()).or_default().extend(writes.iter().map(parsed));
+                self.reads.entry(task.clone()).or_default().extend(reads.iter().map(parsed));
                 self.gates.insert(task.clone(), self.ways[way].clone());
             }
             RunEvent::WorkerIntended { task, attempt, worker, .. } => {
@@ -431,7 +433,9 @@ impl Checker {
     }
 
     fn clash(&self, a: &TaskId, b: &TaskId) -> bool {
-        self.writes[a].iter().any(|x| self.writes[b].iter().any(|y| x.overlaps(y)))
+        let meet = |these: &[Pattern], those: &[Pattern]| these.iter().any(|x| those.iter().any(|y| x.overlaps(y)));
+        let (of_a, of_b) = (&self.writes[a], &self.writes[b]);
+        meet(of_a, of_b) || meet(of_a, &self.reads[b]) || meet(&self.reads[a], of_b)
     }
 
     /// No worker stays free while a task is ready and nobody holds its files.

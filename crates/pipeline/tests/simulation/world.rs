@@ -128,18 +128,20 @@ impl World {
             let after = if phase > 1 && is_barrier { vec![UnitId::Phase(phase - 1)] } else { Vec::new() };
             ways::record(&ways::group(), &mut known, &mut events);
             let way = ways::group().digest().expect("a way");
-            let (unit, within, writes) = (UnitId::Phase(phase), None, Vec::new());
-            events.push(RunEvent::UnitAdded { unit, within, way, after, writes, timeout_ms: None });
+            let (unit, within, writes, reads) = (UnitId::Phase(phase), None, Vec::new(), Vec::new());
+            events.push(RunEvent::UnitAdded { unit, within, way, after, writes, reads, timeout_ms: None });
         }
         for n in 0..tasks {
             let after = (0..n).filter(|_| chance(&mut self.rng, density)).map(id).map(UnitId::Task).collect();
-            let writes = (0..self.rng.usize(..3)).map(|_| (*pick(&mut self.rng, &PATHS)).to_owned()).collect();
+            let mut paths = || (0..self.rng.usize(..3)).map(|_| (*pick(&mut self.rng, &PATHS)).to_owned()).collect();
+            let (writes, reads) = (paths(), paths());
             let way = ways::task(self.rng.usize(..4));
             ways::record(&way, &mut known, &mut events);
             let way = way.digest().expect("a way");
             let timeout_ms = self.goes_wrong(500).then_some(200);
             let within = (phases > 0).then_some(UnitId::Phase(1 + n as u64 / 7));
-            let alone = RunEvent::UnitAdded { unit: UnitId::Task(id(n)), within, way, after, writes, timeout_ms };
+            let unit = UnitId::Task(id(n));
+            let alone = RunEvent::UnitAdded { unit, within, way, after, writes, reads, timeout_ms };
             let added = match chance(&mut self.rng, 250) {
                 true => self.shared(&id(n), alone, (&mut known, &mut events)),
                 false => vec![alone],
@@ -181,6 +183,7 @@ impl World {
             way: digest(&kind),
             after: after.into_iter().map(UnitId::Task).collect(),
             writes: Vec::new(),
+            reads: Vec::new(),
             timeout_ms: None,
         };
         let subtasks: Vec<_> = subtasks.into_iter().map(subtask).collect();

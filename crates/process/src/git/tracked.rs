@@ -1,10 +1,11 @@
-//! Files that git tracks, by their names.
+//! Files that git tracks.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use super::repo::Repo;
+use super::types::Oid;
 use crate::Result;
 
 // === impl Repo ===
@@ -18,14 +19,25 @@ impl Repo {
         let patterns = names.into_iter().map(|name| format!(":(glob)**/{name}"));
         let args = ["ls-files", "-z", "--cached", "--full-name", "--"].map(str::to_owned);
         let listed = self.call(args.into_iter().chain(patterns)).bytes()?;
-        let mut files: Vec<_> = listed
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty())
-            .map(|path| PathBuf::from(OsStr::from_bytes(path)))
-            .collect();
+        let mut files = paths(&listed);
         files.sort();
         // A file in conflict stands there several times.
         files.dedup();
         Ok(files)
     }
+
+    /// The files of a commit, from the root of the repository.
+    ///
+    /// # Errors
+    /// [`crate::Error::Git`], also when there is no such commit.
+    pub fn files_of(&self, commit: &Oid) -> Result<Vec<PathBuf>> {
+        let args = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit.as_str()].map(str::to_owned);
+        Ok(paths(&self.call(args).bytes()?))
+    }
+}
+
+/// Paths that end with NUL.
+fn paths(listed: &[u8]) -> Vec<PathBuf> {
+    let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect()
 }

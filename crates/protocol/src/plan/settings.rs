@@ -290,6 +290,15 @@ pub struct TaskSettings {
     /// Globs that it may not write, beside the plan's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
+    /// Files, folders and globs that it reads: no task that writes them runs beside it, unless one waits for the other anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Vec<String>>,
+    /// Files, folders and globs that it needs: it waits for the tasks whose `outputs` they are. What no task makes must be in the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<String>>,
+    /// Files, folders and globs that it makes, beside `files_touched`: tasks that have them as `inputs` wait for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Vec<String>>,
     /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,

@@ -114,6 +114,9 @@ pub enum RunEvent {
         after: Vec<UnitId>,
         /// Files, folders and globs that it declares to write.
         writes: Vec<String>,
+        /// Files, folders and globs that it declares to read.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reads: Vec<String>,
         /// Longest time of one attempt in milliseconds, if there is a limit.
         timeout_ms: Option<i64>,
     },
@@ -127,6 +130,9 @@ pub enum RunEvent {
         after: Vec<UnitId>,
         /// More declared writes.
         writes: Vec<String>,
+        /// More declared reads.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reads: Vec<String>,
     },
     /// A worker is about to be started: written before it is.
     WorkerIntended {

@@ -12,7 +12,7 @@ pub struct Prepared {
     pub max_workers: u32,
     /// Tasks that the run will do, each after all it depends on.
     pub eligible: Vec<TaskId>,
-    /// Pairs that nothing orders but that write the same files: they will not run at the same time.
+    /// Pairs that nothing orders and of which one writes what the other writes or reads: they will not run at the same time.
     pub conflicts: Vec<Conflict>,
     /// Tasks that the run will not do, with the reason.
     pub skipped: Vec<Skipped>,
@@ -24,15 +24,58 @@ pub struct Prepared {
     pub cut: bool,
 }
 
-/// Two tasks that write the same files.
+/// Two tasks of which one writes files that the other writes or reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
     /// The one that goes first if both are ready.
     pub a: TaskId,
     /// The other.
     pub b: TaskId,
-    /// What both write, as `a` declares it.
-    pub paths: Vec<String>,
+    /// What they have in common.
+    pub paths: Vec<SharedPath>,
+}
+
+/// Files that two tasks have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SharedPath {
+    /// The files, as `a` declares them.
+    pub path: String,
+    /// What `a` does with them.
+    pub a: Access,
+    /// What `b` does with them.
+    pub b: Access,
+}
+
+/// What a task does with files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// It reads them, and does not write them.
+    Read,
+    /// It writes them.
+    Write,
+}
+
+/// A task that waits for another because the plan says that it needs what the other makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DerivedEdge {
+    /// The task that waits.
+    pub task: TaskId,
+    /// The task that it waits for.
+    pub on: TaskId,
+    /// The input of the one that is an output of the other, as `task` declares it.
+    pub path: String,
+}
+
+impl Access {
+    /// The verb for it: `reads` or `writes`.
+    #[must_use]
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+        }
+    }
 }
 
 /// A task that is left out or put off.
@@ -56,8 +99,31 @@ pub enum SkipCode {
     Parked,
     /// It depends on one that is left out and not done.
     DepUnmet,
-    /// Another task that goes first writes the same files.
+    /// Another task that goes first writes the same files, or one of the two reads what the other writes.
     ConflictDeferred,
     /// All workers are taken.
     CapacityDeferred,
+}
+
+impl SkipCode {
+    /// Whether the task is put off, and not left out.
+    #[must_use]
+    pub const fn is_deferral(self) -> bool {
+        match self {
+            Self::ConflictDeferred | Self::CapacityDeferred => true,
+            Self::Complete | Self::Parked | Self::DepUnmet => false,
+        }
+    }
+
+    /// The code as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Parked => "parked",
+            Self::DepUnmet => "dep-unmet",
+            Self::ConflictDeferred => "conflict-deferred",
+            Self::CapacityDeferred => "capacity-deferred",
+        }
+    }
 }

@@ -14,7 +14,9 @@ use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
-use crate::run::{Budget, Ceiling, Conflict, HeldBy, PauseCause, TaskPauseCause, Wait, WorkerTimeout};
+use crate::run::{
+    Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
+};
 use crate::time::Millis;
 use crate::worker::PauseState;
 
@@ -240,9 +242,15 @@ pub struct StartRunReply {
     pub worktrees: String,
     /// Tasks in the order in which they may start, those of one line side by side.
     pub waves: Vec<Vec<String>>,
-    /// Pairs of tasks that nothing orders and that write the same files, at most 1,000.
+    /// Pairs of tasks that nothing orders and of which one writes what the other writes or reads, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
+    /// Tasks that wait for others because of their `inputs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<DerivedEdge>,
+    /// Tasks that are left out, and those that could start at once and have to wait for a worker or a file, each with its code.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// Agents and how they are driven, without the values of variables.
     pub agents: Vec<AgentChoice>,
     /// Tasks that are left out or deferred, each with the reason.

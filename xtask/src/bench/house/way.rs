@@ -82,6 +82,7 @@ impl Walk {
             way: unit.way,
             after: unit.after,
             writes: unit.writes,
+            reads: unit.reads,
             timeout_ms: unit.timeout_ms,
         });
         let events: Vec<_> = ways.into_iter().chain(units).collect();

@@ -127,6 +127,7 @@ pages! {
     "plan.cycle"
     "plan.duplicate-task"
     "plan.empty"
+    "plan.missing-input"
     "plan.mode"
     "plan.no-agent"
     "plan.schema"

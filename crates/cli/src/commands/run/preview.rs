@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::run::{Access, Conflict};
 use switchboard_protocol::text::quoted;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply};
 
@@ -10,7 +11,7 @@ use super::Shown;
 use crate::context::Context;
 use crate::output::{Tone, one_line};
 
-/// Pairs of tasks that write the same files that are named.
+/// Conflicts and derived dependencies that are named, of each.
 const CONFLICTS: usize = 20;
 
 /// Prints target branch, agents, work trees, tasks in order, and what the run will ask.
@@ -33,11 +34,21 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
     out.line(format!("at once     {}", preview.max_workers));
     for conflict in preview.conflicts.iter().take(CONFLICTS) {
         let how = if *is_apart { "one after the other" } else { "beside each other, judged again on the merged tree" };
-        let paths = one_line(&conflict.paths.join(", "), 120);
-        out.line(format!("conflict    {} and {} write {paths}: {how}", conflict.a, conflict.b));
+        out.line(format!("conflict    {}: {how}", one_line(&described_conflict(conflict), 160)));
     }
     if let Some(more) = preview.conflicts.len().checked_sub(CONFLICTS).filter(|more| *more > 0) {
         out.line(format!("            and {more} pairs more"));
+    }
+    for edge in preview.derived.iter().take(CONFLICTS) {
+        let path = one_line(&edge.path, 100);
+        out.line(format!("derived     {} after {}: it needs {path}, which that one makes", edge.task, edge.on));
+    }
+    if let Some(more) = preview.derived.len().checked_sub(CONFLICTS).filter(|more| *more > 0) {
+        out.line(format!("            and {more} dependencies more"));
+    }
+    for left in &preview.skipped {
+        let head = if left.code.is_deferral() { "deferred" } else { "left out" };
+        out.line(format!("{head:11} {}: {} [{}]", left.id, one_line(&left.detail, 160), left.code.as_str()));
     }
     for agent in &preview.agents {
         out.line(format!("agent       {}: {}", agent.name, described(agent)));
@@ -57,6 +68,22 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
         out.line(out.paint(Tone::Notice, &format!("trust       {warning}")));
     }
     out.line("");
+}
+
+/// Such as `1.1 and 1.2 write a.txt; 1.1 writes b.txt, 1.2 reads it`.
+fn described_conflict(conflict: &Conflict) -> String {
+    let Conflict { a, b, paths } = conflict;
+    let with = |of_a: Access, of_b: Access| {
+        let paths: Vec<_> =
+            paths.iter().filter(|one| (one.a, one.b) == (of_a, of_b)).map(|one| one.path.as_str()).collect();
+        (!paths.is_empty()).then(|| paths.join(", "))
+    };
+    let both = with(Access::Write, Access::Write).map(|paths| format!("{a} and {b} write {paths}"));
+    let mixed = [(Access::Write, Access::Read), (Access::Read, Access::Write)].into_iter().filter_map(|(of_a, of_b)| {
+        let paths = with(of_a, of_b)?;
+        Some(format!("{a} {} and {b} {} {paths}", of_a.verb(), of_b.verb()))
+    });
+    both.into_iter().chain(mixed).collect::<Vec<_>>().join("; ")
 }
 
 fn described(agent: &AgentChoice) -> String {

@@ -269,6 +269,7 @@ fn a_phase_starts_when_the_one_before_it_is_merged_and_fails_with_it() {
         way: way().digest().unwrap(),
         after: Vec::new(),
         writes: Vec::new(),
+        reads: Vec::new(),
         timeout_ms: None,
     };
     let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };

@@ -1,0 +1,174 @@
+//! Random plans from their text to the last merge: what starts, when, and beside what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use switchboard_protocol::plan::Plan;
+use switchboard_protocol::run::RunOutcome;
+
+use super::*;
+use crate::dataflow;
+use crate::paths::Claims;
+use crate::prepare::{Opening, opening, prepare};
+
+/// Files, folders and globs that the tasks of random plans declare.
+const PATHS: [&str; 9] =
+    ["src/a.rs", "src/b.rs", "src", "src/*.rs", "docs/x.md", "docs", "lib/a/b.rs", "lib/**/b.rs", "x"];
+
+/// A plan of 3 to 20 tasks with random dependencies, writes, reads, inputs and outputs, at most six of them at once.
+fn random(rng: &mut fastrand::Rng) -> Plan {
+    let count = rng.usize(3..=20);
+    // Ids say nothing about the order.
+    let mut ids: Vec<_> = (1..=count).map(|n| format!("1.{n}")).collect();
+    rng.shuffle(&mut ids);
+    let density = rng.f64() * 0.4;
+    let tasks: Vec<_> = (0..count)
+        .map(|at| {
+            let mut earlier = |density: f64| -> Vec<usize> { (0..at).filter(|_| rng.f64() < density).collect() };
+            let (depends, needs) = (earlier(density), earlier(density / 3.0));
+            let mut paths = |most: usize| (0..rng.usize(..=most)).map(|_| PATHS[rng.usize(..PATHS.len())]).collect();
+            let (writes, reads): (Vec<_>, Vec<_>) = (paths(2), paths(1));
+            json!({ "id": ids[at], "phase": 1, "description": "d", "files_touched": writes,
+                "depends": depends.iter().map(|on| &ids[*on]).collect::<Vec<_>>(),
+                "x-switchboard": { "reads": reads, "outputs": [format!("out/{at}.txt")],
+                    "inputs": needs.iter().map(|on| format!("out/{on}.txt")).collect::<Vec<_>>() } })
+        })
+        .collect();
+    let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [{ "id": 1, "name": "p", "tasks": tasks }],
+        "x-switchboard": { "max_workers": rng.u32(1..=6), "gates": ["-all"] } });
+    crate::plan_json::parse(&plan.to_string()).unwrap()
+}
+
+/// A run that is played to its end, and what must hold meanwhile.
+struct Played {
+    run: Run,
+    depends: BTreeMap<TaskId, Vec<TaskId>>,
+    claims: BTreeMap<TaskId, Claims>,
+    max_workers: usize,
+    head: String,
+    live: BTreeMap<TaskId, WorkerId>,
+    begun: BTreeSet<TaskId>,
+    merged: BTreeSet<TaskId>,
+    history: Vec<String>,
+}
+
+impl Played {
+    fn new(plan: Plan) -> Self {
+        let (plan, _) = dataflow::resolve(plan);
+        let prepared = prepare(&plan, &BTreeSet::new(), None);
+        let expanded = crate::subtasks::expand(&plan).unwrap();
+        let compiled = crate::way::compile(&expanded, &prepared, crate::way::usual_attempts).unwrap();
+        let begin = Opening { plan_hash: "h", base: "base", max_workers: prepared.max_workers };
+        let mut run = Run { state: RunState::new(), now: 0, workers: 0, last: Vec::new() };
+        opening(&plan, &compiled, begin).unwrap().into_iter().for_each(|event| run.tell(event));
+        let claims = |task: &switchboard_protocol::plan::Task| {
+            Claims::of_safe(&crate::settings::writes(&plan, task), &crate::settings::reads(task))
+        };
+        Self {
+            run,
+            depends: plan.tasks().map(|task| (task.id.clone(), task.depends.clone())).collect(),
+            claims: plan.tasks().map(|task| (task.id.clone(), claims(task))).collect(),
+            max_workers: prepared.max_workers as usize,
+            head: "base".to_owned(),
+            live: BTreeMap::new(),
+            begun: BTreeSet::new(),
+            merged: BTreeSet::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Tasks that have begun and are not merged.
+    fn active(&self) -> impl Iterator<Item = &TaskId> {
+        self.begun.difference(&self.merged)
+    }
+
+    fn clashes(&self, task: &TaskId) -> bool {
+        self.active().any(|other| other != task && !self.claims[other].shared(&self.claims[task]).is_empty())
+    }
+
+    fn is_free(&self, task: &TaskId) -> bool {
+        self.depends[task].iter().all(|on| self.merged.contains(on)) && !self.clashes(task)
+    }
+
+    /// Starts all that may start; what is left may not.
+    fn start_all(&mut self) {
+        for task in self.run.starting() {
+            let task = id(&task);
+            assert!(self.is_free(&task), "{task} starts too early: {:?}", self.history);
+            let worker = self.run.start(task.as_str());
+            self.begun.insert(task.clone());
+            self.history.push(format!("start {task}"));
+            self.live.insert(task, worker);
+            assert!(self.live.len() <= self.max_workers, "{:?}", self.history);
+        }
+        let is_full = self.live.len() == self.max_workers || (self.max_workers == 1 && self.active().next().is_some());
+        let left = self.depends.keys().find(|task| !self.begun.contains(*task) && self.is_free(task));
+        assert!(is_full || left.is_none(), "{left:?} could start beside {:?}: {:?}", self.live, self.history);
+    }
+
+    fn end_one(&mut self, rng: &mut fastrand::Rng) {
+        let Some((task, worker)) = self.live.iter().nth(rng.usize(..self.live.len().max(1))) else { return };
+        let (task, worker) = (task.clone(), worker.clone());
+        self.live.remove(&task);
+        self.history.push(format!("end {task}"));
+        let (outcome, reason) = (TurnOutcome::Finished, String::new());
+        self.run.tell(RunEvent::TurnEnded { task: task.clone(), worker, outcome, reason });
+        let (commit, tree, base) = (format!("c-{task}-1"), format!("t-{task}"), self.head.clone());
+        self.run.captured(task.as_str(), &Change { commit, tree, base, files: 1, lines: 1 });
+        self.run.answer_checks(task.as_str(), Verdict::Pass);
+    }
+
+    /// Carries out one effect that concerns the run's branch.
+    fn move_branch(&mut self) {
+        for effect in self.run.effects() {
+            match effect {
+                Effect::RunChecks { task, .. } => self.run.answer_checks(task.as_str(), Verdict::Pass),
+                Effect::RunCommand { task, .. } => {
+                    let head = self.head.clone();
+                    self.run.rebase(task.as_str(), &head);
+                }
+                Effect::Merge { task, commit, .. } => {
+                    let head = self.head.clone();
+                    self.run.merge_onto(task.as_str(), &commit, &head);
+                    self.head = format!("m-{task}");
+                    self.history.push(format!("merge {task}"));
+                    self.merged.insert(task);
+                }
+                Effect::StartWorker { .. }
+                | Effect::StopWorker { .. }
+                | Effect::Capture { .. }
+                | Effect::AskPerson { .. }
+                | Effect::AwaitAnswer { .. }
+                | Effect::WithdrawQuestion { .. }
+                | Effect::AwaitLease { .. }
+                | Effect::Finish { .. } => continue,
+            }
+            return;
+        }
+    }
+}
+
+fn play(seed: u64) -> Vec<String> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let plan = random(&mut rng);
+    let mut played = Played::new(plan);
+    for _ in 0..2_000 {
+        played.start_all();
+        if played.merged.len() == played.depends.len() {
+            let ends = |effect: &Effect| matches!(effect, Effect::Finish { outcome: RunOutcome::Succeeded });
+            assert!(played.run.effects().iter().any(ends));
+            return played.history;
+        }
+        if rng.bool() { played.end_one(&mut rng) } else { played.move_branch() }
+    }
+    panic!("seed {seed} does not end: {:?}", played.history);
+}
+
+#[test]
+fn random_plans_keep_their_edges_and_conflicts_and_leave_no_worker_idle() {
+    for seed in 0..1_000 {
+        let history = play(seed);
+
+        assert_eq!(history, play(seed), "seed {seed} does not repeat");
+    }
+}
