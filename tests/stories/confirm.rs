@@ -120,3 +120,21 @@ fn where_a_plan_asks_nobody_such_a_finding_is_a_warning_and_the_run_says_so_at_i
     let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
     assert!(report["list"][0]["gates"].to_string().contains("compose.yaml:5"), "{report}");
 }
+
+#[test]
+fn a_person_is_asked_about_files_that_a_task_did_not_declare_where_the_plan_says_pause() {
+    let sandbox = Sandbox::new();
+    let task = json!({ "id": "1.1", "phase": 1, "description": "write", "x-switchboard": {
+        "command": ["sh", "-c", "echo a > a.txt; echo b > b.txt"], "scope": ["a.txt"], "on_violation": "pause" } });
+    let plan = sandbox.trusted_plan(&json!([task]));
+    let run = start(&sandbox, &plan);
+
+    let need = question(&sandbox);
+    assert!(need["title"].as_str().unwrap().contains("b.txt is not in the task's x-switchboard.scope"), "{need}");
+    sandbox.switchboard(&["approve", id(&need)]).ends_with(0);
+
+    assert_eq!(run.join().unwrap(), 0);
+    let report = sandbox.switchboard(&["show", "--json"]).ends_with(0).json();
+    let scope = report["list"][0]["gates"].as_array().unwrap().iter().find(|gate| gate["gate"] == "scope").cloned();
+    assert_eq!(scope.map(|gate| gate["verdict"].clone()), Some(json!("warn")), "{report}");
+}

@@ -168,7 +168,11 @@ fn tasks_that_write_the_same_files_are_shown_and_run_beside_each_other_where_tha
 
     sandbox.switchboard(&["run", &path, "--dry-run"]).ends_with(0).says("1.1 and 1.2 write *.txt: one after the other");
     let shown = sandbox.switchboard(&["run", &path, "--dry-run", "--no-execution-graph", "--json"]).ends_with(0).json();
-    assert_eq!(shown["conflicts"], json!([{ "a": "1.1", "b": "1.2", "paths": [{ "path": "*.txt", "a": "write", "b": "write" }] }]), "{shown}");
+    assert_eq!(
+        shown["conflicts"],
+        json!([{ "a": "1.1", "b": "1.2", "paths": [{ "path": "*.txt", "a": "write", "b": "write" }] }]),
+        "{shown}"
+    );
     assert_eq!(shown["waves"], json!([["1.1", "1.2"]]));
     sandbox.switchboard(&["run", &path, "--no-execution-graph", "--yes", "--merge"]).ends_with(0);
 
@@ -191,19 +195,28 @@ fn a_task_waits_for_what_another_makes_and_keeps_away_from_what_another_writes()
     ]));
 
     let shown = sandbox.switchboard(&["run", &path, "--dry-run"]).ends_with(0);
-    shown.says("derived     1.1 after 1.2: it needs api, which that one makes").says("1.2 writes and 1.3 reads api/schema.txt: one after the other");
+    shown
+        .says("derived     1.1 after 1.2: it needs api, which that one makes")
+        .says("1.2 writes and 1.3 reads api/schema.txt: one after the other");
     let shown = sandbox.switchboard(&["run", &path, "--dry-run", "--json"]).ends_with(0).json();
     assert_eq!(shown["derived"], json!([{ "task": "1.1", "on": "1.2", "path": "api" }]), "{shown}");
     assert_eq!(shown["skipped"][0]["code"], "conflict-deferred", "{shown}");
     sandbox.switchboard(&["run", &path, "--yes", "--merge"]).ends_with(0);
     assert_eq!(sandbox.read("copy.txt"), "made\n");
 
-    let circle = sandbox.trusted_plan(&json!([task("1.1", "true", json!({ "inputs": ["b"], "outputs": ["a"] })),
-        task("1.2", "true", json!({ "inputs": ["a"], "outputs": ["b"] }))]));
+    let circle = sandbox.trusted_plan(&json!([
+        task("1.1", "true", json!({ "inputs": ["b"], "outputs": ["a"] })),
+        task("1.2", "true", json!({ "inputs": ["a"], "outputs": ["b"] }))
+    ]));
     sandbox.switchboard(&["run", &circle, "--dry-run"]).ends_with(2).says("1.1 → 1.2 → 1.1").says("[plan.cycle]");
     let nobody = sandbox.trusted_plan(&json!([task("1.1", "true", json!({ "inputs": ["nowhere.txt"] }))]));
-    sandbox.switchboard(&["run", &nobody, "--dry-run"]).ends_with(2).says("needs nowhere.txt").says("[plan.missing-input]");
-    let lazy = sandbox.trusted_plan(&json!([task("1.1", "echo x > other.txt", json!({ "outputs": ["promised.txt"] }))]));
+    sandbox
+        .switchboard(&["run", &nobody, "--dry-run"])
+        .ends_with(2)
+        .says("needs nowhere.txt")
+        .says("[plan.missing-input]");
+    let lazy =
+        sandbox.trusted_plan(&json!([task("1.1", "echo x > other.txt", json!({ "outputs": ["promised.txt"] }))]));
     sandbox.switchboard(&["run", &lazy, "--yes"]).ends_with(3).says("promised.txt is an output, and was not made");
 }
 

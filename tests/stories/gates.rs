@@ -177,6 +177,30 @@ fn a_task_that_leaves_its_scope_is_refused_with_the_paths_and_does_not_merge() {
 }
 
 #[test]
+fn what_a_change_touches_outside_of_its_files_is_warned_of_or_stops_the_run_as_the_plan_says() {
+    let sandbox = Sandbox::new();
+    let more = |id: &str, on: &str, extra: &Value| {
+        let mut settings = json!({ "scope": [format!("{id}.txt")], "on_violation": on, "attempts": 1 });
+        settings.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        task(id, &format!("echo {id} > {id}.txt; echo more > more-{id}.txt"), &settings)
+    };
+    let settings = json!({ "exclude": ["more-1.3.txt"] });
+    let tasks = [more("1.1", "warn", &json!({})), more("1.3", "warn", &json!({}))];
+    let warned = plan(&sandbox, &settings, &json!([phase(1, &tasks)]));
+
+    sandbox.switchboard(&["run", &warned, "--yes"]).ends_with(3);
+    let shown = sandbox.switchboard(&["show", "1.1"]).ends_with(0);
+    shown.says("scope: warn").says("more-1.1.txt is not in the task's x-switchboard.scope").says("merged");
+    sandbox.switchboard(&["show", "1.3"]).ends_with(0).says("blocked").says("without `exclude`");
+
+    let tasks = [more("1.1", "halt", &json!({})), task("1.2", "echo 2 > 2.txt", &json!({}))];
+    let halted = plan(&sandbox, &json!({ "max_workers": 1 }), &json!([phase(1, &tasks)]));
+    sandbox.switchboard(&["run", &halted, "--yes"]).ends_with(3);
+    sandbox.switchboard(&["show", "1.1"]).ends_with(0).says("the run stops, as its plan says");
+    sandbox.switchboard(&["show", "1.2"]).ends_with(0).says("stopped");
+}
+
+#[test]
 fn a_misspelt_field_refuses_the_plan_and_one_of_another_tool_is_named() {
     let sandbox = Sandbox::new();
     let bad = plan_with(&sandbox, &json!({ "comand": ["true"] }));

@@ -244,6 +244,7 @@ mod tests {
             doing: String::new(),
             pause: None,
             heard_at: None,
+            not_started: None,
             waits: None,
             waits_for_you: false,
         }
@@ -277,6 +278,7 @@ mod tests {
             is_budget_exceeded: false,
             ceilings: Vec::new(),
             list,
+            skipped: Vec::new(),
             messages_sent: 2,
             messages_acked: 1,
             notes: Vec::new(),

@@ -58,6 +58,16 @@ pub(crate) fn first(
     if !task.files_touched.is_empty() {
         let _ = write!(text, "\nFiles you are expected to touch: {}\n", task.files_touched.join(", "));
     }
+    let own = task.switchboard.as_ref();
+    let flows = [
+        ("Files you have to make", own.and_then(|own| own.outputs.as_ref())),
+        ("Files you need", own.and_then(|own| own.inputs.as_ref())),
+    ];
+    for (what, paths) in flows {
+        if let Some(paths) = paths.filter(|paths| !paths.is_empty()) {
+            let _ = write!(text, "\n{what}: {}\n", paths.join(", "));
+        }
+    }
     text.push_str(&past(previous));
     if !instructions.is_empty() {
         let _ = write!(text, "\nInstructions of the repository and its user for you:\n{}\n", instructions.trim_end());

@@ -10,7 +10,8 @@ use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
-    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, TaskState, TaskView, Verdict,
+    AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, TaskState,
+    TaskView, Verdict, Wait,
 };
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{Answer, GateReport, RunSummary, TaskReport};
@@ -89,6 +90,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let paused = view.paused.filter(|_| live.is_none() && !view.state.is_settled());
     let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
+    let waits = world.shared.state().wait_of(&plan.run, &view.task);
     Ok(TaskReport {
         id: view.task.to_string(),
         of: plan.shape(&view.task).and_then(|shape| shape.of.as_ref()).map(ToString::to_string),
@@ -115,9 +117,26 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         doing: live.and_then(|row| row.get_text("doing")).unwrap_or_default().to_owned(),
         pause: live.and_then(|row| row.get_text("pause")).and_then(PauseState::of),
         heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
-        waits: world.shared.state().wait_of(&plan.run, &view.task),
+        not_started: view.not_started.clone().or_else(|| waits.and_then(|wait| put_off(view, wait))),
+        waits,
         waits_for_you: open.is_some_and(|open| !open.is_empty()) || matches!(view.state, TaskState::Waiting { .. }),
     })
+}
+
+/// Why a task that could start waits for what all runs have in common.
+fn put_off(view: &TaskView, wait: Wait) -> Option<Skipped> {
+    if view.state != TaskState::Ready {
+        return None;
+    }
+    let (code, detail) = match wait {
+        Wait::Settings => (SkipCode::SettingsUnreadable, "the settings of all runs can't be read".to_owned()),
+        Wait::Workers { most } => (SkipCode::CapacityDeferred, format!("{most} workers are alive, over all runs")),
+        Wait::RateLimit { until } => (SkipCode::RateLimited, format!("its account is at a rate limit until {until}")),
+        Wait::Budget { of: BudgetOf::Plan } => (SkipCode::Budget, "what is left for its plan is set aside".to_owned()),
+        Wait::Budget { of: BudgetOf::Day } => (SkipCode::Budget, "what is left for today is set aside".to_owned()),
+        Wait::Budget { of: BudgetOf::Run } => (SkipCode::Budget, "what is left of its budget is set aside".to_owned()),
+    };
+    Some(Skipped { id: view.task.clone(), code, detail })
 }
 
 /// How a task's last worker was held, or how its first one will be.

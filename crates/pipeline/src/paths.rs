@@ -6,7 +6,7 @@ mod access;
 mod index;
 mod segment;
 
-pub(crate) use access::{ClaimIndex, Claims};
+pub(crate) use access::{ClaimIndex, Claims, reasons};
 pub(crate) use index::PathIndex;
 
 use segment::Segment;

@@ -6,6 +6,7 @@ mod locate;
 mod schema;
 mod strict;
 mod times;
+mod violation;
 
 pub use error::{PlanError, Position};
 pub use schema::UnknownField;
@@ -58,6 +59,7 @@ pub(crate) fn read(mut value: Value, place: impl Fn(&str) -> Option<Position>) -
     let plan = serde_json::from_value(value).map_err(odd).map_err(located)?;
     graph::check(&plan).map_err(located)?;
     times::check(&plan).map_err(located)?;
+    violation::check(&plan).map_err(located)?;
     Ok(plan)
 }
 

@@ -44,6 +44,14 @@ pub fn prepare(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -
     }
 }
 
+/// The tasks that a run of the plan leaves out, each with the reason.
+#[must_use]
+pub fn skipped(plan: &Plan, finished: &BTreeSet<TaskId>) -> Vec<Skipped> {
+    let mut skipped = Vec::new();
+    leave_out(sorted(plan), finished, &mut skipped);
+    skipped
+}
+
 /// As [`prepare`], for a run that does not keep tasks apart that write the same files: such pairs are listed, and nothing waits for them.
 #[must_use]
 pub fn prepare_together(plan: &Plan, finished: &BTreeSet<TaskId>, workers: Option<u32>) -> Prepared {

@@ -25,6 +25,7 @@ mod denied;
 mod ended;
 mod expect;
 mod judging;
+mod not_started;
 mod older;
 mod omitting;
 mod queue;
@@ -266,21 +267,10 @@ impl RunState {
         self.finished
     }
 
-    /// One task.
-    #[must_use]
-    pub fn task(&self, id: &TaskId) -> Option<TaskView> {
-        self.tasks.get(id).and_then(|at| self.records[*at].view())
-    }
-
     /// Whether a task is merged or given up; also if there is no such task.
     #[must_use]
     pub fn is_settled(&self, id: &TaskId) -> bool {
         self.tasks.get(id).is_none_or(|at| self.records[*at].is_settled())
-    }
-
-    /// All tasks in their natural order.
-    pub fn tasks(&self) -> impl Iterator<Item = TaskView> {
-        self.tasks.values().filter_map(|at| self.records[*at].view())
     }
 
     /// The ways of the run's units, each once.

@@ -5,9 +5,10 @@ use switchboard_protocol::frame::DEFAULT_TIMEOUT_MS;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{
-    CommandLine, Confirm, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings, UnknownWrites,
+    CommandLine, Confirm, OnViolation, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
+    UnknownWrites,
 };
-use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS, WorkerTimeout};
+use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS, Verdict, WorkerTimeout};
 
 use crate::paths::Pattern;
 
@@ -67,6 +68,8 @@ pub struct Settings {
     pub retry_from: Option<RetryFrom>,
     /// What a person is asked before its change is merged, if the plan wants that.
     pub confirm: Option<String>,
+    /// What happens when a change touches files that the task does not declare.
+    pub on_violation: OnViolation,
     /// Whether the plan says that nobody is asked, not even about what gates find.
     pub asks_nobody: bool,
     /// How its worker is held, if the plan says so.
@@ -99,14 +102,31 @@ impl Settings {
         };
         let outside = |file: &'a str| {
             if excluded.iter().any(|pattern| pattern.covers(file)) {
-                return Some(Outside { file, of: "x-switchboard without `exclude`" });
+                return Some(Outside { file, of: "x-switchboard without `exclude`", is_forbidden: true });
             }
             if !covers(&scope, file) {
-                return Some(Outside { file, of: "x-switchboard.scope" });
+                return Some(Outside { file, of: "x-switchboard.scope", is_forbidden: false });
             }
-            (!covers(&touched, file)).then_some(Outside { file, of: "files_touched" })
+            (!covers(&touched, file)).then_some(Outside { file, of: "files_touched", is_forbidden: false })
         };
         files.into_iter().filter_map(outside).collect()
+    }
+
+    /// Judges a change by the files outside of what its task declares, and by whether it made all its outputs.
+    #[must_use]
+    pub fn judge_scope(&self, outside: &[Outside<'_>], has_made_all: bool) -> ScopeVerdict {
+        let of = |verdict, asks, halts| ScopeVerdict { verdict, asks, halts };
+        let is_refused = !has_made_all || outside.iter().any(|one| one.is_forbidden);
+        if outside.iter().all(|one| one.is_forbidden) {
+            return of(if is_refused { Verdict::Fail } else { Verdict::Pass }, false, false);
+        }
+        match self.on_violation {
+            OnViolation::Halt => of(Verdict::Fail, false, true),
+            OnViolation::Warn | OnViolation::Pause if is_refused => of(Verdict::Fail, false, false),
+            OnViolation::Refuse => of(Verdict::Fail, false, false),
+            OnViolation::Warn => of(Verdict::Warn, false, false),
+            OnViolation::Pause => of(Verdict::Warn, true, false),
+        }
     }
 
     /// When its agent is told to finish, and when its attempt ends, in milliseconds from its start.
@@ -166,6 +186,19 @@ pub struct Outside<'a> {
     pub file: &'a str,
     /// The declaration that does not cover it.
     pub of: &'static str,
+    /// Whether the plan forbids it by name, so that no setting lets it pass.
+    pub is_forbidden: bool,
+}
+
+/// What the gate `scope` says of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopeVerdict {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Whether a person is asked before the change is merged.
+    pub asks: bool,
+    /// Whether the run stops.
+    pub halts: bool,
 }
 
 /// Puts together what holds for a task.
@@ -205,6 +238,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         attempts: own.attempts.or(phase.attempts).or(plan.attempts),
         retry_from: own.retry_from.or(phase.retry_from).or(plan.retry_from),
         confirm: confirm.and_then(Confirm::question).map(str::to_owned),
+        on_violation: own.on_violation.or(phase.on_violation).or(plan.on_violation).unwrap_or_default(),
         asks_nobody: confirm == Some(&Confirm::Always(false)),
         isolation: own.isolation.or(phase.isolation).or(plan.isolation),
         permissions: own.permissions.or(phase.permissions).or(plan.permissions),
@@ -286,6 +320,32 @@ mod tests {
         let without = Settings { exclude: vec!["src/b.*".to_owned(), ".github".to_owned()], ..Settings::default() };
         assert_eq!(outside(&without).len(), 2, "what is excluded may not be written, wherever else one may write");
         assert_eq!(outside(&declared(Some(&[]), &[])).len(), 3, "an empty scope lets nothing be written");
+    }
+
+    #[test]
+    fn what_happens_outside_of_the_declared_files_is_for_the_plan_to_say_but_what_it_forbids_is_refused() {
+        let settings = |on_violation| Settings { on_violation, ..Settings::default() };
+        let outside = |is_forbidden| Outside { file: "x", of: "files_touched", is_forbidden };
+        let judge = |on, all: &[bool], has_made_all| {
+            let all: Vec<_> = all.iter().map(|is_forbidden| outside(*is_forbidden)).collect();
+            let ScopeVerdict { verdict, asks, halts } = settings(on).judge_scope(&all, has_made_all);
+            (verdict, asks, halts)
+        };
+        use OnViolation::{Halt, Pause, Refuse, Warn};
+
+        for on in [Refuse, Warn, Pause, Halt] {
+            assert_eq!(judge(on, &[], true), (Verdict::Pass, false, false), "{on:?}");
+            assert_eq!(judge(on, &[], false), (Verdict::Fail, false, false), "{on:?}");
+            assert_eq!(judge(on, &[true], true), (Verdict::Fail, false, false), "{on:?}");
+        }
+        let of = |on| judge(on, &[false], true);
+        assert_eq!([of(Refuse), of(Halt)], [(Verdict::Fail, false, false), (Verdict::Fail, false, true)]);
+        assert_eq!([of(Warn), of(Pause)], [(Verdict::Warn, false, false), (Verdict::Warn, true, false)]);
+        for on in [Warn, Pause] {
+            assert_eq!(judge(on, &[false, true], true), (Verdict::Fail, false, false), "{on:?}");
+            assert_eq!(judge(on, &[false], false), (Verdict::Fail, false, false), "{on:?}");
+        }
+        assert_eq!(judge(Halt, &[true, false], true), (Verdict::Fail, false, true));
     }
 
     #[test]

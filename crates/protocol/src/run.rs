@@ -224,6 +224,9 @@ pub struct TaskView {
     /// Why it is paused, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<TaskPauseCause>,
+    /// Why it has no worker, where it needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_started: Option<Skipped>,
     /// What the gates said about the present attempt, required ones first.
     pub gates: Vec<GateReport>,
     /// Gates of its way that have not spoken about the present attempt.

@@ -100,6 +100,9 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     if !task.depends.is_empty() {
         out.line(format!("depends   {}", task.depends.join(", ")));
     }
+    if let Some(why) = &task.not_started {
+        out.line(format!("waits     {} [{}]", one_line(&why.detail, 300), why.code.as_str()));
+    }
     for gate in &task.gates {
         let line = format!("gate      {}: {}", gate.gate, gate.verdict.replace('_', " "));
         out.line(match gate.verdict.as_str() {

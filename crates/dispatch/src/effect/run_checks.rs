@@ -37,9 +37,13 @@ pub(super) struct Judged<'a> {
 /// A verdict and its reasons.
 type Said = (Verdict, Vec<String>);
 
-/// Whether a person should look at what a gate has found: it is of medium severity, and the gate is one that asks about that.
-fn asks(gate: &str, verdict: Verdict) -> bool {
-    verdict == Verdict::Warn && gate::find(gate).is_some_and(|gate| gate.asks)
+/// Whether a person should look at what a gate has found, and whether the run stops because of it. Gates that ask do so about what is of medium severity.
+fn follows(gate: &str, verdict: Verdict, scope: Option<&scope::Judged>) -> (bool, bool) {
+    match (is_of(gate, GateKind::Scope), scope) {
+        (true, Some(scope)) => (scope.asks, scope.halts),
+        (true, None) => (false, false),
+        (false, _) => (verdict == Verdict::Warn && gate::find(gate).is_some_and(|gate| gate.asks), false),
+    }
 }
 
 pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsked]) -> Result<Vec<RunEvent>, Error> {
@@ -65,7 +69,7 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         (When::Never { reason }, _, _) => (Verdict::Skipped, vec![reason.clone()]),
         (When::NotConfigured { reason }, _, _) => (Verdict::NotConfigured, vec![reason.clone()]),
         (When::Always, Some(batch), _) if is_of(&check.gate, GateKind::Batch) => batch::judge(batch, lint),
-        (When::Always, _, Some(scope)) if is_of(&check.gate, GateKind::Scope) => scope.clone(),
+        (When::Always, _, Some(scope)) if is_of(&check.gate, GateKind::Scope) => scope.said.clone(),
         (When::Always, _, _) => judge(&request, &check.gate, &by_name),
     };
     let judged: Vec<(&CheckAsked, Said)> = checks.iter().map(|check| (check, say(check))).collect();
@@ -74,19 +78,16 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
         .iter()
         .map(evidence::of_report)
         .chain(batch.as_ref().map(|batch| batch::evidence(batch, lint)))
+        .chain(scope.as_ref().map(scope::evidence))
         .collect();
     let (world, run, task) = (Arc::clone(&ctx.world), ctx.plan.run.clone(), change.task.clone());
     let attempt = change.attempt;
     let kept = ctx.world.blocking(move || evidence::keep(&world, &run, &task, attempt, found, &verdicts));
     kept.await?;
-    let event = |(check, (verdict, reasons)): (&CheckAsked, Said)| RunEvent::GateReported {
-        task: change.task.clone(),
-        attempt,
-        gate: check.gate.clone(),
-        input: Some(check.input),
-        verdict,
-        asks: asks(&check.gate, verdict),
-        reasons,
+    let event = |(check, (verdict, reasons)): (&CheckAsked, Said)| {
+        let (asks, halts) = follows(&check.gate, verdict, scope.as_ref());
+        let (task, gate, input) = (change.task.clone(), check.gate.clone(), Some(check.input));
+        RunEvent::GateReported { task, attempt, gate, input, verdict, asks, halts, reasons }
     };
     Ok(judged.into_iter().map(event).collect())
 }

@@ -43,15 +43,16 @@ const STRUCTURE: [&str; 8] = [
     "Task.phase",
 ];
 
-/// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up and its change committed, and what
-/// all runs may cost.
-const OF_START: [&str; 12] = [
+/// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
+/// what all runs may cost.
+const OF_START: [&str; 13] = [
     "agent",
     "author",
     "budget",
     "command",
     "isolation",
     "model",
+    "on_violation",
     "permissions",
     "ports",
     "setup",
@@ -112,7 +113,8 @@ fn another(field: &str) -> Option<Value> {
         (_, "budget") => json!(2.5),
         (_, "barrier") => json!(false),
         (_, "unknown_writes") => json!("serial"),
-        (_, "scope" | "exclude") => json!(["docs/**"]),
+        (_, "scope" | "exclude" | "reads" | "inputs" | "outputs") => json!(["docs/**"]),
+        (_, "on_violation") => json!("warn"),
         (_, "author") => json!("Ada <ada@example.org>"),
         (_, "permissions") => json!("ask"),
         (_, "retry_from") => json!("change"),

@@ -1,11 +1,15 @@
 //! `get_run`: each task with agent, attempts, gate verdicts and merged commit.
 
+use std::collections::BTreeSet;
+
+use switchboard_pipeline::prepare;
 use switchboard_process::git::Oid;
-use switchboard_protocol::run::Ceiling;
+use switchboard_protocol::run::{Ceiling, Skipped};
 use switchboard_protocol::verb::run::{GetRunReply, GetRunRequest, RunSummary};
 use switchboard_store::Query;
 
 use super::find_run;
+use crate::plan::RunPlan;
 use crate::port::Git;
 use crate::work::RUNS;
 use crate::work::run_id;
@@ -13,6 +17,12 @@ use crate::{Dispatch, Error, report};
 
 /// Bytes kept of each end of a run's diff.
 const DIFF_BYTES: usize = 2 << 20;
+
+/// The tasks of the plan that the run has left out.
+fn left_out(plan: &RunPlan) -> Vec<Skipped> {
+    let skipped = prepare::skipped(&plan.plan, &BTreeSet::new()).into_iter();
+    skipped.filter(|left| plan.shape(&left.id).is_none_or(|shape| shape.of.is_none())).collect()
+}
 
 impl Dispatch {
     /// Shows a run.
@@ -44,6 +54,7 @@ impl Dispatch {
             list,
             messages_sent,
             messages_acked,
+            skipped: left_out(&plan),
             notes,
             diff,
         })

@@ -50,6 +50,19 @@ impl Claims {
     }
 }
 
+/// Why a task waits for another one with which it has this in common, told by what the other one declares.
+pub(crate) fn reasons(shared: &[(&str, Access, Access)]) -> String {
+    let with = |of_holder: Access, of_waiting: Access| {
+        let meant = shared.iter().filter(|(_, a, b)| (*a, *b) == (of_holder, of_waiting));
+        let paths: Vec<_> = meant.map(|(path, ..)| *path).collect();
+        (!paths.is_empty()).then(|| paths.join(", "))
+    };
+    let both = with(Access::Write, Access::Write).map(|paths| format!("both write {paths}"));
+    let read = with(Access::Write, Access::Read).map(|paths| format!("it writes {paths}, which this one reads"));
+    let written = with(Access::Read, Access::Write).map(|paths| format!("it reads {paths}, which this one writes"));
+    [both, read, written].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
 /// The claims of many tasks: finds those that conflict without comparing all pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ClaimIndex {
@@ -96,13 +109,10 @@ mod tests {
         all.iter().enumerate().for_each(|(owner, claims)| index.insert(claims, owner));
 
         let rivals = |at: usize| index.rivals(&all[at], at).into_iter().collect::<Vec<_>>();
-        assert_eq!([rivals(0), rivals(1), rivals(2), rivals(3), rivals(4)], [
-            vec![1, 2, 3],
-            vec![0, 2, 3, 4],
-            vec![0, 1, 4],
-            vec![0, 1],
-            vec![1, 2]
-        ]);
+        assert_eq!(
+            [rivals(0), rivals(1), rivals(2), rivals(3), rivals(4)],
+            [vec![1, 2, 3], vec![0, 2, 3, 4], vec![0, 1, 4], vec![0, 1], vec![1, 2]]
+        );
         for (a, one) in all.iter().enumerate() {
             for (b, other) in all.iter().enumerate().filter(|(b, _)| *b != a) {
                 assert_eq!(!one.shared(other).is_empty(), rivals(a).contains(&b), "{a} {b}");
@@ -113,7 +123,8 @@ mod tests {
     #[test]
     fn what_two_have_in_common_says_what_each_does_with_it() {
         use Access::{Read, Write};
-        let (one, other) = (claims(&["src/a.rs", "x"], &["src/b.rs", "src/a.rs", "y"]), claims(&["src/b.rs"], &["src", "y"]));
+        let (one, other) =
+            (claims(&["src/a.rs", "x"], &["src/b.rs", "src/a.rs", "y"]), claims(&["src/b.rs"], &["src", "y"]));
 
         assert_eq!(one.shared(&other), [("src/a.rs", Write, Read), ("src/b.rs", Read, Write)]);
         assert_eq!(other.shared(&one), [("src/b.rs", Write, Read), ("src", Read, Write)]);

@@ -160,7 +160,10 @@ fn a_circle_through_inputs_is_refused_with_the_file_that_closes_it() {
     assert_eq!(error.found, found);
 
     let error = flow(&[("1.1", &["1.2"], &["b"], &[]), ("1.2", &["1.1"], &[], &["b"])]).unwrap_err();
-    assert_eq!((&*error.pointer, &*error.found), ("/phases/0/tasks/0/depends", "1.1 → 1.2 → 1.1 (each depends on the next)"));
+    assert_eq!(
+        (&*error.pointer, &*error.found),
+        ("/phases/0/tasks/0/depends", "1.1 → 1.2 → 1.1 (each depends on the next)")
+    );
 
     assert!(flow(&[("1.1", &[], &["a"], &["a"]), ("1.2", &["1.1"], &["a"], &[])]).is_ok(), "nobody waits for itself");
 }
@@ -171,4 +174,26 @@ fn a_report_makes_no_files() {
 
     assert!(refusal(&plan).starts_with("plan.schema"), "{}", refusal(&plan));
     assert!(parse(&plan.replace("[\"a\"]", "[]")).is_ok());
+}
+
+#[test]
+fn what_is_said_about_violations_goes_together_with_the_rest() {
+    let task = |settings: &str| {
+        with("\"description\":\"Ten\"", &format!("\"description\":\"Ten\",\"x-switchboard\":{settings}"))
+    };
+    let with_scope = |word: &str| task(&format!("{{\"scope\":[\"src\"],\"on_violation\":\"{word}\"}}"));
+
+    for word in ["refuse", "warn", "pause", "halt"] {
+        assert!(parse(&with_scope(word)).is_ok(), "{word}");
+    }
+    let misspelt = refusal(&with_scope("paus"));
+    assert!(misspelt.contains("did you mean \"pause\"?"), "{misspelt}");
+    let nothing = refusal(&task("{\"on_violation\":\"warn\"}"));
+    assert!(
+        nothing.contains("/x-switchboard/on_violation") && nothing.contains("`scope` or `files_touched`"),
+        "{nothing}"
+    );
+    let nobody = refusal(&task("{\"scope\":[\"src\"],\"confirm\":false,\"on_violation\":\"pause\"}"));
+    assert!(nobody.contains("`confirm` is false"), "{nobody}");
+    assert!(parse(&task("{\"scope\":[\"src\"],\"confirm\":false,\"on_violation\":\"warn\"}")).is_ok());
 }

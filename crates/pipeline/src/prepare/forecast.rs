@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{Access, Conflict, SharedPath, SkipCode, Skipped};
+use switchboard_protocol::run::{Conflict, SharedPath, SkipCode, Skipped};
 
 use super::order::Ancestors;
 use super::{MAX_CONFLICTS, Nodes};
+use crate::paths::reasons;
 
 /// Pairs that are looked at before a forecast gives up; about 100 ms.
 const MAX_PAIRS: usize = 1_000_000;
@@ -128,19 +129,7 @@ impl Wave {
             let detail = "waits for a free worker".to_owned();
             return Some(Skipped { id, code: SkipCode::CapacityDeferred, detail });
         };
-        let detail = format!("waits for {name}: {}", reasons(&shared(nodes, holder, at)));
+        let detail = format!("waits for {name}: {}", reasons(&nodes.claims[holder].shared(&nodes.claims[at])));
         Some(Skipped { id, code: SkipCode::ConflictDeferred, detail })
     }
-}
-
-/// Why two tasks do not run at the same time, from the side of the one that waits.
-fn reasons(shared: &[SharedPath]) -> String {
-    let with = |a: Access, b: Access| {
-        let paths: Vec<_> = shared.iter().filter(|one| (one.a, one.b) == (a, b)).map(|one| one.path.as_str()).collect();
-        (!paths.is_empty()).then(|| paths.join(", "))
-    };
-    let both = with(Access::Write, Access::Write).map(|paths| format!("both write {paths}"));
-    let read = with(Access::Write, Access::Read).map(|paths| format!("it writes {paths}, which this one reads"));
-    let written = with(Access::Read, Access::Write).map(|paths| format!("it reads {paths}, which this one writes"));
-    [both, read, written].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

@@ -45,7 +45,8 @@ fn says_what_runs_beside_what_and_what_is_left_out_and_why() {
     assert_eq!(ids(&prepared.eligible), ["1.2", "1.3", "1.7", "1.9"]);
     let waves: Vec<_> = prepared.waves.iter().map(|wave| ids(wave)).collect();
     assert_eq!(waves, [vec!["1.2", "1.7"], vec!["1.3"], vec!["1.9"]]);
-    let pairs: Vec<_> = prepared.conflicts.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.paths[0].path.as_str())).collect();
+    let pairs: Vec<_> =
+        prepared.conflicts.iter().map(|c| (c.a.as_str(), c.b.as_str(), c.paths[0].path.as_str())).collect();
     assert_eq!(pairs, [("1.2", "1.3", "src")], "1.9 is ordered after both already");
     insta::assert_snapshot!(serde_json::to_string_pretty(&(prepared.skipped, prepared.deferred)).unwrap());
 }
@@ -262,9 +263,23 @@ fn readers_run_beside_each_other_and_not_beside_a_writer() {
     let pairs: Vec<_> = prepared
         .conflicts
         .iter()
-        .map(|pair| format!("{} {} {} {} {}", pair.a, pair.paths[0].a.verb(), pair.paths[0].path, pair.b, pair.paths[0].b.verb()))
+        .map(|pair| {
+            format!(
+                "{} {} {} {} {}",
+                pair.a,
+                pair.paths[0].a.verb(),
+                pair.paths[0].path,
+                pair.b,
+                pair.paths[0].b.verb()
+            )
+        })
         .collect();
-    let expected = ["1.1 reads src 1.3 writes", "1.1 reads src 1.4 writes", "1.2 reads src/a.rs 1.3 writes", "1.2 reads src/a.rs 1.4 writes"];
+    let expected = [
+        "1.1 reads src 1.3 writes",
+        "1.1 reads src 1.4 writes",
+        "1.2 reads src/a.rs 1.3 writes",
+        "1.2 reads src/a.rs 1.4 writes",
+    ];
     assert_eq!(pairs, expected);
     assert_eq!(prepared.deferred[0].detail, "waits for 1.1: it reads src, which this one writes");
     let together = prepare_together(&plan, &BTreeSet::new(), None);
@@ -275,9 +290,7 @@ fn readers_run_beside_each_other_and_not_beside_a_writer() {
 #[test]
 fn what_each_of_two_tasks_does_with_shared_files_is_said() {
     use switchboard_protocol::run::SkipCode;
-    let both = |id: &str, writes: &[&str], reads: &[&str]| {
-        json!({ "id": id, "phase": 1, "description": "d", "files_touched": writes, "x-switchboard": { "reads": reads } })
-    };
+    let both = |id: &str, writes: &[&str], reads: &[&str]| json!({ "id": id, "phase": 1, "description": "d", "files_touched": writes, "x-switchboard": { "reads": reads } });
     let plan = plan(json!([both("1.1", &["a", "b"], &["c"]), both("1.2", &["a", "c"], &["b"])]), json!({}));
 
     let prepared = prepare(&plan, &BTreeSet::new(), None);

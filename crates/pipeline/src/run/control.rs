@@ -64,15 +64,21 @@ impl RunState {
                 self.pause = Some(PauseCause::Budget);
                 consequences.push(RunEvent::RunPaused { cause: PauseCause::Budget });
             }
-            Some(AtCeiling::Halt) if !self.stopping => {
-                self.stopping = true;
-                self.stop_all();
-                consequences.push(RunEvent::RunStopRequested);
-            }
-            Some(AtCeiling::Warn | AtCeiling::Pause | AtCeiling::Halt) | None => {}
+            Some(AtCeiling::Halt) => consequences.extend(self.halt()),
+            Some(AtCeiling::Warn | AtCeiling::Pause) | None => {}
         }
         consequences.extend(self.limit_task(at));
         consequences
+    }
+
+    /// Stops the run, unless it is being stopped.
+    pub(super) fn halt(&mut self) -> Option<RunEvent> {
+        if self.stopping || self.finished.is_some() {
+            return None;
+        }
+        self.stopping = true;
+        self.stop_all();
+        Some(RunEvent::RunStopRequested)
     }
 
     /// Pauses a run in which no worker is live and none fits into the budget: it would otherwise wait for ever and look as if it were at work.

@@ -69,7 +69,7 @@ impl RunState {
         over.filter_map(|at| stop(&self.records[at], StopCause::Budget))
     }
 
-    fn next_starts(&self) -> Vec<Effect> {
+    pub(super) fn next_starts(&self) -> Vec<Effect> {
         let Some(header) = &self.header else { return Vec::new() };
         if self.stopping {
             return Vec::new();

@@ -25,7 +25,9 @@ impl RunState {
             return limit(format!("all {} workers are taken", header.max_workers));
         }
         if self.queue.is_held(self.records[at].whole.unwrap_or(at)) {
-            return limit(format!("another task that has begun writes what {id} writes or reads, or reads what it writes"));
+            return limit(format!(
+                "another task that has begun writes what {id} writes or reads, or reads what it writes"
+            ));
         }
         Ok(())
     }

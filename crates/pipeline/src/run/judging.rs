@@ -16,6 +16,7 @@ pub(super) struct Report<'a> {
     pub(super) input: Option<Digest>,
     pub(super) verdict: Verdict,
     pub(super) asks: bool,
+    pub(super) halts: bool,
     pub(super) reasons: &'a [String],
 }
 
@@ -98,8 +99,13 @@ impl RunState {
             last = super::attempt::describe(&cause, &reasons);
             record.refusals.push(Refusal { attempt, cause, reasons });
         }
+        let halts = record.reports.iter().any(|reported| reported.halts);
         record.begin_after_refusal();
-        self.after(at, moved, last)
+        let mut consequences = self.after(at, moved, last);
+        if halts {
+            consequences.extend(self.halt());
+        }
+        consequences
     }
 
     // === the run's branch ===
@@ -325,6 +331,7 @@ fn keep(record: &mut Record, report: &Report<'_>, required: bool) {
     let kept = Reported {
         input: report.input,
         asks: report.asks,
+        halts: report.halts,
         report: GateReport {
             gate: report.gate.to_owned(),
             required,

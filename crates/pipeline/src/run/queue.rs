@@ -39,6 +39,7 @@ pub(super) struct Queue {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Active {
+    at: usize,
     rivals: BTreeSet<usize>,
 }
 
@@ -79,6 +80,12 @@ impl Queue {
 
     pub(super) fn is_held(&self, at: usize) -> bool {
         self.held.contains_key(&at)
+    }
+
+    /// An active task that holds files of this one.
+    pub(super) fn held_by(&self, at: usize) -> Option<usize> {
+        let mut holders = self.active.values().filter(|active| active.rivals.contains(&at));
+        holders.next().filter(|_| self.is_held(at)).map(|active| active.at)
     }
 
     pub(super) fn set_live(&mut self, at: usize, live: bool) {
@@ -124,7 +131,7 @@ impl Queue {
         }
         // Its subtasks that are ready go before what has not begun.
         self.take_off(at, records);
-        self.active.insert(id.clone(), Active { rivals });
+        self.active.insert(id.clone(), Active { at, rivals });
         self.put_up(at, records);
     }
 

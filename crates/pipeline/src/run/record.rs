@@ -89,6 +89,8 @@ pub(super) struct Reported {
     pub(super) report: GateReport,
     /// Whether a person should look at what it found.
     pub(super) asks: bool,
+    /// Whether the run stops because of it, once the other gates have spoken.
+    pub(super) halts: bool,
 }
 
 /// How a unit ended.
@@ -246,6 +248,7 @@ impl Record {
             losses: self.losses(),
             stopping: self.stopping,
             paused: self.paused,
+            not_started: None,
             gates: [required, advisory].concat(),
             pending_gates: self.pending_gates(),
             refusals: self.refusals.clone(),

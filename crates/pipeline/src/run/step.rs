@@ -86,10 +86,10 @@ impl RunState {
             }
             RunEvent::TurnOmitted { task, step, attempt } => self.turn_omitted(task, step, *attempt),
             RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),
-            RunEvent::GateReported { task, attempt, gate, input, verdict, asks, reasons } => self.gate_reported(
+            RunEvent::GateReported { task, attempt, gate, input, verdict, asks, halts, reasons } => self.gate_reported(
                 task,
                 *attempt,
-                Report { gate, input: *input, verdict: *verdict, asks: *asks, reasons },
+                Report { gate, input: *input, verdict: *verdict, asks: *asks, halts: *halts, reasons },
             ),
             RunEvent::ChangeRebased { task, attempt, commit, tree, onto } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), onto.clone());

@@ -2,6 +2,7 @@ mod compiled;
 mod confirming;
 mod control;
 mod denied;
+mod not_started;
 mod random_plans;
 mod subtasks;
 
@@ -139,6 +140,7 @@ impl Run {
             input: None,
             verdict,
             asks: false,
+            halts: false,
             reasons,
         });
     }
@@ -196,7 +198,9 @@ fn nothing_starts_before_all_tasks_are_known() {
     assert_eq!(state.decide(Millis(0)), []);
 
     let (after, writes) = (Vec::new(), vec!["a".to_owned()]);
-    state.step(&RunEvent::UnitExtended { unit: unit("1.1"), part: 2, after, writes, reads: Vec::new() }, Millis(0)).unwrap();
+    state
+        .step(&RunEvent::UnitExtended { unit: unit("1.1"), part: 2, after, writes, reads: Vec::new() }, Millis(0))
+        .unwrap();
 
     assert_eq!(state.decide(Millis(0)).len(), 1);
 }
@@ -481,6 +485,7 @@ fn late_events_change_nothing() {
         input: None,
         verdict: Verdict::Pass,
         asks: false,
+        halts: false,
         reasons: Vec::new(),
     };
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use switchboard_protocol::id::Digest;
-use switchboard_protocol::plan::{Phase, RetryFrom, Task, TaskId};
+use switchboard_protocol::plan::{OnViolation, Phase, RetryFrom, Task, TaskId};
 use switchboard_protocol::run::way::{Do, GateId, Input, Join, Limits, Need, RoleId, Step, StepId, UnitId, Way, Zone};
 use switchboard_protocol::run::{MAX_ATTEMPTS, MAX_COMMAND_ATTEMPTS, MAX_LOSSES, Prepared};
 
@@ -94,7 +94,13 @@ pub fn compile(
         compiler.add_task(
             task,
             &settings,
-            Kind { tries, shape, confirm: settings.confirm.as_deref(), asks_nobody: settings.asks_nobody },
+            Kind {
+                tries,
+                shape,
+                confirm: settings.confirm.as_deref(),
+                asks_nobody: settings.asks_nobody,
+                asks_about_scope: settings.on_violation == OnViolation::Pause,
+            },
             (within, after),
         );
     }
@@ -139,6 +145,8 @@ struct Kind<'a> {
     confirm: Option<&'a str>,
     /// Whether nobody is asked about what gates find, either.
     asks_nobody: bool,
+    /// Whether a person is asked about files that the task does not declare.
+    asks_about_scope: bool,
 }
 
 /// What tells two ways apart before they are built: gate, need and whether it applies.
@@ -207,8 +215,9 @@ impl Compiler {
     }
 
     fn task_way(&mut self, task: &TaskId, wanted: &[Wanted], kind: Kind<'_>) -> Option<Digest> {
-        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm, asks_nobody } = kind;
-        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks_nobody}");
+        let Kind { tries, shape: Shape { result, quorums, begins_on, among, .. }, confirm, .. } = kind;
+        let asks = (kind.asks_nobody, kind.asks_about_scope);
+        let rest = format!("{tries:?} {result:?} {quorums:?} {begins_on:?} {among:?} {confirm:?} {asks:?}");
         let key: Vec<_> = wanted.iter().map(Wanted::key).chain([("task".to_owned(), 0, rest)]).collect();
         if let Some(known) = self.ways.get(&key) {
             return Some(known.digest());

@@ -440,7 +440,8 @@ impl World {
         };
         let (reasons, input) = (vec!["because".to_owned()], Some(input));
         let asks = verdict == Verdict::Warn && chance(&mut self.rng, 500);
-        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, asks, reasons };
+        let halts = verdict == Verdict::Fail && chance(&mut self.rng, 20);
+        let report = RunEvent::GateReported { task: task.clone(), attempt, gate, input, verdict, asks, halts, reasons };
         if self.tell(report).is_ok() && !checks.is_empty() {
             self.jobs.push(Job::Judge { key, task, attempt, checks });
         } else {

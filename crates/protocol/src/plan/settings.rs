@@ -58,6 +58,21 @@ pub enum UnknownWrites {
     Serial,
 }
 
+/// What happens when a change touches files outside of those that its task declares in `scope` and `files_touched`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnViolation {
+    /// The attempt is refused.
+    #[default]
+    Refuse,
+    /// The gate `scope` warns, and the change goes on.
+    Warn,
+    /// A person is asked before the change is merged.
+    Pause,
+    /// The attempt is refused and the run stops.
+    Halt,
+}
+
 /// Whether a person has to say yes to a change before it is merged into the run's branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -201,6 +216,10 @@ pub struct PlanSettings {
     /// medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
+    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the gate warns
+    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). What `exclude` names is always refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_violation: Option<OnViolation>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -238,6 +257,10 @@ pub struct PhaseSettings {
     /// medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
+    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the gate warns
+    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). What `exclude` names is always refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_violation: Option<OnViolation>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
@@ -318,6 +341,10 @@ pub struct TaskSettings {
     /// medium severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
+    /// What happens when a change touches files outside of `scope` and `files_touched`: the attempt is refused (`refuse`, the default), the gate warns
+    /// (`warn`), a person is asked (`pause`), or the run stops (`halt`). What `exclude` names is always refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_violation: Option<OnViolation>,
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,

@@ -271,6 +271,9 @@ pub enum RunEvent {
         /// Whether a person should look at what it found before the change is merged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         asks: bool,
+        /// Whether the run is to stop because of what it found.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        halts: bool,
         /// Why, for the next prompt and for people; holds no secret; may be cut to fit.
         reasons: Vec<String>,
     },

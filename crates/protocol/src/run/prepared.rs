@@ -89,7 +89,7 @@ pub struct Skipped {
     pub detail: String,
 }
 
-/// Why a task is left out or put off.
+/// Why a task is left out, put off, or has no worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipCode {
@@ -103,6 +103,18 @@ pub enum SkipCode {
     ConflictDeferred,
     /// All workers are taken.
     CapacityDeferred,
+    /// A task that it needs has failed or was stopped.
+    DepFailed,
+    /// It is paused, or its run is.
+    Paused,
+    /// What is left below a ceiling is less than a worker's reservation.
+    Budget,
+    /// Its agent's account is at a limit of its service.
+    RateLimited,
+    /// The settings that all runs have in common can't be read.
+    SettingsUnreadable,
+    /// It was stopped before it began.
+    Stopped,
 }
 
 impl SkipCode {
@@ -110,8 +122,13 @@ impl SkipCode {
     #[must_use]
     pub const fn is_deferral(self) -> bool {
         match self {
-            Self::ConflictDeferred | Self::CapacityDeferred => true,
-            Self::Complete | Self::Parked | Self::DepUnmet => false,
+            Self::ConflictDeferred
+            | Self::CapacityDeferred
+            | Self::Paused
+            | Self::Budget
+            | Self::RateLimited
+            | Self::SettingsUnreadable => true,
+            Self::Complete | Self::Parked | Self::DepUnmet | Self::DepFailed | Self::Stopped => false,
         }
     }
 
@@ -124,6 +141,12 @@ impl SkipCode {
             Self::DepUnmet => "dep-unmet",
             Self::ConflictDeferred => "conflict-deferred",
             Self::CapacityDeferred => "capacity-deferred",
+            Self::DepFailed => "dep-failed",
+            Self::Paused => "paused",
+            Self::Budget => "budget",
+            Self::RateLimited => "rate-limited",
+            Self::SettingsUnreadable => "settings-unreadable",
+            Self::Stopped => "stopped",
         }
     }
 }

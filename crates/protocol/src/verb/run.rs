@@ -359,6 +359,9 @@ pub struct TaskReport {
     /// When its worker was last heard of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard_at: Option<Millis>,
+    /// Why it has no worker, where it needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_started: Option<Skipped>,
     /// What it waits for beside the other tasks of its run, though it is ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Wait>,
@@ -433,6 +436,9 @@ pub struct GetRunReply {
     pub ceilings: Vec<Ceiling>,
     /// Its tasks in plan order.
     pub list: Vec<TaskReport>,
+    /// Tasks of the plan that it has left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
     /// Messages sent while it ran.
     pub messages_sent: u64,
     /// Of these, acknowledged ones.

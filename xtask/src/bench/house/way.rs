@@ -137,6 +137,7 @@ impl Walk {
                     input,
                     verdict,
                     asks: false,
+                    halts: false,
                     reasons,
                 })
             }),

@@ -79,10 +79,11 @@ fn described_conflict(conflict: &Conflict) -> String {
         (!paths.is_empty()).then(|| paths.join(", "))
     };
     let both = with(Access::Write, Access::Write).map(|paths| format!("{a} and {b} write {paths}"));
-    let mixed = [(Access::Write, Access::Read), (Access::Read, Access::Write)].into_iter().filter_map(|(of_a, of_b)| {
-        let paths = with(of_a, of_b)?;
-        Some(format!("{a} {} and {b} {} {paths}", of_a.verb(), of_b.verb()))
-    });
+    let mixed =
+        [(Access::Write, Access::Read), (Access::Read, Access::Write)].into_iter().filter_map(|(of_a, of_b)| {
+            let paths = with(of_a, of_b)?;
+            Some(format!("{a} {} and {b} {} {paths}", of_a.verb(), of_b.verb()))
+        });
     both.into_iter().chain(mixed).collect::<Vec<_>>().join("; ")
 }
 

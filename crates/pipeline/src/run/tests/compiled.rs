@@ -40,7 +40,16 @@ impl Run {
         for check in asked.unwrap_or_default() {
             let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
             let (gate, input, reasons) = (check.gate, Some(check.input), vec!["because".to_owned()]);
-            self.tell(RunEvent::GateReported { task: id(task), attempt, gate, input, verdict, asks: false, reasons });
+            self.tell(RunEvent::GateReported {
+                task: id(task),
+                attempt,
+                gate,
+                input,
+                verdict,
+                asks: false,
+                halts: false,
+                reasons,
+            });
         }
     }
 
@@ -161,7 +170,16 @@ impl Run {
             let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
             let (gate, input) = (check.gate, Some(check.input));
             let reasons = if number == 0 { vec![words.to_owned()] } else { Vec::new() };
-            self.tell(RunEvent::GateReported { task: id(task), attempt, gate, input, verdict, asks: false, reasons });
+            self.tell(RunEvent::GateReported {
+                task: id(task),
+                attempt,
+                gate,
+                input,
+                verdict,
+                asks: false,
+                halts: false,
+                reasons,
+            });
         }
     }
 }

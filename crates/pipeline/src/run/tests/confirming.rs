@@ -53,7 +53,7 @@ impl Run {
             let verdict = if check.when.is_always() { Verdict::Warn } else { Verdict::Skipped };
             let (gate, input, reasons) = (check.gate, Some(check.input), vec!["look at this".to_owned()]);
             let (task, asks) = (id(task), at == last);
-            self.tell(RunEvent::GateReported { task, attempt, gate, input, verdict, asks, reasons });
+            self.tell(RunEvent::GateReported { task, attempt, gate, input, verdict, asks, halts: false, reasons });
         }
     }
 }
@@ -138,4 +138,38 @@ fn what_gates_have_found_is_asked_about_and_a_stop_meanwhile_does_not_let_it_pas
     run.confirm("1.1", 2);
     run.say("1.1", 2, PersonAnswer::Allow, "");
     assert!(matches!(run.view("1.1").state, TaskState::Passed { .. }), "{:?}", run.view("1.1").state);
+}
+
+#[test]
+fn a_gate_that_halts_refuses_the_attempt_and_stops_the_run() {
+    let mut run = run();
+    let worker = run.start("1.2");
+    run.end_turn("1.1", TurnOutcome::Finished);
+    let (commit, tree, base) = ("c-1.1-1".to_owned(), "t".to_owned(), "b".to_owned());
+    run.captured("1.1", &Change { commit, tree, base, files: 1, lines: 1 });
+    let checks = run.effects().into_iter().find_map(|effect| {
+        let Effect::RunChecks { checks, .. } = effect else { return None };
+        Some(checks)
+    });
+    let checks = checks.unwrap();
+    let mut said = Vec::new();
+    for (at, check) in checks.into_iter().enumerate() {
+        assert!(!run.state.is_stopping(), "the other gates speak first");
+        let (verdict, halts) = if at == 0 { (Verdict::Fail, true) } else { (Verdict::Skipped, false) };
+        let (task, gate, input, reasons) = (id("1.1"), check.gate, Some(check.input), vec!["outside".to_owned()]);
+        let report = RunEvent::GateReported { task, attempt: 1, gate, input, verdict, asks: false, halts, reasons };
+        run.tell(report.clone());
+        said.push(report);
+    }
+
+    assert_eq!(run.last, [RunEvent::RunStopRequested]);
+    assert!(run.state.is_stopping());
+    assert_eq!(run.view("1.1").state, TaskState::Stopped);
+    let stop = Effect::StopWorker { task: id("1.2"), worker, cause: switchboard_protocol::run::StopCause::Requested };
+    assert_eq!(run.effects(), [stop]);
+    let before = run.state.clone();
+    run.tell(RunEvent::RunStopRequested);
+    assert_eq!(run.last, []);
+    said.iter().for_each(|report| drop(run.state.step(report, Millis(0))));
+    assert_eq!(run.state, before, "what followed is folded again without a change");
 }

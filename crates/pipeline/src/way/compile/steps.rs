@@ -11,6 +11,7 @@ use switchboard_protocol::run::{MAX_LOSSES, MAX_REBASES, MAX_REPEATS};
 
 use super::check::Wanted;
 use super::{Kind, step_id};
+use crate::gate::GateKind;
 use crate::subtasks::{Quorum, WorkResult};
 
 pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
@@ -27,7 +28,8 @@ pub(super) fn way(wanted: &[Wanted], kind: Kind<'_>) -> Option<Way> {
         steps.push(check(wanted, &maker_id)?);
     }
     if shape.result == WorkResult::Merged {
-        let asks = |wanted: &Wanted| wanted.gate.asks && wanted.when.is_always();
+        let about_scope = |wanted: &Wanted| wanted.gate.kind == GateKind::Scope && kind.asks_about_scope;
+        let asks = |wanted: &Wanted| (wanted.gate.asks || about_scope(wanted)) && wanted.when.is_always();
         let asks_about_findings = !kind.asks_nobody && wanted.iter().any(asks);
         if kind.confirm.is_some() || asks_about_findings {
             let after_gates = steps.iter().map(|step| step.id.clone()).collect();

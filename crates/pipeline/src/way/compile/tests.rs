@@ -128,3 +128,21 @@ fn each_distinct_way_is_kept_once_and_slices_wait_only_where_the_plan_says_so() 
     assert_eq!(afters(Value::Null), [0, 0]);
     assert_eq!(afters(json!(true)), [0, 1]);
 }
+
+#[test]
+fn a_person_is_asked_about_files_outside_only_where_the_plan_says_pause_and_the_gate_judges() {
+    let asks = |gates: &[&str], settings: Value| {
+        let plan = plan(json!({ "gates": gates }), &[("1.1", &[], settings)]);
+        let compiled = compiled(&plan).unwrap();
+        let steps = compiled.ways.iter().flat_map(|way| way.steps());
+        steps.filter(|step| matches!(step.does, Do::Ask { .. })).count()
+    };
+    let scope = |on: &str| json!({ "scope": ["src"], "on_violation": on });
+
+    assert_eq!(asks(&["-secretscan"], scope("pause")), 1);
+    for on in ["refuse", "warn", "halt"] {
+        assert_eq!(asks(&["-secretscan"], scope(on)), 0, "{on}");
+    }
+    assert_eq!(asks(&["-secretscan", "-scope"], scope("pause")), 0);
+    assert_eq!(asks(&[], scope("warn")), 1, "about what secretscan finds");
+}

@@ -134,9 +134,17 @@ mod tests {
         let gate = "g".repeat(64);
 
         let input = Some(Digest::ZERO);
-        let event =
-            RunEvent::GateReported { task, attempt: 5, gate, input, verdict: Verdict::Fail, asks: false, reasons }
-                .fitted();
+        let event = RunEvent::GateReported {
+            task,
+            attempt: 5,
+            gate,
+            input,
+            verdict: Verdict::Fail,
+            asks: false,
+            halts: false,
+            reasons,
+        }
+        .fitted();
 
         assert!(facts_len(&event) <= MAX_FACTS_BYTES, "{}", facts_len(&event));
         let RunEvent::GateReported { reasons, .. } = event else { panic!("another event") };

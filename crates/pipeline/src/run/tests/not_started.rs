@@ -1,0 +1,88 @@
+//! A task without a worker has a code for it.
+
+use switchboard_protocol::run::{AtCeiling, Budget, PauseCause, SkipCode, TaskPauseCause};
+
+use super::*;
+
+impl Run {
+    fn why(&self, task: &str) -> Option<(SkipCode, String)> {
+        let all = self.state.tasks().find(|view| view.task == id(task)).unwrap().not_started;
+        let why = self.view(task).not_started;
+        assert_eq!(all, why, "one task is told as all are");
+        why.map(|why| {
+            assert_eq!(why.id, id(task));
+            (why.code, why.detail)
+        })
+    }
+}
+
+fn said(code: SkipCode, detail: &str) -> Option<(SkipCode, String)> {
+    Some((code, detail.to_owned()))
+}
+
+#[test]
+fn a_task_waits_for_others_for_files_for_a_worker_or_for_a_person() {
+    let tasks: [Spec; 5] =
+        [("1.1", &[], &["a"]), ("1.2", &[], &["a"]), ("1.3", &["1.1"], &[]), ("1.4", &[], &[]), ("1.5", &[], &[])];
+    let mut run = Run::of(2, &tasks);
+    assert_eq!(run.why("1.1"), None, "it begins now");
+    assert_eq!(run.why("1.2"), said(SkipCode::CapacityDeferred, "others go first"));
+
+    run.start("1.1");
+    assert_eq!(run.why("1.1"), None);
+    assert_eq!(run.why("1.2"), said(SkipCode::ConflictDeferred, "waits for 1.1: both write a"));
+    assert_eq!(run.why("1.3"), said(SkipCode::DepUnmet, "waits for 1.1"));
+    assert_eq!(run.why("1.4"), None, "it begins now");
+    run.start("1.4");
+    assert_eq!(run.why("1.5"), said(SkipCode::CapacityDeferred, "waits for a free worker"));
+
+    run.tell(RunEvent::TaskPaused { task: id("1.5"), cause: TaskPauseCause::Requested });
+    assert_eq!(run.why("1.5"), said(SkipCode::Paused, "it is paused"));
+    run.tell(RunEvent::RunPaused { cause: PauseCause::Requested });
+    assert_eq!(run.why("1.2"), said(SkipCode::Paused, "its run is paused"));
+    run.tell(RunEvent::RunResumed);
+    run.tell(RunEvent::RunPaused { cause: PauseCause::Day });
+    assert_eq!(run.why("1.2"), said(SkipCode::Budget, "its run is paused for want of budget"));
+    assert_eq!(run.why("1.1"), None, "its worker is live");
+}
+
+#[test]
+fn what_one_worker_does_not_do_now_waits_for_it() {
+    let mut run = Run::of(1, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+
+    run.pass("1.1");
+
+    assert_eq!(run.why("1.1"), None, "nothing but its merge is left");
+    assert_eq!(run.why("1.2"), said(SkipCode::CapacityDeferred, "waits for a free worker"));
+    run.intend_merge("1.1");
+    run.tell(RunEvent::TaskMerged { task: id("1.1"), attempt: 1, commit: "m".to_owned() });
+    assert_eq!((run.why("1.1"), run.why("1.2")), (None, None));
+}
+
+#[test]
+fn what_will_not_start_at_all_says_so() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &["1.1"], &[]), ("1.3", &[], &[]), ("1.4", &[], &[])]);
+    run.block("1.1");
+    run.tell(RunEvent::TaskStopRequested { task: id("1.3") });
+    run.start("1.4");
+    run.tell(RunEvent::TaskStopRequested { task: id("1.4") });
+
+    assert_eq!(run.why("1.1"), None, "it was tried");
+    assert_eq!(run.why("1.2"), said(SkipCode::DepFailed, "task 1.1, which it needs, is not done"));
+    assert_eq!(run.why("1.3"), said(SkipCode::Stopped, "it was stopped before it began"));
+    assert_eq!(run.why("1.4"), None);
+}
+
+#[test]
+fn a_reservation_that_does_not_fit_is_a_reason() {
+    let mut run = Run::of(2, &[("1.1", &[], &[]), ("1.2", &[], &[])]);
+    let budget = Budget { ceiling: 30, task: None, reserve: Some(20), at_ceiling: AtCeiling::Pause };
+    run.tell(RunEvent::BudgetSet { budget: Some(budget), plan: None, day: false });
+    assert_eq!(run.why("1.1"), None);
+    assert_eq!(run.why("1.2"), said(SkipCode::CapacityDeferred, "others go first"));
+
+    run.start("1.1");
+
+    let detail = "what is left of the run's budget is less than a worker's reservation";
+    assert_eq!(run.why("1.2"), said(SkipCode::Budget, detail));
+}
