@@ -20,6 +20,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
-use switchboard_store::{Filter, Query, Store};
+use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
 pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
@@ -66,12 +67,13 @@ enum End {
 pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
     let stage = Arc::new(Stage::new(seed, spec));
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
-    let plan = plan(&stage);
+    let drawn_from = spec.plan_seed.map(|seed| Stage::new(seed, spec));
+    let plans: Vec<_> = (1..=spec.runs).map(|phase| plan(drawn_from.as_ref().unwrap_or(&stage), phase)).collect();
     for life in 0..LIVES {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
         let end = runtime.block_on(async {
-            let end = live(&stage, &store, &plan).await;
+            let end = live(&stage, &store, &plans).await;
             stage.clock.end_life();
             end
         });
@@ -91,7 +93,7 @@ pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
 }
 
 /// One life of the daemon.
-async fn live(stage: &Arc<Stage>, store: &Store, plan: &str) -> Result<End, String> {
+async fn live(stage: &Arc<Stage>, store: &Store, plans: &[String]) -> Result<End, String> {
     stage.clock.begin_life();
     let world = World::new(store.clone(), config(stage), ports::ports(stage, store), CancellationToken::new());
     world.set_defect(stage.spec.defect);
@@ -103,7 +105,7 @@ async fn live(stage: &Arc<Stage>, store: &Store, plan: &str) -> Result<End, Stri
     tokio::select! {
         biased;
         () = stage.crashed() => Ok(End::Crashed),
-        over = people::work(stage, &daemon, plan) => over.map(|()| End::Over),
+        over = people::work(stage, &daemon, plans) => over.map(|()| End::Over),
         () = tokio::time::sleep(Duration::from_millis(left)) => {
             Err(format!("the run hangs: {}", describe(store)))
         }
@@ -125,15 +127,39 @@ fn describe(store: &Store) -> String {
 
 /// Looks at what the history left behind.
 fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
-    let row = store.read(&Query::table(RUNS).limit(1)).map_err(|error| error.to_string())?.into_iter().next();
-    let row = row.ok_or("there is no run")?;
-    let run = run_id(&row).map_err(|error| error.to_string())?;
+    let rows = store.read(&Query::table(RUNS).desc("seq")).map_err(|error| error.to_string())?;
+    if rows.len() as u64 != stage.spec.runs {
+        return Err(format!("there are {} runs, and {} were started", rows.len(), stage.spec.runs));
+    }
+    let mut outcomes = BTreeSet::new();
+    let (mut hasher, mut tasks) = (DefaultHasher::new(), 0);
+    for row in rows.iter().rev() {
+        let (outcome, count) = conclude_run(stage, store, row, &mut hasher)?;
+        outcomes.insert(outcome);
+        tasks += count;
+    }
+    let observer = lock(&stage.observer);
+    let mut report = lock(&stage.report).clone();
+    (report.tasks, report.tree, report.order) = (tasks, hasher.finish(), observer.order());
+    report.merged = observer.merged().len() as u64;
+    (report.lost, report.waited, report.most_live) = (observer.lost, observer.waited, observer.most_live);
+    drop(observer);
+    report.simulated_ms = stage.clock.ms().unsigned_abs();
+    report.events = store.head().lsn;
+    report.digest = digest(store).map_err(|error| error.to_string())?;
+    report.outcome = outcomes.into_iter().collect::<Vec<_>>().join(", ");
+    Ok(report)
+}
+
+/// Looks at what one run left behind; returns its outcome and how many tasks it has.
+fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHasher) -> Result<(String, u64), String> {
+    let run = run_id(row).map_err(|error| error.to_string())?;
     let state = history::fold(store, &run).map_err(|error| error.to_string())?;
-    let outcome = state.outcome().ok_or("the run has no outcome")?;
+    let outcome = state.outcome().ok_or_else(|| format!("{run} has no outcome"))?;
     let repo = lock(&stage.repo);
     let base = repo.branch(repo::MAIN).ok_or("the user's branch is gone")?;
     // The branch is made when the first worker starts.
-    let has_begun = lock(&stage.observer).has_begun();
+    let has_begun = lock(&stage.observer).has_begun(&history::subject(&run));
     let head = repo.branch(row.get_text("branch").unwrap_or_default());
     let head = head.or_else(|| (!has_begun).then(|| base.clone())).ok_or("the run's branch is gone")?;
     let messages = repo.messages(&base, &head);
@@ -161,17 +187,11 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
             return Err(format!("nobody saw {} merged", view.task));
         }
     }
-    let mut report = lock(&stage.report).clone();
-    report.tasks = state.tasks().count() as u64;
-    report.merged = merged.len() as u64;
-    let observer = lock(&stage.observer);
-    (report.lost, report.waited) = (observer.lost, observer.waited);
-    drop(observer);
-    report.simulated_ms = stage.clock.ms().unsigned_abs();
-    report.events = store.head().lsn;
-    report.digest = digest(store).map_err(|error| error.to_string())?;
-    report.outcome = format!("{outcome:?}").to_lowercase();
-    Ok(report)
+    for (path, content) in files.iter() {
+        let words = content.split(' ').filter(|word| !word.starts_with("wrk_")).collect::<Vec<_>>();
+        (path, words).hash(tree);
+    }
+    Ok((format!("{outcome:?}").to_lowercase(), state.tasks().count() as u64))
 }
 
 fn digest(store: &Store) -> Result<u64, Error> {
@@ -243,13 +263,15 @@ fn shared(stage: &Arc<Stage>) -> ReadLimits {
     ReadLimits(Arc::new(move || Ok(*lock(&stage.limits))))
 }
 
-/// A plan with tasks that depend on each other, write the same files, and have time limits, as the dice decide.
-fn plan(stage: &Stage) -> String {
+/// A plan of one phase with tasks that depend on each other, write the same files, and have time limits, as the dice decide.
+fn plan(stage: &Stage, phase: u64) -> String {
     let spec = &stage.spec;
     let count = spec.min_tasks + stage.below(spec.max_tasks - spec.min_tasks + 1);
     let is_big = count > 100;
+    // Of many workers few wait for each other.
+    let sharing = if spec.runs > 1 { 20 } else { 300 };
     let density = if is_big { 0 } else { stage.below(300) };
-    let id = |n: u64| format!("1.{}", n + 1);
+    let id = |n: u64| format!("{phase}.{}", n + 1);
     let tasks: Vec<Value> = (0..count)
         .map(|n| {
             let depends: Vec<_> = (0..n).filter(|_| stage.chance(density)).map(id).collect();
@@ -266,20 +288,24 @@ fn plan(stage: &Stage) -> String {
             if !is_big && stage.chance(spec.modes) {
                 settings.extend(mode(stage));
             }
-            let files = match stage.chance(300) {
+            let files = match stage.chance(sharing) {
                 true => vec![format!("src/{}", stage.below(3)), format!("t/{}", id(n))],
                 false => vec![format!("t/{}", id(n))],
             };
             json!({
-                "id": id(n), "phase": 1, "description": format!("do {n}"), "depends": depends,
+                "id": id(n), "phase": phase, "description": format!("do {n}"), "depends": depends,
                 "files_touched": files, "x-switchboard": settings,
             })
         })
         .collect();
-    let settings = if stage.wants_setup() { json!({ "setup": ["make", "deps"] }) } else { json!({}) };
+    let mut settings = if stage.wants_setup() { json!({ "setup": ["make", "deps"] }) } else { json!({}) };
+    if spec.runs > 1 {
+        // There are not enough ports for so many trees.
+        settings["ports"] = json!(0);
+    }
     json!({
         "schema_version": "1.0.0", "title": "A simulated plan", "swarm": "sim", "x-switchboard": settings,
-        "phases": [{ "id": 1, "name": "one", "tasks": tasks }],
+        "phases": [{ "id": phase, "name": "one", "tasks": tasks }],
     })
     .to_string()
 }

@@ -20,6 +20,12 @@ pub(crate) struct Args {
     /// Tasks of the run that is timed by itself; 0 leaves it out
     #[arg(long, default_value_t = 1_000)]
     tasks: u64,
+    /// Workers of several runs that are live at once, in histories of their own; 0 leaves them out
+    #[arg(long, default_value_t = 0)]
+    workers: u64,
+    /// How many of these histories
+    #[arg(long, default_value_t = 1)]
+    fleets: u64,
 }
 
 /// Simulates, and stops at the first broken promise.
@@ -36,7 +42,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         }
         add(&mut total, &report);
     }
-    let seconds = began.elapsed().as_secs_f64();
+    // Of no histories there is no rate.
+    let seconds = began.elapsed().as_secs_f64().max(1e-3);
     if args.seeds >= 100
         && (total.crashes == 0 || total.refused == 0 || total.lost == 0 || total.calls == 0 || total.waited == 0)
     {
@@ -46,16 +53,42 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.tasks > 0 {
         play(1, SimSpec::big(args.tasks))?;
     }
+    let run_tasks_ms = began.elapsed().as_millis();
+    let (fleets, fleet_ms) = play_fleets(args)?;
     let report = json!({
         "seeds": args.seeds,
         "runs_per_minute": (args.seeds as f64 / seconds * 60.0).round(),
         "simulated_over_wall": (total.simulated_ms as f64 / 1000.0 / seconds).round(),
         "tasks": total.tasks, "merged": total.merged, "workers": total.workers, "lost": total.lost, "waited": total.waited,
         "commits": total.commits, "refused": total.refused, "crashes": total.crashes, "calls": total.calls,
-        "run_tasks": args.tasks, "run_tasks_ms": began.elapsed().as_millis(), "broken": 0,
+        "run_tasks": args.tasks, "run_tasks_ms": run_tasks_ms, "fleets": args.fleets.min(args.workers),
+        "most_live": fleets.most_live, "fleet_workers": fleets.workers, "fleet_merged": fleets.merged, "fleet_lost": fleets.lost,
+        "fleet_crashes": fleets.crashes, "fleet_calls": fleets.calls, "fleet_ms": fleet_ms, "broken": 0,
     });
     println!("{report}");
     Ok(())
+}
+
+/// Plays histories in which so many workers of several runs are live at once; returns their sums and how long they took.
+fn play_fleets(args: &Args) -> anyhow::Result<(SimReport, u128)> {
+    let began = Instant::now();
+    let mut total = SimReport::default();
+    let fleets = if args.workers > 0 { args.fleets } else { 0 };
+    for seed in args.seed..args.seed + fleets {
+        let report = simulate(seed, SimSpec::fleet(args.workers)).map_err(|broken| {
+            let workers = args.workers;
+            anyhow!("{broken}: cargo xtask torture dispatch --seeds 0 --tasks 0 --workers {workers} --seed {seed}")
+        })?;
+        if report.most_live < args.workers {
+            bail!("seed {seed}: only {} of {} workers were live at once", report.most_live, args.workers);
+        }
+        if report.lost == 0 || report.calls == 0 || report.crashes == 0 {
+            bail!("seed {seed}: the history is too tame to prove anything: {report:?}");
+        }
+        add(&mut total, &report);
+        total.most_live = total.most_live.max(report.most_live);
+    }
+    Ok((total, began.elapsed().as_millis()))
 }
 
 fn play(seed: u64, spec: SimSpec) -> anyhow::Result<SimReport> {

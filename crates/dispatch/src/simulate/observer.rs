@@ -1,6 +1,8 @@
 //! What must hold in every history, told from the events in the order in which the log has them.
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash as _, Hasher as _};
 
 use serde_json::json;
 use switchboard_protocol::event::NewEvent;
@@ -17,13 +19,27 @@ use super::spec::{ANOTHERS, COST};
 /// A task's attempt.
 type Attempt = (TaskId, u32);
 
+/// What is known of one run, by its subject.
+#[derive(Default)]
+struct OfRun {
+    max_workers: usize,
+    /// Workers whose end is not recorded.
+    live: usize,
+    /// Whether any worker was intended.
+    has_begun: bool,
+    budget: Option<Budget>,
+    is_paused: bool,
+}
+
 #[derive(Default)]
 pub(super) struct Observer {
-    max_workers: usize,
-    /// Text of ways, as far as it is recorded.
-    ways: BTreeMap<Digest, String>,
-    /// The way of each task.
-    walks: BTreeMap<TaskId, Digest>,
+    runs: BTreeMap<String, OfRun>,
+    /// The run of each worker.
+    of_worker: BTreeMap<WorkerId, String>,
+    /// Text of each run's ways, as far as it is recorded.
+    ways: BTreeMap<(String, Digest), String>,
+    /// The run and the way of each task.
+    walks: BTreeMap<TaskId, (String, Digest)>,
     /// Workers whose end is not recorded.
     live: BTreeMap<WorkerId, TaskId>,
     /// Names of workers.
@@ -42,12 +58,12 @@ pub(super) struct Observer {
     /// The first attempt, or the first since a person's retry, that got a worker.
     first_attempt: BTreeMap<TaskId, u32>,
     losses: BTreeMap<TaskId, u32>,
-    budget: Option<Budget>,
     /// Most workers over all runs.
     cap: Option<u32>,
     /// What each worker has told that it cost, or counts as having cost.
     costs: BTreeMap<WorkerId, u64>,
-    is_paused: bool,
+    /// Merged tasks in the order of their merges.
+    merges: Vec<TaskId>,
     /// Tasks that wait for a person.
     waiting: BTreeSet<TaskId>,
     /// Attempts in whose last tree a gate has found what a person should look at.
@@ -57,6 +73,7 @@ pub(super) struct Observer {
     confirmed: BTreeSet<(TaskId, u32)>,
     pub(super) lost: u64,
     pub(super) waited: u64,
+    pub(super) most_live: u64,
     broken: Option<String>,
 }
 
@@ -82,14 +99,27 @@ impl Observer {
         }
     }
 
-    /// What the run has cost.
+    /// What all runs have cost.
     pub(super) fn spent(&self) -> u64 {
         self.costs.values().sum()
     }
 
-    /// Whether any worker was intended.
-    pub(super) fn has_begun(&self) -> bool {
-        !self.live.is_empty() || !self.ended.is_empty()
+    /// What a run has cost.
+    pub(super) fn spent_by(&self, run: &str) -> u64 {
+        let is_of = |worker: &&WorkerId| self.of_worker.get(*worker).is_some_and(|of| of == run);
+        self.costs.keys().filter(is_of).map(|worker| self.costs[worker]).sum()
+    }
+
+    /// Whether any worker of a run was intended.
+    pub(super) fn has_begun(&self, run: &str) -> bool {
+        self.runs.get(run).is_some_and(|run| run.has_begun)
+    }
+
+    /// Hash over the order in which tasks were merged.
+    pub(super) fn order(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.merges.hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Tasks that are merged.
@@ -110,7 +140,7 @@ impl Observer {
     /// A shim is started.
     pub(super) fn launched(&mut self, spec: &WorkerSpec, is_alone: bool, live: usize) {
         self.tokens.insert(spec.worker.clone(), spec.token.clone());
-        let (worker, limit) = (&spec.worker, self.max_workers);
+        let (worker, limit) = (&spec.worker, self.runs.values().map(|run| run.max_workers).sum::<usize>());
         self.insist(is_alone, || format!("{worker} starts in a tree in which another still writes"));
         self.insist(live < limit, || format!("{worker} starts beside {live} live ones, {limit} are allowed"));
     }
@@ -132,45 +162,60 @@ impl Observer {
             }
         }
         for event in events.iter().filter(|event| event.subject.starts_with("run/")) {
+            let of = event.subject.clone();
             let tagged = match event.facts.is_null() {
                 true => json!({ "kind": event.kind }),
                 false => json!({ "kind": event.kind, "facts": event.facts }),
             };
             if let Ok(event) = serde_json::from_value::<RunEvent>(tagged) {
-                self.step(event);
+                self.step(&of, event);
             }
         }
     }
 
-    fn step(&mut self, event: RunEvent) {
+    fn run(&mut self, run: &str) -> &mut OfRun {
+        self.runs.entry(run.to_owned()).or_default()
+    }
+
+    /// A worker's end is recorded. Returns whether it was live.
+    fn end(&mut self, worker: WorkerId) -> bool {
+        let was_live = self.live.remove(&worker).is_some();
+        if let Some(run) = self.of_worker.get(&worker).filter(|_| was_live).and_then(|run| self.runs.get_mut(run)) {
+            run.live -= 1;
+        }
+        self.ended.insert(worker);
+        was_live
+    }
+
+    fn step(&mut self, run: &str, event: RunEvent) {
         match event {
-            RunEvent::RunStarted { max_workers, .. } => self.max_workers = max_workers as usize,
-            RunEvent::WayRecorded { way, text, .. } => self.ways.entry(way).or_default().push_str(&text),
-            RunEvent::UnitAdded { unit, way, .. } => {
-                self.walks.extend(unit.task().map(|task| (task.clone(), way)));
+            RunEvent::RunStarted { max_workers, .. } => self.run(run).max_workers = max_workers as usize,
+            RunEvent::WayRecorded { way, text, .. } => {
+                self.ways.entry((run.to_owned(), way)).or_default().push_str(&text);
             }
-            RunEvent::WorkerIntended { task, attempt, worker, .. } => self.intended(task, attempt, worker),
+            RunEvent::UnitAdded { unit, way, .. } => {
+                self.walks.extend(unit.task().map(|task| (task.clone(), (run.to_owned(), way))));
+            }
+            RunEvent::WorkerIntended { task, attempt, worker, .. } => self.intended(run, task, attempt, worker),
             RunEvent::WorkerLost { task, worker, .. } => {
-                if self.live.remove(&worker).is_some() {
+                if self.end(worker) {
                     self.lost += 1;
                     let losses = self.losses.entry(task.clone()).or_default();
                     *losses += 1;
                     let losses = *losses;
                     self.insist(losses <= MAX_LOSSES, || format!("{task} has lost {losses} workers"));
                 }
-                self.ended.insert(worker);
             }
             RunEvent::PersonAsked { task, worker, .. } => {
-                self.live.remove(&worker);
-                self.ended.insert(worker);
+                self.end(worker);
                 self.waiting.insert(task);
                 self.waited += 1;
             }
             RunEvent::ConfirmationAsked { task, attempt, need, .. } => self.asked_to_confirm(task, attempt, need),
             RunEvent::PersonAnswered { task, need, answer, .. } => self.answered(&task, &need, answer),
-            RunEvent::TurnEnded { worker, .. } => {
-                self.live.remove(&worker);
-                self.ended.insert(worker);
+            // A set-up that failed is neither an attempt nor a loss.
+            RunEvent::TurnEnded { worker, .. } | RunEvent::TreeSetupFailed { worker, .. } => {
+                self.end(worker);
             }
             RunEvent::ChangeCaptured { task, attempt, commit, .. } => {
                 self.changes.insert((task, attempt), vec![commit]);
@@ -197,18 +242,13 @@ impl Observer {
                 self.first_attempt.remove(&task);
                 self.losses.remove(&task);
             }
-            RunEvent::BudgetSet { budget, .. } => self.budget = budget,
+            RunEvent::BudgetSet { budget, .. } => self.run(run).budget = budget,
             RunEvent::CostCounted { worker, total_micro_usd, .. } => {
                 let cost = self.costs.entry(worker).or_default();
                 *cost = total_micro_usd.max(*cost);
             }
-            RunEvent::RunPaused { .. } => self.is_paused = true,
-            RunEvent::RunResumed => self.is_paused = false,
-            // Neither an attempt nor a loss.
-            RunEvent::TreeSetupFailed { worker, .. } => {
-                self.live.remove(&worker);
-                self.ended.insert(worker);
-            }
+            RunEvent::RunPaused { .. } => self.run(run).is_paused = true,
+            RunEvent::RunResumed => self.run(run).is_paused = false,
             RunEvent::PlanRecorded { .. }
             | RunEvent::SetupChosen { .. }
             | RunEvent::UnitExtended { .. }
@@ -239,27 +279,36 @@ impl Observer {
         }
     }
 
-    fn intended(&mut self, task: TaskId, attempt: u32, worker: WorkerId) {
+    fn intended(&mut self, run: &str, task: TaskId, attempt: u32, worker: WorkerId) {
         let first = *self.first_attempt.entry(task.clone()).or_insert(attempt);
         self.insist(attempt < first + MAX_ATTEMPTS, || format!("{task} begins attempt {attempt}, from {first}"));
         self.insist(!self.ended.contains(&worker), || format!("{worker} is intended after its end"));
         let is_waiting = self.waiting.contains(&task);
         self.insist(!is_waiting, || format!("{worker} is intended for {task}, which waits for a person"));
-        self.insist(!self.is_paused, || format!("{worker} is intended in a paused run"));
-        self.expect_budget(&worker);
-        self.live.insert(worker, task);
-        let (live, limit) = (self.live.len(), self.max_workers.min(self.cap.unwrap_or(u32::MAX) as usize));
-        self.insist(live <= limit, || format!("{live} workers are live, {limit} are allowed"));
+        let is_paused = self.run(run).is_paused;
+        self.insist(!is_paused, || format!("{worker} is intended in a paused run"));
+        self.expect_budget(run, &worker);
+        self.of_worker.insert(worker.clone(), run.to_owned());
+        let is_new = self.live.insert(worker, task).is_none();
+        let of = self.run(run);
+        of.has_begun = true;
+        of.live += usize::from(is_new);
+        let (live, limit) = (of.live, of.max_workers);
+        self.insist(live <= limit, || format!("{live} workers of a run are live, {limit} are allowed"));
+        let (live, limit) = (self.live.len(), self.cap.unwrap_or(u32::MAX) as usize);
+        self.insist(live <= limit, || format!("{live} workers are live, {limit} are allowed over all runs"));
+        self.most_live = self.most_live.max(live as u64);
     }
 
     /// What is spent and what is set aside for workers never exceed the ceiling when one starts.
-    fn expect_budget(&mut self, worker: &WorkerId) {
-        let Some(budget) = self.budget else { return };
-        let spent = self.spent();
+    fn expect_budget(&mut self, run: &str, worker: &WorkerId) {
+        let Some(budget) = self.run(run).budget else { return };
+        let spent = self.spent_by(run);
         // Without a number, the reservation follows from what workers cost, which is always the same here, or from the ceiling.
         let reserve = budget.reserve.unwrap_or(COST.min(budget.ceiling));
         let cost = |worker: &WorkerId| self.costs.get(worker).copied().unwrap_or(0);
-        let aside: u64 = self.live.keys().map(|live| reserve.saturating_sub(cost(live))).sum();
+        let is_of = |live: &&WorkerId| self.of_worker.get(*live).is_some_and(|of| of == run);
+        let aside: u64 = self.live.keys().filter(is_of).map(|live| reserve.saturating_sub(cost(live))).sum();
         let taken = spent + aside + reserve;
         self.insist(taken <= budget.ceiling && spent < budget.ceiling, || {
             format!("{worker} starts with {spent} spent and {aside} set aside of {}", budget.ceiling)
@@ -292,6 +341,7 @@ impl Observer {
     /// Nothing is merged that was not judged by all its gates, in truth and by the log, and nothing twice.
     fn task_merged(&mut self, task: TaskId, attempt: u32) {
         let is_new = self.merged.insert(task.clone());
+        self.merges.push(task.clone());
         self.insist(is_new, || format!("{task} is merged twice"));
         let key = (task.clone(), attempt);
         let verdicts = self.verdicts.get(&key).cloned().unwrap_or_default();

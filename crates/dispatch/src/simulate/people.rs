@@ -24,11 +24,11 @@ use crate::{Dispatch, Error};
 const RETRIES: u64 = 6;
 
 /// Works until the run is over and nobody wants anything of it.
-pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plan: &str) -> Result<(), String> {
+pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plans: &[String]) -> Result<(), String> {
     boot(stage, daemon).await;
-    let run = start(stage, daemon, plan).await?;
+    let runs = start(stage, daemon, plans).await?;
     let mut live = daemon.live_runs();
-    let mut folded = Folded::default();
+    let mut folded: Vec<_> = runs.iter().map(|_| Folded::default()).collect();
     loop {
         let pause = Duration::from_millis(1 + stage.below(if stage.spec.people > 0 { 60_000 } else { 3_600_000 }));
         let is_over = tokio::select! {
@@ -36,17 +36,31 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, plan: &str) -> R
             over = live.wait_for(|live| *live == 0) => over.is_ok(),
             () = tokio::time::sleep(pause) => false,
         };
-        look(stage, daemon, &run, &mut folded).await?;
-        if is_over && !go_on(stage, daemon, &run).await? {
+        if is_over && !look_at_all(stage, daemon, &runs, &mut folded).await? {
             return Ok(());
         }
+        // One at a time; of a single run there is nothing to choose.
+        let at = if runs.len() > 1 { stage.below(runs.len() as u64) as usize } else { 0 };
+        if !is_over {
+            look(stage, daemon, &runs[at], &mut folded[at]).await?;
+        }
         if !is_over && stage.chance(500) {
-            resume(stage, daemon, &run).await?;
+            resume(stage, daemon, &runs[at]).await?;
         }
         if stage.chance(stage.spec.people) {
-            interfere(stage, daemon, &run).await?;
+            interfere(stage, daemon, &runs[at], at + 1).await?;
         }
     }
+}
+
+/// All runs are over: looks at each, and returns whether somebody has one of them go on.
+async fn look_at_all(stage: &Stage, daemon: &Dispatch, runs: &[RunId], folded: &mut [Folded]) -> Result<bool, String> {
+    let mut goes_on = false;
+    for (run, folded) in runs.iter().zip(folded) {
+        look(stage, daemon, run, folded).await?;
+        goes_on |= go_on(stage, daemon, run).await?;
+    }
+    Ok(goes_on)
 }
 
 /// A daemon that can't boot is started again.
@@ -58,22 +72,24 @@ async fn boot(stage: &Stage, daemon: &Dispatch) {
     tokio::spawn(switchboard_needs::expire(world.store.clone(), world.stop.clone()));
 }
 
-/// Starts the run, unless an earlier life did; the key makes sure that it is one.
-async fn start(stage: &Stage, daemon: &Dispatch, plan: &str) -> Result<RunId, String> {
+/// Starts the runs that no earlier life did, one after the other; the key makes sure that each is one. Returns them in the order of their plans.
+async fn start(stage: &Stage, daemon: &Dispatch, plans: &[String]) -> Result<Vec<RunId>, String> {
     loop {
-        let known = daemon.world.store.read(&Query::table(RUNS).limit(2)).map_err(|error| error.to_string())?;
-        if known.len() > 1 {
-            return Err("the plan was started twice".to_owned());
+        let known = daemon.world.store.read(&Query::table(RUNS).desc("seq"));
+        let known = known.map_err(|error| error.to_string())?;
+        if known.len() > plans.len() {
+            return Err("a plan was started twice".to_owned());
         }
-        if let Some(row) = known.first() {
-            return run_id(row).map_err(|error| error.to_string());
-        }
+        let Some((n, plan)) = plans.iter().enumerate().nth(known.len()) else {
+            return known.iter().rev().map(|row| run_id(row).map_err(|error| error.to_string())).collect();
+        };
         let request = request(stage, plan).map_err(|failure| failure.to_string())?;
-        let started = daemon.start_run(request, &ann()?, Some(call("start", 0, "start_run"))).await;
-        if let Ok(reply) = started {
-            return reply.run.ok_or_else(|| "the start of a run names none".to_owned());
+        let started = daemon.start_run(request, &ann()?, Some(call("start", n as u64, "start_run"))).await;
+        match started {
+            Ok(reply) if reply.run.is_none() => return Err("the start of a run names none".to_owned()),
+            Ok(_) => {}
+            Err(_) => stage.delay(1_000).await,
         }
-        stage.delay(1_000).await;
     }
 }
 
@@ -155,7 +171,7 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     let row = daemon.world.store.get(RUNS, &[run.as_str().into()]).map_err(|error| error.to_string())?;
     match row.as_ref().and_then(|row| row.get_text("paused")) {
         Some("budget") => {
-            let spent: u64 = lock(&stage.observer).spent();
+            let spent: u64 = lock(&stage.observer).spent_by(&crate::history::subject(run));
             let budget = Budget {
                 ceiling: spent + COST * (1 + stage.below(4)),
                 task: None,
@@ -195,8 +211,8 @@ async fn resume(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), Str
     Ok(())
 }
 
-async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
-    let task = format!("{run}/1.{}", 1 + stage.below(8));
+async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) -> Result<(), String> {
+    let task = format!("{run}/{phase}.{}", 1 + stage.below(8));
     match stage.below(11) {
         9 => {
             let what = if stage.chance(300) { run.to_string() } else { task };

@@ -70,8 +70,8 @@ pub(super) fn behaviour(stage: &Stage) -> Behaviour {
     BAD[stage.below(BAD.len() as u64) as usize]
 }
 
-/// Writes the script of a worker: acts with the time that each takes.
-pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)> {
+/// Writes the script of a worker: acts with the time that each takes, `work_ms` beside the usual.
+pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec, work_ms: i64) -> Vec<(i64, Act)> {
     let say = |ms, event| (ms, Act::Say(event));
     let started = WorkerEvent::AgentStarted { pid: 7, argv: vec!["agent".to_owned()] };
     // Half of the failures say the same as others, so that both kinds come: those that repeat themselves and those that are new.
@@ -124,7 +124,7 @@ pub(super) fn script(behaviour: Behaviour, spec: &WorkerSpec) -> Vec<(i64, Act)>
     acts.push(say(10, WorkerEvent::TurnStarted { turn: 1, mail: Vec::new() }));
     let cost = WorkerEvent::CostReported { micro_usd: Some(COST), input_tokens: 5, output_tokens: 7 };
     acts.push(say(100, cost));
-    let write = |is_bad| (200, Act::Write { is_bad });
+    let write = |is_bad| (200 + work_ms, Act::Write { is_bad });
     match behaviour {
         Behaviour::Good => acts.extend([vec![write(false)], ends("end_turn", 0)].concat()),
         Behaviour::Liar => acts.extend(ends("end_turn", 0)),

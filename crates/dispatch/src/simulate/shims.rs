@@ -114,7 +114,8 @@ impl Shims for SimShims {
         let behaviour = behaviour(stage);
         let mut at = stage.clock.ms();
         let mut acts = VecDeque::new();
-        for (ms, act) in script(behaviour, spec) {
+        let work_ms = if stage.spec.work_ms == 0 { 0 } else { stage.below(stage.spec.work_ms) };
+        for (ms, act) in script(behaviour, spec, i64::try_from(work_ms).unwrap_or(0)) {
             let spread = if ms < 1000 { stage.below(ms.unsigned_abs() * 2 + 1) } else { ms.unsigned_abs() };
             at += i64::try_from(spread).unwrap_or(0);
             acts.push_back((at, act));

@@ -1,5 +1,7 @@
 //! What is simulated, and what came of it.
 
+use switchboard_protocol::run::MAX_WORKERS;
+
 /// The name of an agent that is no worker.
 pub(super) const ANOTHERS: &str = "ann-2";
 
@@ -9,12 +11,20 @@ pub(super) const COST: u64 = 3;
 /// How the world treats the runs of a simulation. Rates are per mille of the occasions.
 #[derive(Debug, Clone, Copy)]
 pub struct SimSpec {
-    /// Fewest tasks of the run.
+    /// Runs that are under way at the same time.
+    pub runs: u64,
+    /// Fewest tasks of each run.
     pub min_tasks: u64,
-    /// Most tasks of the run.
+    /// Most tasks of each run.
     pub max_tasks: u64,
     /// Most workers at once; `None` draws one to four.
     pub max_workers: Option<u32>,
+    /// What the user's settings say of workers over all runs, if anything.
+    pub workers: Option<u32>,
+    /// Most milliseconds that an agent takes beside the usual.
+    pub work_ms: u64,
+    /// A seed for the plans alone, so that they stay the same while everything else changes.
+    pub plan_seed: Option<u64>,
     /// Workers that are lost, lie, hang, fail, or change more after they said that they are done.
     pub bad_workers: u64,
     /// Frames that come late, twice or not at all before the next connection.
@@ -111,8 +121,14 @@ pub struct SimReport {
     pub calls: u64,
     /// Simulated milliseconds.
     pub simulated_ms: u64,
+    /// Most workers that were live at the same time.
+    pub most_live: u64,
     /// Hash over the log: the same seed gives the same.
     pub digest: u64,
+    /// Hash over the files of the runs' branches, but for the names of workers in them.
+    pub tree: u64,
+    /// Hash over the order in which tasks were merged.
+    pub order: u64,
     /// How the run ended.
     pub outcome: String,
 }
@@ -124,9 +140,13 @@ impl SimSpec {
     #[must_use]
     pub fn kind() -> Self {
         Self {
+            runs: 1,
             min_tasks: 3,
             max_tasks: 8,
             max_workers: None,
+            workers: None,
+            work_ms: 0,
+            plan_seed: None,
             bad_workers: 0,
             bad_frames: 0,
             failed_commits: 0,
@@ -157,6 +177,30 @@ impl SimSpec {
             modes: 150,
             crashes: 6,
             people: 300,
+            ..Self::kind()
+        }
+    }
+
+    /// Runs of at most [`MAX_WORKERS`] workers each that bring so many to be live at once, with faults, pauses and a daemon that dies. A tenth more tasks than
+    /// workers, so that those that are free are needed again; the user's settings lift the limit over all runs.
+    #[must_use]
+    pub fn fleet(workers: u64) -> Self {
+        let most = u64::from(MAX_WORKERS);
+        let runs = workers.div_ceil(most).max(1);
+        let each = workers.div_ceil(runs);
+        Self {
+            runs,
+            min_tasks: each + each / 10,
+            max_tasks: each + each / 10,
+            max_workers: u32::try_from(each).ok(),
+            workers: u32::try_from(2 * workers).ok(),
+            work_ms: 1_800_000,
+            bad_workers: 50,
+            bad_frames: 5,
+            failed_commits: 1,
+            bad_gates: 20,
+            people: 100,
+            crash_at: Some(workers * 6),
             ..Self::kind()
         }
     }

@@ -56,7 +56,8 @@ impl Stage {
         });
         let day = (apart.u64(..1000) < spec.budgets).then(|| COST * apart.u64(1..4));
         let workers = (apart.u8(..3) == 0).then(|| apart.u32(1..4));
-        let limits = Limits { day, at_ceiling: AtCeiling::Pause, workers: workers.filter(|_| spec.budgets > 0) };
+        let workers = spec.workers.or(workers.filter(|_| spec.budgets > 0));
+        let limits = Limits { day, at_ceiling: AtCeiling::Pause, workers };
         Self {
             spec,
             budget,

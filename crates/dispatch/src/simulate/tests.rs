@@ -122,3 +122,35 @@ fn histories_in_which_a_promise_was_broken_keep_them_now() {
         plays(seed, SimSpec::rough());
     }
 }
+
+#[test]
+fn several_runs_at_once_keep_their_promises_each_and_together() {
+    let report = plays(3, SimSpec::fleet(300));
+
+    assert!(report.most_live >= 300, "{report:?}");
+    assert_eq!((report.tasks, report.crashes), (330, 1), "{report:?}");
+    assert!(report.lost > 0 && report.calls > 0 && report.merged > 165, "{report:?}");
+}
+
+#[test]
+fn the_merged_tree_is_the_same_whatever_task_finishes_first() {
+    let mut orders = std::collections::BTreeSet::new();
+    let mut trees = std::collections::BTreeSet::new();
+    for seed in 1..=50 {
+        let spec = SimSpec {
+            min_tasks: 8,
+            max_tasks: 8,
+            max_workers: Some(8),
+            work_ms: 60_000,
+            plan_seed: Some(4),
+            ..SimSpec::kind()
+        };
+        let report = plays(seed, spec);
+        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 8), "seed {seed}");
+        orders.insert(report.order);
+        trees.insert(report.tree);
+    }
+
+    assert!(orders.len() >= 25, "{} orders are too few to tell", orders.len());
+    assert_eq!(trees.len(), 1, "the tree depends on who finished first");
+}
