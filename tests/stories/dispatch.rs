@@ -204,17 +204,20 @@ fn a_task_waits_for_what_another_makes_and_keeps_away_from_what_another_writes()
     sandbox.switchboard(&["run", &path, "--yes", "--merge"]).ends_with(0);
     assert_eq!(sandbox.read("copy.txt"), "made\n");
 
-    let circle = sandbox.trusted_plan(&json!([
+    let refused = |tasks: &Value| {
+        let plan = sandbox.plan(tasks);
+        sandbox.switchboard(&["run", &plan, "--dry-run", "--json"]).ends_with(2).failure()
+    };
+    let circle = json!([
         task("1.1", "true", json!({ "inputs": ["b"], "outputs": ["a"] })),
         task("1.2", "true", json!({ "inputs": ["a"], "outputs": ["b"] }))
-    ]));
-    sandbox.switchboard(&["run", &circle, "--dry-run"]).ends_with(2).says("1.1 → 1.2 → 1.1").says("[plan.cycle]");
-    let nobody = sandbox.trusted_plan(&json!([task("1.1", "true", json!({ "inputs": ["nowhere.txt"] }))]));
-    sandbox
-        .switchboard(&["run", &nobody, "--dry-run"])
-        .ends_with(2)
-        .says("needs nowhere.txt")
-        .says("[plan.missing-input]");
+    ]);
+    let failure = refused(&circle);
+    assert_eq!(failure["code"], "plan.cycle");
+    assert!(failure["what"].as_str().unwrap().contains("1.1 → 1.2 → 1.1"), "{failure}");
+    let failure = refused(&json!([task("1.1", "true", json!({ "inputs": ["nowhere.txt"] }))]));
+    assert_eq!(failure["code"], "plan.missing-input");
+    assert!(failure["what"].as_str().unwrap().contains("needs nowhere.txt"), "{failure}");
     let lazy =
         sandbox.trusted_plan(&json!([task("1.1", "echo x > other.txt", json!({ "outputs": ["promised.txt"] }))]));
     sandbox.switchboard(&["run", &lazy, "--yes"]).ends_with(3).says("promised.txt is an output, and was not made");
