@@ -141,8 +141,11 @@ mod tests {
 
     use super::*;
 
-    fn plan(tasks: &[(&str, &[&str], &[&str], &[&str])]) -> Plan {
-        let task = |(id, depends, inputs, outputs): &(&str, &[&str], &[&str], &[&str])| {
+    /// A task: its id, what it depends on, what it needs, and what it makes.
+    type Spec<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
+
+    fn plan(tasks: &[Spec<'_>]) -> Plan {
+        let task = |(id, depends, inputs, outputs): &Spec<'_>| {
             json!({ "id": id, "phase": 1, "description": "d", "depends": depends,
                 "x-switchboard": { "inputs": inputs, "outputs": outputs } })
         };

@@ -141,8 +141,11 @@ fn a_failure_names_the_file_and_the_place() {
     assert_eq!(failure.code, "plan.schema");
 }
 
-fn flow(tasks: &[(&str, &[&str], &[&str], &[&str])]) -> Result<Plan, PlanError> {
-    let task = |(id, depends, inputs, outputs): &(&str, &[&str], &[&str], &[&str])| {
+/// A task: its id, what it depends on, what it needs, and what it makes.
+type Spec<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
+
+fn flow(tasks: &[Spec<'_>]) -> Result<Plan, PlanError> {
+    let task = |(id, depends, inputs, outputs): &Spec<'_>| {
         serde_json::json!({ "id": id, "phase": 1, "description": "d", "depends": depends,
             "x-switchboard": { "inputs": inputs, "outputs": outputs } })
     };

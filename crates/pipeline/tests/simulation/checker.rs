@@ -88,9 +88,7 @@ impl Checker {
             RunEvent::UnitAdded { unit, within, way, after, writes, reads, .. } => {
                 self.added(unit, within.as_ref(), after);
                 let Some(task) = unit.task() else { return };
-                let parsed = |path: &String| Pattern::parse(path).expect("a safe path");
-                self.writes.entry(task.clone()).or_default().extend(writes.iter().map(parsed));
-                self.reads.entry(task.clone()).or_default().extend(reads.iter().map(parsed));
+                self.declares(task, writes, reads);
                 self.gates.insert(task.clone(), self.ways[way].clone());
             }
             RunEvent::WorkerIntended { task, attempt, worker, .. } => {
@@ -430,6 +428,12 @@ impl Checker {
         if self.turn.as_ref() == Some(task) {
             self.turn = None;
         }
+    }
+
+    fn declares(&mut self, task: &TaskId, writes: &[String], reads: &[String]) {
+        let parsed = |path: &String| Pattern::parse(path).expect("a safe path");
+        self.writes.entry(task.clone()).or_default().extend(writes.iter().map(parsed));
+        self.reads.entry(task.clone()).or_default().extend(reads.iter().map(parsed));
     }
 
     fn clash(&self, a: &TaskId, b: &TaskId) -> bool {
