@@ -67,7 +67,7 @@ fn configured() -> RunEvent {
 
 fn unit(id: UnitId, within: Option<UnitId>, after: &[UnitId]) -> RunEvent {
     let (way, after) = (Digest::ZERO, after.to_vec());
-    RunEvent::UnitAdded { unit: id, within, way, after, writes: Vec::new(), timeout_ms: None }
+    RunEvent::UnitAdded { unit: id, within, way, after, writes: Vec::new(), reads: Vec::new(), timeout_ms: None }
 }
 
 fn of_task(id: &str) -> UnitId {
@@ -85,7 +85,7 @@ fn ended(id: &str, number: u64, outcome: TurnOutcome) -> RunEvent {
 
 fn gate(id: &str, attempt: u32, gate: &str, verdict: Verdict) -> RunEvent {
     let (gate, reasons) = (gate.to_owned(), vec!["why".to_owned()]);
-    RunEvent::GateReported { task: task(id), attempt, gate, input: None, verdict, asks: false, reasons }
+    RunEvent::GateReported { task: task(id), attempt, gate, input: None, verdict, asks: false, halts: false, reasons }
 }
 
 fn merge(id: &str, attempt: u32) -> [RunEvent; 2] {
