@@ -91,6 +91,9 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
     let open = working.map(|worker| switchboard_needs::open_of(&world.store, worker)).transpose()?;
     let worktree = plan.worktree(&view.task);
     let waits = world.shared.state().wait_of(&plan.run, &view.task);
+    // The work on a task with subtasks is done by theirs.
+    let is_done = matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. });
+    let was_tried = !workers.is_empty() || !view.gates.is_empty() || is_done;
     Ok(TaskReport {
         id: view.task.to_string(),
         of: plan.shape(&view.task).and_then(|shape| shape.of.as_ref()).map(ToString::to_string),
@@ -104,7 +107,7 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         state: if paused.is_some() { "paused" } else { state_word(&view.state) }.to_owned(),
         paused,
         held_by: if let TaskState::Held { lease, .. } = &view.state { Some(lease.clone()) } else { None },
-        attempts: if workers.is_empty() { 0 } else { view.attempt },
+        attempts: if was_tried { view.attempt } else { 0 },
         gates: view.gates.iter().map(gate).collect(),
         refusals: view.refusals.iter().map(refusal).chain(ending(&view.state)).collect(),
         commit: if let TaskState::Merged { commit } = &view.state { Some(commit.clone()) } else { None },

@@ -5,6 +5,7 @@
 //! the next life reads the log and takes up what it finds. Shims live on in between. An observer sees every commit and knows what must
 //! hold; [`simulate`] fails with what was broken.
 
+mod afterwards;
 mod clock;
 mod connection;
 mod git;
@@ -69,11 +70,26 @@ pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
     let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
     let drawn_from = spec.plan_seed.map(|seed| Stage::new(seed, spec));
     let plans: Vec<_> = (1..=spec.runs).map(|phase| plan(drawn_from.as_ref().unwrap_or(&stage), phase)).collect();
+    live_until(&stage, &store, async |daemon| people::work(&stage, &daemon, &plans).await)?;
+    let report = conclude(&stage, &store)?;
+    if spec.afterwards {
+        let run = the_run(&store)?;
+        live_until(&stage, &store, async |daemon| afterwards::work(&stage, &daemon, &run).await)?;
+    }
+    Ok(report)
+}
+
+/// Lets one daemon live after the other until what people want of it is done.
+fn live_until(
+    stage: &Arc<Stage>,
+    store: &Store,
+    work: impl AsyncFn(Dispatch) -> Result<(), String>,
+) -> Result<(), String> {
     for life in 0..LIVES {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
         let end = runtime.block_on(async {
-            let end = live(&stage, &store, &plans).await;
+            let end = live(stage, store, &work).await;
             stage.clock.end_life();
             end
         });
@@ -86,14 +102,18 @@ pub fn simulate(seed: u64, spec: SimSpec) -> Result<SimReport, String> {
         }
         match end? {
             End::Crashed => lock(&stage.report).crashes += 1,
-            End::Over => return conclude(&stage, &store),
+            End::Over => return Ok(()),
         }
     }
     Err(format!("the run has not ended after {LIVES} lives"))
 }
 
 /// One life of the daemon.
-async fn live(stage: &Arc<Stage>, store: &Store, plans: &[String]) -> Result<End, String> {
+async fn live(
+    stage: &Arc<Stage>,
+    store: &Store,
+    work: &impl AsyncFn(Dispatch) -> Result<(), String>,
+) -> Result<End, String> {
     stage.clock.begin_life();
     let world = World::new(store.clone(), config(stage), ports::ports(stage, store), CancellationToken::new());
     world.set_defect(stage.spec.defect);
@@ -105,7 +125,7 @@ async fn live(stage: &Arc<Stage>, store: &Store, plans: &[String]) -> Result<End
     tokio::select! {
         biased;
         () = stage.crashed() => Ok(End::Crashed),
-        over = people::work(stage, &daemon, plans) => over.map(|()| End::Over),
+        over = work(daemon) => over.map(|()| End::Over),
         () = tokio::time::sleep(Duration::from_millis(left)) => {
             Err(format!("the run hangs: {}", describe(store)))
         }
@@ -192,6 +212,12 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         (path, words).hash(tree);
     }
     Ok((format!("{outcome:?}").to_lowercase(), state.tasks().count() as u64))
+}
+
+/// The run of a history.
+fn the_run(store: &Store) -> Result<RunId, String> {
+    let rows = store.read(&Query::table(RUNS).limit(1)).map_err(|error| error.to_string())?;
+    rows.first().ok_or("there is no run".to_owned()).and_then(|row| run_id(row).map_err(|error| error.to_string()))
 }
 
 fn digest(store: &Store) -> Result<u64, Error> {

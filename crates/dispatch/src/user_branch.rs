@@ -245,10 +245,19 @@ fn conflict(target: &str, branch: &str, files: &[std::path::PathBuf]) -> Error {
 }
 
 /// Moves the branch: with index and files in the work tree that has it checked out, else the ref alone.
+///
+/// Git may fail after it has moved the branch: then it is finished, and not reported as a move that was not made.
 fn advance(git: &dyn Git, go: &Move) -> Result<(), Error> {
-    match git.tree_on(&go.target)? {
+    let tree = git.tree_on(&go.target)?;
+    let moved = match &tree {
         Some(tree) => tree.advance_checkout(&go.target, &go.from, &go.to),
         None => git.update_branch(&go.target, &go.to, Some(&go.from)),
+    };
+    match (moved, tree) {
+        (Ok(()), _) => Ok(()),
+        (Err(error), _) if git.branch(&go.target)?.as_ref() != Some(&go.to) => Err(error),
+        (Err(_), Some(tree)) => tree.advance_checkout(&go.target, &go.from, &go.to),
+        (Err(_), None) => Ok(()),
     }
 }
 

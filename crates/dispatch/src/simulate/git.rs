@@ -67,7 +67,7 @@ impl Git for SimGit {
     }
 
     fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {
-        self.with(|repo| Ok(repo.branch(revision)))
+        self.with(|repo| Ok(repo.find(revision)))
     }
 
     fn branch(&self, name: &str) -> Result<Option<Oid>> {
@@ -158,8 +158,9 @@ impl Git for SimGit {
         Ok(u32::try_from(changed.len()).unwrap_or(u32::MAX))
     }
 
-    fn diff_text(&self, _old: &Oid, _new: &Oid, _keep: usize) -> Result<String> {
-        Ok(String::new())
+    fn diff_text(&self, old: &Oid, new: &Oid, _keep: usize) -> Result<String> {
+        let changed = self.changed_files(old, new)?;
+        Ok(changed.iter().map(|change| format!("{}\n", change.path.display())).collect())
     }
 
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {

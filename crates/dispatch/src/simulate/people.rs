@@ -64,7 +64,7 @@ async fn look_at_all(stage: &Stage, daemon: &Dispatch, runs: &[RunId], folded: &
 }
 
 /// A daemon that can't boot is started again.
-async fn boot(stage: &Stage, daemon: &Dispatch) {
+pub(super) async fn boot(stage: &Stage, daemon: &Dispatch) {
     while daemon.boot().await.is_err() {
         stage.delay(1_000).await;
     }
@@ -93,7 +93,7 @@ async fn start(stage: &Stage, daemon: &Dispatch, plans: &[String]) -> Result<Vec
     }
 }
 
-fn ann() -> Result<Caller, String> {
+pub(super) fn ann() -> Result<Caller, String> {
     AgentName::new("ann").map(Caller::person).map_err(|error| error.to_string())
 }
 

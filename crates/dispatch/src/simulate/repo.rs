@@ -112,6 +112,14 @@ impl Repo {
         self.branches.get(name).cloned()
     }
 
+    /// The commit of a branch, one by its id, or, with `^` behind it, its first parent.
+    pub(super) fn find(&self, revision: &str) -> Option<Oid> {
+        if let Some(child) = revision.strip_suffix('^') {
+            return self.commits.get(&self.find(child)?)?.parents.first().cloned();
+        }
+        self.branch(revision).or_else(|| Oid::parse(revision).ok().filter(|oid| self.commits.contains_key(oid)))
+    }
+
     pub(super) fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> bool {
         let oldest = self.generation(ancestor);
         // Most commits have one parent: only what merges is looked at more than one way.

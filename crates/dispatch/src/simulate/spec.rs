@@ -51,6 +51,8 @@ pub struct SimSpec {
     pub crash_at: Option<u64>,
     /// A mistake to be made on purpose: the simulation must find it.
     pub defect: Option<Defect>,
+    /// Whether people look at the run once it is over, merge it, take that back, and clean up.
+    pub afterwards: bool,
 }
 
 /// A refusal of commits.
@@ -160,6 +162,7 @@ impl SimSpec {
             refuse: None,
             crash_at: None,
             defect: None,
+            afterwards: false,
         }
     }
 

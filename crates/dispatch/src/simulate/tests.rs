@@ -48,6 +48,14 @@ fn no_worker_is_stopped_because_its_shim_is_back_before_the_next_daemon_has_take
 }
 
 #[test]
+fn a_run_that_is_over_is_shown_merged_taken_back_and_cleaned_as_the_log_and_the_repository_have_it() {
+    for seed in 1..=20 {
+        plays(seed, SimSpec { afterwards: true, ..SimSpec::rough() });
+        plays(seed, SimSpec { afterwards: true, ..SimSpec::kind() });
+    }
+}
+
+#[test]
 fn a_seed_gives_the_same_history_again() {
     for seed in 1..=20 {
         assert_eq!(plays(seed, SimSpec::rough()), plays(seed, SimSpec::rough()), "seed {seed}");

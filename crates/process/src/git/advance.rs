@@ -76,7 +76,7 @@ impl Repo {
             self.clear_after_kill(branch, new)?;
         }
         let step = Step { repo: self, index: self.git_dir().join("switchboard-index"), old, new, survey };
-        if let Err(error) = step.files().and_then(|()| self.update_branch(branch, new, Some(old))) {
+        if let Err(error) = step.files().and_then(|()| self.move_branch(branch, old, new)) {
             step.put_back(&changes, lock.is_resumed())?;
             lock.release()?;
             return Err(error);
@@ -84,6 +84,14 @@ impl Repo {
         step.install()?;
         lock.release()?;
         Ok(Advanced::Now)
+    }
+
+    /// Moves the branch. Git may fail after it has done so, killed for example: what counts is where the branch is.
+    fn move_branch(&self, branch: &str, old: &Oid, new: &Oid) -> Result<()> {
+        match self.update_branch(branch, new, Some(old)) {
+            Err(error) if self.branch(branch)?.as_ref() != Some(new) => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn expect_checked_out(&self, branch: &str) -> Result<Oid> {

@@ -1,0 +1,286 @@
+//! What people do with a run that is over: they look at it, merge it, take that back, merge it again, and clean up. What each call answers must
+//! agree with the log and with the repository, however often git fails and the daemon dies meanwhile.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use switchboard_pipeline::run::RunState;
+use switchboard_process::git::Oid;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::{TaskState, TaskView};
+use switchboard_protocol::verb::check::{CheckGateStatusRequest, GateStatus};
+use switchboard_protocol::verb::run::{
+    CleanRunsReply, CleanRunsRequest, GetRunRequest, LeftOver, MergeRunReply, MergeRunRequest, ShowTaskRequest,
+    UndoMergeRequest,
+};
+
+use super::people::{ann, boot};
+use super::repo::MAIN;
+use super::stage::Stage;
+use crate::error::is_transient;
+use crate::lock::lock;
+use crate::{Dispatch, Error, history};
+
+/// How often a call is made again that git or the store has failed.
+const TRIES: u32 = 200;
+
+/// Goes through all of it.
+pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, run: &RunId) -> Result<(), String> {
+    boot(stage, daemon).await;
+    let after = After { stage, daemon, run };
+    let state = history::fold(&daemon.world.store, run).map_err(|error| error.to_string())?;
+    after.look(&state).await?;
+    if after.head().is_some() {
+        after.merge(&state).await?;
+        after.take_back().await?;
+    }
+    after.clean(&state).await
+}
+
+struct After<'a> {
+    stage: &'a Stage,
+    daemon: &'a Dispatch,
+    run: &'a RunId,
+}
+
+fn expect(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+/// The code of a refusal; empty where there is an answer.
+fn code<T>(answer: &Result<T, Error>) -> String {
+    answer.as_ref().err().map(|error| error.to_failure().code).unwrap_or_default()
+}
+
+/// Whether git or the store failed by chance, or somebody has reserved the files for a while.
+fn is_chance(error: &Error) -> bool {
+    if let Error::Store(error) = error {
+        return is_transient(error);
+    }
+    matches!(error.to_failure().code.as_str(), "git.failed" | "lease.conflict")
+}
+
+/// What is left, by one of its names, where it has that.
+fn names(listed: &CleanRunsReply, name: impl Fn(&LeftOver) -> &String) -> BTreeSet<String> {
+    listed.left.iter().map(name).filter(|name| !name.is_empty()).cloned().collect()
+}
+
+/// Whether a task has left a commit of its own in the run's branch.
+fn is_merged(view: &TaskView) -> bool {
+    matches!(view.state, TaskState::Merged { .. })
+}
+
+/// Whether nothing of a task is missing.
+fn is_done(view: &TaskView) -> bool {
+    matches!(view.state, TaskState::Merged { .. } | TaskState::Done { .. })
+}
+
+// === impl After ===
+
+impl After<'_> {
+    fn branch(&self) -> String {
+        format!("switchboard/{}", self.run)
+    }
+
+    fn head(&self) -> Option<Oid> {
+        lock(&self.stage.repo).branch(&self.branch())
+    }
+
+    fn main(&self) -> Result<Oid, String> {
+        lock(&self.stage.repo).branch(MAIN).ok_or_else(|| "the user's branch is gone".to_owned())
+    }
+
+    fn has(&self, ancestor: &Oid, commit: &Oid) -> bool {
+        lock(&self.stage.repo).is_ancestor(ancestor, commit)
+    }
+
+    /// Makes a call again while git or the store fails it by chance. Returns its answer or its refusal.
+    async fn until_answered<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        make: impl Fn() -> F,
+    ) -> Result<Result<T, Error>, String> {
+        for _ in 0..TRIES {
+            match make().await {
+                Err(error) if is_chance(&error) => self.stage.delay(60_000).await,
+                answer => return Ok(answer),
+            }
+        }
+        Err(format!("a call was not answered in {TRIES} tries"))
+    }
+
+    /// Reads the run and each of its tasks.
+    async fn look(&self, state: &RunState) -> Result<(), String> {
+        let request = GetRunRequest { run: Some(self.run.to_string()), diff: false };
+        let reply = self.until_answered(|| self.daemon.get_run(&request)).await?.map_err(|error| error.to_string())?;
+        let views: Vec<_> = state.tasks().collect();
+        let outcome = state.outcome().map(|outcome| format!("{outcome:?}").to_lowercase()).unwrap_or_default();
+        expect(reply.summary.state == outcome, || format!("{} is said to be {}", outcome, reply.summary.state))?;
+        let merged = views.iter().filter(|view| is_merged(view)).count() as u64;
+        let whole = views.iter().filter(|view| state.whole_of(&view.task).is_none()).count() as u64;
+        expect(reply.list.len() == views.len() && reply.summary.tasks == whole, || {
+            format!("{} tasks, {} in the list, {} in the summary", views.len(), reply.list.len(), reply.summary.tasks)
+        })?;
+        let spent = lock(&self.stage.observer).spent();
+        expect(reply.total_micro_usd == spent, || format!("{spent} was spent, told: {}", reply.total_micro_usd))?;
+        let is_exceeded = reply.ceilings.iter().any(|ceiling| ceiling.spent >= ceiling.ceiling);
+        expect(reply.is_budget_exceeded == is_exceeded, || format!("{:?} and {is_exceeded}", reply.ceilings))?;
+        let told = reply.list.iter().filter(|task| task.commit.is_some()).count() as u64;
+        expect(told == merged, || format!("{merged} tasks are merged, {told} have a commit"))?;
+        for (view, report) in views.iter().zip(&reply.list) {
+            let is_untried = report.attempts == 0 && !is_done(view);
+            let is_it = report.id == view.task.as_str() && (report.attempts == view.attempt || is_untried);
+            expect(is_it, || format!("{} in attempt {} is shown as {report:?}", view.task, view.attempt))?;
+            self.look_at(view).await?;
+        }
+        let request =
+            ShowTaskRequest { task: format!("{}/9.9", self.run), diff: false, output: false, answer_from: None };
+        let unknown = self.until_answered(|| self.daemon.show_task(&request)).await?;
+        expect(code(&unknown) == "dispatch.unknown-task", || format!("a task that is none: {unknown:?}"))
+    }
+
+    async fn look_at(&self, view: &TaskView) -> Result<(), String> {
+        let task = format!("{}/{}", self.run, view.task);
+        let request = ShowTaskRequest { task: task.clone(), diff: true, output: false, answer_from: None };
+        let shown = self.until_answered(|| self.daemon.show_task(&request)).await?;
+        let shown = shown.map_err(|error| format!("{task} can't be shown: {error}"))?;
+        let is_changed = shown.diff.as_ref().is_some_and(|diff| diff.contains(&format!("t/{}\n", view.task)));
+        let is_it = shown.task.id == view.task.as_str() && (is_changed || !is_merged(view));
+        expect(is_it, || format!("{task} is shown as {shown:?}"))?;
+        let request = CheckGateStatusRequest { task_id: task.clone(), working_directory: None };
+        let gates = self.until_answered(|| self.daemon.check_gate_status(&request)).await?;
+        let gates = gates.map_err(|error| format!("the gates of {task}: {error}"))?;
+        let has_passed = gates.status == GateStatus::AllPassed && gates.missing_gates.is_empty();
+        let is_known = gates.passed_gates.iter().all(|gate| gates.required_gates.contains(gate));
+        expect(is_known && (has_passed || !is_merged(view) || view.gates.is_empty()), || {
+            format!("{task} is merged with {gates:?}")
+        })
+    }
+
+    /// Merges it into the user's branch: refused with what is missing, then in part.
+    async fn merge(&self, state: &RunState) -> Result<(), String> {
+        let missing: Vec<_> =
+            state.tasks().filter(|view| state.whole_of(&view.task).is_none() && !is_done(view)).collect();
+        if !missing.is_empty() {
+            let at = self.main()?;
+            let refused = self.merge_once(false).await?;
+            let cause = refused.as_ref().err().map(|error| error.to_failure().cause.join("\n")).unwrap_or_default();
+            let names_all = missing.iter().take(20).all(|view| cause.contains(&format!("task {} ", view.task)));
+            expect(code(&refused) == "dispatch.partial" && names_all && self.main()? == at, || {
+                format!("{} tasks are missing: {refused:?}", missing.len())
+            })?;
+        }
+        let (before, head) = (self.main()?, self.head().ok_or("the run's branch is gone")?);
+        let had_it = self.has(&head, &before);
+        let reply = self.merge_once(!missing.is_empty()).await?.map_err(|error| format!("no merge: {error}"))?;
+        let after = self.main()?;
+        let is_right = reply.target == MAIN && self.is_at(&reply, &after)? && self.has(&head, &after);
+        expect(is_right && self.has(&before, &after), || format!("from {before} with {head} to {after}: {reply:?}"))?;
+        // A call that failed after the branch had moved was made again.
+        expect(!had_it || (reply.already && before == after), || format!("merged twice: {reply:?}"))?;
+        let again = self.merge_once(true).await?.map_err(|error| format!("no second merge: {error}"))?;
+        expect(again.already && self.main()? == after, || format!("a second merge: {again:?}"))?;
+        let request = GetRunRequest { run: Some(self.run.to_string()), diff: false };
+        let reply = self.until_answered(|| self.daemon.get_run(&request)).await?.map_err(|error| error.to_string())?;
+        expect(reply.summary.is_merged, || "a merged run is not said to be".to_owned())
+    }
+
+    /// Whether a merge led to where the user's branch is, or, where it was done before, to something that the branch has.
+    fn is_at(&self, reply: &MergeRunReply, main: &Oid) -> Result<bool, String> {
+        let to = Oid::parse(&reply.to).map_err(|error| error.to_string())?;
+        Ok(to == *main || (reply.already && self.has(&to, main)))
+    }
+
+    async fn merge_once(&self, partial: bool) -> Result<Result<MergeRunReply, Error>, String> {
+        let request = MergeRunRequest { run: Some(self.run.to_string()), partial };
+        let by = ann()?;
+        self.until_answered(|| self.daemon.merge_run(&request, &by, None)).await
+    }
+
+    /// Takes the merge back and does it again; then somebody else commits, and it can't be taken back any more.
+    async fn take_back(&self) -> Result<(), String> {
+        let (request, by) = (UndoMergeRequest { run: Some(self.run.to_string()) }, ann()?);
+        let at = self.main()?;
+        let undone = self.until_answered(|| self.daemon.undo_merge(&request, &by.name, None)).await?;
+        match undone {
+            Ok(reply) => {
+                let now = self.main()?;
+                let is_right = reply.from == at.to_string() && reply.to == now.to_string() && now != at;
+                expect(is_right && self.has(&now, &at), || format!("{at} was taken back to {now}: {reply:?}"))?;
+            }
+            // The run changed nothing, or an earlier life has taken it back.
+            Err(error) => {
+                let is_told = error.to_failure().code == "dispatch.cannot-undo" && self.main()? == at;
+                expect(is_told, || format!("{at} can't be taken back: {error}"))?;
+            }
+        }
+        let before = self.main()?;
+        let reply = self.merge_once(true).await?.map_err(|error| format!("no merge after an undo: {error}"))?;
+        expect(self.is_at(&reply, &self.main()?)?, || format!("merged again from {before}: {reply:?}"))?;
+        if self.stage.chance(500) {
+            lock(&self.stage.repo).commit_by_hand(MAIN, self.stage.below(1_000));
+            let at = self.main()?;
+            let refused = self.until_answered(|| self.daemon.undo_merge(&request, &by.name, None)).await?;
+            let is_kept = code(&refused) == "dispatch.cannot-undo" && self.main()? == at;
+            expect(is_kept, || format!("a merge under a commit of the user's was taken back: {refused:?}"))?;
+        }
+        Ok(())
+    }
+
+    /// Lists what the run left, removes what is merged, then the rest.
+    async fn clean(&self, state: &RunState) -> Result<(), String> {
+        let listed = self.clean_once(false, false).await?;
+        let (branches, trees) = self.left();
+        let told = names(&listed, |left| &left.branch);
+        expect(told == branches && names(&listed, |left| &left.worktree) == trees, || {
+            format!("{branches:?} and {trees:?} are left, listed: {listed:?}")
+        })?;
+        for left in listed.left.iter().filter(|left| !left.branch.is_empty()) {
+            let holds_more = self.is_nowhere_else(&left.branch)?;
+            expect(!left.removed && holds_more != left.unmerged.is_empty(), || {
+                format!("{} holds work that is nowhere else: {holds_more}, told: {left:?}", left.branch)
+            })?;
+        }
+        let kept = names(&listed, |left| if left.unmerged.is_empty() { &left.unmerged } else { &left.branch });
+        self.clean_once(true, false).await?;
+        expect(self.left().0 == kept, || format!("{kept:?} were to be kept, left: {:?}", self.left()))?;
+        for view in state.tasks() {
+            if let TaskState::Merged { commit } = &view.state {
+                self.expect_reachable(&view.task, commit)?;
+            }
+        }
+        self.clean_once(true, true).await?;
+        expect(self.left() == (BTreeSet::new(), BTreeSet::new()), || format!("left: {:?}", self.left()))?;
+        let nothing = self.clean_once(false, false).await?;
+        expect(nothing.left.is_empty(), || format!("nothing is left, listed: {nothing:?}"))
+    }
+
+    async fn clean_once(&self, remove: bool, unmerged: bool) -> Result<CleanRunsReply, String> {
+        let (request, by) = (CleanRunsRequest { run: Some(self.run.to_string()), remove, unmerged }, ann()?);
+        let reply = self.until_answered(|| self.daemon.clean_runs(&request, &by.name, None)).await?;
+        reply.map_err(|error| format!("nothing is cleaned: {error}"))
+    }
+
+    /// Names of the branches but for the user's, and of the work trees.
+    fn left(&self) -> (BTreeSet<String>, BTreeSet<String>) {
+        let repo = lock(&self.stage.repo);
+        let branches = repo.branches.keys().filter(|name| *name != MAIN).cloned().collect();
+        (branches, repo.worktrees.keys().map(|path| path.display().to_string()).collect())
+    }
+
+    /// Whether a branch has commits that neither the user's branch nor, if it is a task's, the run's has.
+    fn is_nowhere_else(&self, branch: &str) -> Result<bool, String> {
+        let repo = lock(&self.stage.repo);
+        let tip = repo.branch(branch).ok_or_else(|| format!("{branch} is listed and gone"))?;
+        let run = self.branch();
+        let others = [MAIN, &run].into_iter().filter(|other| *other != branch).filter_map(|other| repo.branch(other));
+        Ok(!others.into_iter().any(|other| repo.is_ancestor(&tip, &other)))
+    }
+
+    fn expect_reachable(&self, task: &TaskId, commit: &str) -> Result<(), String> {
+        let commit = Oid::parse(commit).map_err(|error| error.to_string())?;
+        let repo = lock(&self.stage.repo);
+        let is_there = repo.branches.values().any(|tip| repo.is_ancestor(&commit, tip));
+        expect(is_there, || format!("the merged commit of {task} was cleaned away"))
+    }
+}
