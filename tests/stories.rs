@@ -11,6 +11,7 @@ mod stories {
     mod checks;
     mod commands;
     mod confirm;
+    mod coordination;
     mod crashes;
     mod definitions;
     mod dispatch;

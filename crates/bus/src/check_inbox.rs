@@ -1,6 +1,7 @@
 //! `check_inbox`: what waits for its recipient, or how far one's own messages have come. The recipient's own call is evidence that it saw them.
 
 use serde::{Deserialize, Serialize};
+use switchboard_protocol::coordination::COORDINATOR;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
@@ -40,7 +41,7 @@ pub async fn check_inbox(store: &Store, call: &Call, request: CheckInboxRequest)
     if !is_own && !call.caller.is_person() {
         return refuse(Failure::new("bus.not-yours", format!("only {owner} or a person reads the inbox of {owner}")));
     }
-    if roster::agent(store, &owner)?.is_none() {
+    if owner.folded() != COORDINATOR && roster::agent(store, &owner)?.is_none() {
         return refuse(addressee::unknown(store, &owner)?);
     }
     crate::sweep(store).await?;

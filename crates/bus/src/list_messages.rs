@@ -66,7 +66,11 @@ fn newest_of_all(store: &Store, request: &ListMessagesRequest, limit: usize) -> 
         // The log is dense: so many events after `from` are those up to `to`.
         let events = store.events(from, &Filter::all(), usize::try_from(to - from).unwrap_or(usize::MAX))?;
         for event in events.iter().rev() {
-            let Some(MessageEvent::MessageSent { id, .. }) = event.fact() else { continue };
+            let Some(MessageEvent::MessageSent { id, terms, .. }) = event.fact() else { continue };
+            // What is never delivered is listed for its recipient or sender only.
+            if terms.taken {
+                continue;
+            }
             let row = store.get(MESSAGES, &[id.as_str().into()])?;
             let is_wanted = |row: &Row| request.state.is_none_or(|state| row.get_text("state") == Some(state.as_str()));
             found.extend(row.filter(is_wanted));

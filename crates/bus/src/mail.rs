@@ -104,7 +104,7 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        6
+        7
     }
 
     fn searched(&self) -> &'static [&'static str] {
@@ -212,8 +212,9 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
     let MessageEvent::MessageSent { id, action, sender, verified, recipient, reply_to, bytes, terms } = fact else {
         return Vec::new();
     };
+    let is_taken = terms.taken;
     // By name, as a row keeps them.
-    let row = Row::from([
+    let mut row = Row::from([
         ("acked", 0_i64.into()),
         ("action", action.as_str().into()),
         ("attempt", 0_i64.into()),
@@ -251,6 +252,14 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         ("until", Cell::Null),
         ("verified", verified.into()),
     ]);
+    if is_taken {
+        let over = closed(QueueState::Acked)
+            .into_iter()
+            .chain(["injected", "acked", "done"].map(|column| (column, 1_i64.into())));
+        row = over.fold(row, |row, (column, cell)| row.with(column, cell));
+        // It is not counted either: the counts are about what agents send each other.
+        return vec![Change::Put { table: MESSAGES, row }];
+    }
     let mut all = vec![
         Change::Put { table: MESSAGES, row },
         inbox(&recipient, [("unread", 1), ("bytes", signed(bytes)), ("sent", 1)]),

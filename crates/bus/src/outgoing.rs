@@ -118,6 +118,7 @@ impl Draft<'_> {
             broadcast: self.broadcast.cloned(),
             late,
             details: details.is_some(),
+            taken: false,
         };
         let fact = MessageEvent::MessageSent {
             id: id.clone(),
@@ -244,7 +245,7 @@ fn unlocked(sender: &AgentName, recipient: &AgentName) -> Guard {
     Guard::Fewer { query: others, than: 1, refusal: refusal.hint("list_leases says by whom and for how long") }
 }
 
-fn unused(id: &MessageId) -> Guard {
+pub(crate) fn unused(id: &MessageId) -> Guard {
     let refusal = Failure::new("request.conflict", format!("the id {id} was used for another message"));
     Guard::absent(MESSAGES, [id.as_str().into()], refusal)
 }

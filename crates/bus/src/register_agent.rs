@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use switchboard_protocol::agent::{Agent, AgentEvent, AgentKind, Process, Registered};
+use switchboard_protocol::coordination::COORDINATOR;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::{MAX_FACTS_BYTES, NewEvent};
 use switchboard_protocol::id::AgentName;
@@ -19,7 +20,7 @@ const MAX_WORD_BYTES: usize = 64;
 /// Most capabilities of one agent.
 const MAX_CAPABILITIES: usize = 8;
 /// Names of the system: no agent may have them. `user` is a person's.
-const RESERVED: [&str; 3] = ["session", "sidebar", "daemon"];
+const RESERVED: [&str; 4] = ["session", "sidebar", "daemon", COORDINATOR];
 /// Name of a person who gave none.
 const PERSON: &str = "user";
 /// How often a registration that meets another one of the same name is decided again.

@@ -1,7 +1,7 @@
 //! How long the text of a message is kept once nobody waits for it: the chain keeps that it was sent, to whom, and its hash.
 
 use switchboard_protocol::event::{Event, Lsn};
-use switchboard_protocol::message::{MessageEvent, QueueState};
+use switchboard_protocol::message::{MessageEvent, QueueState, Terms};
 use switchboard_store::{Retention, Store};
 
 use crate::mail::MESSAGES;
@@ -13,10 +13,17 @@ const HOUR: i64 = 60 * 60 * 1000;
 pub const RETENTION: &[Retention] = &[
     // Acknowledged: a day (the protocol's default).
     Retention { cursor: "retention/acked", kinds: &["message_acked"], keep_for: 24 * HOUR, settles: texts },
+    // What is never delivered counts as acknowledged when it is sent.
+    Retention { cursor: "retention/taken", kinds: &["message_sent"], keep_for: 24 * HOUR, settles: of_taken },
     Retention { cursor: "retention/ended", kinds: &["message_ended"], keep_for: 24 * HOUR, settles: of_ended },
     // Dead: a week, the time that a dead letter waits for a person.
     Retention { cursor: "retention/dead", kinds: &["message_ended"], keep_for: 7 * 24 * HOUR, settles: of_dead },
 ];
+
+fn of_taken(_: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {
+    let is_taken = matches!(event.fact(), Some(MessageEvent::MessageSent { terms: Terms { taken: true, .. }, .. }));
+    Ok(if is_taken { vec![event.lsn] } else { Vec::new() })
+}
 
 fn of_ended(store: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {
     if is_dead(event) { Ok(Vec::new()) } else { texts(store, event) }

@@ -5,7 +5,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::commands::{
     adopt, agents, agents_of_job, backup, budget, call, check, clean, completions, diff, dispatch, doctor, down,
     explain, leases, log, man, mcp, merge, messages, needs, pause, restart, restore, run, schema, script_agent,
-    session, shim, show, sign, status, stop, timeline, token, trust, up, verify,
+    session, shim, show, sign, status, stop, tell, timeline, token, trust, up, verify,
 };
 use crate::context::{Context, Shared};
 use crate::report::Outcome;
@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Agents(agents::Args),
     Leases(leases::Args),
     Messages(messages::Args),
+    Tell(tell::Args),
     Check(check::Args),
     #[command(flatten)]
     Named(check::named::Named),
@@ -104,6 +105,7 @@ impl Command {
             Command::Agents(args) => agents::run(&args, context),
             Command::Leases(args) => leases::run(args, context),
             Command::Messages(args) => messages::run(args, context),
+            Command::Tell(args) => tell::run(&args, context),
             Command::Check(args) => check::run(args, context),
             Command::Named(check) => check::named::run(check, context),
             Command::Verify(args) => verify::run(&args, context),

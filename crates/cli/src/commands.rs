@@ -34,6 +34,7 @@ pub(crate) mod show;
 pub(crate) mod sign;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod tell;
 pub(crate) mod timeline;
 pub(crate) mod token;
 pub(crate) mod trust;

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use switchboard_bus::LeaseBook;
 use switchboard_dispatch::{BoxFuture, FileLeases};
 use switchboard_protocol::agent::{AgentKind, Registered};
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
-use switchboard_store::Store;
+use switchboard_store::{Guard, Store};
 
 /// Mail for workers.
 pub(crate) struct Mail(pub(crate) Store);
@@ -33,6 +35,19 @@ impl switchboard_dispatch::WorkerMail for Mail {
         evidence: &str,
     ) -> Result<Vec<NewEvent>, switchboard_dispatch::Error> {
         switchboard_bus::injected(ids, agent, evidence, "daemon").map_err(lift)
+    }
+
+    fn noted(&self, note: &Note, id: MessageId) -> Result<NewEvent, switchboard_dispatch::Error> {
+        switchboard_bus::note(note, id, self.0.now()).map_err(lift)
+    }
+
+    fn understood(
+        &self,
+        control: &Control,
+        id: &MessageId,
+        from: &Caller,
+    ) -> Result<(NewEvent, Guard), switchboard_dispatch::Error> {
+        switchboard_bus::understood(control, id, &from.name, from.is_verified).map_err(lift)
     }
 
     fn is_anothers(&self, name: &AgentName) -> Result<bool, switchboard_dispatch::Error> {

@@ -4,6 +4,7 @@
 
 mod checks;
 mod context;
+mod coordinator;
 mod daemon;
 mod hold;
 mod messages;
@@ -82,7 +83,12 @@ impl Invoke for Verbs {
     fn admit(&self, call: Call) -> Admitting<'_> {
         self.note_call();
         Box::pin(async move {
-            let row = self.upstreams.find(&call.verb)?.row();
+            let mut call = call;
+            let found = self.upstreams.find(&call.verb)?;
+            let row = found.row();
+            if matches!(found, Found::Verb(_)) {
+                self.resolve_addresses(&mut call.args).await?;
+            }
             self.tokens.note(&call.caller);
             let caller = self.bound.named(&self.store, without_authority(call.caller))?;
             let call = Call { caller, ..call };

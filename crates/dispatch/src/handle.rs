@@ -4,7 +4,7 @@ use serde_json::Value;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{EffectKey, RunEvent, TaskView};
-use switchboard_store::{Durability, Idempotency};
+use switchboard_store::{Durability, Guard, Idempotency};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::Error;
@@ -34,6 +34,8 @@ pub(crate) struct Record {
     pub(crate) steps: Vec<RunEvent>,
     /// Events of other subjects that belong to them.
     pub(crate) beside: Vec<NewEvent>,
+    /// What must hold for them beside the run's revision.
+    pub(crate) guards: Vec<Guard>,
     /// Whether the disk must have them before the answer.
     pub(crate) durability: Durability,
     /// The call that asks for it, when it may be repeated.

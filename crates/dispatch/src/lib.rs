@@ -33,6 +33,7 @@ mod isolation;
 mod link;
 mod lock;
 mod needs;
+mod notes;
 mod older;
 mod plan;
 mod port;

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod check_gate_status;
 pub(crate) mod clean_runs;
+mod coordinate;
 pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 mod get_timeline;

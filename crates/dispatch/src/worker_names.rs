@@ -67,6 +67,13 @@ impl WorkerNames {
         lock(&self.0).get(run).and_then(|names| names.by_task.get(task)).map(|claim| claim.name.clone())
     }
 
+    /// All names of a run, in the order of its tasks.
+    pub(crate) fn all(&self, run: &RunId) -> Vec<AgentName> {
+        let claimed = lock(&self.0);
+        let names = claimed.get(run).into_iter().flat_map(|names| names.by_task.values());
+        names.map(|claim| claim.name.clone()).collect()
+    }
+
     /// The folded names of those tasks of a run that are among `tasks`.
     pub(crate) fn among(&self, run: &RunId, tasks: impl Fn(&TaskId) -> bool) -> BTreeSet<String> {
         let claimed = lock(&self.0);

@@ -56,6 +56,18 @@ pub fn part(plan: &Plan, unit: &UnitId) -> Result<Part, Failure> {
     Ok(Part { plan: only, notes })
 }
 
+/// The tasks of each slice of a plan.
+#[must_use]
+pub fn slices(plan: &Plan) -> BTreeMap<String, Vec<TaskId>> {
+    let mut slices = BTreeMap::<String, Vec<TaskId>>::new();
+    for task in plan.tasks() {
+        if let Some(slice) = task.switchboard.as_ref().and_then(|settings| settings.slice.clone()) {
+            slices.entry(slice).or_default().push(task.id.clone());
+        }
+    }
+    slices
+}
+
 /// What to say where a phase is begun before those that come first have ended.
 fn earlier(plan: &Plan, only: &Plan) -> Option<String> {
     let first = only.phases.iter().map(|phase| phase.id).min()?;
@@ -68,21 +80,19 @@ fn earlier(plan: &Plan, only: &Plan) -> Option<String> {
 
 fn unknown(plan: &Plan, unit: &UnitId) -> Failure {
     let failure = Failure::new("plan.unknown-scope", format!("the plan has no {}", named(unit)));
-    let slices = || {
-        plan.tasks()
-            .filter_map(|task| task.switchboard.as_ref()?.slice.as_deref())
-            .collect::<std::collections::BTreeSet<_>>()
-    };
+    let slices = slices(plan);
     let near = match unit {
         UnitId::Task(id) => {
             near_matches(id.as_str(), plan.tasks().map(|task| task.id.as_str())).first().map(ToString::to_string)
         }
-        UnitId::Slice { name, .. } => near_matches(name, slices()).first().map(ToString::to_string),
+        UnitId::Slice { name, .. } => {
+            near_matches(name, slices.keys().map(String::as_str)).first().map(ToString::to_string)
+        }
         UnitId::Phase(_) => None,
     };
     match (near, unit) {
         (Some(near), _) => failure.hint(format!("did you mean {near}?")),
-        (None, UnitId::Slice { .. }) if slices().is_empty() => failure.hint("no task says `x-switchboard.slice`"),
+        (None, UnitId::Slice { .. }) if slices.is_empty() => failure.hint("no task says `x-switchboard.slice`"),
         (None, _) => {
             let phases: Vec<_> = plan.phases.iter().map(|phase| phase.id.to_string()).collect();
             failure.hint(format!("its phases are {}", phases.join(", ")))
@@ -151,6 +161,7 @@ mod tests {
         };
 
         assert_eq!(hint(&slice("apj")), "did you mean api?");
+        assert_eq!(slices(&plan())["api"].iter().map(TaskId::as_str).collect::<Vec<_>>(), ["1.2", "1.3"]);
         assert_eq!(hint(&UnitId::Phase(7)), "its phases are 1, 2");
         assert!(hint(&task("1.22")).starts_with("did you mean 1.2"));
     }

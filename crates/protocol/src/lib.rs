@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod caller;
+pub mod coordination;
 pub mod definition;
 pub mod error;
 pub mod event;

@@ -291,6 +291,9 @@ pub struct Terms {
     /// It has metadata or a persona, in an event of its own.
     #[serde(skip_serializing_if = "is_default")]
     pub details: bool,
+    /// Its recipient has it: the daemon itself, or a command that reads no mail. It is never delivered and takes no room.
+    #[serde(skip_serializing_if = "is_default")]
+    pub taken: bool,
 }
 
 /// What happens to messages. The subject of `message_sent` is `inbox/RECIPIENT`, so that its revision numbers the inbox without gaps; all others are about

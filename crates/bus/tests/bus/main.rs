@@ -8,5 +8,6 @@ mod fixtures;
 mod lease_simulation;
 mod leases;
 mod mail;
+mod notes;
 mod queue;
 mod team;

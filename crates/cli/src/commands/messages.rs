@@ -95,7 +95,7 @@ fn show_hit(hit: &MessageHit, out: &mut Output) {
     }
 }
 
-fn of_state(state: DeliveryState) -> (Tone, &'static str) {
+pub(super) fn of_state(state: DeliveryState) -> (Tone, &'static str) {
     match state {
         DeliveryState::Accepted => (Tone::Notice, "accepted"),
         DeliveryState::Offered => (Tone::Notice, "offered"),

@@ -3,8 +3,9 @@
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::verb::run::{GetRun, GetRunReply, GetRunRequest, ShowTask, ShowTaskReply, ShowTaskRequest};
 
+use super::{messages, tell};
 use crate::context::Context;
-use crate::output::{Output, Tone, counted, money, one_line, plain, tokens};
+use crate::output::{Output, Tone, counted, money, one_line, plain, tokens, when};
 use crate::report::Outcome;
 use crate::run_report;
 
@@ -67,11 +68,18 @@ fn print_answer(task: &str, context: &mut Context) -> Outcome {
 
 fn show_task(task: &str, context: &mut Context) -> Outcome {
     let request = ShowTaskRequest { task: task.to_owned(), diff: false, output: false, answer_from: Some(0) };
-    let reply = context.daemon()?.call::<ShowTask>(&request)?;
+    let mut client = context.daemon()?;
+    let reply = client.call::<ShowTask>(&request)?;
     if context.json {
         context.out.json(&reply);
     } else {
         describe(&reply, &mut context.out);
+        // Only a person may see mail; to others the task is shown without it.
+        for message in tell::told(&reply, &mut client).unwrap_or_default() {
+            let (tone, state) = messages::of_state(message.state);
+            let line = format!("told      {} by {}, {state}: ", when(message.created_at), message.sender);
+            context.out.line(context.out.paint(tone, &(line + &one_line(&message.payload, 300))));
+        }
         if let Some(answer) = reply.answer.as_ref().filter(|answer| !answer.text.trim().is_empty()) {
             run_report::print_answer(&reply.task.id, answer, &mut context.out);
         }

@@ -6,6 +6,7 @@ use switchboard_protocol::verb::{Verb, bus, queue, search};
 
 use super::Verbs;
 use super::context::Context;
+use super::coordinator;
 use super::route::Handle;
 use crate::blocking::blocking;
 
@@ -27,7 +28,6 @@ macro_rules! on_bus {
 on_bus! {
     bus::AckMessage => switchboard_bus::ack_message;
     bus::CheckInbox => switchboard_bus::check_inbox;
-    bus::SendMessage => switchboard_bus::send_message, fresh;
     queue::CancelMessage => switchboard_bus::cancel_message;
     queue::ExtendMessage => switchboard_bus::extend_message;
     queue::NakMessage => switchboard_bus::nak_message;
@@ -40,6 +40,16 @@ on_bus! {
 
 fn fresh(call: &Context) -> Result<MessageId, Failure> {
     call.fresh_bits().map(MessageId::from_bits)
+}
+
+impl Handle<bus::SendMessage> for Verbs {
+    async fn handle(&self, call: &Context, request: bus::SendMessageRequest) -> Result<bus::SendMessageReply, Failure> {
+        let fresh = fresh(call)?;
+        if coordinator::is_for_coordinator(&request) {
+            return self.coordinate(call, &request, fresh).await;
+        }
+        Ok(switchboard_bus::send_message(&self.store, &call.on_bus(self), request, fresh).await?)
+    }
 }
 
 impl Handle<bus::ListMessages> for Verbs {

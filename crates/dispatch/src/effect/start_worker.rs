@@ -34,7 +34,7 @@ use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
 use crate::world::World;
-use crate::{Error, isolation, plan, prompt};
+use crate::{Error, isolation, notes, plan, prompt};
 
 /// Pauses after an agent that failed: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -209,7 +209,9 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
     let unenforced = isolation::unenforced(ctx, setup.isolation, worker)
         .map(|fact| NewEvent::of(&fact, &subject, "daemon").map_err(shape("worker_unenforced")))
         .transpose()?;
-    let beside = std::iter::once(fact).chain(unenforced).collect();
+    let reads_mail = !matches!(setup.choice.driver, DriverSpec::Exec { .. });
+    let begin = notes::of_begin(&ctx.world, &ctx.plan, (id, worker), (&setup.choice.name, reads_mail))?;
+    let beside = std::iter::once(fact).chain(unenforced).chain(begin).collect();
     let step = RunEvent::WorkerIntended { task: id.clone(), step, attempt, worker: worker.clone() };
     ctx.engine.record(Record { steps: vec![step], beside, ..Record::default() }).await
 }

@@ -16,7 +16,7 @@ use crate::error::{is_transient, shape};
 use crate::handle::{Answer, Outcome, Record};
 #[cfg(any(test, feature = "sim"))]
 use crate::simulate::Defect;
-use crate::{Error, history};
+use crate::{Error, history, notes};
 
 /// What waits for the store to take it again.
 #[derive(Default)]
@@ -226,6 +226,8 @@ impl Engine {
         }
         batch.events.extend(record.beside.iter().cloned());
         batch.events.extend(joined);
+        batch.events.extend(notes::of_steps(&self.world, &self.plan, steps, self.recorded.rev())?);
+        batch.guards.extend(record.guards.iter().cloned());
         batch.idempotency.clone_from(&record.call);
         batch.reply = record.reply.clone();
         Ok(batch)

@@ -1,8 +1,11 @@
 //! What the dispatcher asks of other parts, wired by the daemon: nothing here calls the bus or the checks themselves.
 
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
+use switchboard_store::Guard;
 
 use crate::Error;
 
@@ -19,6 +22,18 @@ pub trait WorkerMail: Send + Sync + 'static {
     /// # Errors
     /// When a fact does not serialise.
     fn injected(&self, ids: &[MessageId], agent: &AgentName, evidence: &str) -> Result<Vec<NewEvent>, Error>;
+
+    /// The event that puts a message of the coordinator into the mail.
+    ///
+    /// # Errors
+    /// When it does not serialise.
+    fn noted(&self, note: &Note, id: MessageId) -> Result<NewEvent, Error>;
+
+    /// The event that records a message that the coordinator has understood, and what must hold for it: that its id is a new one.
+    ///
+    /// # Errors
+    /// When it does not serialise.
+    fn understood(&self, control: &Control, id: &MessageId, from: &Caller) -> Result<(NewEvent, Guard), Error>;
 
     /// Whether a name is that of an agent that is there and is no worker.
     ///

@@ -8,13 +8,14 @@ use serde_json::json;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::frame::WorkerSpec;
-use switchboard_protocol::id::{Digest, NeedId, WorkerId};
+use switchboard_protocol::id::{Digest, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
 use super::spec::{ANOTHERS, COST};
+use crate::notes;
 
 /// A task's attempt.
 type Attempt = (TaskId, u32);
@@ -153,6 +154,22 @@ impl Observer {
         self.names.insert(worker.clone(), name);
     }
 
+    /// What is told of units is told in the commit that it tells of, once for each event.
+    fn notes_match(&mut self, events: &[NewEvent]) {
+        let of_run = |event: &&NewEvent| event.subject.starts_with("run/") && !event.facts.is_null();
+        let run = RunId::from_bits(0);
+        let told = events.iter().filter(of_run).filter(|event| {
+            let tagged = json!({ "kind": event.kind, "facts": event.facts });
+            serde_json::from_value::<RunEvent>(tagged).is_ok_and(|event| notes::told(&run, &event).is_some())
+        });
+        let of_unit = |event: &&NewEvent| {
+            let what = event.facts["what"]["type"].as_str();
+            event.kind == "message_noted" && matches!(what, Some("unit_started" | "unit_completed" | "error"))
+        };
+        let (told, notes) = (told.count(), events.iter().filter(of_unit).count());
+        self.insist(told == notes, || format!("{told} events are told of in {notes} messages of their commit"));
+    }
+
     /// Takes note of committed events.
     pub(super) fn see(&mut self, events: &[NewEvent]) {
         for event in events.iter().filter(|event| event.kind == "worker_equipped") {
@@ -161,6 +178,7 @@ impl Observer {
                 self.named(&worker, agent.folded());
             }
         }
+        self.notes_match(events);
         for event in events.iter().filter(|event| event.subject.starts_with("run/")) {
             let of = event.subject.clone();
             let tagged = match event.facts.is_null() {

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_process::git::Oid;
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckRequest};
@@ -14,7 +16,7 @@ use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::check::CheckCall;
-use switchboard_store::{Batch, Committed, Store};
+use switchboard_store::{Batch, Committed, Guard, Store};
 
 use super::git::SimGit;
 use super::shim::BAD;
@@ -28,6 +30,7 @@ use crate::port::threads::Job;
 use crate::port::{
     BoxFuture, Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail,
 };
+use crate::work::RUNS;
 
 /// The ports of one simulation.
 pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
@@ -144,6 +147,17 @@ impl WorkerMail for SimMail {
 
     fn injected(&self, _ids: &[MessageId], _agent: &AgentName, _evidence: &str) -> Result<Vec<NewEvent>, Error> {
         Ok(Vec::new())
+    }
+
+    fn noted(&self, note: &Note, id: MessageId) -> Result<NewEvent, Error> {
+        let facts = json!({ "id": id, "what": note.what });
+        Ok(NewEvent::new("message_noted", format!("note/{}", note.to), "daemon", facts))
+    }
+
+    fn understood(&self, _control: &Control, id: &MessageId, from: &Caller) -> Result<(NewEvent, Guard), Error> {
+        let event = NewEvent::new("message_noted", "note/coordinator", from.name.as_str(), json!({ "id": id }));
+        let guard = Guard::absent(RUNS, [id.as_str().into()], Failure::new("request.conflict", "the id was used"));
+        Ok((event, guard))
     }
 
     /// Somebody has started an agent by hand that is called `ann-2`.

@@ -2,6 +2,7 @@
 //! record is ahead of the ack, always.
 
 use switchboard_pipeline::subtasks::WorkResult;
+use switchboard_protocol::coordination::{Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
@@ -16,7 +17,7 @@ use crate::error::shape;
 use crate::event::{cut, frame_number};
 use crate::handle::Record;
 use crate::needs::Denied;
-use crate::{Error, needs, prompt, tools};
+use crate::{Error, needs, notes, prompt, tools};
 
 /// Further turns that waiting mail may open in one worker.
 const MAIL_TURNS: u32 = 8;
@@ -243,8 +244,11 @@ impl Watch {
                 events.push(event.map_err(shape("a question"))?);
                 events.extend(granted);
             }
-            WorkerEvent::TurnEnded { turn: 1, stop, .. } if !self.is_exec && stop == "end_turn" => {
-                events.extend(tools::missed(&self.world, &self.worker)?);
+            WorkerEvent::TurnEnded { turn, stop, .. } => {
+                if *turn == 1 && !self.is_exec && stop == "end_turn" {
+                    events.extend(tools::missed(&self.world, &self.worker)?);
+                }
+                events.extend(self.cost_note(*turn, frame)?);
             }
             WorkerEvent::AgentStarted { .. }
             | WorkerEvent::SessionOpened { .. }
@@ -253,12 +257,33 @@ impl Watch {
             | WorkerEvent::PermissionSettled { .. }
             | WorkerEvent::PauseChanged { .. }
             | WorkerEvent::CostReported { .. }
-            | WorkerEvent::TurnEnded { .. }
             | WorkerEvent::AgentExited { .. }
             | WorkerEvent::Faulted { .. }
             | WorkerEvent::Sealed { .. } => {}
         }
         Ok(events)
+    }
+
+    /// What the worker has used so far, told at the end of each turn of a managed run. The shim reports the rest of a turn's cost before its end.
+    fn cost_note(&self, turn: u32, frame: &Frame) -> Result<Option<NewEvent>, Error> {
+        let (input_tokens, output_tokens) = self.tokens;
+        let is_free = self.cost == 0 && input_tokens == 0 && output_tokens == 0;
+        if is_free || !self.plan.coordination.is_managed() {
+            return Ok(None);
+        }
+        let what = UnitMessage::Cost {
+            run: self.plan.run.clone(),
+            unit: self.task.clone(),
+            worker: self.worker.clone(),
+            turn,
+            micro_usd: (self.cost > 0).then_some(self.cost),
+            input_tokens,
+            output_tokens,
+        };
+        let (from, to) = (self.agent.clone(), notes::coordinator()?);
+        let note = Note { from, to, what, broadcast: None, is_taken: true };
+        let id = notes::id(format!("{}.{}.{}", self.worker, frame.epoch, frame.seq))?;
+        self.world.ports.mail.noted(&note, id).map(Some)
     }
 
     /// After a turn: mail that the agent has not seen opens another one, else the shim may finish.
