@@ -42,6 +42,7 @@ mod stories {
     mod sandbox;
     mod seen;
     mod setup;
+    mod signals;
     mod sse;
     mod subagent;
     mod timeline;

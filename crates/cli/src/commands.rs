@@ -32,6 +32,7 @@ pub(crate) mod session;
 pub(crate) mod shim;
 pub(crate) mod show;
 pub(crate) mod sign;
+mod signal;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod tell;

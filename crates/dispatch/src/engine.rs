@@ -6,6 +6,7 @@
 mod commit;
 mod recorded;
 mod sharing;
+mod signals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -118,6 +119,7 @@ impl Engine {
 
     /// Runs until the run has ended or the daemon goes down.
     pub(crate) async fn run(mut self) {
+        self.take_signals().await;
         self.pause_workers();
         loop {
             self.share().await;

@@ -239,6 +239,11 @@ pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_p
     folder(config, run).join("workers").join(worker.as_str())
 }
 
+/// A run's signal files.
+pub(crate) fn signals_folder(config: &Config, run: &RunId) -> PathBuf {
+    folder(config, run).join(switchboard_protocol::signal::FOLDER)
+}
+
 /// Where a run keeps how its agents are started. It may hold the values of environment variables, so it is a 0600 file
 /// in the user's state folder, never in the log, and goes when all tasks are merged.
 pub(crate) fn agents_file(config: &Config, run: &RunId) -> PathBuf {

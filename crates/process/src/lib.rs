@@ -5,7 +5,7 @@
 //! [`env`](mod@env) (settings and what children inherit), [`clock`], [`fingerprint`] (is that pid still the same process?),
 //! [`lineage`] (who stands behind a call), [`orphans`] (subreaper and sweep), [`sandbox`] (what a process may touch), [`lock`] (one owner per file), [`journal`] (append-only lines that survive a kill),
 //! [`mod@file`] (files replaced in one step), [`lines`] (lines of bounded length), [`slots`] (numbers that one process has at a time),
-//! [`sockets`] (is that port free?) and [`memory`] (given back after a burst).
+//! [`signal_files`] (what a person asks of a run while no daemon answers), [`sockets`] (is that port free?) and [`memory`] (given back after a burst).
 
 pub mod clock;
 mod die;
@@ -21,6 +21,7 @@ pub mod lock;
 pub mod memory;
 pub mod orphans;
 pub mod sandbox;
+pub mod signal_files;
 pub mod slots;
 pub mod sockets;
 pub mod spawn;

@@ -164,6 +164,9 @@ pub struct WorkerSpec {
     /// What a constrained worker is held to; a full one has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<WorkerSandbox>,
+    /// Folder of the run's signal files, which are read while no daemon answers; none are without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signals: Option<String>,
 }
 
 /// The MCP server that a worker's agent is told to start.

@@ -24,6 +24,7 @@ pub mod plan;
 pub mod record;
 pub mod run;
 pub mod secret;
+pub mod signal;
 pub mod team;
 pub mod text;
 pub mod time;

@@ -4,6 +4,7 @@ mod asks;
 mod limits;
 mod pause;
 mod permissions;
+mod signals;
 mod wrap_up;
 
 use std::collections::{HashSet, VecDeque};
@@ -32,6 +33,7 @@ use crate::{Error, Result, catalog};
 use asks::Asks;
 use pause::Pause;
 use permissions::Allowed;
+use signals::SignalFiles;
 use wrap_up::WrappingUp;
 
 /// Prompts that wait for the end of a turn; the daemon offers again what did not fit, as nothing shows that it was seen.
@@ -78,6 +80,7 @@ pub(super) struct Worker {
     /// Last sign of life of the agent.
     heard: Instant,
     alone: Alone,
+    signals: SignalFiles,
     wrap_up: WrappingUp,
     /// How long the agent's service wants it to wait, where that is why it ends.
     retry_after_ms: Option<u64>,
@@ -143,6 +146,7 @@ impl Worker {
         let wall = later(now, spec.limits.wall_ms);
         let wrap_up = WrappingUp::new(spec.wrap_up.clone(), now);
         let first = Prompt { text: spec.prompt.clone(), mail: spec.mail.clone() };
+        let signals = SignalFiles::new(&spec);
         let asks = Asks::new(Duration::from_millis(spec.limits.permission_ms));
         Self {
             spec,
@@ -163,6 +167,7 @@ impl Worker {
             wall,
             heard: now,
             alone: Alone::Since(now),
+            signals,
             wrap_up,
             retry_after_ms: None,
             ending: None,
@@ -428,8 +433,14 @@ impl Worker {
 
     fn on_order<D: Driver>(&mut self, driver: &mut D, order: Order) -> Result<()> {
         match order {
-            Order::Connected => self.alone = Alone::No,
-            Order::Lost => self.alone = Alone::Since(Instant::now()),
+            Order::Connected => {
+                self.alone = Alone::No;
+                self.signals.rest();
+            }
+            Order::Lost => {
+                self.alone = Alone::Since(Instant::now());
+                self.signals.look_from(Instant::now());
+            }
             // The link answers these.
             Order::Command(ShimCommand::Ack { .. } | ShimCommand::Beat { .. }) => {}
             Order::Command(ShimCommand::Finish) => self.is_finishing = true,

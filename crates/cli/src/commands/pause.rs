@@ -3,10 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use switchboard_protocol::signal::SignalKind;
 use switchboard_protocol::verb::run::{
     GetRun, GetRunReply, GetRunRequest, PauseRun, PauseRunRequest, ResumeRun, ResumeRunRequest, TaskReport,
 };
 
+use super::signal::call_or_signal;
 use crate::context::Context;
 use crate::report::Outcome;
 use crate::run_report::state_of;
@@ -39,9 +41,10 @@ pub(crate) struct ResumeArgs {
 
 /// Pauses, and says how each worker stands once all have heard of it.
 pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
-    let mut client = context.daemon()?;
     let request = PauseRunRequest { what: args.what.clone(), tasks: args.tasks.clone() };
-    let reply = client.call::<PauseRun>(&request)?;
+    let named = (Some(args.what.as_str()), args.tasks.as_slice());
+    let Some(reply) = call_or_signal::<PauseRun>(&request, SignalKind::Pause, named, context)? else { return Ok(()) };
+    let mut client = context.daemon()?;
     let until = Instant::now() + HEARD;
     let of_pause = |task: &TaskReport| {
         args.tasks.is_empty() && !args.what.contains('/')
@@ -78,9 +81,12 @@ pub(crate) fn run_pause(args: PauseArgs, context: &mut Context) -> Outcome {
 }
 
 /// Resumes.
-pub(crate) fn run_resume(args: ResumeArgs, context: &mut Context) -> Outcome {
-    let request = ResumeRunRequest { run: args.what, tasks: args.tasks, ends_daemon: false };
-    let reply = context.daemon()?.call::<ResumeRun>(&request)?;
+pub(crate) fn run_resume(args: &ResumeArgs, context: &mut Context) -> Outcome {
+    let request = ResumeRunRequest { run: args.what.clone(), tasks: args.tasks.clone(), ends_daemon: false };
+    let named = (args.what.as_deref(), args.tasks.as_slice());
+    let Some(reply) = call_or_signal::<ResumeRun>(&request, SignalKind::Resume, named, context)? else {
+        return Ok(());
+    };
     if context.json {
         context.out.json(&reply);
     } else {

@@ -1,7 +1,9 @@
 //! `switchboard stop` and `switchboard retry`
 
+use switchboard_protocol::signal::SignalKind;
 use switchboard_protocol::verb::run::{RetryTask, RetryTaskRequest, RunReply, StopRun, StopRunRequest};
 
+use super::signal::call_or_signal;
 use crate::context::Context;
 use crate::output::one_line;
 use crate::report::Outcome;
@@ -27,9 +29,12 @@ pub(crate) struct RetryArgs {
 }
 
 /// Stops.
-pub(crate) fn run_stop(args: StopArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<StopRun>(&StopRunRequest { what: args.what, tasks: args.tasks })?;
-    say(&reply, context);
+pub(crate) fn run_stop(args: &StopArgs, context: &mut Context) -> Outcome {
+    let request = StopRunRequest { what: args.what.clone(), tasks: args.tasks.clone() };
+    let named = (Some(args.what.as_str()), args.tasks.as_slice());
+    if let Some(reply) = call_or_signal::<StopRun>(&request, SignalKind::Stop, named, context)? {
+        say(&reply, context);
+    }
     Ok(())
 }
 

@@ -333,6 +333,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         limits: limits(ctx, &settings),
         wrap_up: is_prompted.then(|| wrap_up(&settings)),
         sandbox,
+        signals: Some(plan::text(&plan::signals_folder(&ctx.world.config, &ctx.plan.run))),
     })
 }
 

@@ -36,7 +36,7 @@ pub(super) enum Then {
 }
 
 /// Why something is not recorded.
-enum Unrecorded {
+pub(super) enum Unrecorded {
     /// The store may take it later.
     NotYet(switchboard_store::Error),
     /// The state refuses it: the run has gone on without it.
@@ -156,7 +156,7 @@ impl Engine {
     }
 
     /// Commits a record, with what others wrote to the run meanwhile taken into account once.
-    async fn commit(&mut self, record: &Record) -> Result<Value, Unrecorded> {
+    pub(super) async fn commit(&mut self, record: &Record) -> Result<Value, Unrecorded> {
         match self.commit_once(record).await {
             Err(Unrecorded::NotYet(switchboard_store::Error::Conflict { .. })) => {
                 self.recorded.catch_up(&self.world.store).map_err(|error| Unrecorded::Never(error.to_failure()))?;

@@ -5,6 +5,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use switchboard_process::file::{self, Mode, Sync as Synced};
+use switchboard_process::signal_files::{self, Found};
+use switchboard_protocol::signal::SignalDone;
 
 use crate::Error;
 use crate::error::io;
@@ -21,6 +23,10 @@ pub(crate) trait Files: Send + Sync {
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error>;
     /// Reads a file; `None` if there is none.
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error>;
+    /// The next signals in a folder that are not recorded, in order.
+    fn signals(&self, folder: &Path) -> Result<Vec<Found>, Error>;
+    /// Marks that a signal is recorded, or why not.
+    fn mark_signal(&self, folder: &Path, done: &SignalDone) -> Result<(), Error>;
     /// Removes a file if it is there.
     fn remove(&self, path: &Path) -> Result<(), Error>;
 }
@@ -55,6 +61,14 @@ impl Files for Disk {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(io(path)(error)),
         }
+    }
+
+    fn signals(&self, folder: &Path) -> Result<Vec<Found>, Error> {
+        signal_files::read(folder, 0, signal_files::DAEMON).map_err(io(folder))
+    }
+
+    fn mark_signal(&self, folder: &Path, done: &SignalDone) -> Result<(), Error> {
+        signal_files::mark(folder, done).map_err(io(folder))
     }
 
     fn remove(&self, path: &Path) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use switchboard_process::git::Oid;
+use switchboard_process::signal_files::Found;
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::error::Failure;
@@ -14,6 +15,7 @@ use switchboard_protocol::finding::{Base, CheckName, CheckReport, CheckRequest};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
+use switchboard_protocol::signal::SignalDone;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::check::CheckCall;
 use switchboard_store::{Batch, Committed, Guard, Store};
@@ -116,6 +118,14 @@ impl Files for SimFiles {
 
     fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Error> {
         Ok(lock(&self.0.files).get(path).cloned())
+    }
+
+    fn signals(&self, _folder: &Path) -> Result<Vec<Found>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn mark_signal(&self, _folder: &Path, _done: &SignalDone) -> Result<(), Error> {
+        Ok(())
     }
 
     fn remove(&self, path: &Path) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use switchboard_protocol::frame::WorkerEvent;
+use switchboard_protocol::signal::SignalKind;
 use tokio::time::Instant;
 
 use super::{Alone, CANCEL, CLOSE, Ending, GRACE, State, Worker, later};
@@ -37,7 +38,8 @@ impl Worker {
             [alone, Some(self.wall), idle, self.asks.next_due(), wrap_up]
         };
         let limits = self.ending.is_none().then_some(limits);
-        let all = limits.into_iter().flatten().chain([close, ending]);
+        let signals = self.signals.due().filter(|_| self.ending.is_none());
+        let all = limits.into_iter().flatten().chain([close, ending, signals]);
         all.flatten().min().unwrap_or_else(|| later(Instant::now(), u64::MAX))
     }
 
@@ -52,6 +54,7 @@ impl Worker {
             self.alone = Alone::TooLong;
             self.stop_if_orphaned(driver)?;
         }
+        self.obey_signals(driver)?;
         if self.pause.is_reached() {
             return Ok(());
         }
@@ -68,6 +71,20 @@ impl Worker {
             self.stop(driver, GRACE, over("the agent was silent in its turn for", self.spec.limits.idle_ms))?;
         } else if matches!(self.state, State::Closing { by } if now >= by) {
             self.stop(driver, CLOSE, None)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out what signal files ask for.
+    pub(super) fn obey_signals<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
+        let now = Instant::now();
+        while let Some(signal) = self.signals.next(now) {
+            tracing::info!(n = signal.n, kind = ?signal.kind, from = %signal.from, "no daemon answers: a signal file counts");
+            match signal.kind {
+                SignalKind::Pause => self.pause(driver)?,
+                SignalKind::Resume => self.resume(driver)?,
+                SignalKind::Stop => self.stop(driver, GRACE, None)?,
+            }
         }
         Ok(())
     }
