@@ -17,7 +17,6 @@ use crate::command::{command, output};
 
 const VERBS: &str = "crates/protocol/schemas/verbs.json";
 const EVENTS: &str = "crates/protocol/schemas/events.json";
-const BODIES: &str = "crates/protocol/schemas/coordination.json";
 const TYPES: &str = "web/src/types.ts";
 const PLAN: [&str; 2] = ["schemas/plan.schema.json", "docs/plan.md"];
 const CONFIG: [&str; 2] = ["schemas/config.schema.json", "docs/config.md"];
@@ -37,8 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let verbs = serde_json::to_string_pretty(&table()).context("the table of verbs")? + "\n";
     let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
-    let bodies = serde_json::to_string_pretty(&bodies()).context("the coordinator's messages")? + "\n";
-    let mut files = vec![(VERBS, verbs), (EVENTS, events), (BODIES, bodies), (TYPES, types()?)];
+    let mut files = vec![(VERBS, verbs), (EVENTS, events), (TYPES, types()?)];
     for (schema, [file, document]) in [(switchboard_protocol::plan::schema(), PLAN), (config(root)?, CONFIG)] {
         let text = fs::read_to_string(root.join(document)).with_context(|| document.to_owned())?;
         files.push((file, serde_json::to_string_pretty(&schema).context(file)? + "\n"));
@@ -64,15 +62,6 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
 fn config(root: &Path) -> anyhow::Result<Value> {
     let args = ["run", "--quiet", "--package", "switchboard-cli", "--", "schema", "config"];
     Ok(serde_json::from_slice(&output(command("cargo", root).args(args))?)?)
-}
-
-/// The schemas of what the coordinator of managed runs writes, and of what it understands.
-fn bodies() -> Value {
-    let mut generator = SchemaGenerator::default();
-    let writes = generator.subschema_for::<switchboard_protocol::coordination::UnitMessage>().to_value();
-    let understands = generator.subschema_for::<switchboard_protocol::coordination::Control>().to_value();
-    json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "writes": writes, "understands": understands,
-        "$defs": generator.take_definitions(true) })
 }
 
 /// The schemas of all events by what they are about, and the definitions that they share.
