@@ -33,6 +33,7 @@ mod stories {
     mod modes;
     mod names;
     mod needs;
+    mod output;
     mod pauses;
     mod permissions;
     mod real_agents;

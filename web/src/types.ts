@@ -149,12 +149,16 @@ export type MergeRunReply = { run: RunId; target: string; from: string; to: stri
 export type PauseRunRequest = { what: string; tasks?: Array<string> };
 export type RunReply = { run: RunId; state: string; tasks?: Array<ConcernedTask>; more?: number };
 export type ConcernedTask = { id: string; description: string; state: string; waits?: boolean };
+export type ReadOutputRequest = { task?: (string | null); attempt?: (number | null); worker?: (WorkerId | null); from?: (number | null); part?: (OutputPart | null); bytes?: (number | null) };
+export type OutputPart = ("head" | "tail");
+export type ReadOutputReply = { run: RunId; task: string; worker: WorkerId; attempt: number; pieces: Array<OutputPiece>; elided_bytes: number; total_bytes: number; dropped_bytes: number; next_offset: number; is_complete: boolean };
+export type OutputPiece = { offset: number; text: string };
 export type ResumeRunRequest = { run?: (string | null); tasks?: Array<string>; ends_daemon?: boolean };
 export type ResumeRunReply = { run: RunId; state: string; cursor: number };
 export type RetryTaskRequest = { what: string; tasks?: Array<string> };
 export type SetBudgetRequest = { run?: (string | null); budget?: (Budget | null); plan?: (number | null) };
-export type ShowTaskRequest = { task: string; diff?: boolean; output?: boolean; answer_from?: (number | null) };
-export type ShowTaskReply = { run: RunId; task: TaskReport; diff?: (string | null); output?: (string | null); answer?: (Answer | null); folder?: string };
+export type ShowTaskRequest = { task: string; diff?: boolean; answer_from?: (number | null) };
+export type ShowTaskReply = { run: RunId; task: TaskReport; diff?: (string | null); answer?: (Answer | null); folder?: string };
 export type Answer = { text: string; bytes: number; next?: (number | null) };
 export type StartRunRequest = { plan?: string; job?: (Job | null); mode?: (Mode2 | null); coordination?: Coordination; source?: string; agents?: Array<AgentChoice>; default_agent?: (AgentName | null); scope?: (UnitId | null); max_workers?: (number | null); worktrees?: (string | null); merge?: boolean; budget?: (Budget | null); plan_budget?: (number | null); worker_timeout_ms?: (WorkerTimeout | null); isolation?: (Isolation | null); unenforced?: boolean; use_execution_graph?: boolean; parent_trace?: (string | null); dry_run?: boolean; ends_daemon?: boolean };
 export type Job = { tasks: Array<JobTask>; topic?: (JobTask | null); rounds?: (number | null); quorum?: (number | null); result?: (TaskResult | null); attempts?: (number | null) };
@@ -275,6 +279,7 @@ export interface Verbs {
   pre_check_batch: { request: PreCheckBatchRequest; reply: PreCheckBatchReply };
   read_events: { request: ReadEventsRequest; reply: ReadEventsReply };
   read_inbox_events: { request: ReadInboxEventsRequest; reply: ReadInboxEventsReply };
+  read_output: { request: ReadOutputRequest; reply: ReadOutputReply };
   receive_messages: { request: ReceiveMessagesRequest; reply: ReceiveMessagesReply };
   register_agent: { request: RegisterAgentRequest; reply: RegisterAgentReply };
   register_chat_agent: { request: RegisterChatAgentRequest; reply: RegisterAgentReply };

@@ -105,6 +105,7 @@ fn work(spec: WorkerSpec) -> Result<()> {
     runtime.block_on(async {
         let (link, orders) = link::start(&folder, &spec, &recorder)?;
         let driver = spec.driver.clone();
+        let spool = (spool, recorder.raw()?);
         let mut worker = Worker::new(spec, identity, recorder, spool, orders, linger);
         match driver {
             DriverSpec::Acp { argv } => worker.run::<Acp>(argv).await?,

@@ -44,6 +44,7 @@ mod setup;
 mod shared;
 #[cfg(any(test, feature = "sim"))]
 pub mod simulate;
+mod spool;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -13,6 +13,7 @@ use switchboard_protocol::run::{
     AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, TaskState,
     TaskView, Verdict, Wait,
 };
+use switchboard_protocol::spool::SPOOL_FOLDER;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{Answer, GateReport, RunSummary, TaskReport};
 use switchboard_protocol::worker::PauseState;
@@ -158,7 +159,7 @@ fn sum(workers: &[Row], column: &str) -> Option<u64> {
 /// When a worker was last heard of: its last report, or the last that its agent has printed.
 fn heard_at(world: &World, run: &RunId, row: &Row) -> Result<Option<Millis>, Error> {
     let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
-    let spool = crate::plan::worker_folder(&world.config, run, &worker).join("spool");
+    let spool = crate::plan::worker_folder(&world.config, run, &worker).join(SPOOL_FOLDER);
     let segments = std::fs::read_dir(spool).into_iter().flatten();
     let printed = segments.filter_map(|segment| segment.ok()?.metadata().ok()?.modified().ok());
     let printed = printed.filter_map(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
@@ -262,28 +263,6 @@ pub(crate) fn mail_during(world: &World, row: &Row) -> Result<(u64, u64), Error>
     }
 }
 
-/// The end of a worker's raw output: of its spool's last segments, at most `bytes`.
-pub(crate) fn output(folder: &str, bytes: u64) -> Result<Option<String>, Error> {
-    let spool = Path::new(folder).join("spool");
-    let mut segments: Vec<_> = match std::fs::read_dir(&spool) {
-        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io(&spool)(error)),
-    };
-    segments.sort();
-    let (mut parts, mut left) = (Vec::new(), bytes);
-    for path in segments.iter().rev() {
-        let part = tail(path, left)?;
-        left -= part.len() as u64;
-        parts.push(part);
-        if left == 0 {
-            break;
-        }
-    }
-    let text: Vec<u8> = parts.into_iter().rev().flatten().collect();
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
-}
-
 /// What a worker has said, from a byte on; `None` if it has said nothing yet.
 pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
     let path = Path::new(folder).join(ANSWER_FILE);
@@ -305,13 +284,4 @@ pub(crate) fn answer(folder: &str, from: u64) -> Result<Option<Answer>, Error> {
     let next = from.min(bytes) + whole as u64;
     let text = String::from_utf8_lossy(&text).into_owned();
     Ok(Some(Answer { text, bytes, next: (next < bytes && whole > 0).then_some(next) }))
-}
-
-fn tail(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
-    let mut file = std::fs::File::open(path).map_err(io(path))?;
-    let length = file.metadata().map_err(io(path))?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(bytes))).map_err(io(path))?;
-    let mut text = Vec::new();
-    file.take(bytes).read_to_end(&mut text).map_err(io(path))?;
-    Ok(text)
 }

@@ -9,6 +9,7 @@ pub(crate) mod get_run;
 mod get_timeline;
 pub(crate) mod merge_run;
 pub(crate) mod pause_run;
+mod read_output;
 mod resume_run;
 pub(crate) mod retry_task;
 pub(crate) mod set_budget;

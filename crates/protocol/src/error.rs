@@ -128,6 +128,7 @@ codes! {
     "dispatch.no-answer" Failed "no worker of the task has said anything";
     "dispatch.no-change" Failed "the worker changed nothing";
     "dispatch.no-ports" Failed "no TCP ports are left for a work tree";
+    "dispatch.no-worker" Usage "there is no such worker";
     "dispatch.not-finished" Usage "the run is not finished";
     "dispatch.older-run" Failed "the run was recorded by an older version and can't be read any more";
     "dispatch.partial" Person "not all tasks of the run are done";

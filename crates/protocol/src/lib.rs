@@ -25,6 +25,7 @@ pub mod record;
 pub mod run;
 pub mod secret;
 pub mod signal;
+pub mod spool;
 pub mod team;
 pub mod text;
 pub mod time;

@@ -12,7 +12,7 @@ use switchboard_protocol::id::WorkerId;
 use tokio::sync::watch;
 
 use super::files::{ANSWER, FRAMES};
-use super::redact::Redactor;
+use super::redact::{RawRedactor, Redactor};
 use crate::Result;
 use crate::driver::ANSWER_KEPT;
 
@@ -70,6 +70,11 @@ impl Recorder {
         let said = std::fs::metadata(&path).map_or(0, |file| usize::try_from(file.len()).unwrap_or(usize::MAX));
         let answer = Answer { path, room: ANSWER_KEPT.saturating_sub(said) };
         Ok(Self { journal, worker: spec.worker.clone(), epoch, seq: 0, begins, length, redactor, answer })
+    }
+
+    /// Takes the secrets that it knows out of raw output.
+    pub(super) fn raw(&self) -> Result<RawRedactor> {
+        self.redactor.raw()
     }
 
     /// Adds what the agent said in a turn to its answer, before the end of the turn is told; returns what the record keeps of it.

@@ -1,7 +1,12 @@
-//! Takes secrets that we know, and the escape sequences of terminals, out of texts before they become events.
+//! Takes secrets that we know, and the escape sequences of terminals, out of texts before they become events, and secrets out of raw output before it is kept.
+
+mod raw;
 
 use switchboard_protocol::frame::{WorkerEvent, WorkerSpec};
 use switchboard_protocol::text::unstyled;
+
+use crate::Result;
+pub(super) use raw::RawRedactor;
 
 /// What stands in a secret's place.
 const MARK: &str = "‹secret›";
@@ -26,6 +31,11 @@ impl Redactor {
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         secrets.dedup();
         Self(secrets)
+    }
+
+    /// The same for raw output.
+    pub(super) fn raw(&self) -> Result<RawRedactor> {
+        RawRedactor::new(&self.0)
     }
 
     pub(super) fn clean(&self, event: WorkerEvent) -> WorkerEvent {

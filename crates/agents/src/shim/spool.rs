@@ -1,4 +1,4 @@
-//! Raw output, as it came, in segments; when it grows beyond its cap the oldest segments go.
+//! Raw output in segments, each named by the place of its first byte; when there is more than the cap, the oldest go.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use switchboard_protocol::spool::{SPOOL_FOLDER, SegmentName};
 
 use crate::{Error, Result};
 
@@ -16,14 +17,15 @@ const SEGMENT: u64 = 64 << 10;
 /// How many segments a full spool has.
 const SEGMENTS: u64 = 8;
 
-/// The spool of one incarnation.
+/// The spool of a worker.
 pub(super) struct Spool {
     folder: PathBuf,
     epoch: u32,
     cap: u64,
     segments: VecDeque<(PathBuf, u64)>,
     open: Option<File>,
-    made: u32,
+    /// Place of the next byte.
+    next: u64,
     kept: u64,
     dropped: u64,
 }
@@ -38,21 +40,30 @@ pub(super) struct Seal {
 // === impl Spool ===
 
 impl Spool {
+    /// Goes on behind what earlier incarnations of the shim have kept.
     pub(super) fn open(folder: &Path, epoch: u32, cap: u64) -> Result<Self> {
-        let folder = folder.join("spool");
+        let folder = folder.join(SPOOL_FOLDER);
         fs::create_dir_all(&folder).map_err(Error::io(format!("make {}", folder.display())))?;
-        let (segments, open) = (VecDeque::new(), None);
-        Ok(Self { folder, epoch, cap, segments, open, made: 0, kept: 0, dropped: 0 })
+        let segments = kept(&folder).map_err(Error::io(format!("list {}", folder.display())))?;
+        let next = segments.last().map_or(0, |(name, _, size)| name.offset.unwrap_or_default().saturating_add(*size));
+        let segments: VecDeque<_> = segments.into_iter().map(|(_, path, size)| (path, size)).collect();
+        let kept: u64 = segments.iter().map(|(_, size)| size).sum();
+        Ok(Self { folder, epoch, cap, segments, open: None, next, kept, dropped: next.saturating_sub(kept) })
     }
 
     /// Keeps bytes. A full disk costs output, never the worker.
     pub(super) fn write(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let size = bytes.len() as u64;
         if let Err(error) = self.append(bytes) {
             tracing::warn!(%error, "output is not kept");
             self.dropped += size;
             self.open = None;
         }
+        // What is not kept has its place, too: a reader sees how much is missing.
+        self.next += size;
         while self.kept > self.cap
             && let Some((oldest, size)) = self.segments.pop_front()
         {
@@ -83,8 +94,8 @@ impl Spool {
         let file = match &mut self.open {
             Some(file) if !full => file,
             Some(_) | None => {
-                self.made += 1;
-                let path = self.folder.join(format!("{:03}-{:06}.raw", self.epoch, self.made));
+                let name = SegmentName { epoch: self.epoch, offset: Some(self.next) };
+                let path = self.folder.join(name.to_string());
                 let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
                 self.segments.push_back((path, 0));
                 self.open.insert(file)
@@ -97,6 +108,20 @@ impl Spool {
         self.kept += bytes.len() as u64;
         Ok(())
     }
+}
+
+/// The segments of a folder that say where they begin, in their order, with their sizes.
+fn kept(folder: &Path) -> std::io::Result<Vec<(SegmentName, PathBuf, u64)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_str().and_then(SegmentName::parse).filter(|name| name.offset.is_some());
+        if let Some(name) = name {
+            found.push((name, entry.path(), entry.metadata()?.len()));
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 fn hash(path: &Path, hasher: &mut Sha256) -> std::io::Result<()> {
@@ -114,7 +139,7 @@ fn hash(path: &Path, hasher: &mut Sha256) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn kept(spool: &Spool) -> Vec<u8> {
+    fn bytes(spool: &Spool) -> Vec<u8> {
         spool.segments.iter().flat_map(|(path, _)| fs::read(path).unwrap()).collect()
     }
 
@@ -128,7 +153,7 @@ mod tests {
 
         let seal = spool.seal().unwrap();
 
-        let bytes = kept(&spool);
+        let bytes = bytes(&spool);
         assert_eq!(seal.digest, switchboard_protocol::id::Digest::of(&bytes).hex());
         assert_eq!((seal.bytes, seal.dropped), (300_006, 0));
         assert!(bytes.starts_with(b"a\xff\x00") && bytes.ends_with(b"end"));
@@ -149,6 +174,57 @@ mod tests {
         assert_eq!(on_disk, seal.bytes);
         assert!(seal.bytes <= 256 << 10);
         assert_eq!(seal.bytes + seal.dropped, (0..100_000).map(|n| format!("line {n}\n").len() as u64).sum::<u64>());
-        assert!(kept(&spool).ends_with(b"line 99999\n"));
+        assert!(bytes(&spool).ends_with(b"line 99999\n"));
+    }
+
+    #[test]
+    fn each_segment_is_named_by_the_place_of_its_first_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::open(folder.path(), 1, 128 << 10).unwrap();
+        for _ in 0..40 {
+            spool.write(&[b'x'; 8 << 10]);
+        }
+
+        let found = kept(&folder.path().join("spool")).unwrap();
+
+        let mut end = spool.dropped;
+        for (name, _, size) in &found {
+            assert_eq!(name.offset, Some(end));
+            end += size;
+        }
+        assert_eq!((end, spool.next), (40 * (8 << 10), 40 * (8 << 10)));
+        assert!(spool.dropped > 0 && found.len() > 1);
+    }
+
+    #[test]
+    fn a_later_incarnation_goes_on_where_the_one_before_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        Spool::open(folder.path(), 1, 1 << 20).unwrap().write(b"first ");
+
+        let mut spool = Spool::open(folder.path(), 2, 1 << 20).unwrap();
+        spool.write(b"second");
+
+        assert_eq!(bytes(&spool), b"first second");
+        assert_eq!((spool.next, spool.kept, spool.dropped), (12, 12, 0));
+        let names: Vec<_> = spool.segments.iter().map(|(path, _)| path.file_name().unwrap().to_owned()).collect();
+        assert_eq!(names, ["001-00000000000000000000.raw", "002-00000000000000000006.raw"]);
+    }
+
+    #[test]
+    fn what_a_full_disk_swallows_keeps_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::open(folder.path(), 1, 1 << 20).unwrap();
+        spool.write(b"before");
+        let real = std::mem::replace(&mut spool.folder, folder.path().join("missing"));
+        spool.open = None;
+        spool.write(b"lost");
+        spool.folder = real;
+        spool.write(b"after");
+
+        let seal = spool.seal().unwrap();
+
+        assert_eq!((seal.bytes, seal.dropped), (11, 4));
+        let last = spool.segments.back().unwrap().0.file_name().unwrap().to_owned();
+        assert_eq!(last, "001-00000000000000000010.raw");
     }
 }

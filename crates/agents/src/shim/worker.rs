@@ -27,6 +27,7 @@ use super::files::TASK;
 use super::identity::Identity;
 use super::link::Order;
 use super::recorder::Recorder;
+use super::redact::RawRedactor;
 use super::spool::Spool;
 use crate::driver::{Driver, Given, Model, Start};
 use crate::{Error, Result, catalog};
@@ -64,6 +65,7 @@ pub(super) struct Worker {
     identity: Identity,
     recorder: Recorder,
     spool: Spool,
+    raw: RawRedactor,
     orders: mpsc::Receiver<Order>,
     linger: Duration,
     state: State,
@@ -138,10 +140,11 @@ impl Worker {
         spec: WorkerSpec,
         identity: Identity,
         recorder: Recorder,
-        spool: Spool,
+        spool: (Spool, RawRedactor),
         orders: mpsc::Receiver<Order>,
         linger: Duration,
     ) -> Self {
+        let (spool, raw) = spool;
         let now = Instant::now();
         let wall = later(now, spec.limits.wall_ms);
         let wrap_up = WrappingUp::new(spec.wrap_up.clone(), now);
@@ -153,6 +156,7 @@ impl Worker {
             identity,
             recorder,
             spool,
+            raw,
             orders,
             linger,
             state: State::Opening,
@@ -202,6 +206,7 @@ impl Worker {
                 self.record(WorkerEvent::Faulted { code: failure.code, what, retry_after_ms: None })?;
             }
         }
+        self.spool.write(&self.raw.rest());
         let seal = self.spool.seal()?;
         self.record(WorkerEvent::Sealed { bytes: seal.bytes, dropped: seal.dropped, digest: seal.digest })
     }
@@ -301,8 +306,8 @@ impl Worker {
     fn on_given<D: Driver>(&mut self, driver: &mut D, given: Given) -> Result<()> {
         self.heard = Instant::now();
         match given {
-            Given::Raw { bytes, .. } => {
-                self.spool.write(&bytes);
+            Given::Raw { stream, bytes } => {
+                self.spool.write(&self.raw.piece(stream, bytes));
                 Ok(())
             }
             Given::Event(event) => self.on_event(driver, event),

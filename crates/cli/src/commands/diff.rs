@@ -18,7 +18,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     match &args.what {
         Some(task) if !super::show::is_run(task) => {
-            let request = ShowTaskRequest { task: task.clone(), diff: true, output: false, answer_from: None };
+            let request = ShowTaskRequest { task: task.clone(), diff: true, answer_from: None };
             let reply = context.daemon()?.call::<ShowTask>(&request)?;
             if context.json {
                 context.out.json(&reply);

@@ -1,6 +1,7 @@
 //! `switchboard log`
 
 mod entry;
+mod raw;
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,6 @@ use switchboard_protocol::worker::WorkerFact;
 
 use crate::client::Client;
 use crate::context::Context;
-use crate::output::plain;
 use crate::report::Outcome;
 
 /// How long one look waits for the next event of a task that is followed.
@@ -23,33 +23,30 @@ const PAGE: u32 = 1000;
 
 /// Show what a task's workers did: turns, tools, what they said, what went wrong
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: show_task, read_events")]
+#[command(after_help = "Verb: show_task, read_events, read_output")]
 pub(crate) struct Args {
     /// `RUN/TASK`, or `TASK` of the newest run
     task: String,
-    /// Go on as more happens, until the task is done
-    #[arg(short, long, conflicts_with = "raw")]
+    /// Go on as more happens, until the task is done; with --raw until its agent has ended
+    #[arg(short, long)]
     follow: bool,
-    /// Only this attempt
-    #[arg(long, value_name = "N", conflicts_with = "raw", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Only this attempt; with --raw the worker of this attempt
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     attempt: Option<u32>,
-    /// The end of what the last worker's agent printed, as it came
+    /// What the last worker's agent printed, as it came: 256 KiB of its end
     #[arg(long)]
     raw: bool,
+    #[command(flatten)]
+    bounds: raw::Bounds,
 }
 
 /// Asks and shows.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
-    let reply = show(&mut client, &args.task, args.raw)?;
     if args.raw {
-        if context.json {
-            context.out.json(&reply);
-        } else {
-            context.out.text(&plain(reply.output.as_deref().unwrap_or_default()));
-        }
-        return Ok(());
+        return raw::run(args, &mut client, context);
     }
+    let reply = show(&mut client, &args.task)?;
     let mut log = Log { reply, attempt: args.attempt, workers: BTreeSet::new(), seen: 0, skips: false };
     let mut cursor = ReadFrom::default();
     loop {
@@ -68,7 +65,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
             break;
         }
         if is_all && page.events.is_empty() {
-            log.reply = show(&mut client, &args.task, false)?;
+            log.reply = show(&mut client, &args.task)?;
             if is_settled(&log.reply.task.state) {
                 break;
             }
@@ -77,8 +74,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     log.conclude(context)
 }
 
-fn show(client: &mut Client, task: &str, output: bool) -> Result<ShowTaskReply, Failure> {
-    client.call::<ShowTask>(&ShowTaskRequest { task: task.to_owned(), diff: false, output, answer_from: None })
+fn show(client: &mut Client, task: &str) -> Result<ShowTaskReply, Failure> {
+    client.call::<ShowTask>(&ShowTaskRequest { task: task.to_owned(), diff: false, answer_from: None })
 }
 
 fn is_settled(state: &str) -> bool {

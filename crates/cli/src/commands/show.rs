@@ -48,8 +48,7 @@ fn show_run(run: Option<String>, context: &mut Context) -> Outcome {
 fn print_answer(task: &str, context: &mut Context) -> Outcome {
     let mut from = Some(0);
     while let Some(answer_from) = from {
-        let request =
-            ShowTaskRequest { task: task.to_owned(), diff: false, output: false, answer_from: Some(answer_from) };
+        let request = ShowTaskRequest { task: task.to_owned(), diff: false, answer_from: Some(answer_from) };
         let reply = context.daemon()?.call::<ShowTask>(&request)?;
         if context.json {
             context.out.json(&reply);
@@ -67,7 +66,7 @@ fn print_answer(task: &str, context: &mut Context) -> Outcome {
 }
 
 fn show_task(task: &str, context: &mut Context) -> Outcome {
-    let request = ShowTaskRequest { task: task.to_owned(), diff: false, output: false, answer_from: Some(0) };
+    let request = ShowTaskRequest { task: task.to_owned(), diff: false, answer_from: Some(0) };
     let mut client = context.daemon()?;
     let reply = client.call::<ShowTask>(&request)?;
     if context.json {

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 /// Sends the message to whoever works on the task.
 pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let mut client = context.daemon()?;
-    let request = ShowTaskRequest { task: args.task.clone(), diff: false, output: false, answer_from: None };
+    let request = ShowTaskRequest { task: args.task.clone(), diff: false, answer_from: None };
     let shown = client.call::<ShowTask>(&request)?;
     let unit = unit(&shown);
     let message =

@@ -67,6 +67,12 @@ impl Handle<run::RetryTask> for Verbs {
     }
 }
 
+impl Handle<run::ReadOutput> for Verbs {
+    async fn handle(&self, _: &Context, request: run::ReadOutputRequest) -> Result<run::ReadOutputReply, Failure> {
+        Ok(self.dispatch.read_output(&request).await?)
+    }
+}
+
 impl Handle<run::ShowTask> for Verbs {
     async fn handle(&self, _: &Context, request: run::ShowTaskRequest) -> Result<run::ShowTaskReply, Failure> {
         Ok(self.dispatch.show_task(&request).await?)

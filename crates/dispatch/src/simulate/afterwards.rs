@@ -134,14 +134,14 @@ impl After<'_> {
             self.look_at(view).await?;
         }
         let request =
-            ShowTaskRequest { task: format!("{}/9.9", self.run), diff: false, output: false, answer_from: None };
+            ShowTaskRequest { task: format!("{}/9.9", self.run), diff: false, answer_from: None };
         let unknown = self.until_answered(|| self.daemon.show_task(&request)).await?;
         expect(code(&unknown) == "dispatch.unknown-task", || format!("a task that is none: {unknown:?}"))
     }
 
     async fn look_at(&self, view: &TaskView) -> Result<(), String> {
         let task = format!("{}/{}", self.run, view.task);
-        let request = ShowTaskRequest { task: task.clone(), diff: true, output: false, answer_from: None };
+        let request = ShowTaskRequest { task: task.clone(), diff: true, answer_from: None };
         let shown = self.until_answered(|| self.daemon.show_task(&request)).await?;
         let shown = shown.map_err(|error| format!("{task} can't be shown: {error}"))?;
         let is_changed = shown.diff.as_ref().is_some_and(|diff| diff.contains(&format!("t/{}\n", view.task)));

@@ -1,4 +1,4 @@
-//! `show_task`: one task, with its diff or its worker's output.
+//! `show_task`: one task, with its diff or what its worker has said.
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
@@ -14,9 +14,6 @@ use crate::{Dispatch, Error, plan, report};
 
 /// Bytes kept of each end of a diff.
 const DIFF_BYTES: usize = 512 * 1024;
-
-/// Bytes kept of the end of a worker's output.
-const OUTPUT_BYTES: u64 = 256 * 1024;
 
 impl Dispatch {
     /// Shows a task.
@@ -39,23 +36,24 @@ impl Dispatch {
             None => String::new(),
         };
         let diff = if request.diff { diff(&self.world, view, worker.as_ref()).await? } else { None };
-        let output = if request.output && !folder.is_empty() { report::output(&folder, OUTPUT_BYTES)? } else { None };
         let from = request.answer_from.filter(|_| !folder.is_empty());
         let answer = from.map(|from| report::answer(&folder, from)).transpose()?.flatten();
         Ok(ShowTaskReply {
             run,
             task: report::task(&self.world, &fixed, &report::files(&self.world, &fixed.run)?, view)?,
             diff,
-            output,
             answer,
             folder,
         })
     }
 }
 
+pub(super) fn worker_id(row: &Row) -> Result<WorkerId, Error> {
+    WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))
+}
+
 pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {
-    let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
-    Ok(plan::text(&plan::worker_folder(&world.config, run, &worker)))
+    Ok(plan::text(&plan::worker_folder(&world.config, run, &worker_id(row)?)))
 }
 
 /// What the task changes: the merged commit against the one before, else the captured change against its base.

@@ -1,8 +1,10 @@
 //! Runs: start, look, stop, retry, merge.
 
 mod control;
+mod output;
 
 pub use control::*;
+pub use output::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -467,9 +469,6 @@ pub struct ShowTaskRequest {
     /// Send the diff along.
     #[serde(default)]
     pub diff: bool,
-    /// Send the end of the worker's raw output along.
-    #[serde(default)]
-    pub output: bool,
     /// Send along what its last worker has said, from this byte on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_from: Option<u64>,
@@ -497,9 +496,6 @@ pub struct ShowTaskReply {
     /// What the task changes against the commit it started from, at most 1 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// End of the raw output, at most 256 KiB: untrusted text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
     /// What its last worker has said, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -509,7 +505,7 @@ pub struct ShowTaskReply {
 }
 
 verb! {
-    /// Show one task of a run, with its diff or its worker's output if asked for.
+    /// Show one task of a run, with its diff or what its worker has said if asked for.
     ShowTask = "show_task", Read, Run, Found,
     ShowTaskRequest => ShowTaskReply
 }

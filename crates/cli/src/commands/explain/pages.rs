@@ -84,6 +84,7 @@ pages! {
     "dispatch.no-answer"
     "dispatch.no-change"
     "dispatch.no-ports"
+    "dispatch.no-worker"
     "dispatch.not-finished"
     "dispatch.older-run"
     "dispatch.partial"

@@ -210,7 +210,7 @@ impl Watch<'_> {
         let mut answers = Vec::new();
         for task in report.list.iter().filter(is_report).take(ANSWERS) {
             let task = format!("{}/{}", self.run, task.id);
-            let request = ShowTaskRequest { task, diff: false, output: false, answer_from: Some(0) };
+            let request = ShowTaskRequest { task, diff: false, answer_from: Some(0) };
             let reply = self.client.call::<ShowTask>(&request)?;
             answers.extend(reply.answer.map(|answer| (reply.task.id, answer)));
         }
