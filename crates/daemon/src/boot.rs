@@ -39,6 +39,9 @@ const AFTER_RUN: Duration = Duration::from_millis(1500);
 /// How long a daemon that belongs to a run waits for the run.
 const BEFORE_RUN: Duration = Duration::from_secs(30);
 
+/// How long a child that has ended waits to be collected: for that all processes are looked at, at best once after a row of git calls.
+const COLLECT_AFTER: Duration = Duration::from_millis(200);
+
 /// How the daemon is to live.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -265,6 +268,7 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
     // Subscribed to nothing: it says only that the store has ended.
     let mut end = verbs.store.subscribe([]);
     let mut wait = LOOK.1;
+    let mut collect_at = None;
     loop {
         tokio::select! {
             ask = asks.recv() => match ask {
@@ -283,8 +287,15 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
                 tracing::info!("the daemon was told to end by SIGINT");
                 return false;
             }
-            // An orphan may have ended.
-            () = one(&mut signals.child) => {}
+            // An orphan may have ended; most often a call of git has, which its caller collects.
+            () = one(&mut signals.child) => {
+                collect_at.get_or_insert_with(|| tokio::time::Instant::now() + COLLECT_AFTER);
+                continue;
+            }
+            () = at(collect_at) => {
+                collect_at = None;
+                drop(switchboard_process::orphans::reap());
+            }
             changed = runs.changed() => {
                 busy = tokio::time::Instant::now();
                 if changed.is_err() {
@@ -295,7 +306,6 @@ async fn life(verbs: &Verbs, dispatch: &Dispatch, options: Options, mut asks: mp
             _ = end.changed() => {}
             () = tokio::time::sleep(wait) => {}
         }
-        drop(switchboard_process::orphans::reap());
         if let Some(error) = verbs.store.dead() {
             // Nothing can be promised any more: the next daemon opens the store again and adopts the workers.
             tracing::error!(%error, "the store does not write any more; the daemon ends");
@@ -337,6 +347,14 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt()),
             child: listen(SignalKind::child()),
         }
+    }
+}
+
+/// Returns at a point in time; never where there is none.
+async fn at(when: Option<tokio::time::Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => std::future::pending().await,
     }
 }
 

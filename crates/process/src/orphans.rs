@@ -59,9 +59,12 @@ pub fn become_subreaper() -> Result<()> {
 /// Collects what has ended, and kills nothing: detached children, and orphans that are zombies.
 #[must_use]
 pub fn reap() -> Swept {
+    // Looked for before the lock is taken: it takes milliseconds, and every spawn would wait. Nothing but what is still ours can be collected.
+    let own = own_pids();
     let mut children = children();
     let mut swept = Swept::default();
-    for (pid, hold) in own_children(&children) {
+    for pid in own {
+        let hold = children.held.get(&pid).copied();
         if hold != Some(Hold::Owned) {
             collect(&mut children, pid, hold, &mut swept);
         }
@@ -150,16 +153,18 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn own_children(children: &Children) -> Vec<(u32, Option<Hold>)> {
+fn own_pids() -> Vec<u32> {
     let own = std::process::id();
     let is_child = |pid: &u32| fingerprint::stat(*pid).is_some_and(|stat| stat.parent == own);
-    fingerprint::all_pids().into_iter().filter(is_child).map(|pid| (pid, children.held.get(&pid).copied())).collect()
+    fingerprint::all_pids().into_iter().filter(is_child).collect()
 }
 
 fn sweep_once(all: &mut Swept) -> Vec<u32> {
+    // Nothing is spawned meanwhile: a child that is not held is an orphan.
     let mut children = children();
     let mut left = Vec::new();
-    for (pid, hold) in own_children(&children) {
+    for pid in own_pids() {
+        let hold = children.held.get(&pid).copied();
         match hold {
             Some(Hold::Owned) => {}
             Some(Hold::Detached) => collect(&mut children, pid, hold, all),
