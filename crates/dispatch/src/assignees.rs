@@ -1,6 +1,7 @@
 //! Who has a task in a live run: an agent counts as assigned as long as a task of it is not settled.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::plan::TaskId;
@@ -11,7 +12,7 @@ use crate::plan::RunPlan;
 /// The agents with tasks in live runs, by their folded names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assignees {
-    runs: BTreeMap<RunId, BTreeSet<String>>,
+    runs: BTreeMap<RunId, Arc<BTreeSet<String>>>,
 }
 
 /// Who is to do a task.
@@ -41,14 +42,15 @@ impl Assignees {
     }
 
     /// Sets the assignees of a run, none when it has ended; returns whether that is a change.
-    pub(crate) fn set(&mut self, run: &RunId, names: &BTreeSet<String>) -> bool {
+    pub(crate) fn set(&mut self, run: &RunId, names: &Arc<BTreeSet<String>>) -> bool {
         if names.is_empty() {
             return self.runs.remove(run).is_some();
         }
-        if self.runs.get(run) == Some(names) {
+        // Most often they are the same set.
+        if self.runs.get(run).is_some_and(|known| Arc::ptr_eq(known, names) || known == names) {
             return false;
         }
-        self.runs.insert(run.clone(), names.clone());
+        self.runs.insert(run.clone(), Arc::clone(names));
         true
     }
 }

@@ -1,6 +1,6 @@
 //! The dispatcher as the daemon holds it: the world, and an engine for each live run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -169,6 +169,6 @@ impl Dispatch {
             self.world.shared.announce();
         }
         self.world.release(run);
-        self.world.assign(run, &BTreeSet::new());
+        self.world.assign(run, &Arc::default());
     }
 }

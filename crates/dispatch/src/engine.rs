@@ -46,7 +46,7 @@ pub(crate) struct Engine {
     waits: BTreeMap<EffectKey, AbortOnDropHandle<()>>,
     assignees: TaskAssignees,
     /// Who has a task in this run, as the record says.
-    on_roster: BTreeSet<String>,
+    on_roster: Arc<BTreeSet<String>>,
     /// Names that workers of the run had claimed when the roster was looked at last.
     claims_seen: u64,
     waiting: Waiting,
@@ -102,7 +102,7 @@ impl Engine {
             paused: BTreeSet::new(),
             waits: BTreeMap::new(),
             assignees,
-            on_roster,
+            on_roster: Arc::new(on_roster),
             claims_seen,
             waiting: Waiting::default(),
             is_asked: false,
@@ -113,7 +113,7 @@ impl Engine {
     }
 
     /// Who has a task that is not settled.
-    pub(crate) fn assigned(&self) -> &BTreeSet<String> {
+    pub(crate) fn assigned(&self) -> &Arc<BTreeSet<String>> {
         &self.on_roster
     }
 

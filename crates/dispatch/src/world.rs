@@ -156,7 +156,7 @@ impl World {
     }
 
     /// Sets who has a task in a run, before the record says that they are there.
-    pub(crate) fn assign(&self, run: &RunId, names: &BTreeSet<String>) {
+    pub(crate) fn assign(&self, run: &RunId, names: &Arc<BTreeSet<String>>) {
         self.assignees.send_if_modified(|assignees| assignees.set(run, names));
     }
 

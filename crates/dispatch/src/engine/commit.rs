@@ -1,6 +1,7 @@
 //! Recording: what happened is kept until the store has it, and the state follows the log, never the other way round.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use serde_json::Value;
 use switchboard_pipeline::run::Refused;
@@ -235,16 +236,16 @@ impl Engine {
 
     /// Who has a task once the draft is committed, and the events that put those on the roster who were not on it. Who is done leaves it
     /// by the daemon's hand.
-    fn newly_assigned(&self, claims: u64) -> Result<(Vec<NewEvent>, BTreeSet<String>), Error> {
+    fn newly_assigned(&self, claims: u64) -> Result<Assigned, Error> {
         let draft = self.recorded.draft();
         if claims == self.claims_seen && draft.unsettled_count() == self.recorded.state().unsettled_count() {
-            return Ok((Vec::new(), self.on_roster.clone()));
+            return Ok((Vec::new(), Arc::clone(&self.on_roster)));
         }
         let names = &self.world.worker_names;
         let mut assigned = self.assignees.among(draft.unsettled());
         assigned.extend(names.among(&self.plan.run, |task| !draft.is_settled(task)));
         if assigned.is_subset(&self.on_roster) {
-            return Ok((Vec::new(), assigned));
+            return Ok((Vec::new(), Arc::new(assigned)));
         }
         let mut joined = BTreeMap::new();
         let newcomers = names.newcomers(&self.plan.run, &self.on_roster);
@@ -262,9 +263,12 @@ impl Engine {
                 events.push(mail.joined(&assignee.name, assignee.is_scripted)?);
             }
         }
-        Ok((events, assigned))
+        Ok((events, Arc::new(assigned)))
     }
 }
+
+/// Events that put agents on the roster, and who has a task then.
+type Assigned = (Vec<NewEvent>, Arc<BTreeSet<String>>);
 
 fn refusal(refused: &Refused) -> Error {
     let failure = Failure::new(refused.code.code(), refused.why.clone()).hint(refused.hint.clone());

@@ -147,10 +147,10 @@ impl Dispatch {
         batch.idempotency = caller.call;
         batch.reply = serde_json::to_value(&reply).map_err(shape("a reply"))?;
         // Before the commit: an agent that the commit adds must not be taken for one that has left.
-        world.assign(&run_plan.run, &decided.agents.iter().map(|agent| agent.name.folded()).collect());
+        world.assign(&run_plan.run, &Arc::new(decided.agents.iter().map(|agent| agent.name.folded()).collect()));
         let committed = world.commit(batch).await;
         if committed.as_ref().map_or(true, |committed| committed.repeated) {
-            world.assign(&run_plan.run, &BTreeSet::new());
+            world.assign(&run_plan.run, &Arc::default());
         }
         let committed = committed?;
         world.crash("run-recorded");
