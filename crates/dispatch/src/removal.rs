@@ -175,7 +175,7 @@ mod tests {
         let git: &dyn Git = &repository.repo;
         let base = repository.folder.path().canonicalize().unwrap().join("trees");
         let tree = base.join("1");
-        git.worktree_add(&tree, "switchboard/task", &after).unwrap();
+        git.worktree_add(&tree, "switchboard/task", &after, &[]).unwrap();
         let removal = |commit: &Oid| Removal {
             run: RunId::from_bits(1),
             task: None,

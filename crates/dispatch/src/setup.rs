@@ -17,10 +17,10 @@ pub(crate) const INCLUDE: &str = ".worktreeinclude";
 const NAMED: usize = 5;
 
 /// What a plan wants, else what the lock files of the user's work tree say.
-pub(crate) fn chosen(plan: &Plan, git: &dyn Git, shims: &dyn Shims) -> Result<Defaults, Error> {
+pub(crate) fn chosen(plan: &Plan, locks: &[String], shims: &dyn Shims) -> Defaults {
     match setup::planned(plan) {
-        Some(commands) => Ok(Defaults { commands, notes: Vec::new() }),
-        None => Ok(setup::defaults(&lock_files(git)?, |program| shims.has_program(program))),
+        Some(commands) => Defaults { commands, notes: Vec::new() },
+        None => setup::defaults(locks, |program| shims.has_program(program)),
     }
 }
 

@@ -62,17 +62,11 @@ impl StartPoint {
     }
 }
 
-/// Head of the run's branch. It is made at `first` as long as nothing was merged into it: the run is recorded before.
-///
-/// Workers that start together may each find it missing; whoever is late uses what the others made of it.
+/// Head of the run's branch. As long as nothing was merged into it that is `first`: the branch is made there with the first work tree.
 pub(super) fn run_head(git: &dyn Git, branch: &str, first: Option<&Oid>) -> Result<Oid, Error> {
-    match (git.branch(branch)?, first) {
-        (Some(head), _) => Ok(head),
-        (None, Some(first)) => match git.update_branch(branch, first, None) {
-            Ok(()) => Ok(first.clone()),
-            Err(error) => git.branch(branch)?.ok_or(error),
-        },
-        (None, None) => Err(Error::Missing(format!("the branch {branch}"))),
+    match first {
+        Some(first) => Ok(first.clone()),
+        None => git.branch(branch)?.ok_or_else(|| Error::Missing(format!("the branch {branch}"))),
     }
 }
 
@@ -82,25 +76,16 @@ mod tests {
     use crate::tests::Repository;
 
     #[test]
-    fn a_start_that_is_late_to_make_the_branch_uses_what_others_made_of_it() {
+    fn a_run_begins_where_it_was_told_to_until_something_is_merged_into_its_branch() {
         let repository = Repository::new();
         let first = repository.commit("the run begins here");
-        let merged = repository.commit("merged meanwhile");
+        let merged = repository.commit("merged");
         let repo = &repository.repo;
-        // A lock as a git holds it that is about to make the branch; it is let go, and a merge follows, while the start waits for it.
-        let lock = repository.folder.path().join(".git/refs/heads/switchboard/run_1.lock");
-        std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
-        std::fs::write(&lock, format!("{first}\n")).unwrap();
 
-        let head = std::thread::scope(|scope| {
-            let late = scope.spawn(|| run_head(repo, "switchboard/run_1", Some(&first)));
-            std::thread::sleep(std::time::Duration::from_millis(500));
-            std::fs::remove_file(&lock).unwrap();
-            repo.update_branch("switchboard/run_1", &merged, None).unwrap();
-            late.join().unwrap()
-        });
-
-        assert_eq!(head.unwrap(), merged);
+        assert_eq!(run_head(repo, "switchboard/run_1", Some(&first)).unwrap(), first);
+        assert!(matches!(run_head(repo, "switchboard/run_1", None), Err(Error::Missing(_))));
+        repo.update_branch("switchboard/run_1", &merged, None).unwrap();
+        assert_eq!(run_head(repo, "switchboard/run_1", None).unwrap(), merged);
     }
 
     #[test]
@@ -116,7 +101,7 @@ mod tests {
         };
 
         assert_eq!(of_tree(&before), None);
-        repo.worktree_add(&tree, "switchboard/task", &before).unwrap();
+        repo.worktree_add(&tree, "switchboard/task", &before, &[]).unwrap();
 
         let kept = StartPoint { base: before.clone(), start: before.clone(), content: None };
         assert_eq!(of_tree(&before), Some(kept));

@@ -62,6 +62,8 @@ struct WorkerSetup {
     task: Task,
     settings: Settings,
     start_point: StartPoint,
+    /// Where the run's branch is to be made; `None` once something was merged into it.
+    first: Option<Oid>,
     ports: Option<PortRange>,
     isolation: Isolation,
     /// What others have said that it is told of.
@@ -166,12 +168,13 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
     let first = if is_untouched { Some(Oid::parse(&ctx.plan.base)?) } else { None };
     let replies = Replies::read(ctx, id, start.answers).await?;
+    let run_first = first.clone();
     let start_point = ctx.world.git(move |git| {
         let left = last.as_ref().filter(|_| start.resume);
         if let Some(kept) = left.map(|last| StartPoint::of_tree(git, &path, last)).transpose()?.flatten() {
             return Ok(kept);
         }
-        let head = run_head(git, &branch, first.as_ref())?;
+        let head = run_head(git, &branch, run_first.as_ref())?;
         StartPoint::fresh(git, head, last, start.from, &author("Switchboard", now))
     });
     Ok(WorkerSetup {
@@ -182,6 +185,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         task,
         settings,
         start_point: start_point.await?,
+        first,
         ports,
         replies,
     })
@@ -234,7 +238,8 @@ async fn launch(
     let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
     let (base, content) = (setup.start_point.base.clone(), setup.start_point.content.clone());
     let files = Arc::clone(&ctx.world.ports.files);
-    let tree = Tree { path, branch, base, content };
+    let of_run = setup.first.clone().map(|first| (ctx.plan.branch.clone(), first));
+    let tree = Tree { path, branch, base, content, of_run };
     let tree = ctx.world.git(move |git| tree.make(git, &*files)).await?;
     ctx.world.crash("worktree-made");
     let limit = Duration::from_millis(setup.settings.setup_ms);
@@ -255,6 +260,8 @@ struct Tree {
     branch: String,
     base: Oid,
     content: Option<Oid>,
+    /// The run's branch, if it is to be made, and where.
+    of_run: Option<(String, Oid)>,
 }
 
 // === impl Tree ===
@@ -264,11 +271,10 @@ impl Tree {
         if let Some(parent) = self.path.parent() {
             files.make_folder(parent)?;
         }
-        let at = git.branch(&self.branch)?.unwrap_or_else(|| self.base.clone());
         let is_new = git.worktree_tip(&self.path)?.is_none();
         // What git has just checked out needs no reset, which is three more processes; a tree that is there and that git lists without a commit does.
         let is_made = is_new && files.read(&self.path.join(".git"))?.is_none();
-        git.worktree_add(&self.path, &self.branch, &at)?;
+        let at = self.add(git)?;
         if let Some(commit) = &self.content
             && !(is_made && *commit == at)
         {
@@ -276,10 +282,24 @@ impl Tree {
         }
         Ok(MadeTree { path: self.path, is_new, is_clean: is_new || self.content.is_some() })
     }
+
+    /// Adds the work tree; returns where its branch stands: at the base, unless an earlier attempt has left it elsewhere.
+    fn add(&self, git: &dyn Git) -> Result<Oid, Error> {
+        let beside: Vec<_> = self.of_run.iter().map(|(name, first)| (name.as_str(), first)).collect();
+        match git.worktree_add(&self.path, &self.branch, &self.base, &beside) {
+            Ok(()) => Ok(self.base.clone()),
+            Err(Error::Process(switchboard_process::Error::Moved { .. })) => {
+                let at = git.branch(&self.branch)?.unwrap_or_else(|| self.base.clone());
+                git.worktree_add(&self.path, &self.branch, &at, &beside)?;
+                Ok(at)
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, replies, isolation } = setup;
+    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, replies, isolation, first: _ } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
     let sandbox = isolation::sandbox(ctx, isolation, &choice);

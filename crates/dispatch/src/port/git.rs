@@ -60,8 +60,8 @@ pub(crate) trait Git: Send + Sync {
     fn diff_text(&self, old: &Oid, new: &Oid, keep: usize) -> Result<String>;
     /// Tip of the work tree at `path`; `None` if there is none.
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>>;
-    /// Makes a work tree with `branch` checked out, which is made at `at` if it doesn't exist.
-    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()>;
+    /// Makes a work tree with `branch` checked out, which is made at `at` if it doesn't exist, and branches `beside` it that don't exist.
+    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()>;
     /// Brings a work tree and its branch to a commit.
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
     /// Paths that differ from the commit in the work tree at `path`, ignored ones left out.
@@ -186,12 +186,11 @@ impl Git for Repo {
     }
 
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
-        let listed = self.worktree_list()?.into_iter().find(|listed| listed.path == path);
-        Ok(listed.and_then(|listed| listed.commit))
+        Ok(Self::worktree_tip(self, path)?)
     }
 
-    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()> {
-        Self::worktree_add(self, path, branch, at)?;
+    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
+        Self::worktree_add(self, path, branch, at, beside)?;
         Ok(())
     }
 

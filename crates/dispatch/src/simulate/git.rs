@@ -167,13 +167,20 @@ impl Git for SimGit {
         self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.branch(&work.branch))))
     }
 
-    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<()> {
+    fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
         self.changing(|repo| {
+            for (name, at) in beside {
+                repo.branches.entry((*name).to_owned()).or_insert_with(|| (*at).clone());
+            }
             if repo.worktrees.contains_key(path) {
                 return Ok(());
             }
-            let at = repo.branches.entry(branch.to_owned()).or_insert_with(|| at.clone()).clone();
-            let files = (*repo.files(&at)?).clone();
+            if let Some(found) = repo.branch(branch).filter(|found| found != at) {
+                let (name, found) = (branch.to_owned(), found.to_string());
+                return Err(switchboard_process::Error::Moved { name, found }.into());
+            }
+            repo.branches.insert(branch.to_owned(), at.clone());
+            let files = (*repo.files(at)?).clone();
             repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
             Ok(())
         })

@@ -9,6 +9,7 @@ use switchboard_pipeline::mode::{Asked, InMode, in_mode};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
 use switchboard_pipeline::scope::{self, Part};
+use switchboard_pipeline::settings;
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
 use switchboard_process::git::Oid;
@@ -37,12 +38,16 @@ const MAX_DERIVED: usize = 1_000;
 /// Dirty files that a refusal names.
 const NAMED: usize = 10;
 
-/// Where a run starts from.
+/// Where a run starts from: what git says of the user's work tree.
 struct StartPoint {
     target: String,
     base: Oid,
     /// Name of the user's work tree.
     tree: String,
+    /// Tracked lock files, where they say what new work trees are set up with.
+    locks: Vec<String>,
+    /// Files with changes of the user, where tasks declare what they write.
+    dirty: Vec<String>,
 }
 
 impl Dispatch {
@@ -73,10 +78,10 @@ impl Dispatch {
         let InMode { plan, max_workers } = in_mode(plan, &asked)?;
         let max_workers = request.max_workers.or(max_workers);
         let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
-        let start_point = world.git_on(&tree, start_point).await?;
+        let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
+        let start_point = StartPoint::look(world, &tree, &expanded.plan).await?;
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
         let run = world.fresh_run()?;
-        let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
         let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
         let prepare = if request.use_execution_graph { prepare } else { prepare_together };
         let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
@@ -85,16 +90,15 @@ impl Dispatch {
         let compiled = limited(compiled, &run_plan)?;
         let agents = agents(&*world.ports.shims, &run_plan, &prepared.eligible)?;
         let held = isolation::Held::judge(world, &run_plan, &prepared.eligible)?;
-        let setup = setup(world, &tree, &mut run_plan).await?;
+        let setup = setup(world, &tree, &mut run_plan, &start_point.locks).await?;
         // A dry run starts nothing, so that nothing has to be trusted for it.
         if !request.dry_run {
-            trusted(world, &tree, &written).await?;
+            trusted(world, &start_point.locks, &written)?;
         }
         let notes = [notes, expanded.notes].concat();
         let mut decided = Decided { plan, notes, derived, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
-        let writes = decided.writes();
-        world.git_on(&tree, move |git| clean(git, &writes)).await?;
+        clean(&start_point.dirty, &decided.writes())?;
         if request.dry_run {
             return Ok(reply);
         }
@@ -292,9 +296,25 @@ struct StartCall<'a> {
     reply: StartRunReply,
 }
 
-fn start_point(git: &dyn Git) -> Result<StartPoint, Error> {
-    let (target, base) = user_tree::checked_out(git)?;
-    Ok(StartPoint { target, base, tree: git.tree_name() })
+// === impl StartPoint ===
+
+impl StartPoint {
+    /// Asks git what the run needs to know, all at once; each answer is a process.
+    async fn look(world: &World, tree: &Arc<dyn Git>, plan: &Plan) -> Result<Self, Error> {
+        let is_set_up_by_locks = switchboard_pipeline::setup::planned(plan).is_none();
+        let declares_writes = plan.tasks().any(|task| !settings::writes(plan, task).is_empty());
+        let ((target, base), locks, dirty) = tokio::try_join!(
+            world.git_on(tree, user_tree::checked_out),
+            world.git_on(tree, move |git| if is_set_up_by_locks {
+                crate::setup::lock_files(git)
+            } else {
+                Ok(Vec::new())
+            }),
+            world.git_on(tree, move |git| if declares_writes { git.dirty() } else { Ok(Vec::new()) }),
+        )?;
+        let dirty = dirty.iter().map(|path| plan::text(path)).collect();
+        Ok(Self { target, base, tree: tree.tree_name(), locks, dirty })
+    }
 }
 
 fn run_plan(
@@ -335,11 +355,16 @@ fn run_plan(
 }
 
 /// Chooses what new work trees are set up with; returns what the run says about it.
-async fn setup(world: &World, tree: &Arc<dyn Git>, run_plan: &mut RunPlan) -> Result<Vec<String>, Error> {
+async fn setup(
+    world: &World,
+    tree: &Arc<dyn Git>,
+    run_plan: &mut RunPlan,
+    locks: &[String],
+) -> Result<Vec<String>, Error> {
     let (setups, shims) = (Arc::clone(&world.ports.setups), Arc::clone(&world.ports.shims));
-    let plan = run_plan.plan.clone();
+    let (plan, locks) = (run_plan.plan.clone(), locks.to_vec());
     let chosen = world.git_on(tree, move |git| {
-        let chosen = crate::setup::chosen(&plan, git, &*shims)?;
+        let chosen = crate::setup::chosen(&plan, &locks, &*shims);
         Ok((chosen, crate::setup::included(git, &*setups)?))
     });
     let (chosen, included) = chosen.await?;
@@ -382,10 +407,9 @@ fn agents(shims: &dyn Shims, run_plan: &RunPlan, tasks: &[TaskId]) -> Result<Vec
     Ok(needed.into_values().collect())
 }
 
-async fn trusted(world: &World, tree: &Arc<dyn Git>, plan: &Plan) -> Result<(), Error> {
+fn trusted(world: &World, locks: &[String], plan: &Plan) -> Result<(), Error> {
     let mut commands = plan::commands(plan);
-    let locks = world.git_on(tree, crate::setup::lock_files).await?;
-    commands.extend(crate::setup::commands_of_locks(plan, &locks));
+    commands.extend(crate::setup::commands_of_locks(plan, locks));
     if commands.is_empty() || (world.config.trusts.0)(&plan::commands_digest(&commands)) {
         return Ok(());
     }
@@ -398,15 +422,14 @@ async fn trusted(world: &World, tree: &Arc<dyn Git>, plan: &Plan) -> Result<(), 
 }
 
 /// Files that the plan declares must not have changes of the user: the merge would be refused in the end.
-fn clean(git: &dyn Git, writes: &[Pattern]) -> Result<(), Error> {
-    let dirty: Vec<_> = git.dirty()?.iter().map(|path| plan::text(path)).collect();
+fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     let touched: Vec<_> = dirty.iter().filter(|path| writes.iter().any(|pattern| pattern.covers(path))).collect();
     if touched.is_empty() {
         return Ok(());
     }
     let names: Vec<_> = touched.iter().take(NAMED).map(|path| path.as_str()).collect();
     let what = format!("{} files that the plan touches have changes of yours: {}", touched.len(), names.join(", "));
-    Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first").into())
+    Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
 }
 
 fn not_running(world: &World, hash: &str) -> Result<(), Error> {

@@ -61,17 +61,28 @@ impl Repo {
     /// # Errors
     /// [`Error::Git`].
     pub fn head(&self) -> Result<Head> {
-        let (code, branch) = self.call(["symbolic-ref", "--quiet", "HEAD"]).answer(&[0, 1])?;
-        let commit = self.rev_parse("HEAD")?;
-        if code == 1 {
-            return commit.map(Head::Detached).ok_or_else(|| Error::NoCommits { path: self.root.clone() });
+        let both = self.call(["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]);
+        let (code, text) = both.answer(&[0, 128])?;
+        if code == 128 {
+            return self.head_without_commit();
         }
-        let branch = String::from_utf8_lossy(&branch).trim_end().to_owned();
-        let name = branch.strip_prefix("refs/heads/").unwrap_or(&branch).to_owned();
-        Ok(match commit {
-            Some(commit) => Head::Branch { name, commit },
-            None => Head::Unborn { name },
+        let text = String::from_utf8_lossy(&text);
+        let (commit, name) = text.split_once('\n').unwrap_or((&text, ""));
+        let commit = Oid::parse(commit)?;
+        Ok(match name.trim_end() {
+            "HEAD" | "" => Head::Detached(commit),
+            name => Head::Branch { name: name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(), commit },
         })
+    }
+
+    /// Where `HEAD` points when it leads to no commit.
+    fn head_without_commit(&self) -> Result<Head> {
+        let (code, name) = self.call(["symbolic-ref", "--quiet", "HEAD"]).answer(&[0, 1])?;
+        if code == 1 {
+            return Err(Error::NoCommits { path: self.root.clone() });
+        }
+        let name = String::from_utf8_lossy(&name).trim_end().to_owned();
+        Ok(Head::Unborn { name: name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned() })
     }
 
     /// The commit that `HEAD` of the user's work tree points at.

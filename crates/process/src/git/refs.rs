@@ -81,6 +81,36 @@ impl Repo {
         self.lost_race(&full, Some(new), old, self.past_dead_lock(&full, Some(new), call)?)
     }
 
+    /// Makes a branch at `at`, which is fine if it is there already, and those `beside` it that don't exist: at best all by one call of git.
+    pub(super) fn make_branch(&self, name: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
+        if !beside.is_empty() && self.make_all(&[&[(name, at)], beside].concat())? {
+            return Ok(());
+        }
+        self.update_branch(name, at, None)?;
+        self.make_missing(beside)
+    }
+
+    /// Makes those branches that don't exist.
+    pub(super) fn make_missing(&self, branches: &[(&str, &Oid)]) -> Result<()> {
+        for (name, at) in branches {
+            // Others may make the same one at this moment, and go on from there.
+            if self.branch(name)?.is_none()
+                && let Err(error) = self.update_branch(name, at, None)
+            {
+                self.branch(name)?.ok_or(error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes branches, all or none; returns `false` where one exists or git could not make it.
+    fn make_all(&self, new: &[(&str, &Oid)]) -> Result<bool> {
+        let lines = new.iter().map(|(name, at)| Ok(format!("create {} {at}\n", full_name(name)?)));
+        let lines = lines.collect::<Result<String>>()?;
+        let call = self.call(["update-ref", "--no-deref", "-m", "switchboard", "--stdin"]).input(lines);
+        call.run().map(|(code, _)| code == 0)
+    }
+
     /// Deletes a branch that still points at `old`. Repeating it is fine.
     ///
     /// # Errors
@@ -163,7 +193,7 @@ fn clear_abandoned(lock: &Path, new: Option<&Oid>) -> Result<bool> {
 }
 
 /// Reads the answer of `rev-parse --verify --quiet`. An ambiguous or malformed name is as good as none.
-fn resolved(call: Call) -> Result<Option<Oid>> {
+pub(super) fn resolved(call: Call) -> Result<Option<Oid>> {
     let (code, text) = call.answer(&[0, 1, 128])?;
     if code != 0 {
         return Ok(None);

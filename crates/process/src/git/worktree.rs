@@ -36,19 +36,21 @@ pub struct Listed {
 // === impl Repo ===
 
 impl Repo {
-    /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist. A work tree of this
-    /// repository that is already there, on this branch, is given as it is, but for its `.git` file, which is as git wrote it.
+    /// Makes a work tree at `path` with `branch` checked out. The branch is made at `at` if it does not exist, in one call with those `beside`
+    /// it; of these, one that exists stays where it is. A work tree of this repository that is already there, on this branch, is given as
+    /// it is, but for its `.git` file, which is as git wrote it.
     ///
     /// # Errors
     /// [`Error::Moved`] when the branch exists and is not at `at`; [`Error::NotOurs`] when something else lies at `path`;
     /// [`Error::Git`], also when the branch is checked out elsewhere.
-    pub fn worktree_add(&self, path: &Path, branch: &str, at: &Oid) -> Result<Worktree> {
+    pub fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<Worktree> {
         let full = refs::full_name(branch)?;
         if let Some(worktree) = self.worktree(path)? {
             return match worktree.head_branch() {
                 Some(head) if head == full => {
                     // What is run in it next must not be led to settings that an agent wrote.
                     worktree.restore_link()?;
+                    self.make_missing(beside)?;
                     Ok(worktree)
                 }
                 _ => Err(Error::NotOurs { path: path.to_owned(), why: "it is on another branch" }),
@@ -57,11 +59,7 @@ impl Repo {
         if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(Error::NotOurs { path: path.to_owned(), why: "the folder is not empty" });
         }
-        match self.branch(branch)? {
-            Some(tip) if tip != *at => return Err(Error::Moved { name: full, found: tip.to_string() }),
-            Some(_) => {}
-            None => self.update_branch(branch, at, None)?,
-        }
+        self.make_branch(branch, at, beside)?;
         let args = ["worktree", "add", "--quiet", "--", utf8(path)?, branch];
         self.call(args).setting("core.sparseCheckout=false").done()?;
         let made = self.worktree(path)?;
@@ -76,6 +74,17 @@ impl Repo {
         let Some(path) = real(path)? else { return Ok(None) };
         let admin = self.admin_folders()?.into_iter().find(|(_, at)| *at == path);
         Ok(admin.filter(|_| path.is_dir()).map(|(admin, _)| Worktree { repo: self.clone(), path, admin }))
+    }
+
+    /// The commit that a linked work tree of this repository has checked out; `None` if none is registered at `path`, or its branch has no
+    /// commit. Its folder may be gone, and its own files are not read.
+    ///
+    /// # Errors
+    /// [`Error::Git`], [`Error::Io`].
+    pub fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
+        let path = real(path)?.unwrap_or_else(|| path.to_owned());
+        let Some((admin, _)) = self.admin_folders()?.into_iter().find(|(_, at)| *at == path) else { return Ok(None) };
+        refs::resolved(self.call(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).env("GIT_DIR", utf8(&admin)?))
     }
 
     /// All work trees of the repository, the user's main one first.

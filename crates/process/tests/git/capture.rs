@@ -167,6 +167,6 @@ fn a_forged_git_file_leads_nowhere() {
     assert_eq!(Path::new(common.trim()), repo.common_dir(), "what looks at the tree next is not led astray either");
     fs::remove_file(path.join(".git")).unwrap();
     fixture.run_in(path, &["init", "-q"]);
-    repo.worktree_add(path, BRANCH, &at).unwrap();
+    repo.worktree_add(path, BRANCH, &at, &[]).unwrap();
     assert!(path.join(".git").is_file());
 }

@@ -83,7 +83,7 @@ impl Fixture {
     pub(crate) fn worktree(&self, name: &str) -> (Repo, Worktree, Oid) {
         let repo = self.repo();
         let at = repo.head_commit().unwrap();
-        let worktree = repo.worktree_add(&self.base().join(name), &format!("switchboard/{name}"), &at).unwrap();
+        let worktree = repo.worktree_add(&self.base().join(name), &format!("switchboard/{name}"), &at, &[]).unwrap();
         (repo, worktree, at)
     }
 
@@ -92,7 +92,7 @@ impl Fixture {
         let repo = self.repo();
         let name = format!("made-{}", fs::read_dir(self.folder.path()).unwrap().count());
         let path = self.folder.path().canonicalize().unwrap().join(&name);
-        let worktree = repo.worktree_add(&path, &name, parent).unwrap();
+        let worktree = repo.worktree_add(&path, &name, parent, &[]).unwrap();
         for (file, text) in files {
             match text {
                 Some(text) => write(&path, file, text),

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use switchboard_process::Error;
+use switchboard_process::git::Oid;
 
 use crate::fixture::{Fixture, write};
 
@@ -34,18 +35,61 @@ fn making_it_again_gives_the_same_and_another_branch_or_commit_is_refused() {
     fixture.write("a.txt", "next");
     let next = fixture.commit("next");
 
-    let again = repo.worktree_add(worktree.path(), "switchboard/t1", &at).unwrap();
+    let again = repo.worktree_add(worktree.path(), "switchboard/t1", &at, &[]).unwrap();
 
     assert_eq!(again.path(), worktree.path());
-    let other = repo.worktree_add(worktree.path(), "switchboard/t2", &at);
+    let other = repo.worktree_add(worktree.path(), "switchboard/t2", &at, &[]);
     assert!(matches!(other, Err(Error::NotOurs { .. })));
-    let moved = repo.worktree_add(&fixture.base().join("t3"), "switchboard/t1", &next);
+    let moved = repo.worktree_add(&fixture.base().join("t3"), "switchboard/t1", &next, &[]);
     assert!(matches!(moved, Err(Error::Moved { .. })));
     write(&fixture.base(), "t4/file", "x");
-    let occupied = repo.worktree_add(&fixture.base().join("t4"), "switchboard/t4", &at);
+    let occupied = repo.worktree_add(&fixture.base().join("t4"), "switchboard/t4", &at, &[]);
     assert!(matches!(occupied, Err(Error::NotOurs { .. })));
-    let checked_out_twice = repo.worktree_add(&fixture.base().join("t5"), "switchboard/t1", &at);
+    let checked_out_twice = repo.worktree_add(&fixture.base().join("t5"), "switchboard/t1", &at, &[]);
     assert!(matches!(checked_out_twice, Err(Error::Git { .. })), "{checked_out_twice:?}");
+}
+
+#[test]
+fn branches_beside_it_are_made_where_they_are_missing_and_stay_where_they_stand() {
+    let fixture = Fixture::new();
+    let (repo, at) = (fixture.repo(), fixture.repo().head_commit().unwrap());
+    fixture.write("a.txt", "next");
+    let next = fixture.commit("next");
+    let add = |name: &str, beside: &str, to: &Oid| {
+        let path = fixture.base().join(name);
+        repo.worktree_add(&path, &format!("switchboard/{name}"), &at, &[(beside, to)]).map(drop)
+    };
+
+    add("t1", "switchboard/run", &at).unwrap();
+    assert_eq!(repo.branch("switchboard/run").unwrap(), Some(at.clone()));
+    assert_eq!(repo.branch("switchboard/t1").unwrap(), Some(at.clone()));
+
+    add("t2", "switchboard/run", &next).unwrap();
+    assert_eq!(repo.branch("switchboard/run").unwrap(), Some(at.clone()), "it was there");
+    assert_eq!(repo.worktree_tip(&fixture.base().join("t2")).unwrap(), Some(at.clone()));
+
+    add("t2", "switchboard/later", &next).unwrap();
+    assert_eq!(repo.branch("switchboard/later").unwrap(), Some(next.clone()), "the tree was there, the branch was not");
+
+    repo.update_branch("switchboard/t3", &next, None).unwrap();
+    let moved = add("t3", "switchboard/of-t3", &at);
+    assert!(matches!(moved, Err(Error::Moved { .. })), "{moved:?}");
+    assert_eq!(repo.branch("switchboard/of-t3").unwrap(), None);
+}
+
+#[test]
+fn the_tip_of_a_tree_is_told_without_its_files() {
+    let fixture = Fixture::new();
+    let (repo, worktree, at) = fixture.worktree("t1");
+    let path = worktree.path();
+    fs::write(path.join(".git"), "gitdir: /nowhere\n").unwrap();
+    assert_eq!(repo.worktree_tip(path).unwrap(), Some(at.clone()));
+    fs::remove_dir_all(path).unwrap();
+    assert_eq!(repo.worktree_tip(path).unwrap(), Some(at.clone()), "it is registered still");
+    fs::remove_file(repo.common_dir().join("worktrees/t1/HEAD")).unwrap();
+    assert_eq!(repo.worktree_tip(path).unwrap(), None, "git was killed while it made it");
+    assert_eq!(repo.worktree_tip(&fixture.base().join("t2")).unwrap(), None);
+    assert_eq!(repo.worktree_tip(&fixture.root).unwrap(), None, "the user's own is none of ours");
 }
 
 #[test]
@@ -54,7 +98,7 @@ fn removal_stays_inside_its_folder() {
     let (repo, worktree, at) = fixture.worktree("t1");
     let base = fixture.base();
     let foreign = fixture.folder.path().join("foreign");
-    repo.worktree_add(&foreign, "foreign", &at).unwrap();
+    repo.worktree_add(&foreign, "foreign", &at, &[]).unwrap();
     symlink(&foreign, base.join("link")).unwrap();
     symlink(&fixture.root, worktree.path().join("to-user")).unwrap();
 
@@ -83,7 +127,7 @@ fn a_locked_one_stays_and_a_half_made_one_goes() {
     repo.worktree_remove(two.path(), &fixture.base()).unwrap();
 
     assert!(one.path().join("a.txt").exists());
-    repo.worktree_add(two.path(), "switchboard/t2", &at).expect("it can be made again");
+    repo.worktree_add(two.path(), "switchboard/t2", &at, &[]).expect("it can be made again");
 }
 
 #[test]
@@ -91,7 +135,7 @@ fn pruning_forgets_ours_and_leaves_the_users() {
     let fixture = Fixture::new();
     let (repo, ours, at) = fixture.worktree("t1");
     let theirs = fixture.folder.path().join("usb-stick");
-    repo.worktree_add(&theirs, "theirs", &at).unwrap();
+    repo.worktree_add(&theirs, "theirs", &at, &[]).unwrap();
     fs::remove_dir_all(ours.path()).unwrap();
     fs::remove_dir_all(&theirs).unwrap();
 
