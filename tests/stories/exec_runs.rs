@@ -145,3 +145,38 @@ fn a_merge_is_taken_back_with_its_files_unless_the_branch_has_moved_on() {
     assert!(moved.failure()["hint"].as_str().unwrap().contains("git revert"), "{}", moved.err);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
 }
+
+#[test]
+fn a_worker_starts_after_few_calls_of_git() {
+    let mut sandbox = Sandbox::new();
+    let task = |id: &str, command: &str| {
+        json!({ "id": id, "phase": 1, "description": "note it",
+        "x-switchboard": { "command": ["sh", "-c", command] } })
+    };
+    let asked = sandbox.folder().join("asked");
+    let plan =
+        sandbox.trusted_plan(&json!([task("1.1", &format!("echo worker >> {}; echo x > NOTES.md", asked.display()))]));
+    sandbox.switchboard(&["down"]).ends_with(0);
+    let wrapper = sandbox.folder().join("wrapper");
+    let real = switchboard_process::spawn::which("git").unwrap();
+    std::fs::create_dir(&wrapper).unwrap();
+    let text = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", asked.display(), real.display());
+    std::fs::write(wrapper.join("git"), text).unwrap();
+    std::fs::set_permissions(wrapper.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = sandbox.environment().get("PATH").unwrap_or_default().to_owned();
+    sandbox.set("PATH", &format!("{}:{path}", wrapper.display()));
+    sandbox.call(&["get_status"]);
+    std::fs::remove_file(&asked).unwrap();
+
+    sandbox.switchboard(&["run", &plan, "--yes"]).ends_with(0);
+
+    let asked = std::fs::read_to_string(&asked).unwrap();
+    let (before, _) = asked.split_once("\nworker\n").expect("a worker that has begun");
+    // The command itself asks before, and for a dry run.
+    let (_, start) = before.rsplit_once("--show-toplevel\n").expect("the tree in which the run was asked for");
+    let is_about = |words: &str| start.lines().filter(|line| line.contains(words)).count();
+    assert_eq!(is_about(" update-ref "), 1, "both branches by one call: {start}");
+    assert_eq!(is_about(" worktree add "), 1, "{start}");
+    assert_eq!(is_about(" ls-files "), 1, "{start}");
+    assert_eq!(start.lines().count(), 5, "the rest is where HEAD stands: {start}");
+}
