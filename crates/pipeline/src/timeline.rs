@@ -86,11 +86,7 @@ impl Timeline {
 
     fn happened(&mut self, at: At<'_>, fact: RunEvent) {
         match fact {
-            RunEvent::RunConfigured { title, .. } => {
-                let run = self.add(at, TimelineKind::Run, TimelineState::Running, None);
-                self.entries[run].name = title;
-                self.run = Some(run);
-            }
+            RunEvent::RunConfigured { title, .. } => self.run_configured(at, title),
             RunEvent::UnitAdded { unit, within, after, .. } => self.units.add(unit, within, after),
             RunEvent::UnitExtended { unit, after, .. } => self.units.extend(&unit, after),
             RunEvent::WorkerIntended { task, attempt, worker, .. } => self.worker_intended(at, task, attempt, worker),
@@ -103,10 +99,7 @@ impl Timeline {
             RunEvent::TurnEnded { worker, outcome, reason, .. } => {
                 self.worker_ended(at, &worker, state_of(outcome), &reason);
             }
-            RunEvent::ChangeCaptured { task, files, files_total, .. } => {
-                let names = files.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
-                self.of_worker(&task, &format!("{files_total} changed: {names}"), None);
-            }
+            RunEvent::ChangeCaptured { task, files, files_total, .. } => self.changed(&task, &files, files_total),
             RunEvent::NothingChanged { task, .. } => {
                 self.of_worker(&task, "changed nothing", Some(TimelineState::Failed));
             }
@@ -116,10 +109,7 @@ impl Timeline {
             RunEvent::ChangeRebased { task, attempt, .. } => self.rebased(at, (&task, attempt)),
             RunEvent::MergeIntended { task, attempt, .. } => self.merge_intended(at, (&task, attempt)),
             RunEvent::TaskMerged { task, attempt, commit } => self.merged(at, (&task, attempt), &commit),
-            RunEvent::MergeConflicted { task, attempt, files } => {
-                let merge = self.merge_of(at, &task, attempt);
-                self.end(merge, at.at, TimelineState::Failed, &format!("conflicts in {}", files.join(", ")));
-            }
+            RunEvent::MergeConflicted { task, attempt, files } => self.conflicted(at, (&task, attempt), &files),
             RunEvent::BranchMoved { task, .. } => {
                 let merge = self.line(&task).merge.take();
                 self.close(merge, at, TimelineState::Stopped, "others were merged first");
@@ -136,9 +126,7 @@ impl Timeline {
                 self.task_ended(at, (&task, Some(attempt)), TimelineState::Skipped, "all agree", None);
             }
             RunEvent::CandidateChosen { task, attempt, candidate, among, .. } => {
-                let (cause, of) = (self.line(&candidate).last, (&task, Some(attempt)));
-                let detail = format!("takes the change of {candidate}, the best of {among}");
-                self.task_ended(at, of, TimelineState::Done, &detail, cause);
+                self.chosen(at, (&task, attempt), &candidate, among);
             }
             RunEvent::TaskBlocked { task, attempt, reason } => {
                 self.task_ended(at, (&task, Some(attempt)), TimelineState::Failed, &reason, None);
@@ -178,9 +166,7 @@ impl Timeline {
                 self.branch_moved(at, TimelineState::Failed, String::new(), &why);
             }
             RunEvent::CostCounted { worker, total_micro_usd, estimated: true, .. } => {
-                if let Some(entry) = self.workers.get(&worker).map(|at| &mut self.entries[*at]) {
-                    entry.micro_usd = Some(total_micro_usd);
-                }
+                self.estimated(&worker, total_micro_usd);
             }
             RunEvent::RunFinished { outcome } => self.run_ended(at, outcome),
             RunEvent::SetupChosen { .. }
@@ -192,6 +178,35 @@ impl Timeline {
             | RunEvent::RunCleanIntended { .. }
             | RunEvent::RunCleaned { .. }
             | RunEvent::RunCleanAbandoned { .. } => {}
+        }
+    }
+
+    fn run_configured(&mut self, at: At<'_>, title: String) {
+        let run = self.add(at, TimelineKind::Run, TimelineState::Running, None);
+        self.entries[run].name = title;
+        self.run = Some(run);
+    }
+
+    fn changed(&mut self, task: &TaskId, files: &[String], total: u32) {
+        let names = files.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        self.of_worker(task, &format!("{total} changed: {names}"), None);
+    }
+
+    fn conflicted(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32), files: &[String]) {
+        let merge = self.merge_of(at, task, attempt);
+        self.end(merge, at.at, TimelineState::Failed, &format!("conflicts in {}", files.join(", ")));
+    }
+
+    fn chosen(&mut self, at: At<'_>, (task, attempt): (&TaskId, u32), candidate: &TaskId, among: u32) {
+        let cause = self.line(candidate).last;
+        let detail = format!("takes the change of {candidate}, the best of {among}");
+        self.task_ended(at, (task, Some(attempt)), TimelineState::Done, &detail, cause);
+    }
+
+    /// A worker that told no cost counts as its reservation.
+    fn estimated(&mut self, worker: &WorkerId, micro_usd: u64) {
+        if let Some(entry) = self.workers.get(worker).map(|at| &mut self.entries[*at]) {
+            entry.micro_usd = Some(micro_usd);
         }
     }
 
