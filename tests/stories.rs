@@ -6,6 +6,7 @@
 mod stories {
     mod agents;
     mod authority;
+    mod auto;
     mod bad_input;
     mod budget;
     mod checks;

@@ -37,6 +37,7 @@ mod notes;
 mod older;
 mod plan;
 mod port;
+mod progress;
 mod prompt;
 mod removal;
 mod report;

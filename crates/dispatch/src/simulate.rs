@@ -373,6 +373,7 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         job: None,
         mode: None,
         coordination: Coordination::Managed,
+        turn: None,
         dry_run: false,
         use_execution_graph: true,
         parent_trace: None,

@@ -8,6 +8,7 @@ pub(crate) mod evidence_check;
 pub(crate) mod get_run;
 mod get_timeline;
 pub(crate) mod merge_run;
+mod next_unit;
 pub(crate) mod pause_run;
 mod read_output;
 mod resume_run;

@@ -189,7 +189,8 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         RunEvent::RunCleaned { run, .. } | RunEvent::RunCleanAbandoned { run, .. } => {
             vec![count(run.as_str(), "cleaning", -1)]
         }
-        RunEvent::RunStarted { .. }
+        RunEvent::LoopTurned { .. }
+        | RunEvent::RunStarted { .. }
         | RunEvent::PlanRecorded { .. }
         | RunEvent::WayRecorded { .. }
         | RunEvent::UnitAdded { .. }

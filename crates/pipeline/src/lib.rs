@@ -3,8 +3,9 @@
 //! Start with [`plan_json`] and [`plan_md`] (reading and writing a plan), [`prepare`](mod@prepare) (what a run would do) and
 //! [`run`] (the state machine of a run: [`run::RunState::step`] folds what happened, [`run::RunState::decide`] says what to
 //! do next). [`lease`] says who may hold what, [`shared`] what all runs of a record have in common: money, workers, and the rate limits of accounts.
-//! [`timeline`] shows what happened in a run and why.
+//! [`timeline`] shows what happened in a run and why, [`auto`] chooses the next unit of a plan.
 
+pub mod auto;
 pub mod dataflow;
 pub mod delivery;
 pub mod dispatch_terms;

@@ -31,6 +31,8 @@ pub struct Timeline {
     entries: Vec<TimelineEntry>,
     /// Index of the run's own entry.
     run: Option<usize>,
+    /// The turn of a loop that made what happens next.
+    loop_turn: Option<Lsn>,
     units: Units,
     tasks: HashMap<TaskId, Line>,
     workers: HashMap<WorkerId, usize>,
@@ -86,6 +88,7 @@ impl Timeline {
 
     fn happened(&mut self, at: At<'_>, fact: RunEvent) {
         match fact {
+            RunEvent::LoopTurned { turn, why, .. } => self.loop_turned(at, turn, why),
             RunEvent::RunConfigured { title, .. } => self.run_configured(at, title),
             RunEvent::UnitAdded { unit, within, after, .. } => self.units.add(unit, within, after),
             RunEvent::UnitExtended { unit, after, .. } => self.units.extend(&unit, after),
@@ -182,7 +185,7 @@ impl Timeline {
     }
 
     fn run_configured(&mut self, at: At<'_>, title: String) {
-        let run = self.add(at, TimelineKind::Run, TimelineState::Running, None);
+        let run = self.add(at, TimelineKind::Run, TimelineState::Running, self.loop_turn);
         self.entries[run].name = title;
         self.run = Some(run);
     }
@@ -210,7 +213,15 @@ impl Timeline {
         }
     }
 
+    fn loop_turned(&mut self, at: At<'_>, turn: u32, why: String) {
+        let entry = self.add(at, TimelineKind::LoopTurn, TimelineState::Done, None);
+        (self.entries[entry].turn, self.entries[entry].detail) = (Some(turn), why);
+        self.loop_turn = Some(at.id);
+    }
+
     fn worker_intended(&mut self, at: At<'_>, task: TaskId, attempt: u32, worker: WorkerId) {
+        // Whatever is tried again after this was asked for by somebody else.
+        self.loop_turn = None;
         let after = self.units.made_ready(&task);
         let cause = self.line(&task).last.or(after).or_else(|| self.run.map(|run| self.entries[run].id));
         let entry = self.add_to(at, TimelineKind::Worker, TimelineState::Running, (&task, Some(attempt)), cause);

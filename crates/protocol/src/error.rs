@@ -133,6 +133,7 @@ codes! {
     "dispatch.older-run" Failed "the run was recorded by an older version and can't be read any more";
     "dispatch.partial" Person "not all tasks of the run are done";
     "dispatch.setup" Failed "a work tree could not be set up";
+    "dispatch.stuck" Person "the loop over a plan makes no progress";
     "dispatch.unknown-run" Usage "there is no such run";
     "dispatch.unknown-task" Usage "the run has no such task";
     "dispatch.worktree" Failed "a work tree could not be made";

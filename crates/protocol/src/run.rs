@@ -3,6 +3,7 @@
 //!
 //! [`RunEvent`]s are facts of the event log (subject `run/…`); [`Effect`]s are what the dispatcher carries out.
 
+mod auto;
 mod budget;
 mod effect;
 mod event;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{NeedId, WorkerId};
 use crate::plan::TaskId;
 
+pub use auto::{AutoTurn, AutoTurnKind, MAX_AUTO_TURNS};
 pub use budget::{
     ALERTS, AtCeiling, Budget, BudgetOf, Ceiling, DEAR, DEFAULT_RESERVE, KNOWN_COSTS, KNOWN_TASKS, Limits, PauseCause,
     ROLLING, TaskPauseCause, Wait,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub mod agent;
+pub mod auto;
 pub mod backup;
 pub mod bus;
 pub mod check;
@@ -145,6 +146,7 @@ macro_rules! for_each_verb {
             $crate::verb::agent::RegisterChatAgent
             $crate::verb::agent::RegisterTerminal
             $crate::verb::agent::SetAgentStatus
+            $crate::verb::auto::NextUnit
             $crate::verb::backup::BackupStore
             $crate::verb::bus::AckMessage
             $crate::verb::bus::CheckInbox

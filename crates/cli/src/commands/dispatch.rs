@@ -84,6 +84,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         plan_budget: args.limits.plan_budget(),
         isolation: args.isolation,
         unenforced: args.unenforced,
+        turn: None,
         dry_run: true,
         use_execution_graph: true,
         parent_trace: None,

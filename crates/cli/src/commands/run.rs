@@ -1,6 +1,7 @@
 //! `switchboard run`
 
 pub(super) mod agents;
+mod auto;
 mod follow;
 mod line;
 mod preview;
@@ -25,7 +26,7 @@ use crate::report::{Ending, Outcome};
 
 /// Run a plan with agents in work trees, or go on with a run
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Verb: start_run, resume_run, get_run")]
+#[command(after_help = "Verb: start_run, resume_run, get_run, next_unit")]
 pub(crate) struct Args {
     /// The plan: a plan.json or a plan.md
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
@@ -36,6 +37,9 @@ pub(crate) struct Args {
     /// Go on with a run that was interrupted; the newest when none is named
     #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope"])]
     resume: Option<Option<String>>,
+    /// Go on with the next phase, again and again, until the plan is done or wants you
+    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    auto: bool,
     #[command(flatten)]
     scope: scope::ScopeFlags,
     /// The agent for tasks that name none
@@ -129,6 +133,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         job: None,
         mode: args.together.mode,
         coordination: args.together.coordination.unwrap_or_default(),
+        turn: None,
         dry_run: true,
         use_execution_graph: !args.no_execution_graph,
         parent_trace: None,
@@ -136,6 +141,9 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     };
     let shown =
         Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run, is_apart: request.use_execution_graph };
+    if args.auto {
+        return auto::run(request, shown, &choice.spends, context);
+    }
     start(request, shown, &choice.spends, context)
 }
 

@@ -40,7 +40,8 @@ pub(crate) fn run_stop(args: &StopArgs, context: &mut Context) -> Outcome {
 
 /// Retries.
 pub(crate) fn run_retry(args: RetryArgs, context: &mut Context) -> Outcome {
-    let reply = context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what, tasks: args.tasks })?;
+    let reply =
+        context.daemon()?.call::<RetryTask>(&RetryTaskRequest { what: args.what, tasks: args.tasks, turn: None })?;
     say(&reply, context);
     Ok(())
 }

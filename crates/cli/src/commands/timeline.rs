@@ -79,7 +79,7 @@ impl Numbers {
 
 const fn indent(what: TimelineKind) -> usize {
     match what {
-        TimelineKind::Run | TimelineKind::Branch => 0,
+        TimelineKind::LoopTurn | TimelineKind::Run | TimelineKind::Branch => 0,
         TimelineKind::Worker
         | TimelineKind::Gate
         | TimelineKind::Rebase
@@ -98,6 +98,7 @@ fn says(entry: &TimelineEntry, run: &str) -> String {
     let state = word(entry.state);
     let with = |text: String| if detail.is_empty() { text } else { format!("{text}: {detail}") };
     match entry.what {
+        TimelineKind::LoopTurn => with(format!("turn {} of the loop", entry.turn.unwrap_or(0))),
         TimelineKind::Run => with(format!("{run} {name} {state}")),
         TimelineKind::Worker => {
             let left_out = if entry.left_out > 0 { format!(", {} more turns", entry.left_out) } else { String::new() };

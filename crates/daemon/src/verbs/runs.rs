@@ -1,7 +1,7 @@
 //! Runs and their tasks.
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::verb::{run, timeline};
+use switchboard_protocol::verb::{auto, run, timeline};
 
 use super::context::Context;
 use super::route::Handle;
@@ -46,6 +46,12 @@ impl Handle<run::ResumeRun> for Verbs {
         let reply = self.dispatch.resume_run(&request, call.idempotency.clone()).await?;
         self.end_with_run(request.ends_daemon).await;
         Ok(reply)
+    }
+}
+
+impl Handle<auto::NextUnit> for Verbs {
+    async fn handle(&self, call: &Context, request: auto::NextUnitRequest) -> Result<auto::NextUnitReply, Failure> {
+        Ok(self.dispatch.next_unit(&request, &call.caller).await?)
     }
 }
 

@@ -67,6 +67,7 @@ impl Verbs {
             unenforced: false,
             use_execution_graph: true,
             parent_trace: request.parent_trace.clone(),
+            turn: None,
             dry_run: false,
             ends_daemon: false,
         };

@@ -269,6 +269,7 @@ impl Observer {
             RunEvent::RunResumed => self.run(run).is_paused = false,
             RunEvent::PlanRecorded { .. }
             | RunEvent::SetupChosen { .. }
+            | RunEvent::LoopTurned { .. }
             | RunEvent::UnitExtended { .. }
             | RunEvent::BranchMoved { .. }
             | RunEvent::WorkerStarted { .. }

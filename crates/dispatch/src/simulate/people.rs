@@ -125,7 +125,7 @@ async fn go_on(stage: &Stage, daemon: &Dispatch, run: &RunId) -> Result<bool, St
     if state == "succeeded" || retries >= RETRIES || !stage.chance(stage.spec.people) {
         return Ok(false);
     }
-    let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new() };
+    let request = RetryTaskRequest { what: run.to_string(), tasks: Vec::new(), turn: None };
     // The store may refuse it; then the run stays as it is.
     repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await
 }
@@ -228,7 +228,7 @@ async fn interfere(stage: &Stage, daemon: &Dispatch, run: &RunId, phase: usize) 
             repeated(stage, |call| daemon.stop_run(&request, Some(call)), "stop_run").await?;
         }
         2 | 3 => {
-            let request = RetryTaskRequest { what: task, tasks: Vec::new() };
+            let request = RetryTaskRequest { what: task, tasks: Vec::new(), turn: None };
             repeated(stage, |call| daemon.retry_task(&request, Some(call)), "retry_task").await?;
         }
         4 => {

@@ -39,7 +39,8 @@ impl Dispatch {
         for entry in all.into_iter().take(to).skip(from) {
             match entry.what {
                 TimelineKind::Worker => entries.extend(self.with_turns(entry)?),
-                TimelineKind::Run
+                TimelineKind::LoopTurn
+                | TimelineKind::Run
                 | TimelineKind::Turn
                 | TimelineKind::Question
                 | TimelineKind::Gate

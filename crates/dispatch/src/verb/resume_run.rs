@@ -43,7 +43,7 @@ impl Dispatch {
         let is_running = state == "running";
         let answer = reply_value(&ResumeRunReply { run: run.clone(), state, cursor })?;
         if is_stopped {
-            return reply(self.retry(&run, tasks, call, answer).await?);
+            return reply(self.retry(&run, (None, tasks), call, answer).await?);
         }
         if is_running {
             self.start_engine(&run)?;

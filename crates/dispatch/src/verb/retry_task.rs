@@ -4,14 +4,14 @@ use serde_json::Value;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::{RunEvent, TaskState};
+use switchboard_protocol::run::{AutoTurn, RunEvent, TaskState};
 use switchboard_protocol::verb::run::{RetryTaskRequest, RunReply};
 use switchboard_store::Idempotency;
 
 use super::{find_targets, reply, reply_value};
 use crate::handle::{Handle, Record};
 use crate::work::run_id;
-use crate::{Dispatch, Error};
+use crate::{Dispatch, Error, history};
 
 impl Dispatch {
     /// Opens tasks again, or all blocked and stopped tasks of a run. A call that is repeated under its key gets the first
@@ -27,14 +27,15 @@ impl Dispatch {
         let run = run_id(&row)?;
         let answer =
             reply_value(&RunReply { run: run.clone(), state: "running".to_owned(), tasks: Vec::new(), more: 0 })?;
-        reply(self.retry(&run, tasks, call, answer).await?)
+        let turn = request.turn.as_ref().map(|turn| self.turned(&run, turn)).transpose()?;
+        reply(self.retry(&run, (turn, tasks), call, answer).await?)
     }
 
     /// Opens tasks again, in one commit with the call's reply.
     pub(super) async fn retry(
         &self,
         run: &RunId,
-        tasks: Vec<TaskId>,
+        (turn, tasks): (Option<RunEvent>, Vec<TaskId>),
         call: Option<Idempotency>,
         answer: Value,
     ) -> Result<Value, Error> {
@@ -42,13 +43,29 @@ impl Dispatch {
         if tasks.is_empty() {
             return Err(Failure::new("request.conflict", format!("{run} has no blocked or stopped task")).into());
         }
-        let steps = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task }).collect();
+        let retried = tasks.into_iter().map(|task| RunEvent::TaskRetryRequested { task });
+        let steps = turn.into_iter().chain(retried).collect();
         let record = Record { steps, call, reply: answer, ..Record::default() };
         let ask = |engine: Handle| {
             let record = record.clone();
             async move { engine.ask(record).await }
         };
         self.ask(|| self.start_engine(run), ask).await
+    }
+
+    /// The event of a turn that goes on with the unit of a run that the loop has started.
+    fn turned(&self, run: &RunId, turn: &AutoTurn) -> Result<RunEvent, Error> {
+        let mut unit = None;
+        history::events(&self.world.store, run, 0, |event| {
+            if let Some(RunEvent::LoopTurned { unit: of, .. }) = event.fact() {
+                unit = Some(of);
+            }
+            true
+        })?;
+        let no_loop = || Failure::new("request.bad-args", format!("no loop has started {run}")).at("turn");
+        let AutoTurn { number, kind, why } = turn.clone();
+        let unit = unit.ok_or_else(no_loop)?;
+        Ok(RunEvent::LoopTurned { run: run.clone(), turn: number, turn_kind: kind, unit, follows: None, why })
     }
 
     /// Tasks of a run that can be tried again.

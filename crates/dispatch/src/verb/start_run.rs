@@ -7,6 +7,7 @@ use std::sync::Arc;
 use switchboard_pipeline::dataflow::{self, Files};
 use switchboard_pipeline::mode::{Asked, InMode, in_mode};
 use switchboard_pipeline::paths::Pattern;
+use switchboard_pipeline::plan_hash;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
 use switchboard_pipeline::scope::{self, Part};
 use switchboard_pipeline::settings;
@@ -19,7 +20,7 @@ use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Plan, PlanSettings, TaskId};
-use switchboard_protocol::run::{DerivedEdge, MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
+use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency, Query};
 
@@ -27,9 +28,10 @@ use crate::error::shape;
 use crate::event::cut;
 use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
-use crate::work::RUNS;
+use crate::progress::{self, Progress};
+use crate::work::{RUNS, run_id};
 use crate::world::World;
-use crate::{Dispatch, Error, isolation, user_tree};
+use crate::{Dispatch, Error, history, isolation, user_tree};
 use switchboard_protocol::text::quoted;
 
 /// Most derived dependencies in the reply.
@@ -72,14 +74,20 @@ impl Dispatch {
         bounded(request.parent_trace.as_deref())?;
         countable(request.max_workers)?;
         let written = written(&request)?;
-        let (resolved, derived) = dataflow::resolve(written.clone());
+        let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
+        let hash = plan_hash::whole(&written);
+        let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
+        let (resolved, derived) = dataflow::resolve(left);
         let Part { plan, notes } = part(&resolved, &request)?;
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
         let InMode { plan, max_workers } = in_mode(plan, &asked)?;
         let max_workers = request.max_workers.or(max_workers);
-        let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
-        let start_point = StartPoint::look(world, &tree, &expanded.plan).await?;
+        let mut start_point = StartPoint::look(world, &tree, &expanded.plan).await?;
+        let mut follows = None;
+        if let Some(progress) = progress {
+            (start_point.base, follows) = (progress.base, progress.follows);
+        }
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
         let run = world.fresh_run()?;
         let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
@@ -96,7 +104,7 @@ impl Dispatch {
             trusted(world, &start_point.locks, &written)?;
         }
         let notes = [notes, expanded.notes].concat();
-        let mut decided = Decided { plan, notes, derived, prepared, compiled, agents, setup, held };
+        let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
         if request.dry_run {
@@ -118,16 +126,22 @@ impl Dispatch {
         caller: StartCall<'_>,
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
-        let hash = switchboard_pipeline::plan_hash::whole(&decided.plan);
+        let hash = &decided.hash;
         // The same job may be asked for twice at a time: it changes nothing that the other could miss.
         if request.job.is_none() {
-            not_running(world, &hash)?;
+            not_running(world, hash, &decided.plan)?;
         }
         write_agents(world, &run_plan).await?;
         let is_whole = |id: &&TaskId| run_plan.shape(id).is_none_or(|shape| shape.of.is_none());
         let tasks = decided.prepared.eligible.iter().filter(is_whole).count();
-        let configured = configured(&run_plan, request, start_point, (&hash, tasks), caller.by)?;
-        let mut batch = Batch::new(Durability::Synced).event(configured);
+        let configured = configured(&run_plan, request, start_point, (hash, tasks), caller.by)?;
+        let mut batch = Batch::new(Durability::Synced);
+        if let Some(turn) = &request.turn {
+            let fact = turned(&run_plan.run, turn, request, decided);
+            let subject = format!("run/{}", run_plan.run);
+            batch = batch.event(NewEvent::of(&fact, subject, caller.by).map_err(shape("a turn"))?);
+        }
+        batch = batch.event(configured);
         if switchboard_pipeline::setup::planned(&decided.plan).is_none() && !run_plan.setup.is_empty() {
             let fact = RunEvent::SetupChosen { run: run_plan.run.clone(), commands: run_plan.setup.clone() };
             let subject = format!("run/{}", run_plan.run);
@@ -137,7 +151,7 @@ impl Dispatch {
         let (budget, plan, day) = (request.budget, request.plan_budget.or(planned), world.shared.state().has_day());
         let is_limited = budget.is_some() || plan.is_some() || day;
         let budget = is_limited.then_some(RunEvent::BudgetSet { budget, plan, day });
-        for step in decided.opening(&hash, start_point)?.into_iter().chain(budget) {
+        for step in decided.opening(hash, start_point)?.into_iter().chain(budget) {
             batch =
                 batch.event(NewEvent::of(&step, format!("run/{}", run_plan.run), caller.by).map_err(shape("a step"))?);
         }
@@ -226,6 +240,40 @@ fn countable(max_workers: Option<u32>) -> Result<(), Failure> {
     Err(Failure::new("request.bad-args", what).at("max_workers"))
 }
 
+/// What of a plan is left to the loop, and where it goes on; the plan as it is where no loop asks.
+async fn rest(
+    world: &World,
+    tree: &Arc<dyn Git>,
+    (written, hash): (Plan, &str),
+    request: &StartRunRequest,
+) -> Result<(Plan, Option<Progress>), Error> {
+    if request.turn.is_none() {
+        return Ok((written, None));
+    }
+    if request.job.is_some() {
+        let what = "a loop runs a plan, and a job is none";
+        return Err(Failure::new("request.bad-args", what).at("turn").into());
+    }
+    let (runs, _) = progress::earlier(world, &written, hash)?;
+    let found = world.git_on(tree, move |git| progress::resolve(git, &runs)).await?;
+    let (eligible, _) = super::next_unit::eligible(&written);
+    let unit = request.scope.as_ref().map_or_else(|| written.clone(), |unit| unit.of_plan(&written));
+    let is_left = |id: &TaskId| eligible.contains(id) && !found.done.contains(id);
+    if !unit.phases.is_empty() && !unit.tasks().any(|task| is_left(&task.id)) {
+        let what = "everything that can be done in it is merged already";
+        return Err(Failure::new("request.conflict", what).at("scope").into());
+    }
+    Ok((progress::rest_of(written, &found.done, &eligible), Some(found)))
+}
+
+/// The event of the loop's turn that starts a run.
+fn turned(run: &RunId, turn: &AutoTurn, request: &StartRunRequest, decided: &Decided) -> RunEvent {
+    let AutoTurn { number, kind, why } = turn.clone();
+    let (unit, follows) = (request.scope.clone(), decided.follows.clone());
+    let fact = RunEvent::LoopTurned { run: run.clone(), turn: number, turn_kind: kind, unit, follows, why };
+    fact.fitted()
+}
+
 /// The part of the plan that is run.
 fn part(written: &Plan, request: &StartRunRequest) -> Result<Part, Failure> {
     match &request.scope {
@@ -261,6 +309,10 @@ async fn write_agents(world: &World, run_plan: &RunPlan) -> Result<(), Error> {
 struct Decided {
     /// The part of the plan that is run, without subtasks.
     plan: Plan,
+    /// The hash of the plan as it was given, which all of its parts have in common.
+    hash: String,
+    /// The run whose work it begins at, where that is not the user's branch.
+    follows: Option<RunId>,
     /// What is to be said about the part, and about tasks on which several work.
     notes: Vec<String>,
     /// Dependencies that follow from inputs.
@@ -432,10 +484,18 @@ fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
 }
 
-fn not_running(world: &World, hash: &str) -> Result<(), Error> {
-    let rows = world.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1))?;
-    let Some(row) = rows.first() else { return Ok(()) };
-    let run = row.try_text("id")?;
+/// Refuses what a run of the same plan, or of a part of it, is doing.
+fn not_running(world: &World, hash: &str, plan: &Plan) -> Result<(), Error> {
+    let tasks: BTreeSet<_> = plan.tasks().map(|task| &task.id).collect();
+    let rows = world.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1000))?;
+    let mut other = None;
+    for row in &rows {
+        let run = run_id(row)?;
+        if other.is_none() && history::plan(world, &run)?.plan.tasks().any(|task| tasks.contains(&task.id)) {
+            other = Some(run);
+        }
+    }
+    let Some(run) = other else { return Ok(()) };
     let what = format!("this plan already runs as {run}");
     Err(Failure::new("dispatch.already-running", what)
         .hint(format!("switchboard run --resume {run}, or switchboard stop {run}"))
@@ -451,7 +511,7 @@ fn configured(
 ) -> Result<NewEvent, Error> {
     let fact = RunEvent::RunConfigured {
         run: run_plan.run.clone(),
-        title: cut(&run_plan.plan.title, 100),
+        title: cut(&run_plan.plan.title, progress::TITLE),
         plan_hash: hash.to_owned(),
         source: cut(&request.source, 150),
         target: start_point.target.clone(),
@@ -473,7 +533,7 @@ fn configured(
 }
 
 fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &Decided) -> StartRunReply {
-    let Decided { plan, notes, derived, prepared, compiled, agents, setup, held } = decided;
+    let Decided { plan, notes, derived, prepared, compiled, agents, setup, held, hash: _, follows: _ } = decided;
     let takes_part = |edge: &&DerivedEdge| [&edge.task, &edge.on].iter().all(|id| prepared.eligible.contains(id));
     StartRunReply {
         run: None,

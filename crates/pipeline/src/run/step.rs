@@ -119,6 +119,7 @@ impl RunState {
             RunEvent::BudgetAlert { .. }
             | RunEvent::RunConfigured { .. }
             | RunEvent::SetupChosen { .. }
+            | RunEvent::LoopTurned { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunCleanIntended { .. }

@@ -4,7 +4,7 @@ use switchboard_protocol::id::NeedId;
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{BudgetOf, PauseCause, PersonAnswer, TaskPauseCause};
 use switchboard_protocol::text::cut;
-use switchboard_protocol::verb::timeline::{TimelineKind, TimelineState};
+use switchboard_protocol::verb::timeline::{TimelineCause, TimelineKind, TimelineState};
 
 use super::{At, DETAIL, Timeline};
 
@@ -31,7 +31,10 @@ impl Timeline {
     }
 
     pub(super) fn tried_again(&mut self, at: At<'_>, task: &TaskId) {
-        self.control(at, Some(task), "retry", "");
+        let retry = self.add_control(at, Some(task), "retry", "");
+        if let Some(turn) = self.loop_turn {
+            self.entries[retry].caused_by = TimelineCause::Entry(turn);
+        }
         if let Some(run) = self.run.map(|run| &mut self.entries[run]) {
             (run.state, run.ended_at, run.detail) = (TimelineState::Running, None, String::new());
         }

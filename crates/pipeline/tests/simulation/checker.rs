@@ -159,6 +159,7 @@ impl Checker {
             RunEvent::PersonAnswered { .. }
             | RunEvent::BudgetAlert { .. }
             | RunEvent::SetupChosen { .. }
+            | RunEvent::LoopTurned { .. }
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::TurnOmitted { .. }

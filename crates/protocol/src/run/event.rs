@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::{Budget, BudgetOf, PauseCause, TaskPauseCause};
 use super::held::HeldBy;
 use super::way::{StepId, UnitId};
-use super::{PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict, WorkerTimeout};
+use super::{AutoTurnKind, PersonAnswer, RunOutcome, SetupCommand, TurnOutcome, Verdict, WorkerTimeout};
 use crate::id::{AgentName, Digest, NeedId, RunId, WorkerId};
 use crate::isolation::Isolation;
 use crate::job::Coordination;
@@ -67,6 +67,23 @@ pub enum RunEvent {
         run: RunId,
         /// The commands, in their order.
         commands: Vec<SetupCommand>,
+    },
+    /// The loop that runs a plan unit by unit has started this run, or has its failed tasks tried again. In the same commit as what it does, before it.
+    LoopTurned {
+        /// Which run.
+        run: RunId,
+        /// The number of the turn.
+        turn: u32,
+        /// What it does.
+        turn_kind: AutoTurnKind,
+        /// The part of the plan; `None` is all of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<UnitId>,
+        /// The run whose work this one begins at; `None` for the user's branch, and for one that goes on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<RunId>,
+        /// Why, in a sentence; may be cut to fit.
+        why: String,
     },
     /// The run exists. Its tasks follow; nothing starts before the last of them is known.
     RunStarted {
@@ -552,6 +569,7 @@ impl RunEvent {
             self,
             Self::RunConfigured { .. }
                 | Self::SetupChosen { .. }
+                | Self::LoopTurned { .. }
                 | Self::RunMergeIntended { .. }
                 | Self::RunMerged { .. }
                 | Self::RunMergeUndone { .. }
@@ -568,6 +586,7 @@ impl RunEvent {
         match self {
             Self::RunConfigured { .. }
             | Self::SetupChosen { .. }
+            | Self::LoopTurned { .. }
             | Self::RunStarted { .. }
             | Self::PlanRecorded { .. }
             | Self::WayRecorded { .. }

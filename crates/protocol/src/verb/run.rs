@@ -17,7 +17,7 @@ use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
 use crate::run::way::UnitId;
 use crate::run::{
-    Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
+    AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
 };
 use crate::time::Millis;
 use crate::worker::PauseState;
@@ -209,6 +209,9 @@ pub struct StartRunRequest {
     /// What its workers should know of the work that it belongs to, at most 16 KiB: stands in each prompt and in the run's first event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_trace: Option<String>,
+    /// The turn of the loop that starts it (`next_unit` says which): it begins at what earlier runs of the plan have merged, and does none of that again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<AutoTurn>,
     /// Say what would happen and start nothing.
     #[serde(default)]
     pub dry_run: bool,

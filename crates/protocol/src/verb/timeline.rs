@@ -21,6 +21,8 @@ pub const MAX_TURNS: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimelineKind {
+    /// A turn of the loop that runs a plan unit by unit.
+    LoopTurn,
     /// The run itself, from its dispatch to its end.
     Run,
     /// A worker, from its start to the end of its attempt.
@@ -96,7 +98,7 @@ pub struct TimelineEntry {
     /// Its worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<WorkerId>,
-    /// The number of the agent's turn.
+    /// The number of the agent's turn, or of the loop's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// The run, its agent, its gate, its branch, or what was asked for.

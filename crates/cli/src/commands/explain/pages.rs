@@ -89,6 +89,7 @@ pages! {
     "dispatch.older-run"
     "dispatch.partial"
     "dispatch.setup"
+    "dispatch.stuck"
     "dispatch.unknown-run"
     "dispatch.unknown-task"
     "dispatch.worktree"

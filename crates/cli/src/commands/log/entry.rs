@@ -178,6 +178,7 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         | RunEvent::TurnEnded { .. }
         | RunEvent::TreeSetupFailed { .. }
         | RunEvent::SetupChosen { .. }
+        | RunEvent::LoopTurned { .. }
         | RunEvent::RunConfigured { .. }
         | RunEvent::RunStarted { .. }
         | RunEvent::PlanRecorded { .. }

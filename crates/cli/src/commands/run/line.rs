@@ -205,6 +205,7 @@ impl<'a> Printer<'a> {
             }
             RunEvent::RunConfigured { .. }
             | RunEvent::SetupChosen { .. }
+            | RunEvent::LoopTurned { .. }
             | RunEvent::RunMergeIntended { .. }
             | RunEvent::RunMerged { .. }
             | RunEvent::RunMergeUndone { .. }
@@ -417,6 +418,7 @@ impl<'a> Printer<'a> {
             // The block that follows from it says why.
             | RunEvent::TreeSetupFailed { .. }
             | RunEvent::SetupChosen { .. }
+            | RunEvent::LoopTurned { .. }
             | RunEvent::MergeIntended { .. } => Vec::new(),
         }
     }

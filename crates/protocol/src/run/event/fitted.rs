@@ -24,6 +24,7 @@ impl RunEvent {
             | Self::ConfirmationAsked { reason, .. }
             | Self::PersonAnswered { note: reason, .. }
             | Self::TaskBlocked { reason, .. } => *reason = cut(reason, TEXT_BUDGET),
+            Self::LoopTurned { why, .. } => *why = cut(why, TEXT_BUDGET / 2),
             Self::RunStarted { title, .. } => *title = cut(title, TEXT_BUDGET / 2),
             Self::RunMergeAbandoned { why, .. } | Self::RunCleanAbandoned { why, .. } => *why = cut(why, TEXT_BUDGET),
             Self::RunCleanIntended { worktree, .. } | Self::RunCleaned { worktree, .. } => {

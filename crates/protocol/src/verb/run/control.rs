@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::verb;
 use crate::id::RunId;
-use crate::run::Budget;
+use crate::run::{AutoTurn, Budget};
 
 /// What to stop.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +104,9 @@ pub struct RetryTaskRequest {
     /// Further tasks of that run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
+    /// The turn of the loop that wants it (`next_unit` says which).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<AutoTurn>,
 }
 
 verb! {

@@ -1,0 +1,205 @@
+//! How far a plan is: what earlier runs of it have merged, and at which commit the next one begins.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use switchboard_pipeline::auto::{Turn, TurnLog};
+use switchboard_process::git::Oid;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::{Plan, Task, TaskId, TaskStatus};
+use switchboard_protocol::run::RunEvent;
+use switchboard_store::Query;
+
+use crate::error::shape;
+use crate::event::cut;
+use crate::port::Git;
+use crate::work::{RUNS, run_id};
+use crate::world::World;
+use crate::{Error, history, user_tree};
+
+/// Bytes of a plan's title in the record.
+pub(crate) const TITLE: usize = 100;
+
+/// Runs of a plan's title that are looked at, newest first.
+const RUNS_READ: u64 = 200;
+
+/// How far a plan is.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    /// The commit that the next run begins at.
+    pub(crate) base: Oid,
+    /// The run whose work that is; `None` for the commit that is checked out.
+    pub(crate) follows: Option<RunId>,
+    /// Tasks whose changes are in `base`, or that were done without one.
+    pub(crate) done: BTreeSet<TaskId>,
+}
+
+/// What one earlier run says.
+#[derive(Debug, Default)]
+pub(crate) struct Earlier {
+    run: Option<RunId>,
+    /// Tasks of the plan that it has merged.
+    merged: Vec<TaskId>,
+    /// Tasks of the plan whose results are reports.
+    reported: Vec<TaskId>,
+    /// The last commit that it has merged, which has all others.
+    tip: Option<String>,
+    plan: String,
+    turns: TurnLog,
+}
+
+/// Reads what earlier runs of a plan say, newest first, and the turns of its loop in their order. `hash` is the plan's: turns for another plan of this
+/// title, or for an earlier text of this one, don't count.
+pub(crate) fn earlier(world: &World, plan: &Plan, hash: &str) -> Result<(Vec<Earlier>, Vec<Turn>), Error> {
+    let tasks: BTreeMap<_, _> = plan.tasks().map(|task| (task.id.clone(), work_of(task))).collect();
+    let query = Query::table(RUNS).eq("title", cut(&plan.title, TITLE)).desc("seq").limit(RUNS_READ);
+    let (mut runs, mut turns) = (Vec::new(), Vec::new());
+    for row in world.store.read(&query)? {
+        let run = run_id(&row)?;
+        let mut found = Earlier { run: Some(run.clone()), ..Earlier::default() };
+        history::events(&world.store, &run, 0, |event| {
+            if let Some(fact) = event.fact::<RunEvent>() {
+                found.turns.take(&fact, event.ts);
+                found.take(fact);
+            }
+            true
+        })?;
+        if row.get_text("plan_hash") == Some(hash) {
+            turns.extend(std::mem::take(&mut found.turns).into_turns());
+        }
+        found.keep(&tasks)?;
+        runs.push(found);
+    }
+    turns.sort_by_key(|turn| turn.number);
+    Ok((runs, turns))
+}
+
+/// Finds the commit that the next run begins at, and which tasks are done there.
+pub(crate) fn resolve(git: &dyn Git, runs: &[Earlier]) -> Result<Progress, Error> {
+    let (_, head) = user_tree::checked_out(git)?;
+    let (mut base, mut follows) = (head, None);
+    for earlier in runs.iter().filter(|earlier| !earlier.merged.is_empty()) {
+        let Some(tip) = earlier.tip(git)? else { continue };
+        if !git.is_ancestor(&tip, &base)? {
+            (base, follows) = (tip, earlier.run.clone());
+        }
+        break;
+    }
+    let mut done = BTreeSet::new();
+    for earlier in runs {
+        done.extend(earlier.reported.iter().cloned());
+        if !earlier.merged.is_empty()
+            && let Some(tip) = earlier.tip(git)?
+            && git.is_ancestor(&tip, &base)?
+        {
+            done.extend(earlier.merged.iter().cloned());
+        }
+    }
+    Ok(Progress { base, follows, done })
+}
+
+/// A plan in which tasks that are done are marked so, and tasks that can't be done are left out.
+pub(crate) fn rest_of(mut plan: Plan, done: &BTreeSet<TaskId>, eligible: &BTreeSet<TaskId>) -> Plan {
+    for phase in &mut plan.phases {
+        phase.tasks.retain(|task| eligible.contains(&task.id) || is_marked(task));
+        for task in phase.tasks.iter_mut().filter(|task| done.contains(&task.id) || is_marked(task)) {
+            if done.contains(&task.id) {
+                task.status = TaskStatus::Completed;
+            }
+            // What it waited for may be left out.
+            task.depends.clear();
+        }
+    }
+    plan.phases.retain(|phase| !phase.tasks.is_empty());
+    plan
+}
+
+fn is_marked(task: &Task) -> bool {
+    matches!(task.status, TaskStatus::Completed | TaskStatus::Closed)
+}
+
+/// A task without what says how far it is, and without its dependencies, of which the run of a part knows only some.
+fn work_of(task: &Task) -> Task {
+    let (status, depends) = (TaskStatus::default(), Vec::new());
+    Task { status, depends, blocked_reason: None, evidence_path: None, ..task.clone() }
+}
+
+// === impl Earlier ===
+
+impl Earlier {
+    fn take(&mut self, fact: RunEvent) {
+        if let RunEvent::PlanRecorded { text, .. } = fact {
+            self.plan.push_str(&text);
+        } else if let RunEvent::TaskMerged { task, commit, .. } = fact {
+            self.merged.push(task);
+            self.tip = Some(commit);
+        } else if let RunEvent::TaskDone { task, of: None, .. } = fact {
+            self.reported.push(task);
+        }
+    }
+
+    /// Keeps the tasks that are the same in the plan.
+    fn keep(&mut self, tasks: &BTreeMap<TaskId, Task>) -> Result<(), Error> {
+        if self.merged.is_empty() && self.reported.is_empty() {
+            return Ok(());
+        }
+        let plan: Plan = serde_json::from_str(&self.plan).map_err(shape("the plan of an earlier run"))?;
+        let same: BTreeSet<_> =
+            plan.tasks().filter(|task| tasks.get(&task.id) == Some(&work_of(task))).map(|task| &task.id).collect();
+        self.merged.retain(|task| same.contains(task));
+        self.reported.retain(|task| same.contains(task));
+        self.plan.clear();
+        Ok(())
+    }
+
+    /// The last commit that it has merged, if the repository still has it.
+    fn tip(&self, git: &dyn Git) -> Result<Option<Oid>, Error> {
+        let Some(tip) = &self.tip else { return Ok(None) };
+        git.rev_parse(&format!("{tip}^{{commit}}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let task = |id: &str, status: &str| json!({ "id": id, "phase": 1, "description": id, "status": status });
+        let tasks = [task("1.1", "pending"), task("1.2", "blocked"), task("1.3", "completed"), task("1.4", "pending")];
+        let plan = json!({ "schema_version": "1.0.0", "title": "t", "swarm": "s",
+            "phases": [{ "id": 1, "name": "one", "tasks": tasks }] });
+        serde_json::from_value(plan).unwrap()
+    }
+
+    fn ids(ids: &[&str]) -> BTreeSet<TaskId> {
+        ids.iter().map(|id| TaskId::new(*id).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_rest_of_a_plan_marks_what_is_done_and_leaves_out_what_cannot_be() {
+        let rest = rest_of(plan(), &ids(&["1.1"]), &ids(&["1.1", "1.4"]));
+
+        let tasks: Vec<_> = rest.tasks().map(|task| (task.id.as_str(), task.status)).collect();
+        let expected = [("1.1", TaskStatus::Completed), ("1.3", TaskStatus::Completed), ("1.4", TaskStatus::Pending)];
+        assert_eq!(tasks, expected);
+    }
+
+    #[test]
+    fn a_task_whose_text_has_changed_is_another_task_and_one_that_is_marked_or_waits_for_others_is_not() {
+        let first = plan();
+        let tasks: BTreeMap<_, _> = first.tasks().map(|task| (task.id.clone(), work_of(task))).collect();
+        let mut recorded = plan();
+        recorded.phases[0].tasks[0].status = TaskStatus::Completed;
+        recorded.phases[0].tasks[0].depends = vec![TaskId::new("1.4").unwrap()];
+        recorded.phases[0].tasks[3].description = "other".to_owned();
+        let all = ["1.1", "1.4"].map(|id| TaskId::new(id).unwrap()).to_vec();
+        let text = serde_json::to_string(&recorded).unwrap();
+        let mut earlier = Earlier { merged: all.clone(), reported: all, plan: text, ..Earlier::default() };
+
+        earlier.keep(&tasks).unwrap();
+
+        assert_eq!((earlier.merged.len(), earlier.reported.len()), (1, 1));
+        assert_eq!(earlier.merged[0].as_str(), "1.1");
+    }
+}

@@ -1,0 +1,92 @@
+//! `next_unit`: what a loop over a plan does next.
+
+use std::collections::BTreeSet;
+
+use switchboard_pipeline::auto::{Facts, Turn, decide, units};
+use switchboard_pipeline::dataflow;
+use switchboard_pipeline::plan_hash;
+use switchboard_pipeline::prepare::prepare;
+use switchboard_protocol::caller::Caller;
+use switchboard_protocol::id::RunId;
+use switchboard_protocol::plan::{Plan, TaskId};
+use switchboard_protocol::run::SkipCode;
+use switchboard_protocol::verb::auto::{NextUnitReply, NextUnitRequest};
+use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
+
+use crate::history::last_worker;
+use crate::port::Git;
+use crate::progress::{self, Progress};
+use crate::{Dispatch, Error, plan, user_tree};
+
+/// Events of a worker read in one go.
+const PAGE: usize = 1000;
+
+impl Dispatch {
+    /// Says what a loop over a plan does next, seen from the work tree that the caller stands in.
+    ///
+    /// # Errors
+    /// What is wrong with the plan or the scope; the store's or the repository's failure.
+    pub async fn next_unit(&self, request: &NextUnitRequest, caller: &Caller) -> Result<NextUnitReply, Error> {
+        let world = &self.world;
+        let plan = plan::read(&request.plan, &request.source)?;
+        if let Some(unit) = &request.scope
+            && unit.of_plan(&plan).phases.is_empty()
+        {
+            switchboard_pipeline::scope::part(&plan, unit).map_err(|failure| failure.at(&request.source))?;
+        }
+        let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
+        let (runs, turns) = progress::earlier(world, &plan, &plan_hash::whole(&plan))?;
+        let Progress { done, follows, .. } =
+            world.git_on(&tree, move |git: &dyn Git| progress::resolve(git, &runs)).await?;
+        let (eligible, left_out) = eligible(&plan);
+        let units = units(&plan, &eligible, request.scope.as_ref());
+        let turns = self.with_waits(turns)?;
+        let cursor = world.store.head().lsn;
+        let last = turns.last().map_or(0, |turn| turn.number);
+        let since = request.since.unwrap_or(last);
+        let next = decide(&Facts { units: &units, done: &done, turns: &turns, since, now: world.store.now() });
+        Ok(NextUnitReply { next, turns: last, done: done.into_iter().collect(), follows, left_out, cursor })
+    }
+}
+
+/// The tasks of a plan that can be done, and those that are left out since the plan marks them, or what they need, as blocked.
+pub(super) fn eligible(plan: &Plan) -> (BTreeSet<TaskId>, Vec<TaskId>) {
+    let (resolved, _) = dataflow::resolve(plan.clone());
+    let prepared = prepare(&resolved, &BTreeSet::new(), None);
+    let is_out = |code: &SkipCode| *code == SkipCode::Parked || *code == SkipCode::DepUnmet;
+    let left_out = prepared.skipped.into_iter().filter(|skipped| is_out(&skipped.code)).map(|skipped| skipped.id);
+    (prepared.eligible.into_iter().collect(), left_out.collect())
+}
+
+impl Dispatch {
+    /// Adds to the last turn how long the services of its agents want it to wait.
+    fn with_waits(&self, mut turns: Vec<Turn>) -> Result<Vec<Turn>, Error> {
+        let Some(last) = turns.last_mut() else { return Ok(turns) };
+        let run = last.run.clone();
+        for failure in last.failures_mut() {
+            failure.retry_after_ms = self.retry_after(&run, &failure.task)?;
+        }
+        Ok(turns)
+    }
+
+    /// How long the service of a task's last worker wants its clients to wait, where it said so.
+    fn retry_after(&self, run: &RunId, task: &TaskId) -> Result<Option<u64>, Error> {
+        let Some(row) = last_worker(&self.world, run, task)? else { return Ok(None) };
+        let subject = format!("worker/{}", row.try_text("id")?);
+        let (mut after, mut named) = (0, None);
+        loop {
+            let page = self.world.store.events_of(&subject, after, PAGE)?;
+            for event in &page {
+                if let Some(WorkerFact::WorkerReported { what: WorkerEvent::Faulted { retry_after_ms, .. }, .. }) =
+                    event.fact()
+                {
+                    named = retry_after_ms;
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => after = last.rev,
+                Some(_) | None => return Ok(named),
+            }
+        }
+    }
+}
