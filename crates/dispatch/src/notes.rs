@@ -83,7 +83,8 @@ pub(crate) fn told(run: &RunId, event: &RunEvent) -> Option<UnitMessage> {
         | RunEvent::RunMergeAbandoned { .. }
         | RunEvent::RunCleanIntended { .. }
         | RunEvent::RunCleaned { .. }
-        | RunEvent::RunCleanAbandoned { .. } => None,
+        | RunEvent::RunCleanAbandoned { .. }
+        | RunEvent::LoopTurned { .. } => None,
     }
 }
 

@@ -49,6 +49,21 @@ fn branch_index_and_files_arrive_together() {
 }
 
 #[test]
+fn a_file_that_was_changed_and_changed_back_is_in_nobodys_way() {
+    let fixture = Fixture::new();
+    let (old, new) = moved(&fixture, &[("a.txt", Some("new\n"))]);
+    let content = fixture.read("a.txt").unwrap();
+    fixture.write("a.txt", &content);
+    let file = fs::File::options().write(true).open(fixture.root.join("a.txt")).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
+
+    assert_eq!(fixture.repo().advance_checkout("main", &old, &new).unwrap(), Advanced::Now);
+
+    assert_eq!(fixture.read("a.txt").as_deref(), Some("new\n"));
+    assert_eq!(fixture.run(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn whatever_would_be_lost_stops_it_and_nothing_changes() {
     type Arrange = fn(&Fixture);
     let cases: &[(&str, Arrange)] = &[
