@@ -195,9 +195,10 @@ impl SimSpec {
             runs,
             min_tasks: each + each / 10,
             max_tasks: each + each / 10,
-            max_workers: u32::try_from(each).ok(),
+            // A few more than are asked for: some have just ended, and the next are not there yet.
+            max_workers: u32::try_from((each + each / 32).min(most)).ok(),
             workers: u32::try_from(2 * workers).ok(),
-            work_ms: 1_800_000,
+            work_ms: 600_000,
             bad_workers: 50,
             bad_frames: 5,
             failed_commits: 1,
