@@ -133,8 +133,7 @@ impl After<'_> {
             expect(is_it, || format!("{} in attempt {} is shown as {report:?}", view.task, view.attempt))?;
             self.look_at(view).await?;
         }
-        let request =
-            ShowTaskRequest { task: format!("{}/9.9", self.run), diff: false, answer_from: None };
+        let request = ShowTaskRequest { task: format!("{}/9.9", self.run), diff: false, answer_from: None };
         let unknown = self.until_answered(|| self.daemon.show_task(&request)).await?;
         expect(code(&unknown) == "dispatch.unknown-task", || format!("a task that is none: {unknown:?}"))
     }
