@@ -143,6 +143,15 @@ mod tests {
     }
 
     #[test]
+    fn as_many_workers_as_a_run_may_have_can_be_asked_for_and_no_more() {
+        let parsed =
+            |workers: &str| Args::try_parse_from(["switchboard", "run", "plan.json", "--max-workers", workers]);
+
+        assert!(parsed("1").is_ok() && parsed("256").is_ok());
+        assert!(parsed("0").is_err() && parsed("257").is_err());
+    }
+
+    #[test]
     fn every_command_says_what_it_does_in_one_line() {
         for command in Args::command().get_subcommands() {
             let about = command.get_about().map(ToString::to_string).unwrap_or_default();

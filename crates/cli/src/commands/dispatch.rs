@@ -4,6 +4,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::{Job, JobTask, Mode};
 use switchboard_protocol::plan::TaskResult;
+use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::commands::budget::BudgetFlags;
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long)]
     unenforced: bool,
     /// At most so many workers at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WORKERS)))]
     max_workers: Option<u32>,
     #[command(flatten)]
     limits: BudgetFlags,

@@ -17,6 +17,7 @@ use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
+use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
 
 use crate::ask;
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     no_execution_graph: bool,
     /// At most so many workers at once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WORKERS)))]
     max_workers: Option<u32>,
     /// How all workers are held: with your rights, or with four tools in a sandbox
     #[arg(long, value_name = "HOW", value_parser = isolations(), conflicts_with_all = ["example", "resume"])]
