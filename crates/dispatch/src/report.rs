@@ -5,9 +5,11 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use switchboard_pipeline::settings::Settings;
+use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::message::{MessageEvent, Terms};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
     AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, TaskState,
@@ -254,13 +256,18 @@ pub(crate) fn mail_during(world: &World, row: &Row) -> Result<(u64, u64), Error>
         let page = world.store.events(after, &filter, 1000)?;
         let Some(last) = page.last() else { return Ok((sent, acked)) };
         after = last.lsn;
-        for event in page.iter().filter(|event| event.ts.0 <= end) {
+        for event in page.iter().filter(|event| event.ts.0 <= end && !is_taken(event)) {
             *(if event.kind == "message_sent" { &mut sent } else { &mut acked }) += 1;
         }
         if last.ts.0 > end {
             return Ok((sent, acked));
         }
     }
+}
+
+/// Whether a message is for the daemon or from it, and delivered to nobody: such ones tell of what the run shows anyway.
+fn is_taken(event: &Event) -> bool {
+    matches!(event.fact(), Some(MessageEvent::MessageSent { terms: Terms { taken: true, .. }, .. }))
 }
 
 /// What a worker has said, from a byte on; `None` if it has said nothing yet.
