@@ -213,5 +213,5 @@ fn the_same_key_launches_once_and_a_worker_launches_nobody() {
     sandbox.settings(&format!("[agents.nester]\ndriver = \"exec\"\ncommand = {}\n", json!(["sh", "-c", nested])));
     let refused = reply(&sandbox, &json!({ "agent": "nester", "task": "nest", "isolation": "full" }));
     let text = &texts(&refused)[0];
-    assert!(text.contains("policy.denied") && text.contains("starts no other agents"), "{text}");
+    assert!(text.contains("policy.denied") && text.contains("starts no other agents"), "{refused}");
 }
