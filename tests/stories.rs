@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod stories {
+    mod actions;
     mod agents;
     mod authority;
     mod auto;

@@ -143,7 +143,7 @@ export type Isolation = ("full" | "constrained");
 export type PauseCause = ("requested" | "budget" | "plan" | "day");
 export type Ceiling = { of: BudgetOf; ceiling: number; spent: number; at_ceiling: AtCeiling };
 export type BudgetOf = ("run" | "plan" | "day");
-export type TaskReport = { id: string; of?: (string | null); description: string; agent: string; scripted: boolean; paused?: (TaskPauseCause | null); isolation?: Isolation; state: string; held_by?: (HeldBy | null); attempts: number; gates: Array<GateReport>; refusals: Array<string>; commit?: (string | null); files?: Array<string>; depends?: Array<string>; worktree?: string; micro_usd?: (number | null); input_tokens?: (number | null); output_tokens?: (number | null); doing?: string; pause?: (PauseState | null); heard_at?: (Millis | null); not_started?: (Skipped | null); waits?: (Wait | null); waits_for_you?: boolean };
+export type TaskReport = { id: string; of?: (string | null); description: string; agent: string; scripted: boolean; paused?: (TaskPauseCause | null); isolation?: Isolation; state: string; held_by?: (HeldBy | null); attempts: number; gates: Array<GateReport>; refusals: Array<string>; commit?: (string | null); files?: Array<string>; depends?: Array<string>; worktree?: string; micro_usd?: (number | null); input_tokens?: (number | null); output_tokens?: (number | null); doing?: string; pause?: (PauseState | null); heard_at?: (Millis | null); not_started?: (Skipped | null); waits?: (Wait | null); waits_for_you?: boolean; step?: string; proposed?: number };
 export type TaskPauseCause = ("requested" | "budget" | "dear");
 export type HeldBy = { holder: AgentName; files: Array<string>; until: Millis };
 export type GateReport = { gate: string; verdict: string; reasons?: Array<string> };
@@ -191,6 +191,10 @@ export type UndoMergeReply = { run: RunId; target: string; from: string; to: str
 export type SearchMessagesRequest = { text: string; agent?: (AgentName | null); before?: (number | null); limit?: (number | null) };
 export type SearchMessagesReply = { hits: Array<MessageHit>; next?: (number | null); is_whole: boolean };
 export type MessageHit = { id: MessageId; seq: number; action: Action; sender: AgentName; sender_verified: boolean; recipient: AgentName; state: DeliveryState; created_at: Millis; excerpt: string };
+export type ProposeTaskRequest = { description: string; files?: Array<string>; after?: Array<TaskId>; task?: (TaskId | null); attempt?: (number | null) };
+export type StepReply = { run: RunId; task: string; worker: WorkerId; attempt: number };
+export type ReportStepRequest = { state: StepState; note: string; task?: (TaskId | null); attempt?: (number | null) };
+export type StepState = ("working" | "done" | "stuck");
 export type SubagentRequest = { action?: SubagentAction; agent?: (AgentName | null); task?: (string | null); tasks?: Array<JobTask>; chain?: Array<JobTask>; debate?: (SubagentDebate | null); result?: (TaskResult | null); isolation?: (Isolation | null); agent_scope?: AgentScope; use_message_bus?: boolean; parent_trace?: (string | null); run?: (string | null); follow_up?: (string | null); wait_ms?: (number | null) };
 export type SubagentAction = ("launch" | "status" | "resume");
 export type SubagentDebate = { topic: string; participants: Array<JobTask>; rounds?: (number | null); quorum?: (number | null); verdict?: (AgentName | null) };
@@ -249,9 +253,10 @@ export type PersonAnswer = ("allow" | "retry" | "give_up" | "expired" | "withdra
 export type Verdict = ("pass" | "warn" | "fail" | "error" | "skipped" | "not_configured" | "no_reply");
 export type RunOutcome = ("succeeded" | "failed" | "stopped");
 export type TeamEvent = ({ kind: "team_set"; facts: { team: TeamName; composite: boolean; capabilities: Array<string>; created_at?: (Millis | null) } } | { kind: "team_member_added"; facts: { team: TeamName; member: AgentName } } | { kind: "team_member_removed"; facts: { team: TeamName; member: AgentName } } | { kind: "team_removed"; facts: { team: TeamName } });
-export type WorkerFact = ({ kind: "worker_equipped"; facts: { worker: WorkerId; run: RunId; task: string; attempt: number; agent: AgentName; driver: string; scripted: boolean; base: string; start: string; worktree: string; token: Digest; ports?: (PortRange | null); isolation?: Isolation } } | { kind: "worker_unenforced"; facts: { worker: WorkerId; gaps: Array<string> } } | { kind: "worker_reported"; facts: { worker: WorkerId; epoch: number; seq: number; what: WorkerEvent } } | { kind: "worker_tools_listed"; facts: { worker: WorkerId } } | { kind: "worker_tools_missed"; facts: { worker: WorkerId } });
+export type WorkerFact = ({ kind: "worker_equipped"; facts: { worker: WorkerId; run: RunId; task: string; attempt: number; agent: AgentName; driver: string; scripted: boolean; base: string; start: string; worktree: string; token: Digest; ports?: (PortRange | null); isolation?: Isolation } } | { kind: "worker_unenforced"; facts: { worker: WorkerId; gaps: Array<string> } } | { kind: "worker_reported"; facts: { worker: WorkerId; epoch: number; seq: number; what: WorkerEvent } } | { kind: "worker_acted"; facts: { worker: WorkerId; index: number; action: WorkerAction } } | { kind: "worker_tools_listed"; facts: { worker: WorkerId } } | { kind: "worker_tools_missed"; facts: { worker: WorkerId } });
 export type PortRange = { first: number; count: number };
 export type WorkerEvent = ({ kind: "agent_started"; pid: number; argv: Array<string> } | { kind: "session_opened"; session: string } | { kind: "turn_started"; turn: number; mail: Array<MessageId> } | { kind: "tool_called"; call: string; title: string; tool_kind: string; status: string; paths: Array<string> } | { kind: "permission_asked"; ask: string; title: string; options: Array<PermissionOption>; detail: string; tool_kind?: string; paths?: Array<string> } | { kind: "permission_settled"; ask: string; option?: (string | null); rule?: (string | null) } | { kind: "pause_changed"; state: PauseState } | { kind: "cost_reported"; micro_usd?: (number | null); input_tokens: number; output_tokens: number } | { kind: "turn_ended"; turn: number; stop: string; text: string } | { kind: "agent_exited"; code?: (number | null); signal?: (number | null); stderr: string; by_us?: boolean } | { kind: "faulted"; code: string; what: string; retry_after_ms?: (number | null) } | { kind: "sealed"; bytes: number; dropped: number; digest: string });
+export type WorkerAction = ({ report_step: { state: StepState; note: string } } | { propose_task: { description: string; files?: Array<string>; after?: Array<TaskId> } });
 
 export interface Verbs {
   ack_message: { request: AckMessageRequest; reply: AckMessageReply };
@@ -284,6 +289,7 @@ export interface Verbs {
   pause_run: { request: PauseRunRequest; reply: RunReply };
   placeholder_scan: { request: PlaceholderScanRequest; reply: PlaceholderScanReply };
   pre_check_batch: { request: PreCheckBatchRequest; reply: PreCheckBatchReply };
+  propose_task: { request: ProposeTaskRequest; reply: StepReply };
   read_events: { request: ReadEventsRequest; reply: ReadEventsReply };
   read_inbox_events: { request: ReadInboxEventsRequest; reply: ReadInboxEventsReply };
   read_output: { request: ReadOutputRequest; reply: ReadOutputReply };
@@ -294,6 +300,7 @@ export interface Verbs {
   release_files: { request: ReleaseFilesRequest; reply: ReleaseFilesReply };
   remove_team: { request: RemoveTeamRequest; reply: RemoveTeamReply };
   renew_lease: { request: RenewLeaseRequest; reply: RenewLeaseReply };
+  report_step: { request: ReportStepRequest; reply: StepReply };
   reserve_agent: { request: ReserveAgentRequest; reply: ReserveAgentReply };
   reserve_files: { request: ReserveFilesRequest; reply: ReserveFilesReply };
   resume_run: { request: ResumeRunRequest; reply: ResumeRunReply };

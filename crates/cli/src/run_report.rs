@@ -247,6 +247,8 @@ mod tests {
             not_started: None,
             waits: None,
             waits_for_you: false,
+            step: String::new(),
+            proposed: 0,
         }
     }
 

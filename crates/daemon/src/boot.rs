@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authority::Authority;
 use crate::bound::Bound;
 use crate::error::io;
-use crate::for_dispatch::{Mail, Reserved};
+use crate::for_dispatch::{Mail, Reserved, Rules};
 use crate::http::Http;
 use crate::sessions::Sessions;
 use crate::socket::Socket;
@@ -101,14 +101,18 @@ async fn run(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(
     switchboard_process::orphans::become_subreaper()?;
     let store = open_store(&place)?;
     let leases = Arc::new(LeaseBook::open(store.clone(), Uptime::system()).await.map_err(Failure::from)?);
-    let policy = load_policy(&place)?;
+    let policy = Arc::new(load_policy(&place)?);
     token::ensure(&place)?;
     let stop = CancellationToken::new();
     let dispatch = Dispatch::new(
         store.clone(),
         place.repo.clone(),
         dispatch_config(&place, limits)?,
-        Others { mail: Arc::new(Mail(store.clone())), leases: Arc::new(Reserved(Arc::clone(&leases))) },
+        Others {
+            mail: Arc::new(Mail(store.clone())),
+            leases: Arc::new(Reserved(Arc::clone(&leases))),
+            rules: Arc::new(Rules { policy: Arc::clone(&policy), store: store.clone() }),
+        },
         stop.clone(),
     );
     let listener = bind(&place)?;

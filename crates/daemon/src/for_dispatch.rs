@@ -1,23 +1,35 @@
-//! What the bus does for dispatch: the mail of workers, and the leases that merges wait for.
+//! What the bus and the policy do for dispatch: the mail of workers, the leases that merges wait for, and what workers may ask for.
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use switchboard_bus::LeaseBook;
-use switchboard_dispatch::{BoxFuture, FileLeases};
+use switchboard_dispatch::{BoxFuture, FileLeases, WorkerIdentity, WorkerRules};
+use switchboard_policy::{Input, Policy};
 use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
+use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
+use switchboard_protocol::verb::table;
 use switchboard_store::{Guard, Store};
+
+use crate::verbs::worker_caller;
 
 /// Mail for workers.
 pub(crate) struct Mail(pub(crate) Store);
 
 /// Leases of agents on files.
 pub(crate) struct Reserved(pub(crate) Arc<LeaseBook>);
+
+/// The policy, asked for workers.
+pub(crate) struct Rules {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) store: Store,
+}
 
 fn lift(error: switchboard_bus::Error) -> switchboard_dispatch::Error {
     switchboard_protocol::error::Failure::from(error).into()
@@ -59,6 +71,16 @@ impl switchboard_dispatch::WorkerMail for Mail {
         let worker = Registered::new(agent.clone(), AgentKind::Worker);
         let worker = Registered { scripted: Some(is_scripted), ..worker };
         switchboard_bus::registration(&worker, agent).map_err(|error| lift(error.into()))
+    }
+}
+
+impl WorkerRules for Rules {
+    fn may(&self, worker: &WorkerIdentity, verb: &str, args: &Value) -> Result<(), Failure> {
+        let row = table().into_iter().find(|row| row.name == verb);
+        let row = row.ok_or_else(|| Failure::new("request.unknown-verb", format!("there is no verb {verb}")))?;
+        let caller = worker_caller(worker.clone());
+        let decision = self.policy.decide(&Input::new(&row, &caller, args, None, self.store.now()));
+        decision.refused(verb).map_or(Ok(()), Err)
     }
 }
 

@@ -11,6 +11,7 @@ mod messages;
 mod needs;
 mod route;
 mod runs;
+mod step;
 mod subagent;
 mod team;
 mod tools;
@@ -58,7 +59,7 @@ pub(crate) struct Verbs {
     pub(crate) store: Store,
     pub(crate) leases: Arc<switchboard_bus::LeaseBook>,
     pub(crate) dispatch: Dispatch,
-    pub(crate) policy: Policy,
+    pub(crate) policy: Arc<Policy>,
     pub(crate) place: RootPaths,
     pub(crate) authority: Authority,
     pub(crate) sessions: Sessions,
@@ -198,7 +199,7 @@ fn claimed(name: Option<&str>) -> Result<AgentName, Failure> {
     AgentName::new(name.unwrap_or("user")).map_err(|error| Failure::new("request.bad-args", error.to_string()))
 }
 
-fn worker_caller(worker: WorkerIdentity) -> Caller {
+pub(crate) fn worker_caller(worker: WorkerIdentity) -> Caller {
     let WorkerIdentity { run, worker, task, agent, isolation } = worker;
     let kind = CallerKind::Worker { run, worker, task, isolation };
     Caller { kind, known_by: "a process or the token of a worker", ..Caller::agent(agent) }

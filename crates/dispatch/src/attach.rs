@@ -6,14 +6,14 @@ use std::time::Duration;
 use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{Beat, FRAME_VERSION, Frame, MAX_FRAME_BYTES, ShimCommand};
-use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
-use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::secret;
 use switchboard_protocol::wire::Hello;
-use switchboard_store::{Query, Row};
+use switchboard_store::Query;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
+use crate::identity::{WorkerIdentity, identity};
 use crate::link::{Link, Signal};
 use crate::world::World;
 use crate::{Dispatch, Error};
@@ -59,21 +59,6 @@ impl Dispatch {
     }
 }
 
-/// A worker as its capability token proves it.
-#[derive(Debug, Clone)]
-pub struct WorkerIdentity {
-    /// Its run.
-    pub run: RunId,
-    /// Which worker.
-    pub worker: WorkerId,
-    /// Its task.
-    pub task: String,
-    /// Which agent it is on the bus.
-    pub agent: AgentName,
-    /// How it is held.
-    pub isolation: Isolation,
-}
-
 impl Dispatch {
     /// The live worker whose capability token this is.
     ///
@@ -85,21 +70,6 @@ impl Dispatch {
         let Some(row) = self.world.store.read(&query)?.into_iter().next() else { return Ok(None) };
         identity(&row).map(Some)
     }
-}
-
-fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
-    let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
-    Ok(WorkerIdentity {
-        run: RunId::new(row.try_text("run")?).map_err(|_| bad("run"))?,
-        worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
-        task: row.try_text("task")?.to_owned(),
-        agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
-        // A row without the column was made before there were constrained workers.
-        isolation: match row.get_text("isolation") {
-            None => Isolation::Full,
-            Some(word) => Isolation::of(word).ok_or_else(|| bad("isolation"))?,
-        },
-    })
 }
 
 impl Dispatch {

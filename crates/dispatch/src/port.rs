@@ -11,6 +11,7 @@ pub(crate) mod git;
 pub(crate) mod leases;
 pub(crate) mod mail;
 pub(crate) mod random;
+pub(crate) mod rules;
 pub(crate) mod setups;
 pub(crate) mod shims;
 pub(crate) mod threads;
@@ -29,6 +30,7 @@ pub(crate) use git::Git;
 pub use leases::FileLeases;
 pub use mail::WorkerMail;
 pub(crate) use random::Random;
+pub use rules::WorkerRules;
 pub(crate) use setups::Setups;
 pub(crate) use shims::Shims;
 pub(crate) use threads::Threads;
@@ -42,6 +44,8 @@ pub struct Others {
     pub mail: Arc<dyn WorkerMail>,
     /// The leases on files.
     pub leases: Arc<dyn FileLeases>,
+    /// The policy, for what workers ask for.
+    pub rules: Arc<dyn WorkerRules>,
 }
 
 /// The ports of one dispatcher.
@@ -52,6 +56,7 @@ pub(crate) struct Ports {
     pub(crate) checks: Arc<dyn Checks>,
     pub(crate) mail: Arc<dyn WorkerMail>,
     pub(crate) leases: Arc<dyn FileLeases>,
+    pub(crate) rules: Arc<dyn WorkerRules>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) threads: Arc<dyn Threads>,
     pub(crate) commits: Arc<dyn Commits>,
@@ -65,13 +70,14 @@ pub(crate) struct Ports {
 impl Ports {
     /// The real ones.
     pub(crate) fn real(config: &Config, repo: Repo, store: &Store, others: Others) -> Self {
-        let Others { mail, leases } = others;
+        let Others { mail, leases, rules } = others;
         Self {
             git: Arc::new(repo),
             shims: Arc::new(shims::Processes::new(config.binary.clone())),
             checks: Arc::new(checks::Children::new(config.binary.clone())),
             mail,
             leases,
+            rules,
             files: Arc::new(files::Disk),
             threads: Arc::new(threads::Pool),
             commits: Arc::new(store.clone()),

@@ -35,6 +35,8 @@ pub(crate) struct Previous<'a> {
     pub(crate) notes: Vec<String>,
     /// Whether the worker has tools of ours.
     pub(crate) has_tools: bool,
+    /// Whether it may end its answer with a list of actions.
+    pub(crate) may_ask: bool,
 }
 
 /// The first prompt of a worker; `instructions` are what its agent is told with every task.
@@ -83,6 +85,9 @@ pub(crate) fn first(
     });
     if previous.has_tools {
         text.push_str(TOOLS);
+    }
+    if previous.may_ask {
+        text.push_str(ACTIONS);
     }
     if !mail.is_empty() {
         text.push('\n');
@@ -148,6 +153,11 @@ Don't commit.\n";
 const TOOLS: &str = "The MCP server `switchboard` carries messages between you and the rest of the team: check_inbox, send_message, \
 ack_message.\n";
 
+const ACTIONS: &str = "\nYou can't change the project's records yourself. If you have something to record, end your answer with one fenced block whose info string \
+is `switchboard`: a JSON list of actions, each applied once when your turn has ended. There are two: \
+{\"report_step\": {\"state\": \"working\" or \"done\" or \"stuck\", \"note\": \"how your task stands\"}} and \
+{\"propose_task\": {\"description\": \"what else is to be done\", \"files\": [\"path\"], \"after\": [\"task id\"]}}.\n";
+
 fn cause(cause: &RefusalCause) -> String {
     match cause {
         RefusalCause::AgentFailed => "you gave up or your command failed".to_owned(),
@@ -192,6 +202,7 @@ mod tests {
             allowed: Vec::new(),
             notes: Vec::new(),
             has_tools: true,
+            may_ask: false,
         }
     }
 

@@ -123,6 +123,8 @@ pub(crate) fn task(world: &World, plan: &RunPlan, files: &Files, view: &TaskView
         doing: live.and_then(|row| row.get_text("doing")).unwrap_or_default().to_owned(),
         pause: live.and_then(|row| row.get_text("pause")).and_then(PauseState::of),
         heard_at: live.map(|row| heard_at(world, &plan.run, row)).transpose()?.flatten(),
+        step: last.and_then(|row| row.get_text("step")).unwrap_or_default().to_owned(),
+        proposed: last.and_then(|row| row.get_int("proposed")).and_then(|count| u64::try_from(count).ok()).unwrap_or(0),
         not_started: view.not_started.clone().or_else(|| waits.and_then(|wait| put_off(view, wait))),
         waits,
         waits_for_you: open.is_some_and(|open| !open.is_empty()) || matches!(view.state, TaskState::Waiting { .. }),

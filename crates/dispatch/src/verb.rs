@@ -1,5 +1,6 @@
 //! The verbs of running work, a file each.
 
+mod act;
 pub(crate) mod check;
 pub(crate) mod check_gate_status;
 pub(crate) mod clean_runs;

@@ -4,6 +4,7 @@
 //! Nothing is polled: a watch wakes on what its link brings, on the end of the shim's process, and on the few time limits
 //! that it has itself.
 
+mod actions;
 mod ending;
 mod heartbeat;
 mod intake;

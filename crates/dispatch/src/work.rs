@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::event::Event;
-use switchboard_protocol::id::RunId;
+use switchboard_protocol::id::{RunId, WorkerId};
 use switchboard_protocol::run::RunEvent;
 use switchboard_protocol::worker::{PauseState, WorkerEvent, WorkerFact};
 use switchboard_store::{Cell, Change, Column, Projection, Row, Table, Ty, Upcaster};
@@ -95,6 +96,9 @@ static TABLES: [Table; 2] = [
             int("heard_at"),
             text("isolation"),
             text("pause"),
+            int("acted"),
+            text("step"),
+            int("proposed"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -112,7 +116,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        12
+        13
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -326,10 +330,22 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
         WorkerFact::WorkerToolsListed { worker } => {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
+        WorkerFact::WorkerActed { worker, action, index: _ } => acted(&worker, &action),
         WorkerFact::WorkerToolsMissed { .. } | WorkerFact::WorkerUnenforced { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
         }
+    }
+}
+
+fn acted(worker: &WorkerId, action: &WorkerAction) -> Vec<Change> {
+    let count = |column| Change::add(WORKERS, [worker.as_str().into()], [(column, 1)]);
+    match action {
+        WorkerAction::ReportStep { state, note } => {
+            let step = format!("{}: {note}", state.as_str());
+            vec![patch(WORKERS, worker.as_str(), vec![("step", step.into())]), count("acted")]
+        }
+        WorkerAction::ProposeTask { .. } => vec![count("acted"), count("proposed")],
     }
 }
 

@@ -5,6 +5,7 @@
 //! do next). [`lease`] says who may hold what, [`shared`] what all runs of a record have in common: money, workers, and the rate limits of accounts.
 //! [`timeline`] shows what happened in a run and why, [`auto`] chooses the next unit of a plan.
 
+pub mod actions;
 pub mod auto;
 pub mod dataflow;
 pub mod delivery;

@@ -28,6 +28,7 @@ classes := {
 	"status": "see how everything is, without anybody's text",
 	"inspect": "see what waits for a person, and the evidence of the record",
 	"run": "see a run and its tasks",
+	"step": "say how one's own task of a run stands, and propose further ones",
 	"check": "look at files of the work tree",
 	"build": "run commands that came with the repository",
 	"oversee": "see everything, other agents' mail included",
@@ -112,6 +113,12 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 } else := allow("worker-directory") if {
 	# The team is whom it may write to, and tools are what it may ask for: this much a constrained worker sees, too.
 	class == "directory"
+} else := allow("worker-own-step") if {
+	# It changes nothing by that: a constrained worker may, too.
+	class == "step"
+	is_own_step
+} else := refuse("worker-other-step", "a worker speaks of its own task only", own_step_hint) if {
+	class == "step"
 } else := refuse("nested-dispatch", "a worker of a run starts no other agents", "say in your answer what others should do") if {
 	class == "delegate"
 } else := refuse("constrained", "constrained workers see their mail, the team and the tools only", "") if {
@@ -130,6 +137,10 @@ worker_decision := refuse("unverified-worker", "a worker is known by its token",
 	class == "run"
 } else := refuse("worker-needs-no-such-verb", "workers have no use for it", "")
 
+is_own_step if not input.args.task
+
+is_own_step if input.args.task == input.caller.task
+
 # A run may be named by the beginning of its id.
 is_own_run if {
 	count(input.args.run) > 4
@@ -143,6 +154,8 @@ agent_decision := refuse("agent-not-person", "the name is a person's or a worker
 	class in {"identity", "inbox", "lease"}
 	input.about.kind in {"person", "worker"}
 	not is_proven_self
+} else := refuse("agent-has-no-task", "only a worker of a run has a task of its own", "") if {
+	class == "step"
 } else := allow("agent-self-and-mail") if {
 	class in {"identity", "inbox"}
 } else := allow("agent-leases") if {
@@ -175,6 +188,8 @@ person_hint := sprintf("ask a person to run `switchboard call %s`", [input.verb]
 build_hint := sprintf("ask a person to run `switchboard %s`", [input.verb])
 
 own_name_hint := sprintf("leave the name out, or say %q", [input.caller.name])
+
+own_step_hint := sprintf("leave the task out, or say %q", [input.caller.task])
 
 own_run_hint := sprintf("say run: %q", [input.caller.run])
 

@@ -115,6 +115,21 @@ fn rules_of_ones_own_are_written_against_classes() {
 }
 
 #[test]
+fn a_worker_speaks_of_its_own_task_also_a_constrained_one_and_of_no_other() {
+    for verb in ["report_step", "propose_task"] {
+        for who in [worker(), constrained()] {
+            assert!(ask(who.clone(), verb, json!({}), None).allow);
+            assert!(ask(who.clone(), verb, json!({ "task": "1.1" }), None).allow);
+            assert_eq!(ask(who.clone(), verb, json!({ "task": "1.2" }), None).rule, "worker-other-step");
+            assert!(!ask(who, verb, json!({ "task": null }), None).allow);
+        }
+        let unproven = Caller { is_verified: false, ..worker() };
+        assert_eq!(ask(unproven, verb, json!({}), None).rule, "unverified-worker");
+        assert_eq!(ask(agent(), verb, json!({}), None).rule, "agent-has-no-task");
+    }
+}
+
+#[test]
 fn a_verdict_is_one_of_three() {
     let to = |action: &str| json!({ "recipient": "coder-1", "payload": "x", "action": action });
 

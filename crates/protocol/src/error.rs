@@ -55,6 +55,7 @@ macro_rules! codes {
 codes! {
     "agent.ambiguous" Person "several agents could do it and none was named";
     "agent.bad-definition" Usage "the file that defines an agent can't be used";
+    "agent.bad-output" Failed "what the agent asks for at the end of its answer can't be read";
     "agent.denied" Person "a person denied what an agent asked for, and it did nothing without";
     "agent.failed" Failed "the agent gave up, or its command failed";
     "agent.login" Failed "the agent needs a login first";
@@ -133,6 +134,7 @@ codes! {
     "dispatch.older-run" Failed "the run was recorded by an older version and can't be read any more";
     "dispatch.partial" Person "not all tasks of the run are done";
     "dispatch.setup" Failed "a work tree could not be set up";
+    "dispatch.stale-worker" Failed "the worker no longer has its task";
     "dispatch.stuck" Person "the loop over a plan makes no progress";
     "dispatch.unknown-run" Usage "there is no such run";
     "dispatch.unknown-task" Usage "the run has no such task";

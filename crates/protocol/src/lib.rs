@@ -3,6 +3,7 @@
 //! Start with [`verb`] (what can be asked), then [`event`] (what happened), [`plan`] and [`run`] (work),
 //! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
 
+pub mod action;
 pub mod agent;
 pub mod caller;
 pub mod coordination;

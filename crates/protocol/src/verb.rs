@@ -17,6 +17,7 @@ pub mod need;
 pub mod queue;
 pub mod run;
 pub mod search;
+pub mod step;
 pub mod subagent;
 pub mod system;
 pub mod team;
@@ -192,6 +193,8 @@ macro_rules! for_each_verb {
             $crate::verb::run::StopRun
             $crate::verb::run::UndoMerge
             $crate::verb::search::SearchMessages
+            $crate::verb::step::ProposeTask
+            $crate::verb::step::ReportStep
             $crate::verb::subagent::Subagent
             $crate::verb::system::CreateSessionCode
             $crate::verb::system::ExportLog

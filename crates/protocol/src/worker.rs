@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::action::WorkerAction;
 use crate::frame::PermissionOption;
 use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
 use crate::isolation::Isolation;
@@ -66,6 +67,15 @@ pub enum WorkerFact {
         seq: u64,
         /// What it was, fitted; its text is the event's body.
         what: WorkerEvent,
+    },
+    /// The worker has said how its task stands, or proposed another one. Its body is the whole action as JSON.
+    WorkerActed {
+        /// Who.
+        worker: WorkerId,
+        /// Its number in the worker's structured output, from 1; 0 for a call. The output's are in the commit of the turn's end.
+        index: u32,
+        /// What it was, fitted.
+        action: WorkerAction,
     },
     /// The worker's agent asked our MCP server which tools there are, so that its model can be offered them.
     WorkerToolsListed {
@@ -375,5 +385,21 @@ mod tests {
 
         assert_eq!(json!(event), written);
         assert_eq!(serde_json::from_value::<WorkerEvent>(written).unwrap(), event);
+    }
+
+    #[test]
+    fn the_largest_actions_fit_into_the_log() {
+        let long = || "\"\n".repeat(1000);
+        let after = vec![crate::plan::TaskId::new("9".repeat(20)).unwrap(); 20];
+        let actions = [
+            WorkerAction::ReportStep { state: crate::action::StepState::Working, note: long() },
+            WorkerAction::ProposeTask { description: long(), files: vec![long(); 20], after },
+        ];
+
+        for action in actions {
+            let worker = WorkerId::from_bits(u64::MAX);
+            let fact = WorkerFact::WorkerActed { worker, index: u32::MAX, action: action.fitted() };
+            assert!(NewEvent::of(&fact, "worker/x", "a").unwrap().facts.to_string().len() <= MAX_FACTS_BYTES);
+        }
     }
 }

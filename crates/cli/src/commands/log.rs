@@ -134,6 +134,7 @@ impl Log {
             }
             Some(
                 WorkerFact::WorkerReported { worker, .. }
+                | WorkerFact::WorkerActed { worker, .. }
                 | WorkerFact::WorkerToolsListed { worker }
                 | WorkerFact::WorkerToolsMissed { worker }
                 | WorkerFact::WorkerUnenforced { worker, .. },

@@ -124,6 +124,12 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     for refusal in &task.refusals {
         out.line(out.paint(Tone::Bad, &format!("refused   {}", one_line(refusal, 300))));
     }
+    if !task.step.is_empty() {
+        out.line(format!("says      {}", one_line(&task.step, 300)));
+    }
+    if task.proposed > 0 {
+        out.line(format!("proposes  {}: switchboard log {}/{}", counted(task.proposed, "task"), reply.run, task.id));
+    }
     if let Some(commit) = &task.commit {
         out.line(format!("commit    {commit}"));
     }

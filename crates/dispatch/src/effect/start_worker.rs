@@ -312,6 +312,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         denied: switchboard_needs::denied_to(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         allowed: allowed(ctx, id)?,
         notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
+        may_ask: !isolation.is_full(),
         has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });

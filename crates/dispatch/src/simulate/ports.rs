@@ -25,14 +25,14 @@ use super::shim::BAD;
 use super::shims::SimShims;
 use super::spec::{ANOTHERS, Defect, Refusal};
 use super::stage::Stage;
-use crate::Error;
 use crate::lock::lock;
 use crate::port::setups::{Included, SetupCall, SetupEnd};
 use crate::port::threads::Job;
 use crate::port::{
-    BoxFuture, Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail,
+    BoxFuture, Checks, Commits, FileLeases, Files, PortClaims, Ports, Random, Setups, Threads, WorkerMail, WorkerRules,
 };
 use crate::work::RUNS;
+use crate::{Error, WorkerIdentity};
 
 /// The ports of one simulation.
 pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
@@ -42,12 +42,22 @@ pub(super) fn ports(stage: &Arc<Stage>, store: &Store) -> Ports {
         checks: Arc::new(SimChecks(Arc::clone(stage))),
         mail: Arc::new(SimMail(Arc::clone(stage))),
         leases: Arc::new(SimLeases(Arc::clone(stage))),
+        rules: Arc::new(SimRules),
         files: Arc::new(SimFiles(Arc::clone(stage))),
         threads: Arc::new(SimThreads(Arc::clone(stage))),
         commits: Arc::new(SimCommits { stage: Arc::clone(stage), store: store.clone() }),
         random: Arc::new(SimRandom(Arc::clone(stage))),
         setups: Arc::new(SimSetups(Arc::clone(stage))),
         claims: Arc::new(SimClaims(Arc::clone(stage))),
+    }
+}
+
+/// A policy that allows everything.
+struct SimRules;
+
+impl WorkerRules for SimRules {
+    fn may(&self, _worker: &WorkerIdentity, _verb: &str, _args: &Value) -> Result<(), Failure> {
+        Ok(())
     }
 }
 

@@ -180,6 +180,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
             allowed: Vec::new(),
             notes: Vec::new(),
             has_tools: true,
+            may_ask: false,
         };
         prompt::first(&plan, task, 1, "", &none, &[])
     };

@@ -32,13 +32,13 @@ const RATE_MARGIN_MS: u64 = 500;
 struct Follows {
     /// Steps of the run.
     steps: Vec<RunEvent>,
-    /// A question that belongs to them.
-    asked: Option<NewEvent>,
+    /// Events of other subjects that belong to them: a question, what the worker asks for.
+    beside: Vec<NewEvent>,
 }
 
 impl From<RunEvent> for Follows {
     fn from(step: RunEvent) -> Self {
-        Self { steps: vec![step], asked: None }
+        Self { steps: vec![step], beside: Vec::new() }
     }
 }
 
@@ -83,8 +83,8 @@ impl Watch {
         beside: Vec<NewEvent>,
         durability: Durability,
     ) -> Result<(), Error> {
-        for Follows { steps, asked } in steps {
-            let beside = beside.iter().cloned().chain(asked).collect();
+        for Follows { steps, beside: more } in steps {
+            let beside = beside.iter().cloned().chain(more).collect();
             let record = Record { steps, beside, durability, ..Record::default() };
             match self.engine.record(record).await {
                 Err(Error::Superseded(why)) => tracing::info!(worker = %self.worker, %why, "a late report"),
@@ -110,7 +110,7 @@ impl Watch {
                 let reason = format!("{what} [{code}]");
                 let lost = RunEvent::WorkerLost { task: task.clone(), worker, reason: reason.clone() };
                 let blocked = RunEvent::TaskBlocked { task, attempt: self.attempt, reason };
-                vec![Follows { steps: vec![lost, blocked], asked: None }]
+                vec![Follows { steps: vec![lost, blocked], beside: Vec::new() }]
             }
             WorkerEvent::Faulted { code, what, .. } => {
                 self.stop = Some(code.clone());
@@ -173,6 +173,18 @@ impl Watch {
             }
             other => other,
         };
+        let (outcome, reason, beside) = match outcome {
+            TurnOutcome::Finished => match self.actions() {
+                Ok(actions) => (outcome, reason, actions),
+                Err(why) => (TurnOutcome::Failed, why, Vec::new()),
+            },
+            TurnOutcome::Failed
+            | TurnOutcome::Refused
+            | TurnOutcome::Stopped
+            | TurnOutcome::TimedOut
+            | TurnOutcome::Paused
+            | TurnOutcome::RateLimited => (outcome, reason, Vec::new()),
+        };
         let (task, worker) = (self.task.clone(), self.worker.clone());
         let lost = RunEvent::WorkerLost { task: task.clone(), worker: worker.clone(), reason: reason.clone() };
         let ended = RunEvent::TurnEnded { task, worker, outcome, reason };
@@ -184,7 +196,8 @@ impl Watch {
             | TurnOutcome::Paused
             | TurnOutcome::RateLimited => None,
         };
-        denied.into_iter().chain([Follows::from(ended), Follows::from(lost)]).collect()
+        let ended = Follows { steps: vec![ended], beside };
+        denied.into_iter().chain([ended, Follows::from(lost)]).collect()
     }
 
     /// Whether the worker has said something in an earlier turn. Read only where its last turn had no word.
@@ -202,7 +215,7 @@ impl Watch {
     fn denied(&self) -> Option<Follows> {
         let (run, by) = (&self.plan.run, self.agent.as_str());
         match needs::ask_about_denied(&self.world, run, &self.task, &self.worker, by) {
-            Ok(denied) => denied.map(|Denied { step, asked }| Follows { steps: vec![step], asked: Some(asked) }),
+            Ok(denied) => denied.map(|Denied { step, asked }| Follows { steps: vec![step], beside: vec![asked] }),
             Err(error) => {
                 tracing::error!(worker = %self.worker, %error, "what was denied can't be read");
                 None

@@ -38,6 +38,8 @@ pub enum Class {
     Inspect,
     /// See a run and its tasks.
     Run,
+    /// Say how one's own task of a run stands, and propose further ones.
+    Step,
     /// Look at files of the work tree.
     Check,
     /// Run commands that came with the repository.

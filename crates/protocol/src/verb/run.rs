@@ -373,6 +373,16 @@ pub struct TaskReport {
     /// Whether its worker waits for a person's answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits_for_you: bool,
+    /// What its last worker has said of how it stands (`report_step`); the gates decide.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub step: String,
+    /// How many further tasks its last worker has proposed: `log` shows them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub proposed: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A run in a line.

@@ -11,6 +11,7 @@ macro_rules! pages {
 pages! {
     "agent.ambiguous"
     "agent.bad-definition"
+    "agent.bad-output"
     "agent.denied"
     "agent.failed"
     "agent.login"
@@ -89,6 +90,7 @@ pages! {
     "dispatch.older-run"
     "dispatch.partial"
     "dispatch.setup"
+    "dispatch.stale-worker"
     "dispatch.stuck"
     "dispatch.unknown-run"
     "dispatch.unknown-task"

@@ -1,5 +1,6 @@
 //! One event of a task as lines of its log: the local time, what happened, and below it what was said.
 
+use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::run::{RunEvent, TurnOutcome, Verdict};
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
@@ -64,12 +65,30 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
             told(Some(Tone::Strong), format!("attempt {attempt}: {agent}{script} starts{held}"))
         }
         WorkerFact::WorkerReported { what, .. } => of_report(what, body),
+        WorkerFact::WorkerActed { action, .. } => of_action(action, body),
         WorkerFact::WorkerUnenforced { gaps, .. } => {
             told(Some(Tone::Notice), format!("its sandbox is incomplete here: {}", gaps.join("; ")))
         }
         WorkerFact::WorkerToolsListed { .. } => None,
         WorkerFact::WorkerToolsMissed { .. } => {
             told(Some(Tone::Notice), "the agent does not see Switchboard's tools: it can't read or send mail")
+        }
+    }
+}
+
+/// The body has the whole action, the facts its beginning.
+fn of_action(action: WorkerAction, body: &str) -> Option<Told> {
+    match serde_json::from_str(body).unwrap_or(action) {
+        WorkerAction::ReportStep { state, note } => {
+            with_text(None, format!("says of its task: {}", state.as_str()), &note)
+        }
+        WorkerAction::ProposeTask { description, files, after } => {
+            let after: Vec<_> = after.iter().map(ToString::to_string).collect();
+            let named = [("files", files.join(", ")), ("after", after.join(", "))];
+            let named =
+                named.iter().filter(|(_, names)| !names.is_empty()).map(|(what, names)| format!("\n{what}: {names}"));
+            let text: String = std::iter::once(description).chain(named).collect();
+            with_text(Some(Tone::Notice), "proposes a task", &text)
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
+use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::PermissionOption;
 use switchboard_protocol::id::{RunId, WorkerId};
@@ -95,7 +96,7 @@ impl<'a> Printer<'a> {
             return event.fact::<RunEvent>().map_or_else(Vec::new, |fact| self.of_run(fact, out));
         }
         match event.kind.as_str() {
-            "worker_equipped" | "worker_reported" | "worker_tools_missed" | "worker_unenforced" => {
+            "worker_acted" | "worker_equipped" | "worker_reported" | "worker_tools_missed" | "worker_unenforced" => {
                 event.fact().map_or_else(Vec::new, |fact| self.of_worker(fact, event, out))
             }
             "need_asked" | "need_settled" => event.fact().map_or_else(Vec::new, |fact| self.of_need(fact, out)),
@@ -121,6 +122,17 @@ impl<'a> Printer<'a> {
                 vec![format!("{} starts{script}{held}, attempt {attempt}", self.head(&task))]
             }
             WorkerFact::WorkerEquipped { .. } | WorkerFact::WorkerToolsListed { .. } => Vec::new(),
+            WorkerFact::WorkerActed { worker, action, .. } => {
+                let what = match &action {
+                    WorkerAction::ReportStep { state, note } => {
+                        format!("says {}: {}", state.as_str(), one_line(note, WIDTH))
+                    }
+                    WorkerAction::ProposeTask { description, .. } => {
+                        format!("proposes: {}", one_line(description, WIDTH))
+                    }
+                };
+                self.workers.get(&worker).map(|task| format!("{} {what}", self.head(task))).into_iter().collect()
+            }
             WorkerFact::WorkerUnenforced { worker, gaps } => {
                 let told = |task: &String| {
                     let line = format!("{} its sandbox is incomplete here: {}", self.head(task), gaps.join("; "));

@@ -1,0 +1,82 @@
+//! Who a worker is by its row, whether it still has its task, and the event of what it says about it.
+
+use switchboard_protocol::action::WorkerAction;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::id::{AgentName, RunId, WorkerId};
+use switchboard_protocol::isolation::Isolation;
+use switchboard_protocol::verb::step::Fence;
+use switchboard_protocol::worker::WorkerFact;
+use switchboard_store::Row;
+
+use crate::Error;
+use crate::error::shape;
+
+/// A worker as its capability token proves it.
+#[derive(Debug, Clone)]
+pub struct WorkerIdentity {
+    /// Its run.
+    pub run: RunId,
+    /// Which worker.
+    pub worker: WorkerId,
+    /// Its task.
+    pub task: String,
+    /// Which agent it is on the bus.
+    pub agent: AgentName,
+    /// How it is held.
+    pub isolation: Isolation,
+}
+
+/// The run of a worker.
+pub(crate) fn run_of(row: &Row) -> Result<RunId, Error> {
+    RunId::new(row.try_text("run")?).map_err(|_| Error::Missing("the run of a worker".to_owned()))
+}
+
+/// The worker of a row.
+pub(crate) fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
+    let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
+    Ok(WorkerIdentity {
+        run: run_of(row)?,
+        worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
+        task: row.try_text("task")?.to_owned(),
+        agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
+        // A row without the column was made before there were constrained workers.
+        isolation: match row.get_text("isolation") {
+            None => Isolation::Full,
+            Some(word) => Isolation::of(word).ok_or_else(|| bad("isolation"))?,
+        },
+    })
+}
+
+/// The event of an action, as a fact of its worker's.
+pub(crate) fn event(worker: &WorkerId, by: &AgentName, index: u32, action: &WorkerAction) -> Result<NewEvent, Error> {
+    let fact = WorkerFact::WorkerActed { worker: worker.clone(), index, action: action.fitted() };
+    let mut event = NewEvent::of(&fact, format!("worker/{worker}"), by.as_str()).map_err(shape("worker_acted"))?;
+    event.body = Some(serde_json::to_string(action).map_err(shape("an action"))?);
+    Ok(event)
+}
+
+/// Refuses a worker that has lost its task, or takes itself for another one.
+pub(crate) fn holds(row: &Row, worker: &WorkerId, fence: &Fence) -> Result<(), Error> {
+    let is_task = match &fence.task {
+        Some(task) => row.try_text("task")? == task.as_str(),
+        None => true,
+    };
+    let is_attempt = match fence.attempt {
+        Some(named) => attempt(row)? == named,
+        None => true,
+    };
+    let is_live = row.get_int("exited") == Some(0);
+    if is_task && is_attempt && is_live { Ok(()) } else { Err(stale(worker).into()) }
+}
+
+/// The attempt of a worker.
+pub(crate) fn attempt(row: &Row) -> Result<u32, Error> {
+    Ok(u32::try_from(row.try_u64("attempt")?).unwrap_or(u32::MAX))
+}
+
+/// The refusal of a worker that no longer has its task.
+pub(crate) fn stale(worker: &WorkerId) -> Failure {
+    let what = format!("{worker} does not work on that task and attempt, or no longer does");
+    Failure::new("dispatch.stale-worker", what)
+}

@@ -1,0 +1,53 @@
+//! `report_step` and `propose_task`: what a worker says about its own task, while it has it.
+
+use switchboard_protocol::action::WorkerAction;
+use switchboard_protocol::error::Failure;
+use switchboard_protocol::id::{AgentName, WorkerId};
+use switchboard_protocol::verb::step::{Fence, StepReply};
+use switchboard_store::{Batch, Guard, Idempotency};
+
+use crate::identity::{attempt, event, holds, run_of, stale};
+use crate::work::WORKERS;
+use crate::{Dispatch, Error};
+
+/// Most actions that one worker has recorded by calls.
+const MOST: i64 = 200;
+
+impl Dispatch {
+    /// Records what a worker says about its own task.
+    ///
+    /// # Errors
+    /// `dispatch.stale-worker` if the task has gone on without it, and then nothing is recorded; an action that is out of bounds, or one too many.
+    pub async fn act(
+        &self,
+        worker: &WorkerId,
+        (action, fence): (WorkerAction, Fence),
+        call: Option<Idempotency>,
+    ) -> Result<StepReply, Error> {
+        action.check()?;
+        let row = self.world.store.get(WORKERS, &[worker.as_str().into()])?;
+        let row = row.ok_or_else(|| stale(worker))?;
+        holds(&row, worker, &fence)?;
+        let agent = AgentName::new(row.try_text("agent")?).map_err(|_| Error::Missing("a worker's name".to_owned()))?;
+        let answer = StepReply {
+            run: run_of(&row)?,
+            task: row.try_text("task")?.to_owned(),
+            worker: worker.clone(),
+            attempt: attempt(&row)?,
+        };
+        let too_many =
+            Failure::new("request.too-large", format!("{worker} has recorded {MOST} actions, which is all it may"));
+        let key = || [worker.as_str().into()];
+        let batch = Batch::synced()
+            .event(event(worker, &agent, 0, &action)?)
+            // The writer looks again: the turn may end between our look and the commit.
+            .guard(Guard::equals(WORKERS, key(), "exited", 0_i64, stale(worker)))
+            .guard(Guard::below(WORKERS, key(), "acted", MOST, too_many))
+            .reply(super::reply_value(&answer)?);
+        let batch = match call {
+            Some(call) => batch.idempotent(call),
+            None => batch,
+        };
+        super::reply(self.world.commit(batch).await?.reply)
+    }
+}

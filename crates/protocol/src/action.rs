@@ -1,0 +1,160 @@
+//! What a worker asks of its project, as a call of a verb or at the end of its answer: it changes nothing by itself.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Failure;
+use crate::plan::TaskId;
+use crate::text::cut;
+
+/// Longest note or description in bytes.
+pub const MAX_ACTION_TEXT: usize = 2000;
+
+/// Most files, and most tasks, that a proposal names.
+pub const MAX_ACTION_NAMES: usize = 20;
+
+/// Longest name of a file in bytes.
+const MAX_FILE: usize = 200;
+
+/// How a worker says that it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    /// It goes on.
+    Working,
+    /// It takes its work for done; the gates decide.
+    Done,
+    /// It can't go on by itself.
+    Stuck,
+}
+
+// === impl StepState ===
+
+impl StepState {
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Done => "done",
+            Self::Stuck => "stuck",
+        }
+    }
+}
+
+/// Something that a worker asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerAction {
+    /// It says how its own task stands.
+    ReportStep {
+        /// How.
+        state: StepState,
+        /// A sentence or two.
+        note: String,
+    },
+    /// It proposes a task, which a person may put into a plan.
+    ProposeTask {
+        /// What is to be done.
+        description: String,
+        /// Files that it would touch.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+        /// Tasks that it would come after.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        after: Vec<TaskId>,
+    },
+}
+
+// === impl WorkerAction ===
+
+impl WorkerAction {
+    /// Refuses texts that are empty, too long, or hold control characters, and lists that are too long.
+    ///
+    /// # Errors
+    /// `request.bad-args` with the field.
+    pub fn check(&self) -> Result<(), Failure> {
+        let bad = |field: &str, what: String| Err(Failure::new("request.bad-args", what).at(field));
+        let (field, text) = match self {
+            Self::ReportStep { note, .. } => ("note", note),
+            Self::ProposeTask { description, .. } => ("description", description),
+        };
+        if text.trim().is_empty() || text.len() > MAX_ACTION_TEXT {
+            return bad(field, format!("{field} has {} bytes, and from 1 to {MAX_ACTION_TEXT} are wanted", text.len()));
+        }
+        if !is_plain(text) {
+            return bad(field, format!("{field} has control characters"));
+        }
+        let Self::ProposeTask { files, after, .. } = self else { return Ok(()) };
+        if files.len().max(after.len()) > MAX_ACTION_NAMES {
+            let field = if files.len() > MAX_ACTION_NAMES { "files" } else { "after" };
+            return bad(field, format!("{field} has more than {MAX_ACTION_NAMES} names"));
+        }
+        match files.iter().find(|file| file.is_empty() || file.len() > MAX_FILE || !is_plain(file)) {
+            Some(file) => bad("files", format!("{:?} is no name of a file", cut(file, 60))),
+            None => Ok(()),
+        }
+    }
+
+    /// The action as the facts of the log hold it; the whole is the event's body.
+    #[must_use]
+    pub fn fitted(&self) -> Self {
+        match self {
+            Self::ReportStep { state, note } => Self::ReportStep { state: *state, note: cut(note, 160) },
+            Self::ProposeTask { description, files, after } => Self::ProposeTask {
+                description: cut(description, 160),
+                files: files.iter().take(2).map(|file| cut(file, 80)).collect(),
+                after: after.iter().take(3).cloned().collect(),
+            },
+        }
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(text: &str) -> WorkerAction {
+        WorkerAction::ReportStep { state: StepState::Done, note: text.to_owned() }
+    }
+
+    fn proposal(files: usize, after: usize, file: &str) -> WorkerAction {
+        WorkerAction::ProposeTask {
+            description: "do it".to_owned(),
+            files: vec![file.to_owned(); files],
+            after: vec![TaskId::new("1.1").unwrap(); after],
+        }
+    }
+
+    #[test]
+    fn texts_and_lists_have_bounds() {
+        let field = |action: &WorkerAction| action.check().err().map(|failure| failure.place);
+
+        assert_eq!(field(&note("x")), None);
+        assert_eq!(field(&note(&"x".repeat(MAX_ACTION_TEXT))), None);
+        for bad in [" \n", &"x".repeat(MAX_ACTION_TEXT + 1), "a\u{1b}[31m"] {
+            assert_eq!(field(&note(bad)).as_deref(), Some("note"), "{bad:?}");
+        }
+        assert_eq!(field(&proposal(MAX_ACTION_NAMES, MAX_ACTION_NAMES, "src/a.rs")), None);
+        assert_eq!(field(&proposal(MAX_ACTION_NAMES + 1, 0, "a")).as_deref(), Some("files"));
+        assert_eq!(field(&proposal(0, MAX_ACTION_NAMES + 1, "a")).as_deref(), Some("after"));
+        assert_eq!(field(&proposal(1, 0, &"x".repeat(MAX_FILE))), None);
+        for bad in ["", "a\nb\u{7}", &"x".repeat(MAX_FILE + 1)] {
+            assert_eq!(field(&proposal(1, 0, bad)).as_deref(), Some("files"), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn an_action_is_one_key_with_its_fields() {
+        let text = r#"{"report_step":{"state":"stuck","note":"no network"}}"#;
+
+        let action: WorkerAction = serde_json::from_str(text).unwrap();
+
+        let expected = WorkerAction::ReportStep { state: StepState::Stuck, note: "no network".to_owned() };
+        assert_eq!((serde_json::to_string(&action).unwrap().as_str(), action), (text, expected));
+    }
+}
