@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::WorkerId;
-use switchboard_protocol::isolation::{Host, Isolation, WorkerSandbox};
+use switchboard_protocol::isolation::{Host, Isolation, Reach, WorkerSandbox};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::text::cut;
 use switchboard_protocol::verb::run::AgentChoice;
@@ -44,14 +44,24 @@ impl Held {
         for id in tasks {
             let (_, settings) = run_plan.settings(id)?;
             let choice = run_plan.choice(id, &settings)?;
+            let narrowing = settings.hosts.as_deref();
             if run_plan.isolation(&settings, &choice) == Isolation::Full {
+                held.notes.extend(
+                    narrowing.map(|_| {
+                        format!("task {id} is not constrained: it reaches every host, whatever `hosts` lists")
+                    }),
+                );
                 continue;
             }
             has_four_tools(id, &choice)?;
             hosts(&choice)?;
             keeps_closed(&world.config, &choice)?;
             held.constrained.push(id.to_string());
-            held.notes.extend(reaches_nobody(&choice).filter(|note| !held.notes.contains(note)));
+            let (reached, unlisted) = narrowed(&choice.reach.network, narrowing);
+            let unlisted = unlisted
+                .map(|host| format!("task {id} does not reach {host}: the settings of {} don't list it", choice.name));
+            let notes: Vec<_> = unlisted.chain(reaches_nobody(&choice, reached.is_empty())).collect();
+            held.notes.extend(notes.into_iter().filter(|note| !held.notes.contains(note)).collect::<Vec<_>>());
         }
         if held.constrained.is_empty() {
             return Ok(held);
@@ -85,10 +95,21 @@ fn hosts(choice: &AgentChoice) -> Result<(), Failure> {
     Err(Failure::new("isolation.network", what).hint("write each host with its port: api.example.com:443"))
 }
 
-fn reaches_nobody(choice: &AgentChoice) -> Option<String> {
-    let wants = matches!(choice.driver, DriverSpec::Acp { .. }) && !choice.scripted && choice.reach.network.is_empty();
+/// The hosts of an agent's settings that a plan leaves, and those that it names beside them: a plan may only narrow.
+fn narrowed<'a>(listed: &[String], by: Option<&'a [String]>) -> (Vec<String>, impl Iterator<Item = &'a String>) {
+    let is_listed = |host: &str| listed.iter().any(|other| Host::parse(other) == Host::parse(host));
+    let is_left = |host: &&String| by.is_none_or(|by| by.iter().any(|other| Host::parse(other) == Host::parse(host)));
+    let unlisted: Vec<_> = by.unwrap_or_default().iter().filter(|host| !is_listed(host)).collect();
+    (listed.iter().filter(is_left).cloned().collect(), unlisted.into_iter())
+}
+
+fn reaches_nobody(choice: &AgentChoice, is_empty: bool) -> Option<String> {
+    let wants = matches!(choice.driver, DriverSpec::Acp { .. }) && !choice.scripted && is_empty;
     wants.then(|| {
-        format!("{} reaches no host, not its model's either: its settings list none in `network`", choice.name)
+        format!(
+            "{} reaches no host, not its model's either: its settings list none in `network`, or the plan leaves none",
+            choice.name
+        )
     })
 }
 
@@ -130,10 +151,15 @@ fn closed(config: &Config) -> Vec<PathBuf> {
 }
 
 /// The sandbox of a worker; `None` for a full one. Its git folder is there to be read, and we commit for it.
-pub(crate) fn sandbox(ctx: &Ctx, isolation: Isolation, choice: &AgentChoice) -> Option<WorkerSandbox> {
+pub(crate) fn sandbox(
+    ctx: &Ctx,
+    isolation: Isolation,
+    choice: &AgentChoice,
+    hosts: Option<&[String]>,
+) -> Option<WorkerSandbox> {
     let config = &ctx.world.config;
     (isolation == Isolation::Constrained).then(|| WorkerSandbox {
-        reach: choice.reach.clone(),
+        reach: Reach { network: narrowed(&choice.reach.network, hosts).0, ..choice.reach.clone() },
         read: [&config.git_dir, &config.binary].map(|path| text(path)).to_vec(),
         closed: closed(config).iter().map(|path| text(path)).collect(),
         allow_unenforced: ctx.plan.unenforced,
@@ -148,4 +174,25 @@ pub(crate) fn unenforced(ctx: &Ctx, isolation: Isolation, worker: &WorkerId) -> 
     }
     let gaps: Vec<_> = ctx.world.ports.shims.sandbox_gaps().iter().map(|gap| cut(gap, GAP)).collect();
     (!gaps.is_empty()).then(|| WorkerFact::WorkerUnenforced { worker: worker.clone(), gaps })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_takes_hosts_away_and_adds_none() {
+        let texts = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let listed = texts(&["api.example.com:443", "localhost:8080"]);
+        let of = |by: Option<&[String]>| {
+            let (left, unlisted) = narrowed(&listed, by);
+            (left, unlisted.cloned().collect::<Vec<_>>())
+        };
+
+        assert_eq!(of(None), (listed.clone(), Vec::new()));
+        assert_eq!(of(Some(&[])), (Vec::new(), Vec::new()));
+        assert_eq!(of(Some(&texts(&["API.example.com:443"]))), (texts(&["api.example.com:443"]), Vec::new()));
+        let other = texts(&["api.example.com:80", "evil.example:443"]);
+        assert_eq!(of(Some(&other)), (Vec::new(), other.clone()));
+    }
 }

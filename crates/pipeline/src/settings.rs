@@ -74,6 +74,8 @@ pub struct Settings {
     pub asks_nobody: bool,
     /// How its worker is held, if the plan says so.
     pub isolation: Option<Isolation>,
+    /// Of the hosts that its agent's settings list, those that its constrained worker reaches, if the plan says so.
+    pub hosts: Option<Vec<String>>,
     /// What its agent may do without asking a person, if the plan says so.
     pub permissions: Option<Permissions>,
     /// The model, if the plan names one.
@@ -241,6 +243,7 @@ pub fn of(plan: &Plan, phase: &Phase, task: &Task) -> Settings {
         on_violation: own.on_violation.or(phase.on_violation).or(plan.on_violation).unwrap_or_default(),
         asks_nobody: confirm == Some(&Confirm::Always(false)),
         isolation: own.isolation.or(phase.isolation).or(plan.isolation),
+        hosts: first([&own.hosts, &phase.hosts, &plan.hosts]),
         permissions: own.permissions.or(phase.permissions).or(plan.permissions),
         model: first([&own.model, &phase.model, &plan.model]),
     }

@@ -302,7 +302,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
     let WorkerSetup { worker, token, choice, task, settings, start_point, ports, replies, isolation, first: _ } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
-    let sandbox = isolation::sandbox(ctx, isolation, &choice);
+    let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
     let previous = prompt::Previous {
         work: subtasks::prompt(shape, &task.description, |task| replies.of(task)),
         is_report: shape.result == subtasks::WorkResult::Report,

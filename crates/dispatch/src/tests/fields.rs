@@ -45,11 +45,12 @@ const STRUCTURE: [&str; 8] = [
 
 /// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
 /// what all runs may cost.
-const OF_START: [&str; 13] = [
+const OF_START: [&str; 14] = [
     "agent",
     "author",
     "budget",
     "command",
+    "hosts",
     "isolation",
     "model",
     "on_violation",
@@ -120,6 +121,7 @@ fn another(field: &str) -> Option<Value> {
         (_, "retry_from") => json!("change"),
         (_, "confirm") => json!("does it read well?"),
         (_, "isolation") => json!("constrained"),
+        (_, "hosts") => json!(["api.example.com:443"]),
         (_, "result") => json!("report"),
         (_, "chain") => json!([{ "prompt": "one" }, { "prompt": "two" }]),
         (_, "debate") => json!({ "participants": [{ "agent": "a" }, { "agent": "b" }] }),

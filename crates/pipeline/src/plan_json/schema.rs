@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use switchboard_protocol::error::near_matches;
 use switchboard_protocol::id;
+use switchboard_protocol::isolation::Host;
 use switchboard_protocol::plan::{MAX_TASKS, TaskId};
 
 use super::error::PlanError;
@@ -36,6 +37,8 @@ enum Kind {
     TaskIds,
     /// Paths and globs inside the repository.
     Paths,
+    /// Hosts, each with its port.
+    Hosts,
     /// An object of the shared format: other tools put fields of their own beside those that are known here.
     Object(&'static [Field]),
     Objects(&'static [Field]),
@@ -156,6 +159,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("confirm", Kind::FlagOrText),
     optional("on_violation", Kind::OneOf(&["refuse", "warn", "pause", "halt"])),
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
+    optional("hosts", Kind::Hosts),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
 ];
@@ -169,6 +173,7 @@ const PHASE_SETTINGS: &[Field] = &[
     optional("confirm", Kind::FlagOrText),
     optional("on_violation", Kind::OneOf(&["refuse", "warn", "pause", "halt"])),
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
+    optional("hosts", Kind::Hosts),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
 ];
@@ -196,6 +201,7 @@ const TASK_SETTINGS: &[Field] = &[
     optional("confirm", Kind::FlagOrText),
     optional("on_violation", Kind::OneOf(&["refuse", "warn", "pause", "halt"])),
     optional("isolation", Kind::OneOf(&["full", "constrained"])),
+    optional("hosts", Kind::Hosts),
     optional("permissions", Kind::OneOf(&["ask", "edits", "all"])),
     optional("model", Kind::FilledText),
 ];
@@ -341,6 +347,7 @@ fn check_field(pointer: &str, value: &mut Value, kind: &Kind) -> Result<(), Plan
         Kind::Gates => items(pointer, value)?.try_for_each(|(at, item)| gate(&at, item)),
         Kind::TaskIds => items(pointer, value)?.try_for_each(|(at, item)| task_id(&at, item)),
         Kind::Paths => items(pointer, value)?.try_for_each(|(at, item)| path(&at, item)),
+        Kind::Hosts => items(pointer, value)?.try_for_each(|(at, item)| host(&at, item)),
         Kind::Text => text(pointer, value).map(|_| ()),
         Kind::FilledText => filled(pointer, value),
         Kind::Name => name(pointer, value),
@@ -436,6 +443,13 @@ fn task_id(pointer: &str, value: &Value) -> Result<(), PlanError> {
         PlanError::new("plan.unsafe-id", pointer, "a safe id such as \"1.2\"", describe(value)).hint(error.to_string())
     };
     TaskId::new(text(pointer, value)?).map(|_| ()).map_err(rule)
+}
+
+fn host(pointer: &str, value: &Value) -> Result<(), PlanError> {
+    match Host::parse(text(pointer, value)?) {
+        Some(_) => Ok(()),
+        None => Err(wrong(pointer, "a host with its port, such as \"api.example.com:443\"", describe(value))),
+    }
 }
 
 fn path(pointer: &str, value: &Value) -> Result<(), PlanError> {

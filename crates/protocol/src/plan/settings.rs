@@ -223,6 +223,10 @@ pub struct PlanSettings {
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// Of the hosts that its agent's settings list for constrained work, those that it reaches, each with its port; an empty list means none. A host
+    /// that they don't list is not reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
     /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
@@ -264,6 +268,10 @@ pub struct PhaseSettings {
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// Of the hosts that its agent's settings list for constrained work, those that it reaches, each with its port; an empty list means none. A host
+    /// that they don't list is not reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
     /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
@@ -348,6 +356,10 @@ pub struct TaskSettings {
     /// How its worker is held: `full`, or `constrained` to four tools in a sandbox; never looser than the agent's own settings say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// Of the hosts that its agent's settings list for constrained work, those that it reaches, each with its port; an empty list means none. A host
+    /// that they don't list is not reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
     /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
