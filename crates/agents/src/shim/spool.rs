@@ -24,7 +24,7 @@ pub(super) struct Spool {
     cap: u64,
     segments: VecDeque<(PathBuf, u64)>,
     open: Option<File>,
-    /// Place of the next byte.
+    /// Position of the next byte.
     next: u64,
     kept: u64,
     dropped: u64,
