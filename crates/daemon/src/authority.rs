@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use switchboard_process::fingerprint::{Fingerprint, boot_id};
-use switchboard_process::lineage::{self, Claims, Known, Lineage, Root, Standing, identify};
+use switchboard_process::lineage::{self, Claims, Known, Lineage, Part, Root, Standing, identify};
 use switchboard_protocol::agent::Process;
 use switchboard_protocol::caller::{Caller, CallerKind};
 use switchboard_protocol::id::{AgentName, WorkerId};
@@ -51,11 +51,17 @@ impl Authority {
         Self { known: Mutex::new(known) }
     }
 
-    /// Remembers the shim of a worker, which has proven itself by its token.
-    pub(crate) fn learn_shim(&self, worker: &WorkerId, peer: &Peer) {
-        let Some(process) = peer.lineage.processes.first() else { return };
-        let root = Root { pid: process.pid, start: process.start, who: worker.clone() };
-        push(&mut self.known().shims, root);
+    /// Remembers the shim of a worker, which has proven itself by its token, or by the lock that it holds.
+    pub(crate) fn learn_shim(&self, worker: &WorkerId, (pid, start): (u32, u64)) {
+        push(&mut self.known().shims, Root { pid, start, who: worker.clone() });
+    }
+
+    /// Pid and start time of the shim that a caller is below, where it is none that is known: its worker may be faster than its connection.
+    pub(crate) fn new_shim(&self, peer: &Peer) -> Option<(u32, u64)> {
+        let shim = peer.lineage.processes.iter().find(|process| process.part == Part::Shim)?;
+        let known = self.known();
+        let is_known = known.shims.iter().any(|root| (root.pid, root.start) == (shim.pid, shim.start));
+        (!is_known).then_some((shim.pid, shim.start))
     }
 
     /// Remembers the program that runs a bridge: what it starts besides the bridge is the same agent.

@@ -152,6 +152,11 @@ impl Invoke for Verbs {
     fn identify_peer(&self, peer: &Peer, bearer: Option<&str>, claimed_name: Option<&str>) -> Result<Caller, Failure> {
         let by_token = bearer.map(|bearer| self.identify(Some(bearer), claimed_name)).transpose()?;
         let name = claimed(claimed_name)?;
+        if let Some(shim) = self.authority.new_shim(peer)
+            && let Some(worker) = self.dispatch.worker_of_shim(shim.0, shim.1)?
+        {
+            self.authority.learn_shim(&worker, shim);
+        }
         let proven = match self.authority.prove(peer, &name) {
             Proof::Caller(caller) => caller,
             Proof::Worker(worker) => match self.dispatch.worker(&worker)? {
@@ -184,7 +189,9 @@ impl Invoke for Verbs {
         match learned {
             Learned::Bridge(agent) => self.authority.learn_bridge(agent, peer),
             Learned::Shim(worker, token) if self.dispatch.is_shim(worker, token) => {
-                self.authority.learn_shim(worker, peer);
+                if let Some(shim) = peer.lineage.processes.first() {
+                    self.authority.learn_shim(worker, (shim.pid, shim.start));
+                }
             }
             Learned::Shim(..) => {}
         }

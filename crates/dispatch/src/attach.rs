@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use crate::identity::{WorkerIdentity, identity};
 use crate::link::{Link, Signal};
 use crate::world::World;
-use crate::{Dispatch, Error};
+use crate::{Dispatch, Error, plan};
 
 /// Commands that wait for a shim.
 const COMMANDS: usize = 64;
@@ -73,6 +73,22 @@ impl Dispatch {
 }
 
 impl Dispatch {
+    /// The live worker whose shim is this process, by its pid and start time: from the lock that a shim takes before it starts its agent, and so
+    /// also where it has not connected yet.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub fn worker_of_shim(&self, pid: u32, start: u64) -> Result<Option<WorkerId>, Error> {
+        for link in self.world.links() {
+            let Some(found) = self.worker(link.worker())? else { continue };
+            let folder = plan::worker_folder(&self.world.config, &found.run, &found.worker);
+            if self.world.ports.shims.process(&folder) == Some((pid, start)) {
+                return Ok(Some(found.worker));
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether a token is the one of a worker's shim.
     #[must_use]
     pub fn is_shim(&self, worker: &WorkerId, token: &str) -> bool {

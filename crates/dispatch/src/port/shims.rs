@@ -42,6 +42,8 @@ pub(crate) trait Shims: Send + Sync {
     fn launch(&self, spec: &WorkerSpec) -> Result<(), Error>;
     /// What is known of the shim of a folder.
     fn state(&self, folder: &Path) -> Shim;
+    /// Pid and start time of the shim of a folder, while it runs.
+    fn process(&self, folder: &Path) -> Option<(u32, u64)>;
     /// Kills a shim's process group; returns whether there was one.
     fn kill(&self, folder: &Path) -> bool;
     /// Kills processes of a worker that outlived its shim; returns how many don't end.
@@ -91,6 +93,10 @@ impl Shims for Processes {
             (None, true) => Shim::Gone,
             (None, false) => Shim::NotBegun,
         }
+    }
+
+    fn process(&self, folder: &Path) -> Option<(u32, u64)> {
+        holder(folder).map(|shim| (shim.pid, shim.start))
     }
 
     fn kill(&self, folder: &Path) -> bool {

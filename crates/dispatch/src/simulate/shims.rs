@@ -161,6 +161,10 @@ impl Shims for SimShims {
         self.state_of(folder)
     }
 
+    fn process(&self, _folder: &Path) -> Option<(u32, u64)> {
+        None
+    }
+
     fn kill(&self, folder: &Path) -> bool {
         let mut shims = lock(&self.0.shims);
         let Some(shim) = shims.get_mut(folder).filter(|shim| shim.state == Shim::Alive) else { return false };
