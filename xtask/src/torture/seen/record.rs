@@ -60,7 +60,8 @@ impl Record {
         for event in &self.events {
             let id = event["facts"]["id"].as_str().unwrap_or_default();
             match event["kind"].as_str() {
-                Some("message_sent") => {
+                // What the coordinator has by itself is delivered to nobody.
+                Some("message_sent") if event["facts"]["taken"] != true => {
                     let at = Self::at(event)?;
                     *states.entry(able.state(at)).or_default() += 1;
                     accepted.insert(id, at);
@@ -134,6 +135,14 @@ mod tests {
 
     fn judged(record: &Record) -> Result<Value, String> {
         record.judge(&able(), 1, 2_000).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_message_that_is_delivered_to_nobody_is_not_waited_for() {
+        let mut record = record(Some(600), "end_turn");
+        record.events.push(json!({ "kind": "message_sent", "ts": 700, "facts": { "id": "msg_2", "taken": true } }));
+
+        assert!(judged(&record).is_ok());
     }
 
     #[test]
