@@ -102,6 +102,10 @@ fn a_worker_without_a_daemon_pauses_and_resumes_by_files_and_the_record_has_both
     assert!(within(PATIENCE, || stage.pauses() == ["pausing", "paused", "resumed"]), "{:?}", stage.pauses());
 
     broken.mend();
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
+    // A person's `run --resume` would end the pause, too, were it faster than the last of the files.
+    let is_recorded = || stage.signals().join("3.daemon.done.json").exists();
+    assert!(within(PATIENCE, is_recorded), "the daemon does not record the signals");
     std::fs::write(sandbox.folder().join("go"), "").unwrap();
     sandbox.switchboard(&["run", "--resume"]).ends_with(0).says("1 of 1 tasks merged");
     let kinds = ["run_paused", "run_resumed"].map(|kind| {
