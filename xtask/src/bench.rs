@@ -6,6 +6,7 @@ mod dispatch;
 mod files;
 mod gates;
 mod house;
+mod report;
 mod start;
 mod stats;
 
@@ -45,6 +46,30 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> anyhow::Result<()> {
         Bench::Gates(args) => gates::run(root, args),
         Bench::Dispatch(args) => dispatch::run(root, args),
         Bench::House(args) => house::run(root, args),
+    }
+}
+
+/// The binary under measure, found when it is asked for first.
+struct Binary<'a> {
+    root: &'a Path,
+    named: Option<&'a Path>,
+    found: Option<PathBuf>,
+}
+
+// === impl Binary ===
+
+impl<'a> Binary<'a> {
+    const fn new(root: &'a Path, named: Option<&'a Path>) -> Self {
+        Self { root, named, found: None }
+    }
+
+    /// Its path. It is built when none was named.
+    fn path(&mut self) -> anyhow::Result<PathBuf> {
+        let found = match self.found.take() {
+            Some(found) => found,
+            None => binary(self.root, self.named)?,
+        };
+        Ok(self.found.insert(found).clone())
     }
 }
 

@@ -56,7 +56,7 @@ pub use lease::{LeaseBook, Uptime};
 pub use leases::Leases;
 pub use list_messages::list_messages;
 pub use mail::Mail;
-pub use note::{coordinator, note, understood};
+pub use note::{note, understood};
 pub use queue::{Swept, sweep};
 pub use receive_messages::receive_messages;
 pub use register_agent::{departure, register_agent, register_chat_agent, register_terminal, registration};

@@ -1,6 +1,6 @@
 //! Messages of the coordinator: events that are committed together with what they tell of.
 
-use switchboard_protocol::coordination::{COORDINATOR, Control, Note, UnitMessage};
+use switchboard_protocol::coordination::{Control, Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::{Action, MessageEvent, MessageKind, Terms};
@@ -46,16 +46,8 @@ pub fn understood(
 ) -> Result<(NewEvent, Guard), Error> {
     let terms = Terms { message_kind: MessageKind::Control, taken: true, ..Terms::default() };
     let body = serde_json::to_string(control)?;
-    let event = event((from, &coordinator()?), id.clone(), body, (terms, is_verified), from.as_str())?;
+    let event = event((from, &AgentName::coordinator()), id.clone(), body, (terms, is_verified), from.as_str())?;
     Ok((event, unused(id)))
-}
-
-/// The coordinator's name.
-///
-/// # Errors
-/// Never: the name is a valid one.
-pub fn coordinator() -> Result<AgentName, Error> {
-    AgentName::new(COORDINATOR).map_err(|_| Error::BadRow { what: "a name", text: COORDINATOR.to_owned() })
 }
 
 fn event(

@@ -32,15 +32,21 @@ pub(crate) fn subject(run: &RunId) -> String {
 }
 
 /// Visits a run's events after a revision of its subject, oldest first, as long as `visit` returns true.
-pub(crate) fn events(
-    store: &Store,
-    run: &RunId,
-    mut after: u64,
-    mut visit: impl FnMut(&Event) -> bool,
-) -> Result<(), Error> {
-    let subject = subject(run);
+pub(crate) fn events(store: &Store, run: &RunId, after: u64, visit: impl FnMut(&Event) -> bool) -> Result<(), Error> {
+    events_of(store, &subject(run), after, visit)
+}
+
+/// Visits a worker's events, oldest first.
+pub(crate) fn events_of_worker(store: &Store, worker: &str, mut visit: impl FnMut(&Event)) -> Result<(), Error> {
+    events_of(store, &format!("worker/{worker}"), 0, |event| {
+        visit(event);
+        true
+    })
+}
+
+fn events_of(store: &Store, subject: &str, mut after: u64, mut visit: impl FnMut(&Event) -> bool) -> Result<(), Error> {
     loop {
-        let page = store.events_of(&subject, after, PAGE)?;
+        let page = store.events_of(subject, after, PAGE)?;
         let Some(last) = page.last() else { return Ok(()) };
         after = last.rev;
         if page.iter().any(|event| !visit(event)) {

@@ -32,12 +32,17 @@ pub(crate) fn run_of(row: &Row) -> Result<RunId, Error> {
     RunId::new(row.try_text("run")?).map_err(|_| Error::Missing("the run of a worker".to_owned()))
 }
 
+/// The id of a worker.
+pub(crate) fn worker_id(row: &Row) -> Result<WorkerId, Error> {
+    WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))
+}
+
 /// The worker of a row.
 pub(crate) fn identity(row: &Row) -> Result<WorkerIdentity, Error> {
     let bad = |what: &str| Error::Missing(format!("the {what} of a worker"));
     Ok(WorkerIdentity {
         run: run_of(row)?,
-        worker: WorkerId::new(row.try_text("id")?).map_err(|_| bad("id"))?,
+        worker: worker_id(row)?,
         task: row.try_text("task")?.to_owned(),
         agent: AgentName::new(row.try_text("agent")?).map_err(|_| bad("agent"))?,
         // A row without the column was made before there were constrained workers.

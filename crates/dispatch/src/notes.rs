@@ -1,7 +1,7 @@
 //! What the mail of a managed run says about its units: one message for each event that it tells of.
 
 use switchboard_pipeline::subtasks::{Shape, Told};
-use switchboard_protocol::coordination::{COORDINATOR, Note, UnitMessage};
+use switchboard_protocol::coordination::{Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::id::{AgentName, MessageId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
@@ -114,7 +114,7 @@ pub(crate) fn of_steps(world: &World, plan: &RunPlan, steps: &[RunEvent], rev: u
     let mut notes = Vec::new();
     for (rev, step) in (rev + 1..).zip(steps) {
         if let Some(what) = told(&plan.run, step) {
-            let to = coordinator()?;
+            let to = AgentName::coordinator();
             let of_unit = step.task().and_then(|task| world.worker_names.of(&plan.run, task));
             let from = of_unit.unwrap_or_else(|| to.clone());
             let note = Note { from, to, what, broadcast: None, is_taken: true };
@@ -135,12 +135,8 @@ pub(crate) fn of_begin(
     else {
         return Ok(None);
     };
-    let note = Note { from: coordinator()?, to: agent.clone(), what, broadcast, is_taken: !reads_mail };
+    let note = Note { from: AgentName::coordinator(), to: agent.clone(), what, broadcast, is_taken: !reads_mail };
     world.ports.mail.noted(&note, id(format!("{worker}.begin"))?).map(Some)
-}
-
-pub(crate) fn coordinator() -> Result<AgentName, Error> {
-    AgentName::new(COORDINATOR).map_err(|_| Error::Missing("the coordinator's name".to_owned()))
 }
 
 pub(crate) fn id(text: String) -> Result<MessageId, Error> {

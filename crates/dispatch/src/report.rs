@@ -7,7 +7,7 @@ use std::path::Path;
 use switchboard_pipeline::settings::Settings;
 use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::ANSWER_FILE;
-use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::message::{MessageEvent, Terms};
 use switchboard_protocol::plan::TaskId;
@@ -23,6 +23,7 @@ use switchboard_store::{Filter, Query, Row};
 
 use crate::Error;
 use crate::error::{io, shape};
+use crate::identity::worker_id;
 use crate::plan::RunPlan;
 use crate::work::WORKERS;
 use crate::world::World;
@@ -162,7 +163,7 @@ fn sum(workers: &[Row], column: &str) -> Option<u64> {
 
 /// When a worker was last heard of: its last report, or the last that its agent has printed.
 fn heard_at(world: &World, run: &RunId, row: &Row) -> Result<Option<Millis>, Error> {
-    let worker = WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))?;
+    let worker = worker_id(row)?;
     let spool = crate::plan::worker_folder(&world.config, run, &worker).join(SPOOL_FOLDER);
     let segments = std::fs::read_dir(spool).into_iter().flatten();
     let printed = segments.filter_map(|segment| segment.ok()?.metadata().ok()?.modified().ok());

@@ -97,7 +97,7 @@ fn parts_of(phase: &switchboard_protocol::plan::Phase, by_slice: bool) -> Vec<Un
     parts
 }
 
-/// Says what the loop does next. The same facts give the same answer; what is done is never started again.
+/// Returns what the loop does next: the same for the same facts. A unit that is done is never started again.
 #[must_use]
 pub fn decide(facts: &Facts<'_>) -> Next {
     if let Some(turn) = facts.turns.last().filter(|turn| turn.ending == Ending::Running) {

@@ -85,7 +85,7 @@ pub enum Standing {
 // === impl Shared ===
 
 impl Shared {
-    /// Nothing is known yet, and nothing starts before [`set_limits`](Self::set_limits).
+    /// Makes an empty state. No worker may start before [`set_limits`](Self::set_limits).
     #[must_use]
     pub const fn new(usual_workers: u32) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl Shared {
         self.runs.insert(run.clone(), Share { plan: plan.to_owned(), spent, ..Share::default() });
     }
 
-    /// Nothing more happens in a run. Returns whether that makes room for others.
+    /// Forgets a run that has ended. Returns whether that makes room for others.
     pub fn close(&mut self, run: &RunId) -> bool {
         self.runs.remove(run).is_some_and(|share| !share.live.is_empty())
     }

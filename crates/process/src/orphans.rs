@@ -160,7 +160,7 @@ fn own_pids() -> Vec<u32> {
 }
 
 fn sweep_once(all: &mut Swept) -> Vec<u32> {
-    // Nothing is spawned meanwhile: a child that is not held is an orphan.
+    // The lock keeps others from spawning, so a child that is not held is an orphan.
     let mut children = children();
     let mut left = Vec::new();
     for pid in own_pids() {

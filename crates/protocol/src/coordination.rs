@@ -104,7 +104,7 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         summary: String,
     },
-    /// Nothing of the unit goes on until a person resumes it.
+    /// The slice's tasks are paused until a person resumes them.
     BlockSlice {
         /// The slice; of a worker, the one that its task is in. Only its own task is blocked then.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -128,6 +128,12 @@ id!(WorkerId, "wrk", "One agent process in one run, under its shim.");
 id!(NeedId, "need", "One question to a person.");
 
 impl AgentName {
+    /// The name of the [`COORDINATOR`](crate::coordination::COORDINATOR).
+    #[must_use]
+    pub fn coordinator() -> Self {
+        Self(crate::coordination::COORDINATOR.to_owned())
+    }
+
     /// The form under which names meet: lower case, runs of spaces and `_` as one `-`.
     #[must_use]
     pub fn folded(&self) -> String {
@@ -249,6 +255,11 @@ mod tests {
         for good in ["coder", "Coder 1", "claude-3.5", "ü_agent", "1.2"] {
             assert!(AgentName::new(good).is_ok(), "{good:?}");
         }
+    }
+
+    #[test]
+    fn the_coordinator_has_a_name_that_others_could_have() {
+        assert_eq!(AgentName::new(crate::coordination::COORDINATOR).ok(), Some(AgentName::coordinator()));
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub const WRAP_UP: &str = "wrap_up";
 /// How a turn ends that was cancelled between two tools, because the worker is paused; another one goes on with it.
 pub const PAUSED: &str = "paused";
 
+/// Codes of faults after which no further attempt can succeed before a person has done something.
+pub const HOPELESS: [&str; 4] = ["agent.missing", "agent.login", "agent.no-model", "agent.quota"];
+
 /// Facts about a worker (subject `worker/…`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]

@@ -9,10 +9,9 @@ mod spend;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
-
 use self::figure::Figure;
-use super::stats::rounded;
+use super::Binary;
+use super::report::Report;
 
 /// How to measure.
 #[derive(Debug, clap::Args)]
@@ -39,7 +38,8 @@ pub(crate) struct Args {
 /// # Errors
 /// When something that is to be measured does not run.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let mut bench = Bench { root, args, binary: None, rows: Vec::new(), details: Map::new() };
+    let mut bench =
+        Bench { args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
     if cfg!(debug_assertions) && bench.wants(&[Figure::Plan10k]) {
         return super::again_optimised(root);
     }
@@ -48,16 +48,15 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     bench.fleet()?;
     bench.spend()?;
     bench.polling()?;
-    bench.print();
+    bench.report.detail("workers", args.workers);
+    bench.report.print();
     Ok(())
 }
 
 struct Bench<'a> {
-    root: &'a Path,
     args: &'a Args,
-    binary: Option<PathBuf>,
-    rows: Vec<(Figure, f64)>,
-    details: Map<String, Value>,
+    binary: Binary<'a>,
+    report: Report,
 }
 
 // === impl Bench ===
@@ -72,32 +71,32 @@ impl Bench<'_> {
 
     fn spawn(&mut self) -> anyhow::Result<()> {
         if self.wants(&[Figure::SpawnOverhead]) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             let spawn = spawn::measure(&binary)?;
             self.row(Figure::SpawnOverhead, spawn.ratio);
-            self.details.insert("spawn".to_owned(), spawn.details);
+            self.report.detail("spawn", spawn.details);
         }
         Ok(())
     }
 
     fn fleet(&mut self) -> anyhow::Result<()> {
         if self.wants(&Figure::OF_FLEET) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             let fleet = fleet::measure(&binary, self.args.workers)?;
             for (figure, value) in fleet.rows {
                 self.row(figure, value);
             }
-            self.details.insert("fleet".to_owned(), fleet.details);
+            self.report.detail("fleet", fleet.details);
         }
         Ok(())
     }
 
     fn spend(&mut self) -> anyhow::Result<()> {
         if self.wants(&[Figure::Overspend]) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             let spend = spend::measure(&binary, self.args.seed)?;
             self.row(Figure::Overspend, spend.overspend);
-            self.details.insert("spend".to_owned(), spend.details);
+            self.report.detail("spend", spend.details);
         }
         Ok(())
     }
@@ -108,7 +107,7 @@ impl Bench<'_> {
             for (figure, value) in polling.rows {
                 self.row(figure, value);
             }
-            self.details.insert("polling".to_owned(), polling.details);
+            self.report.detail("polling", polling.details);
         }
         Ok(())
     }
@@ -118,29 +117,7 @@ impl Bench<'_> {
             || figures.iter().any(|figure| self.args.only.iter().any(|name| name == figure.name()))
     }
 
-    fn binary(&mut self) -> anyhow::Result<PathBuf> {
-        if let Some(binary) = &self.binary {
-            return Ok(binary.clone());
-        }
-        let binary = super::binary(self.root, self.args.binary.as_deref())?;
-        self.binary = Some(binary.clone());
-        Ok(binary)
-    }
-
     fn row(&mut self, figure: Figure, measured: f64) {
-        if !self.args.json {
-            println!("{}", figure.line(measured));
-        }
-        self.rows.push((figure, measured));
-    }
-
-    fn print(self) {
-        let mut object = Map::new();
-        for (figure, measured) in &self.rows {
-            object.insert(figure.name().to_owned(), json!(rounded(*measured)));
-        }
-        object.insert("workers".to_owned(), json!(self.args.workers));
-        object.extend(self.details);
-        println!("{}", Value::Object(object));
+        self.report.row(figure.name(), measured, &figure.line(measured));
     }
 }

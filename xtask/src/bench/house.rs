@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use self::figure::Figure;
+use super::Binary;
+use super::report::Report;
 use super::start;
-use super::stats::{count, rounded};
+use super::stats::count;
 use crate::{circles, words};
 
 /// How to measure.
@@ -45,7 +47,8 @@ pub(crate) struct Args {
 /// # Errors
 /// When something that is to be measured does not run.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let mut house = House { root, args, binary: None, rows: Vec::new(), details: Map::new() };
+    let mut house =
+        House { root, args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
     if cfg!(debug_assertions) && house.times_code() {
         return super::again_optimised(root);
     }
@@ -53,7 +56,7 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     house.parts()?;
     house.daemon()?;
     house.slow()?;
-    house.print();
+    house.report.print();
     Ok(())
 }
 
@@ -63,10 +66,8 @@ const IN_PROCESS: [Figure; 4] = [Figure::FoldRatio, Figure::StepUs, Figure::SimR
 struct House<'a> {
     root: &'a Path,
     args: &'a Args,
-    binary: Option<PathBuf>,
-    rows: Vec<(Figure, f64)>,
-    /// What stands behind the figures.
-    details: Map<String, Value>,
+    binary: Binary<'a>,
+    report: Report,
 }
 
 // === impl House ===
@@ -88,9 +89,9 @@ impl House<'_> {
                 }
             }
             self.row(Figure::LargestCircle, count(largest));
-            self.details.insert("circles".to_owned(), Value::Object(listed));
+            self.report.detail("circles", Value::Object(listed));
         }
-        self.details.insert("tests".to_owned(), lines::tests(self.root)?);
+        self.report.detail("tests", lines::tests(self.root)?);
         Ok(())
     }
 
@@ -114,22 +115,22 @@ impl House<'_> {
     /// A real daemon.
     fn daemon(&mut self) -> anyhow::Result<()> {
         if self.wants(Figure::VerbUs) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             self.row(Figure::VerbUs, daemon::verb_us(&binary)?);
         }
         if self.wants(Figure::StatusGrowth) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             self.row(Figure::StatusGrowth, daemon::status_growth(&binary)?);
         }
         if self.wants(Figure::WaitersTax) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             self.row(Figure::WaitersTax, daemon::waiters_tax(&binary)?);
         }
         if self.wants(Figure::IdleWakeups) {
-            let binary = self.binary()?;
+            let binary = self.binary.path()?;
             let idle = idle::measure(&binary)?;
             self.row(Figure::IdleWakeups, idle.per_second);
-            self.details.insert("idle".to_owned(), idle.details);
+            self.report.detail("idle", idle.details);
         }
         Ok(())
     }
@@ -139,7 +140,7 @@ impl House<'_> {
         if self.wants(Figure::MutantsCaught) {
             let caught = mutants::run(self.root, &self.args.mutants)?;
             self.row(Figure::MutantsCaught, caught.share());
-            self.details.insert("mutants".to_owned(), caught.details());
+            self.report.detail("mutants", caught.details());
         }
         if self.args.build && self.wants(Figure::ReleaseBuildS) {
             let took = start::build(self.root)?;
@@ -158,29 +159,7 @@ impl House<'_> {
         (self.args.only.is_empty() || is_in(&self.args.only)) && !is_in(&self.args.skip)
     }
 
-    /// The binary under measure, built when none was named.
-    fn binary(&mut self) -> anyhow::Result<PathBuf> {
-        if let Some(binary) = &self.binary {
-            return Ok(binary.clone());
-        }
-        let binary = super::binary(self.root, self.args.binary.as_deref())?;
-        self.binary = Some(binary.clone());
-        Ok(binary)
-    }
-
     fn row(&mut self, figure: Figure, measured: f64) {
-        if !self.args.json {
-            println!("{}", figure.line(measured));
-        }
-        self.rows.push((figure, measured));
-    }
-
-    fn print(self) {
-        let mut object = Map::new();
-        for (figure, measured) in &self.rows {
-            object.insert(figure.name().to_owned(), json!(rounded(*measured)));
-        }
-        object.extend(self.details);
-        println!("{}", Value::Object(object));
+        self.report.row(figure.name(), measured, &figure.line(measured));
     }
 }

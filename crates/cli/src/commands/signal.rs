@@ -53,7 +53,7 @@ pub(crate) fn call_or_signal<V: Verb>(
 /// Writes signal files in place of a call that failed with `failure` because no daemon can be started. Without a run to name, that failure is the answer.
 ///
 /// # Errors
-/// That failure; `agent.unmanaged` below a worker or for an agent's program.
+/// That failure; `policy.denied` below a worker or for an agent's program; `io.denied` where the file can't be written.
 fn instead(
     failure: Failure,
     kind: SignalKind,

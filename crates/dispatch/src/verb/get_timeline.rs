@@ -10,9 +10,6 @@ use super::find_run;
 use crate::work::run_id;
 use crate::{Dispatch, Error, history};
 
-/// Events of a worker read in one go.
-const PAGE: usize = 1000;
-
 impl Dispatch {
     /// Shows a page of a run's timeline. A run that goes on is shown as far as it is.
     ///
@@ -57,16 +54,11 @@ impl Dispatch {
 
     /// The entry of a worker, and behind it those of what it did.
     fn with_turns(&self, entry: TimelineEntry) -> Result<Vec<TimelineEntry>, Error> {
-        let subject = entry.worker.as_ref().map(|worker| format!("worker/{worker}"));
+        let worker = entry.worker.clone();
         let mut timeline = WorkerTimeline::new(entry);
-        let (mut after, Some(subject)) = (0, subject) else { return Ok(timeline.into_entries()) };
-        loop {
-            let page = self.world.store.events_of(&subject, after, PAGE)?;
-            page.iter().for_each(|event| timeline.take(event));
-            match page.last() {
-                Some(last) if page.len() == PAGE => after = last.rev,
-                Some(_) | None => return Ok(timeline.into_entries()),
-            }
+        if let Some(worker) = worker {
+            history::events_of_worker(&self.world.store, worker.as_str(), |event| timeline.take(event))?;
         }
+        Ok(timeline.into_entries())
     }
 }

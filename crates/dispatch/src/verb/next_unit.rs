@@ -13,16 +13,12 @@ use switchboard_protocol::run::SkipCode;
 use switchboard_protocol::verb::auto::{NextUnitReply, NextUnitRequest};
 use switchboard_protocol::worker::{WorkerEvent, WorkerFact};
 
-use crate::history::last_worker;
 use crate::port::Git;
 use crate::progress::{self, Progress};
-use crate::{Dispatch, Error, plan, user_tree};
-
-/// Events of a worker read in one go.
-const PAGE: usize = 1000;
+use crate::{Dispatch, Error, history, plan, user_tree};
 
 impl Dispatch {
-    /// Says what a loop over a plan does next, seen from the work tree that the caller stands in.
+    /// Returns what a loop over a plan does next, for the work tree that the caller is in.
     ///
     /// # Errors
     /// What is wrong with the plan or the scope; the store's or the repository's failure.
@@ -71,22 +67,15 @@ impl Dispatch {
 
     /// How long the service of a task's last worker wants its clients to wait, where it said so.
     fn retry_after(&self, run: &RunId, task: &TaskId) -> Result<Option<u64>, Error> {
-        let Some(row) = last_worker(&self.world, run, task)? else { return Ok(None) };
-        let subject = format!("worker/{}", row.try_text("id")?);
-        let (mut after, mut named) = (0, None);
-        loop {
-            let page = self.world.store.events_of(&subject, after, PAGE)?;
-            for event in &page {
-                if let Some(WorkerFact::WorkerReported { what: WorkerEvent::Faulted { retry_after_ms, .. }, .. }) =
-                    event.fact()
-                {
-                    named = retry_after_ms;
-                }
+        let Some(row) = history::last_worker(&self.world, run, task)? else { return Ok(None) };
+        let mut named = None;
+        history::events_of_worker(&self.world.store, row.try_text("id")?, |event| {
+            if let Some(WorkerFact::WorkerReported { what: WorkerEvent::Faulted { retry_after_ms, .. }, .. }) =
+                event.fact()
+            {
+                named = retry_after_ms;
             }
-            match page.last() {
-                Some(last) if page.len() == PAGE => after = last.rev,
-                Some(_) | None => return Ok(named),
-            }
-        }
+        })?;
+        Ok(named)
     }
 }

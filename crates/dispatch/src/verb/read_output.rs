@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::RunId;
 use switchboard_protocol::verb::run::{MAX_OUTPUT_BYTES, OUTPUT_BYTES, ReadOutputReply, ReadOutputRequest};
 use switchboard_store::{Query, Row};
 
 use super::find_target;
 use super::show_task::worker_folder;
+use crate::identity::{run_of, worker_id};
 use crate::port::shims::Shim;
 use crate::spool::{self, Wanted};
 use crate::work::{WORKERS, run_id};
@@ -38,7 +38,7 @@ impl Dispatch {
             (None, None) => Wanted::Ends,
         };
         let row = self.worker_row(request)?;
-        let run = RunId::new(row.try_text("run")?).map_err(|_| Error::Missing("the run of a worker".to_owned()))?;
+        let run = run_of(&row)?;
         let folder = PathBuf::from(worker_folder(&self.world, &run, &row)?);
         let has_ended = row.get_bool("exited");
         let shims = std::sync::Arc::clone(&self.world.ports.shims);
@@ -55,7 +55,7 @@ impl Dispatch {
         Ok(ReadOutputReply {
             run,
             task: row.try_text("task")?.to_owned(),
-            worker: super::show_task::worker_id(&row)?,
+            worker: worker_id(&row)?,
             attempt: u32::try_from(row.try_u64("attempt")?).unwrap_or(u32::MAX),
             pieces: output.pieces,
             elided_bytes: output.elided,

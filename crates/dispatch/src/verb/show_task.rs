@@ -2,12 +2,13 @@
 
 use switchboard_process::git::Oid;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{RunId, WorkerId};
+use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{TaskState, TaskView};
 use switchboard_protocol::verb::run::{ShowTaskReply, ShowTaskRequest};
 use switchboard_store::Row;
 
 use super::find_target;
+use crate::identity::worker_id;
 use crate::work::run_id;
 use crate::world::World;
 use crate::{Dispatch, Error, plan, report};
@@ -46,10 +47,6 @@ impl Dispatch {
             folder,
         })
     }
-}
-
-pub(super) fn worker_id(row: &Row) -> Result<WorkerId, Error> {
-    WorkerId::new(row.try_text("id")?).map_err(|_| Error::Missing("the id of a worker".to_owned()))
 }
 
 pub(super) fn worker_folder(world: &World, run: &RunId, row: &Row) -> Result<String, Error> {

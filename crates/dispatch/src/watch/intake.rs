@@ -5,9 +5,10 @@ use switchboard_pipeline::subtasks::WorkResult;
 use switchboard_protocol::coordination::{Note, UnitMessage};
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::{ANSWER_FILE, Frame, ShimCommand, WorkerEvent};
+use switchboard_protocol::id::AgentName;
 use switchboard_protocol::need::{NeedAbout, NeedEvent};
 use switchboard_protocol::run::{LONGEST_RATE_WAIT_MS, RATE_WAIT_MS, RunEvent, TurnOutcome};
-use switchboard_protocol::worker::{PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
+use switchboard_protocol::worker::{HOPELESS, PAUSED, REPORTED_VERSION, WRAP_UP, WorkerFact};
 use switchboard_store::{Batch, Durability};
 use tokio::time::Instant;
 
@@ -293,7 +294,7 @@ impl Watch {
             input_tokens,
             output_tokens,
         };
-        let (from, to) = (self.agent.clone(), notes::coordinator()?);
+        let (from, to) = (self.agent.clone(), AgentName::coordinator());
         let note = Note { from, to, what, broadcast: None, is_taken: true };
         let id = notes::id(format!("{}.{}.{}", self.worker, frame.epoch, frame.seq))?;
         self.world.ports.mail.noted(&note, id).map(Some)
@@ -338,7 +339,7 @@ impl Watch {
 
 /// Whether no further attempt can succeed before a person has done something.
 fn is_hopeless(code: &str) -> bool {
-    matches!(code, "agent.missing" | "agent.login" | "agent.no-model" | "agent.quota")
+    HOPELESS.contains(&code)
 }
 
 /// Whether a report must be on disk before it is acked: what costs, asks or ends.

@@ -6,6 +6,7 @@ use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::run::{AutoTurnKind, RunEvent, RunOutcome};
 use switchboard_protocol::time::Millis;
+use switchboard_protocol::worker::HOPELESS;
 
 /// What the operating system says where no attempt can help: no space, memory, descriptors or network.
 const MACHINE: [&str; 8] = [
@@ -22,17 +23,8 @@ const MACHINE: [&str; 8] = [
 /// Codes that say the same.
 const OF_MACHINE: [&str; 4] = ["io.disk-full", "store.corrupt", "store.fatal", "store.network-file-system"];
 
-/// Codes of what only a person can change.
-const OF_PERSON: [&str; 8] = [
-    "agent.denied",
-    "agent.login",
-    "agent.missing",
-    "agent.no-model",
-    "agent.quota",
-    "config.untrusted",
-    "isolation.tools",
-    "isolation.unsupported",
-];
+/// Codes of what only a person can change, beside [`HOPELESS`].
+const OF_PERSON: [&str; 4] = ["agent.denied", "config.untrusted", "isolation.tools", "isolation.unsupported"];
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +97,7 @@ impl TaskFailure {
     /// Whether only a person can change it.
     #[must_use]
     pub fn needs_person(&self) -> bool {
-        OF_PERSON.contains(&self.code.as_str())
+        [&HOPELESS, &OF_PERSON].iter().any(|codes| codes.contains(&self.code.as_str()))
     }
 
     fn is_rate_limit(&self) -> bool {

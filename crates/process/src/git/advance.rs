@@ -123,7 +123,7 @@ impl Step<'_> {
         let index = self.repo.git_dir().join("index");
         copy(&index, &self.index)?;
         self.enter()?;
-        // An entry that was written in the same moment as its file counts as changed for read-tree until its content has been compared.
+        // read-tree takes a file that was written again for changed, whatever its content, until the contents have been compared.
         self.refresh()?;
         self.call(&["read-tree", "-m", "-u", self.old.as_str(), self.new.as_str()])?.done()?;
         let torn: Vec<u8> = self.survey.torn.iter().flat_map(|path| zero_ended(path)).collect();

@@ -1,5 +1,7 @@
 //! Runs whose tasks walk compiled ways: rebases, attempts, phases and gates that are left out.
 
+use switchboard_protocol::run::CheckAsked;
+
 use super::*;
 
 /// The way of a task as it is compiled today, with two gates.
@@ -18,6 +20,12 @@ pub(super) fn way_with(settings: &serde_json::Value) -> Way {
         crate::way::compile(&crate::subtasks::expand(&plan).unwrap(), &prepared, crate::way::usual_attempts).unwrap();
     let task = compiled.units.iter().find(|unit| unit.unit.task().is_some()).unwrap();
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
+}
+
+/// The report of a gate that was asked.
+fn reported((task, attempt): (&str, u32), check: CheckAsked, verdict: Verdict, reasons: Vec<String>) -> RunEvent {
+    let (task, gate, input) = (id(task), check.gate, Some(check.input));
+    RunEvent::GateReported { task, attempt, gate, input, verdict, asks: false, halts: false, reasons }
 }
 
 impl Run {
@@ -39,17 +47,7 @@ impl Run {
         let attempt = self.view(task).attempt;
         for check in asked.unwrap_or_default() {
             let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
-            let (gate, input, reasons) = (check.gate, Some(check.input), vec!["because".to_owned()]);
-            self.tell(RunEvent::GateReported {
-                task: id(task),
-                attempt,
-                gate,
-                input,
-                verdict,
-                asks: false,
-                halts: false,
-                reasons,
-            });
+            self.tell(reported((task, attempt), check, verdict, vec!["because".to_owned()]));
         }
     }
 
@@ -168,18 +166,8 @@ impl Run {
         for (number, check) in checks.clone().into_iter().enumerate() {
             let verdict = if number == 0 { Verdict::Fail } else { Verdict::Pass };
             let verdict = if check.when.is_always() { verdict } else { Verdict::Skipped };
-            let (gate, input) = (check.gate, Some(check.input));
             let reasons = if number == 0 { vec![words.to_owned()] } else { Vec::new() };
-            self.tell(RunEvent::GateReported {
-                task: id(task),
-                attempt,
-                gate,
-                input,
-                verdict,
-                asks: false,
-                halts: false,
-                reasons,
-            });
+            self.tell(reported((task, attempt), check, verdict, reasons));
         }
     }
 }
