@@ -4,9 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::Fingerprint;
@@ -17,6 +18,13 @@ const MAX_NOTE: u64 = 4096;
 
 /// A lock is tried so often before it counts as held: a look at its state takes it for a moment.
 const TRIES: u32 = 4;
+
+/// Pause between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a lock is waited for whose holder is dead. A child that the holder had just forked keeps the lock until it
+/// executes its own program.
+const INHERITED: Duration = Duration::from_secs(2);
 
 /// What a holder writes into its lock file, for people and for adoption.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,21 +66,15 @@ impl Lock {
     /// [`Error::Held`] with the holder's note; [`Error::Io`] when the file can't be opened or written.
     pub fn take(path: &Path, extra: &str) -> Result<Self> {
         let file = open(path, true).map_err(Error::io(format!("open {}", path.display())))?;
-        for attempt in 0..TRIES {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {
-                    let mut lock = Self { file, path: path.to_owned() };
-                    lock.note(extra)?;
-                    return Ok(lock);
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) if attempt + 1 < TRIES => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => break,
-                Err(e) => return Err(Error::io(format!("lock {}", path.display()))(e.into())),
+        match lock(&file, path, FlockOperation::NonBlockingLockExclusive, TRIES) {
+            Ok(()) => {
+                let mut lock = Self { file, path: path.to_owned() };
+                lock.note(extra)?;
+                Ok(lock)
             }
+            Err(Errno::WOULDBLOCK) => Err(Error::Held { path: path.to_owned(), holder: read(path) }),
+            Err(e) => Err(Error::io(format!("lock {}", path.display()))(e.into())),
         }
-        Err(Error::Held { path: path.to_owned(), holder: read(path) })
     }
 
     /// Replaces what the note says besides who we are.
@@ -109,10 +111,26 @@ pub fn holder(path: &Path) -> Result<Option<Holder>> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(Error::io(format!("open {}", path.display()))(e)),
     };
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
+    match lock(&file, path, FlockOperation::NonBlockingLockShared, 1) {
         Ok(()) => Ok(None),
         Err(_) => {
             Ok(Some(read(path).unwrap_or(Holder { pid: 0, start: 0, boot: String::new(), extra: String::new() })))
+        }
+    }
+}
+
+/// Locks the file in so many tries, and in more while the holder that its note names is dead.
+fn lock(file: &File, path: &Path, operation: FlockOperation, tries: u32) -> rustix::io::Result<()> {
+    let limit = Instant::now() + INHERITED;
+    let is_orphaned = || read(path).is_some_and(|holder| !holder.fingerprint().is_alive());
+    let mut tried = 0;
+    loop {
+        tried += 1;
+        match flock(file, operation) {
+            Err(Errno::WOULDBLOCK) if tried < tries || (Instant::now() < limit && is_orphaned()) => {
+                std::thread::sleep(PAUSE);
+            }
+            result => return result,
         }
     }
 }
@@ -147,6 +165,29 @@ mod tests {
         assert_eq!(holder(&path).unwrap(), None);
         assert!(path.exists(), "the file is never deleted");
         Lock::take(&path, "").unwrap();
+    }
+
+    #[test]
+    fn a_lock_that_a_child_of_its_dead_holder_still_keeps_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let inherited = Lock::take(&path, "").unwrap();
+        // The process that once had our pid: it started at another time.
+        let Fingerprint { pid, start, boot } = Fingerprint::own();
+        let dead = Holder { pid, start: start - 1, boot, extra: String::new() };
+        std::fs::write(&path, serde_json::json!(dead).to_string()).unwrap();
+        let keeper = std::thread::spawn(move || {
+            std::thread::sleep(10 * PAUSE);
+            drop(inherited);
+        });
+
+        let looked = holder(&path).unwrap();
+        let taken = Lock::take(&path, "").unwrap();
+
+        assert_eq!(looked, None);
+        assert_eq!(holder(&path).unwrap().map(|holder| holder.pid), Some(std::process::id()));
+        keeper.join().unwrap();
+        drop(taken);
     }
 
     #[test]
