@@ -38,8 +38,7 @@ pub(crate) struct Args {
 /// # Errors
 /// When something that is to be measured does not run.
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
-    let mut bench =
-        Bench { args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
+    let mut bench = Bench { args, binary: Binary::new(root, args.binary.as_deref()), report: Report::new(args.json) };
     if cfg!(debug_assertions) && bench.wants(&[Figure::Plan10k]) {
         return super::again_optimised(root);
     }
