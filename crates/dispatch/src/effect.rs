@@ -6,6 +6,7 @@ mod blocked;
 mod capture;
 mod context;
 mod finish;
+mod gate_tree;
 mod lease;
 mod merge;
 mod proposals;

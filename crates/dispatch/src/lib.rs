@@ -27,6 +27,7 @@ mod engine;
 mod error;
 mod event;
 mod evidence;
+mod gate_trees;
 mod handle;
 mod history;
 mod identity;

@@ -145,6 +145,16 @@ impl RunPlan {
         self.worktrees.join(self.run.as_str()).join(task.as_str())
     }
 
+    /// The folder of the trees in which gates judge: no task has this name.
+    pub(crate) fn gate_trees(&self) -> PathBuf {
+        self.worktrees.join(self.run.as_str()).join(".gates")
+    }
+
+    /// One of the trees in which gates judge.
+    pub(crate) fn gate_tree(&self, number: u32) -> PathBuf {
+        self.gate_trees().join(number.to_string())
+    }
+
     /// The branch of a task's work tree, which holds its last captured change.
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
@@ -258,6 +268,26 @@ pub(crate) fn setup_stamp(config: &Config, run: &RunId, task: &TaskId) -> PathBu
 /// The output of the set-up of a task's work tree.
 pub(crate) fn setup_log(config: &Config, run: &RunId, task: &TaskId) -> PathBuf {
     folder(config, run).join(format!("setup-{task}.log"))
+}
+
+/// Files that belong to a gate tree.
+pub(crate) struct GateTreeFiles {
+    /// What has run in it and passed.
+    pub(crate) stamp: PathBuf,
+    /// What its set-up depended on when it succeeded.
+    pub(crate) set_up: PathBuf,
+    /// The output of its set-up.
+    pub(crate) log: PathBuf,
+}
+
+/// Where the files of a gate tree lie.
+pub(crate) fn gate_tree_files(config: &Config, run: &RunId, number: u32) -> GateTreeFiles {
+    let file = |name: String| folder(config, run).join(name);
+    GateTreeFiles {
+        stamp: file(format!("gates-{number}.passed")),
+        set_up: file(format!("setup-gates-{number}.done")),
+        log: file(format!("setup-gates-{number}.log")),
+    }
 }
 
 /// Where a task's evidence lies.

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assignees::Assignees;
 use crate::backoff::Backoff;
 use crate::error::is_transient;
+use crate::gate_trees::GateTrees;
 use crate::history::Claimed;
 use crate::link::Link;
 use crate::lock::lock;
@@ -35,6 +36,8 @@ pub(crate) struct World {
     pub(crate) ports: Ports,
     /// TCP ports of work trees.
     pub(crate) tree_ports: Arc<TreePorts>,
+    /// Gate trees that are in use.
+    pub(crate) gate_trees: GateTrees,
     /// What all runs have in common.
     pub(crate) shared: SharedLimits,
     /// Names of workers.
@@ -69,6 +72,7 @@ impl World {
             config,
             ports,
             tree_ports,
+            gate_trees: GateTrees::default(),
             worker_names: WorkerNames::default(),
             ending: CancellationToken::new(),
             stop,

@@ -8,12 +8,13 @@ use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, Finding, Severity,
 };
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::When;
+use switchboard_protocol::run::way::{Need, When};
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
+use super::gate_tree::GateTree;
 use crate::{Error, evidence};
 
 mod batch;
@@ -30,7 +31,7 @@ pub(super) struct Judged<'a> {
     pub(super) commit: &'a str,
     /// The commit that new findings are told from; empty in runs that were recorded before ways.
     pub(super) base: &'a str,
-    /// The task in whose work tree it stands.
+    /// The task whose ports it has.
     pub(super) tree_of: &'a TaskId,
 }
 
@@ -47,8 +48,9 @@ fn follows(gate: &str, verdict: Verdict, scope: Option<&scope::Judged>) -> (bool
 }
 
 pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsked]) -> Result<Vec<RunEvent>, Error> {
+    let tree = GateTree::check_out(ctx, change).await?;
     let asked: Vec<_> = checks.iter().filter(|check| check.when.is_always()).map(|check| check.gate.as_str()).collect();
-    let request = request(ctx, change, &asked)?;
+    let request = request(ctx, change, &tree, &asked)?;
     let limit = ctx.world.config.gate_limit;
     let reports = match request.only.is_empty() {
         true => Vec::new(),
@@ -84,6 +86,9 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     let attempt = change.attempt;
     let kept = ctx.world.blocking(move || evidence::keep(&world, &run, &task, attempt, found, &verdicts));
     kept.await?;
+    if judged.iter().all(|(_, (verdict, _))| Need::Required.accepts(*verdict) || *verdict == Verdict::NotConfigured) {
+        tree.passed(ctx).await?;
+    }
     let event = |(check, (verdict, reasons)): (&CheckAsked, Said)| {
         let (asks, halts) = follows(&check.gate, verdict, scope.as_ref());
         let (task, gate, input) = (change.task.clone(), check.gate.clone(), Some(check.input));
@@ -92,7 +97,7 @@ pub(super) async fn run_checks(ctx: &Ctx, change: Judged<'_>, checks: &[CheckAsk
     Ok(judged.into_iter().map(event).collect())
 }
 
-fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest, Error> {
+fn request(ctx: &Ctx, change: Judged<'_>, tree: &GateTree, gates: &[&str]) -> Result<CheckRequest, Error> {
     let Judged { task: id, commit, base, tree_of, .. } = change;
     let (_, settings) = ctx.plan.settings(id)?;
     let base = match (base, &ctx.last) {
@@ -102,7 +107,7 @@ fn request(ctx: &Ctx, change: Judged<'_>, gates: &[&str]) -> Result<CheckRequest
     };
     let mut request = CheckRequest {
         id: Some(format!("{id}@{commit}")),
-        root: crate::plan::text(&ctx.plan.worktree(tree_of)),
+        root: crate::plan::text(&tree.path),
         base: Base::Rev(base),
         ..CheckRequest::default()
     };

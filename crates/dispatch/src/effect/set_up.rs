@@ -9,14 +9,12 @@ use std::time::Duration;
 
 use switchboard_pipeline::setup::locks;
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::id::{Digest, WorkerId};
-use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::id::Digest;
 use switchboard_protocol::run::SetupCommand;
 use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
 use crate::port::setups::{SetupCall, SetupEnd};
-use crate::watch::Reachable;
 use crate::{Error, plan, setup};
 
 /// Paths that a failure names.
@@ -31,26 +29,35 @@ pub(super) struct MadeTree {
     pub(super) is_clean: bool,
 }
 
-/// What is set up, and for whom.
-pub(super) struct SetUp<'a> {
-    pub(super) task: &'a TaskId,
-    pub(super) worker: &'a WorkerId,
+/// A tree to be set up, and what belongs to it.
+pub(super) struct Place {
+    /// By this mark a daemon finds and ends what the set-up of a daemon that died has left running.
+    pub(super) mark: String,
     pub(super) ports: Option<PortRange>,
+    /// How long each command may take.
     pub(super) limit: Duration,
+    /// The file that says what the set-up depended on when it succeeded.
+    pub(super) stamp: PathBuf,
+    /// The file for the output of its commands.
+    pub(super) log: PathBuf,
     pub(super) tree: MadeTree,
 }
 
-/// Sets a tree up; returns why it can't be used, if it can't.
+/// Sets a tree up, unless `stopped` returns first; returns why it can't be used, if it can't.
 ///
 /// # Errors
 /// [`Error::Stopping`] when the daemon goes down meanwhile; that somebody stopped the worker; a failure of git or of a file.
-pub(super) async fn set_up(ctx: &Ctx, what: SetUp<'_>, reachable: &mut Reachable) -> Result<Option<String>, Error> {
-    let SetUp { task, worker, ports, limit, tree } = what;
-    let stamp = plan::setup_stamp(&ctx.world.config, &ctx.plan.run, task);
+pub(super) async fn set_up(
+    ctx: &Ctx,
+    place: Place,
+    stopped: impl Future<Output = ()>,
+) -> Result<Option<String>, Error> {
+    let Place { mark, ports, limit, stamp, log, tree } = place;
+    let mut stopped = std::pin::pin!(stopped);
     if tree.is_new {
         let left_out = copy_included(ctx, &tree.path).await?;
         if !left_out.is_empty() {
-            tracing::warn!(run = %ctx.plan.run, %task, ?left_out, "files of .worktreeinclude are not in the work tree");
+            tracing::warn!(run = %ctx.plan.run, tree = %tree.path.display(), ?left_out, "files of .worktreeinclude are not in the work tree");
         }
     }
     let commands = ctx.plan.setup.clone();
@@ -63,9 +70,7 @@ pub(super) async fn set_up(ctx: &Ctx, what: SetUp<'_>, reachable: &mut Reachable
     }
     let mut env = ctx.world.config.env.clone();
     env.extend(ports.into_iter().flat_map(PortRange::env));
-    // By this mark a daemon finds and ends what the set-up of a daemon that died has left running.
-    env.push(("SWITCHBOARD_WORKER".to_owned(), worker.to_string()));
-    let log = plan::setup_log(&ctx.world.config, &ctx.plan.run, task);
+    env.push(("SWITCHBOARD_WORKER".to_owned(), mark));
     for command in commands {
         if is_out_of_place(ctx, &command, &tree.path).await? {
             continue;
@@ -75,7 +80,7 @@ pub(super) async fn set_up(ctx: &Ctx, what: SetUp<'_>, reachable: &mut Reachable
         let ended = tokio::select! {
             biased;
             ended = ctx.world.ports.setups.run(call) => ended?,
-            () = reachable.stop_asked() => return Err(Failure::new("worker.lost", "it was stopped before it began").into()),
+            () = &mut stopped => return Err(Failure::new("worker.lost", "it was stopped before it began").into()),
             () = ctx.world.is_ending() => return Err(Error::Stopping),
         };
         #[cfg(any(test, feature = "sim"))]

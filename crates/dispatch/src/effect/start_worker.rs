@@ -23,7 +23,7 @@ use switchboard_protocol::worker::{PortRange, WorkerFact};
 use super::blocked::blocked;
 use super::context::Ctx;
 use super::replies::Replies;
-use super::set_up::{MadeTree, SetUp, set_up};
+use super::set_up::{MadeTree, Place, set_up};
 use super::start_point::{StartPoint, run_head};
 use crate::authorship::author;
 use crate::error::shape;
@@ -243,8 +243,15 @@ async fn launch(
     let tree = ctx.world.git(move |git| tree.make(git, &*files)).await?;
     ctx.world.crash("worktree-made");
     let limit = Duration::from_millis(setup.settings.setup_ms);
-    let ready = SetUp { task: id, worker: &setup.worker, ports: setup.ports, limit, tree };
-    if let Some(reason) = set_up(ctx, ready, reachable).await? {
+    let place = Place {
+        mark: setup.worker.to_string(),
+        ports: setup.ports,
+        limit,
+        stamp: plan::setup_stamp(&ctx.world.config, &ctx.plan.run, id),
+        log: plan::setup_log(&ctx.world.config, &ctx.plan.run, id),
+        tree,
+    };
+    if let Some(reason) = set_up(ctx, place, reachable.stop_asked()).await? {
         return Ok(Launched::NotSetUp(reason));
     }
     ctx.world.crash("tree-set-up");

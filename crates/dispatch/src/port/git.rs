@@ -62,6 +62,8 @@ pub(crate) trait Git: Send + Sync {
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>>;
     /// Makes a work tree with `branch` checked out, which is made at `at` if it doesn't exist, and branches `beside` it that don't exist.
     fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()>;
+    /// Makes a work tree with a commit checked out and no branch, or brings the one that is there to the commit; what git ignores stays.
+    fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()>;
     /// Brings a work tree and its branch to a commit.
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()>;
     /// Paths that differ from the commit in the work tree at `path`, ignored ones left out.
@@ -74,6 +76,8 @@ pub(crate) trait Git: Send + Sync {
     fn tracked_named(&self, names: &[&str]) -> Result<Vec<PathBuf>>;
     /// Removes a work tree that lies below `base`.
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()>;
+    /// Removes all work trees in a folder that lies below `base`, and the folder.
+    fn worktrees_remove(&self, folder: &Path, base: &Path) -> Result<()>;
     /// Commits the content of a work tree on `parent`; `None` if it is `parent`'s tree.
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>>;
 }
@@ -194,6 +198,11 @@ impl Git for Repo {
         Ok(())
     }
 
+    fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()> {
+        Self::worktree_detached(self, path, commit)?;
+        Ok(())
+    }
+
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
         let tree = self.worktree(path)?.ok_or_else(|| missing(path))?;
         Ok(tree.reset(branch, commit, false)?)
@@ -218,6 +227,10 @@ impl Git for Repo {
 
     fn worktree_remove(&self, path: &Path, base: &Path) -> Result<()> {
         Ok(Self::worktree_remove(self, path, base)?)
+    }
+
+    fn worktrees_remove(&self, folder: &Path, base: &Path) -> Result<()> {
+        Ok(Self::worktrees_remove(self, folder, base)?)
     }
 
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {

@@ -186,6 +186,14 @@ impl Git for SimGit {
         })
     }
 
+    fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            let files = (*repo.files(commit)?).clone();
+            repo.worktrees.insert(path.to_owned(), Work { branch: String::new(), files });
+            Ok(())
+        })
+    }
+
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
         self.changing(|repo| {
             let files = (*repo.files(commit)?).clone();
@@ -215,6 +223,14 @@ impl Git for SimGit {
         lock(&self.0.set_up).remove(path);
         self.changing(|repo| {
             repo.worktrees.remove(path);
+            Ok(())
+        })
+    }
+
+    fn worktrees_remove(&self, folder: &Path, _base: &Path) -> Result<()> {
+        lock(&self.0.set_up).retain(|path| !path.starts_with(folder));
+        self.changing(|repo| {
+            repo.worktrees.retain(|path, _| !path.starts_with(folder));
             Ok(())
         })
     }

@@ -56,12 +56,30 @@ impl Repo {
                 _ => Err(Error::NotOurs { path: path.to_owned(), why: "it is on another branch" }),
             };
         }
-        if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(Error::NotOurs { path: path.to_owned(), why: "the folder is not empty" });
-        }
+        expect_empty(path)?;
         self.make_branch(branch, at, beside)?;
-        let args = ["worktree", "add", "--quiet", "--", utf8(path)?, branch];
-        self.call(args).setting("core.sparseCheckout=false").done()?;
+        self.check_out(path, &["worktree", "add", "--quiet", "--", utf8(path)?, branch])
+    }
+
+    /// Makes a work tree at `path` with `commit` checked out and no branch. One of this repository that is already there is brought to the commit,
+    /// whatever was done to it; files that git ignores stay.
+    ///
+    /// # Errors
+    /// [`Error::NotOurs`] when something else lies at `path`; [`Error::Git`], [`Error::Io`].
+    pub fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<Worktree> {
+        if let Some(worktree) = self.worktree(path)? {
+            worktree.restore_link()?;
+            worktree.unlock()?;
+            worktree.call(["update-ref", "--no-deref", "HEAD", commit.as_str()])?.done()?;
+            worktree.bring_to(commit, &["-ffdq"])?;
+            return Ok(worktree);
+        }
+        expect_empty(path)?;
+        self.check_out(path, &["worktree", "add", "--quiet", "--detach", "--", utf8(path)?, commit.as_str()])
+    }
+
+    fn check_out(&self, path: &Path, args: &[&str]) -> Result<Worktree> {
+        self.call(args.iter().copied()).setting("core.sparseCheckout=false").done()?;
         let made = self.worktree(path)?;
         made.ok_or(Error::NotOurs { path: path.to_owned(), why: "git did not register it" })
     }
@@ -138,6 +156,18 @@ impl Repo {
         admin.map_or(Ok(()), |admin| self.forget(&admin))
     }
 
+    /// Removes all work trees in a folder, and the folder, as [`worktree_remove`](Self::worktree_remove) does one.
+    ///
+    /// # Errors
+    /// [`Error::NotOurs`], [`Error::Io`].
+    pub fn worktrees_remove(&self, folder: &Path, base: &Path) -> Result<()> {
+        let Some(inside) = real(folder)? else { return Ok(()) };
+        for (_, path) in self.admin_folders()?.into_iter().filter(|(_, path)| path.starts_with(&inside)) {
+            self.worktree_remove(&path, base)?;
+        }
+        self.worktree_remove(folder, base)
+    }
+
     /// Forgets work trees inside `base` whose folder is gone. Those elsewhere are left alone.
     ///
     /// # Errors
@@ -194,9 +224,14 @@ impl Worktree {
     pub fn reset(&self, branch: &str, commit: &Oid, also_ignored: bool) -> Result<()> {
         self.restore_link()?;
         self.attach(branch)?;
-        self.call(["reset", "--quiet", "--hard", commit.as_str(), "--"])?.done()?;
         let flags = if also_ignored { "-ffdxq" } else { "-ffdq" };
-        self.call(["clean", flags, "-e", &format!("/{OWN_FOLDER}"), "--"])?.done()
+        self.bring_to(commit, &[flags, "-e", &format!("/{OWN_FOLDER}")])
+    }
+
+    /// Brings the index and all files to a commit, and removes others as `git clean` is told to.
+    fn bring_to(&self, commit: &Oid, clean: &[&str]) -> Result<()> {
+        self.call(["reset", "--quiet", "--hard", commit.as_str(), "--"])?.done()?;
+        self.call(["clean"].iter().chain(clean).chain(&["--"]).copied())?.done()
     }
 
     /// A call that does not rely on the work tree's files for where the repository is.
@@ -210,10 +245,15 @@ impl Worktree {
 
     /// Points `HEAD` at the branch and removes the lock of a git that was killed together with its agent.
     pub(super) fn attach(&self, branch: &str) -> Result<()> {
+        self.unlock()?;
+        self.call(["symbolic-ref", "HEAD", &refs::full_name(branch)?])?.done()
+    }
+
+    fn unlock(&self) -> Result<()> {
         for lock in ["index.lock", "HEAD.lock"] {
             remove_file(&self.admin.join(lock))?;
         }
-        self.call(["symbolic-ref", "HEAD", &refs::full_name(branch)?])?.done()
+        Ok(())
     }
 
     fn head_branch(&self) -> Option<String> {
@@ -238,6 +278,13 @@ impl Worktree {
         };
         put().map_err(Error::io(format!("write {}", link.display())))
     }
+}
+
+fn expect_empty(path: &Path) -> Result<()> {
+    if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Error::NotOurs { path: path.to_owned(), why: "the folder is not empty" });
+    }
+    Ok(())
 }
 
 /// The path without links and dots; `None` when it does not exist.

@@ -173,3 +173,51 @@ fn a_reset_undoes_whatever_an_agent_did() {
     worktree.reset("switchboard/t1", &at, true).unwrap();
     assert!(!path.join("cache").exists());
 }
+
+#[test]
+fn a_checkout_without_a_branch_is_brought_to_any_commit_whatever_was_done_in_it() {
+    let fixture = Fixture::new();
+    let (repo, first) = (fixture.repo(), fixture.repo().head_commit().unwrap());
+    fixture.write(".gitignore", "built\n");
+    fixture.write("a.txt", "next\n");
+    let next = fixture.commit("next");
+    let path = fixture.base().join("run/.gates/1");
+    let before = fixture.snapshot();
+
+    let tree = repo.worktree_detached(&path, &next).unwrap();
+    write(tree.path(), "built", "by a gate");
+    write(tree.path(), "left", "by a gate");
+    write(tree.path(), "a.txt", "edited");
+    fixture.run_in(tree.path(), &["switch", "-q", "-c", "elsewhere"]);
+    fs::write(tree.path().join(".git"), "gitdir: /nowhere\n").unwrap();
+    repo.worktree_detached(&path, &first).unwrap();
+
+    assert_eq!(fs::read_to_string(path.join("a.txt")).unwrap(), "one\n");
+    assert!(!path.join("left").exists());
+    assert_eq!(repo.worktree_tip(&path).unwrap(), Some(first));
+    assert_eq!(repo.branch("elsewhere").unwrap(), Some(next.clone()), "a branch that somebody made there stays");
+    let listed = repo.worktree_list().unwrap();
+    assert_eq!(listed[1].branch, None);
+    repo.delete_branch("elsewhere", &next).unwrap();
+    assert_eq!(fixture.snapshot(), before);
+}
+
+#[test]
+fn all_work_trees_of_a_folder_are_removed_and_others_stay() {
+    let fixture = Fixture::new();
+    let (repo, kept, at) = fixture.worktree("t1");
+    let folder = fixture.base().join("run/.gates");
+    for name in ["1", "3"] {
+        repo.worktree_detached(&folder.join(name), &at).unwrap();
+    }
+    write(&folder, "half/made", "x");
+
+    repo.worktrees_remove(&folder, &fixture.base()).unwrap();
+    repo.worktrees_remove(&folder, &fixture.base()).unwrap();
+
+    assert!(!folder.exists());
+    assert!(kept.path().is_dir());
+    assert_eq!(repo.worktree_list().unwrap().len(), 2);
+    let outside = repo.worktrees_remove(&fixture.root, &fixture.base());
+    assert!(matches!(outside, Err(Error::NotOurs { .. })), "{outside:?}");
+}

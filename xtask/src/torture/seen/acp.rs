@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use fastrand::Rng;
 use serde_json::{Value, json};
+use switchboard_protocol::error::Failure;
 
 use super::record::{Able, Record};
 use super::{Sender, ask, told};
@@ -45,7 +46,7 @@ pub(super) fn run(test_repo: &TestRepo, binary: &Path, messages: u64, seed: u64)
     })?;
     let record = sender.record()?;
     // Only now: a worker that a person stops is cancelled.
-    ask(&mut sender.client, "stop_run", json!({ "what": run }))?;
+    unless_over(sender.client.call("stop_run", json!({ "what": run }), None)?)?;
     let began = Instant::now();
     while ask(&mut sender.client, "get_run", json!({ "run": run }))?["state"] == "running" && began.elapsed() < STOP {
         std::thread::sleep(LOOK);
@@ -68,9 +69,13 @@ fn try_again(client: &mut Client, run: &str) -> anyhow::Result<()> {
     if state["state"] == "running" {
         return Ok(());
     }
-    match client.call("retry_task", json!({ "what": format!("{run}/1.1") }), None)? {
+    unless_over(client.call("retry_task", json!({ "what": format!("{run}/1.1") }), None)?)
+}
+
+/// Lets a refusal pass that the run is just ending, or over already: its agent dies when it likes.
+fn unless_over(answer: Result<Value, Failure>) -> anyhow::Result<()> {
+    match answer {
         Ok(_) => Ok(()),
-        // It is just ending.
         Err(failure) if failure.code == "request.conflict" || failure.code == "store.conflict" => Ok(()),
         Err(failure) => anyhow::bail!(told(&failure)),
     }
