@@ -48,6 +48,7 @@ mod stories {
     mod signals;
     mod sse;
     mod subagent;
+    mod team;
     mod timeline;
     mod trust;
 }

@@ -121,10 +121,26 @@ struct File {
     /// The checks of files.
     #[serde(default)]
     checks: Checks,
+    /// Who has which role in a team (`docs/team.md`). Counts in the user's file only.
+    #[serde(default)]
+    roles: BTreeMap<String, RoleSettings>,
     /// What all runs of a repository have in common. Counts in the user's file only.
     #[serde(default)]
     #[schemars(with = "Shared")]
     limits: Option<Shared>,
+}
+
+/// Who has a role in a team.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Role")]
+pub(crate) struct RoleSettings {
+    /// The agent; the run's default agent where nothing is said.
+    #[serde(default)]
+    pub(crate) agent: Option<String>,
+    /// The model, by the agent's own name for it.
+    #[serde(default)]
+    pub(crate) model: Option<String>,
 }
 
 /// What all runs of a repository have in common. Counts in the user's file only.
@@ -184,6 +200,8 @@ pub(crate) struct Agents {
     pub(crate) list: BTreeMap<String, Described>,
     /// Globs of files that the checks leave out.
     pub(crate) exclude: Vec<String>,
+    /// Who has which role in a team.
+    pub(crate) roles: BTreeMap<String, RoleSettings>,
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
@@ -300,7 +318,7 @@ impl Agents {
         let has_limits = file.limits.is_some();
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
-        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, limits, has_limits })
+        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, roles: file.roles, limits, has_limits })
     }
 
     /// Reads the agents that a repository brings.
@@ -311,6 +329,11 @@ impl Agents {
         let agents = Self::read(folder)?;
         if agents.has_limits {
             let failure = Failure::new("config.syntax", "a repository can't set [limits]: they are the user's own");
+            let hint = "put them into ~/.config/switchboard/config.toml";
+            return Err(failure.at(agents.path.display().to_string()).hint(hint));
+        }
+        if !agents.roles.is_empty() {
+            let failure = Failure::new("config.syntax", "a repository can't set [roles]: they are the user's own");
             let hint = "put them into ~/.config/switchboard/config.toml";
             return Err(failure.at(agents.path.display().to_string()).hint(hint));
         }

@@ -13,8 +13,10 @@ use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::run::StepWork;
+use switchboard_protocol::run::way::{RoleId, StepId};
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
-use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
 use crate::{Config, Error};
 use switchboard_protocol::text::cut;
@@ -34,6 +36,8 @@ pub(crate) struct RunPlan {
     pub(crate) worktrees: PathBuf,
     pub(crate) default_agent: Option<AgentName>,
     pub(crate) agents: BTreeMap<String, AgentChoice>,
+    /// Who is what in the team, and what it is told.
+    pub(crate) roles: BTreeMap<RoleId, RoleChoice>,
     pub(crate) merge: bool,
     /// What each new work tree is set up with.
     pub(crate) setup: Vec<SetupCommand>,
@@ -119,6 +123,43 @@ impl RunPlan {
         self.agents.get(&switchboard_protocol::id::fold(&name)).cloned().ok_or_else(|| {
             Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
         })
+    }
+
+    /// How to start the worker of a step: that of the role, where it judges, else the task's.
+    pub(crate) fn choice_of(&self, id: &TaskId, settings: &Settings, work: &StepWork) -> Result<AgentChoice, Failure> {
+        match work.answer {
+            Some(_) => self.choice_in_role(id, settings, &work.role),
+            None => self.choice(id, settings),
+        }
+    }
+
+    /// How to start the agent of a role: the one that the role names, else the run's, else the task's.
+    fn choice_in_role(&self, id: &TaskId, settings: &Settings, role: &RoleId) -> Result<AgentChoice, Failure> {
+        let of_role = self.roles.get(role);
+        let named = of_role.and_then(|choice| choice.agent.as_ref()).or(self.default_agent.as_ref());
+        let of_task = || settings.agent.clone().filter(|_| settings.command.is_none());
+        let Some(name) = named.map(ToString::to_string).or_else(of_task) else {
+            let what = format!("task {id} needs a {role}, and nobody is named for it");
+            let hint = format!("name an agent with --role {role}=AGENT, or in [roles.{role}] of your settings");
+            return Err(Failure::new("plan.no-agent", what).hint(hint));
+        };
+        let unknown = || Failure::new("agent.unknown", format!("the {role} is {name}, which is not configured"));
+        let choice = self.agents.get(&switchboard_protocol::id::fold(&name)).ok_or_else(unknown)?;
+        let mut choice = choice.clone();
+        if let Some(model) = of_role.and_then(|role| role.model.clone()) {
+            (choice.model, choice.model_first) = (Some(model), true);
+        }
+        Ok(choice)
+    }
+
+    /// The tree of a worker that only reads: no task has a folder there.
+    pub(crate) fn reader_tree(&self, task: &TaskId, step: &StepId) -> PathBuf {
+        self.reader_trees().join(format!("{task}.{step}"))
+    }
+
+    /// The folder of the trees of workers that only read.
+    pub(crate) fn reader_trees(&self) -> PathBuf {
+        self.worktrees.join(self.run.as_str()).join(".readers")
     }
 
     /// How the worker of a task is held: as the request says, else the tighter of what the plan and the agent's settings say, since a plan may come from
@@ -252,6 +293,11 @@ pub(crate) fn worker_folder(config: &Config, run: &RunId, worker: &switchboard_p
 /// A run's signal files.
 pub(crate) fn signals_folder(config: &Config, run: &RunId) -> PathBuf {
     folder(config, run).join(switchboard_protocol::signal::FOLDER)
+}
+
+/// Where a run keeps who is what in its team.
+pub(crate) fn roles_file(config: &Config, run: &RunId) -> PathBuf {
+    folder(config, run).join("roles.json")
 }
 
 /// Where a run keeps how its agents are started. It may hold the values of environment variables, so it is a 0600 file

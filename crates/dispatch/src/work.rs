@@ -16,6 +16,9 @@ use crate::event::frame_key;
 pub(crate) const RUNS: &str = "runs";
 /// Workers, keyed by id.
 pub(crate) const WORKERS: &str = "workers";
+/// Column of the step whose verdict a worker's answer is.
+pub(crate) const JUDGES: &str = "judges";
+
 const fn text(name: &'static str) -> Column {
     Column { name, ty: Ty::Text }
 }
@@ -99,6 +102,8 @@ static TABLES: [Table; 2] = [
             int("acted"),
             text("step"),
             int("proposed"),
+            text(JUDGES),
+            text("role"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -116,7 +121,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        13
+        14
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {
@@ -208,6 +213,9 @@ fn progress(run: &str, event: &Event, fact: RunEvent) -> Vec<Change> {
         | RunEvent::ChangeCaptured { .. }
         | RunEvent::NothingChanged { .. }
         | RunEvent::TurnOmitted { .. }
+        | RunEvent::StepAnswered { .. }
+        | RunEvent::AnswerRefused { .. }
+        | RunEvent::StepSkipped { .. }
         | RunEvent::GateReported { .. }
         | RunEvent::MergeHeld { .. }
         | RunEvent::MergeReleased { .. }
@@ -300,6 +308,7 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
             agent,
             driver,
             scripted,
+            judges,
             base,
             start,
             worktree,
@@ -324,7 +333,9 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("exited", 0_i64)
                 .with("port", ports.map_or(Cell::Null, |ports| i64::from(ports.first).into()))
                 .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()))
-                .with("isolation", isolation.as_str());
+                .with("isolation", isolation.as_str())
+                .with(JUDGES, judges.as_ref().map_or(Cell::Null, |judges| judges.step.as_str().into()))
+                .with("role", judges.as_ref().map_or(Cell::Null, |judges| judges.role.as_str().into()));
             vec![Change::Put { table: WORKERS, row }]
         }
         WorkerFact::WorkerToolsListed { worker } => {

@@ -5,6 +5,7 @@
 
 pub mod action;
 pub mod agent;
+pub mod answer;
 pub mod caller;
 pub mod coordination;
 pub mod definition;
@@ -23,6 +24,7 @@ pub mod need;
 pub mod permission;
 pub mod plan;
 pub mod record;
+pub mod role;
 pub mod run;
 pub mod secret;
 pub mod signal;

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
     let scope = args.together.agent_scope.unwrap_or_default();
-    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, scope };
+    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, roles: None, scope };
     let choice = agents::choose(&plan, named, context)?;
     let request = StartRunRequest {
         plan: String::new(),
@@ -76,6 +76,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         coordination: args.together.coordination.unwrap_or_default(),
         agents: choice.agents,
         default_agent: choice.default,
+        team: false,
+        roles: Vec::new(),
         scope: None,
         max_workers: args.max_workers,
         worktrees: None,

@@ -191,6 +191,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
 
 fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     RunPlan {
+        roles: std::collections::BTreeMap::new(),
         run: RunId::from_bits(1),
         positions: TaskPositions::of(&expanded.plan),
         plan: expanded.plan,

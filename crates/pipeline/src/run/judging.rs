@@ -32,6 +32,7 @@ impl RunState {
             return Ok(Vec::new());
         }
         let step = self.expect_capturing(at, attempt)?;
+        self.expect_answered(at, step)?;
         let captured = self.records[at].unit.capture(step, change);
         let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         Ok(self.after(at, moved, String::new()))
@@ -40,6 +41,7 @@ impl RunState {
     pub(super) fn nothing_changed(&mut self, id: &TaskId, attempt: u32) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
+        self.expect_answered(at, step)?;
         if matches!(self.records[at].unit.way().steps()[step].does, Do::Work { may_keep: true, .. }) {
             let judged =
                 self.records[at].unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });
@@ -177,6 +179,7 @@ impl RunState {
             OpenFor::Turn { .. } => self.expect_turn(at)?,
             OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Checks { .. }
             | OpenFor::Person { .. } => {
@@ -219,6 +222,7 @@ impl RunState {
             | OpenFor::Lease
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => {
@@ -274,6 +278,7 @@ impl RunState {
             | OpenFor::Lease
             | OpenFor::Nothing
             | OpenFor::Worker { .. }
+            | OpenFor::LeftOut { .. }
             | OpenFor::Choice { .. }
             | OpenFor::Person { .. }
             | OpenFor::Checks { .. } => self.expect_merging(at)?,

@@ -7,6 +7,7 @@ use switchboard_protocol::run::{Change, RunEvent, RunOutcome, TurnOutcome};
 use switchboard_protocol::time::Millis;
 
 use super::adding::{Added, Part};
+use super::answering::Answered;
 use super::consequences::Consequences;
 use super::judging::Report;
 use super::record::{Ending, OpenFor};
@@ -38,6 +39,7 @@ impl RunState {
             consequences.extend(match self.records[at].open_for() {
                 OpenFor::Choice { step } => self.choose(at, step),
                 OpenFor::Person { step } => self.pass_unasked(at, step),
+                OpenFor::LeftOut { step } => self.pass_left_out(at, step),
                 OpenFor::Nothing
                 | OpenFor::Worker { .. }
                 | OpenFor::Checks { .. }
@@ -83,6 +85,16 @@ impl RunState {
             RunEvent::ChangeCaptured { task, attempt, commit, tree, base, files_total, files: _, lines } => {
                 let (commit, tree, base) = (commit.clone(), tree.clone(), base.clone());
                 self.change_captured(task, *attempt, Change { commit, tree, base, files: *files_total, lines: *lines })
+            }
+            RunEvent::StepAnswered { task, step, attempt, worker, input, verdict, reasons } => {
+                let (attempt, input, verdict) = (*attempt, *input, *verdict);
+                self.step_answered(task, &Answered { step, attempt, worker, input, verdict, reasons })
+            }
+            RunEvent::AnswerRefused { task, step, attempt, worker, reason } => {
+                self.answer_refused(task, (step, *attempt), worker, reason)
+            }
+            RunEvent::StepSkipped { task, step, attempt, input, reason } => {
+                self.step_skipped(task, (step, *attempt), *input, reason)
             }
             RunEvent::TurnOmitted { task, step, attempt } => self.turn_omitted(task, step, *attempt),
             RunEvent::NothingChanged { task, attempt } => self.nothing_changed(task, *attempt),

@@ -5,6 +5,7 @@ mod denied;
 mod not_started;
 mod random_plans;
 mod subtasks;
+mod team;
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};

@@ -154,10 +154,11 @@ impl Graph {
         self.steps.iter().position(|step| step.id == *id)
     }
 
-    /// The step that makes the change or the report: the first that a worker does, or the choice among changes of others.
+    /// The step that makes the change or the report: the first whose worker does not answer about something else, or the choice among changes of others.
     #[must_use]
     pub fn maker(&self) -> Option<usize> {
-        self.steps.iter().position(|step| matches!(step.does, Do::Work { .. } | Do::Choose { .. }))
+        let makes = |step: &Step| matches!(step.does, Do::Work { answer: None, .. } | Do::Choose { .. });
+        self.steps.iter().position(makes)
     }
 
     /// The place of the check by a gate.

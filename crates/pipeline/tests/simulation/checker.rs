@@ -163,6 +163,9 @@ impl Checker {
             | RunEvent::WorkerStarted { .. }
             | RunEvent::NothingChanged { .. }
             | RunEvent::TurnOmitted { .. }
+            | RunEvent::StepAnswered { .. }
+            | RunEvent::AnswerRefused { .. }
+            | RunEvent::StepSkipped { .. }
             | RunEvent::MergeReleased { .. }
             | RunEvent::PlanRecorded { .. }
             | RunEvent::UnitExtended { .. }
@@ -475,6 +478,7 @@ pub(crate) fn starting(effect: &Effect) -> Option<&TaskId> {
     match effect {
         Effect::StartWorker { task, .. } => Some(task),
         Effect::Capture { .. }
+        | Effect::TakeAnswer { .. }
         | Effect::RunChecks { .. }
         | Effect::RunCommand { .. }
         | Effect::Merge { .. }

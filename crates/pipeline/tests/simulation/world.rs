@@ -283,6 +283,7 @@ impl World {
             }
             Effect::Capture { task, worker, .. } if self.goes_wrong(30) => self.ask(task, worker),
             Effect::Capture { task, attempt, .. } => self.capture(task, attempt),
+            Effect::TakeAnswer { .. } => panic!("no way of these histories has a step that answers"),
             Effect::RunChecks { task, attempt, checks, .. } => {
                 // Under way until the last gate has spoken.
                 self.jobs.push(Job::Judge { key, task, attempt, checks });

@@ -233,6 +233,12 @@ pub struct PlanSettings {
     /// The model, by the agent's own name for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Whether a team carries it out: each change is reviewed and tested by others than who made it (`docs/team.md`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<bool>,
+    /// Whether each change gets the security review, whatever files it touches; only with `team`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub always_security_review: Option<bool>,
     /// Fields that this version doesn't know.
     #[serde(flatten)]
     pub extra: Extra,

@@ -9,7 +9,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::{AgentName, fold};
 use switchboard_protocol::plan::{BestOf, Phase, Plan, Task, TaskSettings, TaskStatus};
-use switchboard_protocol::verb::run::AgentChoice;
+use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
 use crate::ask;
 use crate::available::{Available, Candidate};
@@ -33,6 +33,8 @@ pub(crate) struct Named<'a> {
     pub(crate) agent: Option<&'a str>,
     /// Its model.
     pub(crate) model: Option<&'a str>,
+    /// Who has which role, where a team carries the plan out.
+    pub(crate) roles: Option<&'a [RoleChoice]>,
     /// Whose definitions count.
     pub(crate) scope: AgentScope,
 }
@@ -43,7 +45,11 @@ pub(crate) struct Named<'a> {
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
-    let wanted = wanted(plan);
+    let mut wanted = wanted(plan);
+    if let Some(roles) = named.roles {
+        wanted.has_nobody |= super::team::has_nobody(roles);
+        wanted.names.extend(roles.iter().filter_map(|role| role.agent.as_ref()).map(ToString::to_string));
+    }
     let default = match named.agent {
         Some(name) => Some(name.to_owned()),
         None if wanted.has_nobody => one(&available, context)?,

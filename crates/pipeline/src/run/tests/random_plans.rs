@@ -137,6 +137,7 @@ impl Played {
                 Effect::StartWorker { .. }
                 | Effect::StopWorker { .. }
                 | Effect::Capture { .. }
+                | Effect::TakeAnswer { .. }
                 | Effect::AskPerson { .. }
                 | Effect::AwaitAnswer { .. }
                 | Effect::WithdrawQuestion { .. }

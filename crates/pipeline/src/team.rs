@@ -1,0 +1,3 @@
+//! Stub.
+pub mod tier;
+pub mod verdict;
