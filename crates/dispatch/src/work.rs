@@ -104,6 +104,8 @@ static TABLES: [Table; 2] = [
             int("proposed"),
             text(JUDGES),
             text("role"),
+            text("wanted"),
+            int("answered"),
         ],
         key: &["id"],
         indexes: &[&["run", "task", "seq"], &["token"]],
@@ -335,13 +337,14 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
                 .with("ports", ports.map_or(Cell::Null, |ports| i64::from(ports.count).into()))
                 .with("isolation", isolation.as_str())
                 .with(JUDGES, judges.as_ref().map_or(Cell::Null, |judges| judges.step.as_str().into()))
-                .with("role", judges.as_ref().map_or(Cell::Null, |judges| judges.role.as_str().into()));
+                .with("role", judges.as_ref().map_or(Cell::Null, |judges| judges.role.as_str().into()))
+                .with("wanted", judges.as_ref().map_or(Cell::Null, |judges| judges.answer.as_str().into()));
             vec![Change::Put { table: WORKERS, row }]
         }
         WorkerFact::WorkerToolsListed { worker } => {
             vec![patch(WORKERS, worker.as_str(), vec![("lists_tools", 1_i64.into())])]
         }
-        WorkerFact::WorkerActed { worker, action, index: _ } => acted(&worker, &action),
+        WorkerFact::WorkerActed { worker, action, index: _ } => acted(event, &worker, &action),
         WorkerFact::WorkerToolsMissed { .. } | WorkerFact::WorkerUnenforced { .. } => Vec::new(),
         WorkerFact::WorkerReported { worker, epoch, seq, what } => {
             reported(event, worker.as_str(), frame_key(epoch, seq), &what)
@@ -349,12 +352,14 @@ fn worker(event: &Event, fact: WorkerFact) -> Vec<Change> {
     }
 }
 
-fn acted(worker: &WorkerId, action: &WorkerAction) -> Vec<Change> {
+fn acted(event: &Event, worker: &WorkerId, action: &WorkerAction) -> Vec<Change> {
     let count = |column| Change::add(WORKERS, [worker.as_str().into()], [(column, 1)]);
     match action {
-        WorkerAction::ReportStep { state, note } => {
+        WorkerAction::ReportStep { state, note, answer } => {
             let step = format!("{}: {note}", state.as_str());
-            vec![patch(WORKERS, worker.as_str(), vec![("step", step.into())]), count("acted")]
+            let answered = answer.as_ref().map(|_| ("answered", event.lsn.into()));
+            let set = std::iter::once(("step", step.into())).chain(answered).collect();
+            vec![patch(WORKERS, worker.as_str(), set), count("acted")]
         }
         WorkerAction::ProposeTask { .. } => vec![count("acted"), count("proposed")],
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::WorkerAction;
+use crate::answer::AnswerKind;
 use crate::frame::PermissionOption;
 use crate::id::{AgentName, Digest, MessageId, RunId, WorkerId};
 use crate::isolation::Isolation;
@@ -26,6 +27,8 @@ pub struct JudgingStep {
     pub step: StepId,
     /// What the worker is in it.
     pub role: RoleId,
+    /// What it has to answer with.
+    pub answer: AnswerKind,
 }
 
 /// Facts about a worker (subject `worker/…`).
@@ -408,7 +411,7 @@ mod tests {
         let long = || "\"\n".repeat(1000);
         let after = vec![crate::plan::TaskId::new("9".repeat(20)).unwrap(); 20];
         let actions = [
-            WorkerAction::ReportStep { state: crate::action::StepState::Working, note: long() },
+            WorkerAction::ReportStep { state: crate::action::StepState::Working, note: long(), answer: None },
             WorkerAction::ProposeTask { description: long(), files: vec![long(); 20], after },
         ];
 

@@ -31,6 +31,9 @@ pub struct Section {
     /// Only for this attempt; for any when left out.
     #[serde(default)]
     pub attempt: Option<u32>,
+    /// Only for this step of a team: `review`, `tests` …; whoever makes the change is in none. For any when left out.
+    #[serde(default)]
+    pub step: Option<String>,
     /// Only for this prompt of the session; the first when left out.
     #[serde(default = "one")]
     pub turn: u32,
@@ -225,9 +228,10 @@ impl Script {
 
     /// The section for a prompt, if there is one.
     #[must_use]
-    pub fn section(&self, task: &str, attempt: u32, turn: u32) -> Option<&Section> {
+    pub fn section(&self, task: &str, step: Option<&str>, attempt: u32, turn: u32) -> Option<&Section> {
         self.sections.iter().find(|section| {
             section.task.as_deref().is_none_or(|wanted| wanted == task)
+                && section.step.as_deref().is_none_or(|wanted| Some(wanted) == step)
                 && section.attempt.is_none_or(|wanted| wanted == attempt)
                 && section.turn == turn
         })
@@ -288,7 +292,7 @@ mod tests {
         )
         .unwrap();
 
-        let first = |task, attempt, turn| script.section(task, attempt, turn).map(|s| s.steps.first());
+        let first = |task, attempt, turn| script.section(task, None, attempt, turn).map(|s| s.steps.first());
         assert_eq!(first("a", 1, 1), Some(Some(&Step::Hang)));
         assert_eq!(first("a", 2, 1), Some(Some(&Step::Die)));
         assert_eq!(first("b", 1, 2), Some(None));

@@ -262,7 +262,7 @@ async fn intend(ctx: &Ctx, id: &TaskId, (step, attempt): (StepId, u32), setup: &
         scripted: setup.choice.scripted,
         base: setup.start_point.base.to_string(),
         start: setup.start_point.start.to_string(),
-        judges: setup.judged.as_ref().map(Judged::fact),
+        judges: setup.judged.as_ref().and_then(Judged::fact),
         worktree: plan::text(&setup.path(ctx, id)),
         token: Digest::of(setup.token.as_bytes()),
         ports: setup.ports.filter(|_| setup.judged.is_none()),
@@ -373,8 +373,9 @@ impl Judged {
         prompt::judge(&ctx.plan, task, &judging)
     }
 
-    fn fact(&self) -> JudgingStep {
-        JudgingStep { step: self.step.clone(), role: self.work.role.clone() }
+    fn fact(&self) -> Option<JudgingStep> {
+        let (step, role) = (self.step.clone(), self.work.role.clone());
+        self.work.answer.map(|answer| JudgingStep { step, role, answer })
     }
 }
 

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use switchboard_pipeline::roles;
 use switchboard_pipeline::team::verdict;
 use switchboard_process::git::Oid;
+use switchboard_protocol::action::WorkerAction;
 use switchboard_protocol::answer::Answer;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{Digest, WorkerId};
@@ -15,6 +17,7 @@ use switchboard_protocol::run::{RunEvent, StepWork, Verdict};
 
 use super::context::Ctx;
 use crate::authorship::message;
+use crate::error::shape;
 use crate::handle::Record;
 use crate::port::git::Commit;
 use crate::{Error, evidence, plan};
@@ -77,10 +80,27 @@ impl Given<'_> {
 /// What the worker said, as the answer that its step wants; or why it is none.
 async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Error> {
     let Some(kind) = given.work.answer else { return Ok(Err("its step wants no answer".to_owned())) };
+    if let Some(answer) = reported(ctx, given)? {
+        return Ok(Answer::read(kind, &answer).map_err(|bad| bad.to_string()));
+    }
     let file = plan::worker_folder(&ctx.world.config, &ctx.plan.run, given.worker).join(ANSWER_FILE);
     let files = Arc::clone(&ctx.world.ports.files);
     let said = ctx.world.blocking(move || files.read(&file)).await?.unwrap_or_default();
     Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.to_string()))
+}
+
+/// The answer that the worker gave by `report_step`, the last one.
+fn reported(ctx: &Ctx, given: Given<'_>) -> Result<Option<Value>, Error> {
+    let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
+    let Some(at) = row.and_then(|row| row.get_int("answered")).and_then(|at| u64::try_from(at).ok()) else {
+        return Ok(None);
+    };
+    let Some(body) = ctx.world.store.body(at)? else { return Ok(None) };
+    let action: WorkerAction = serde_json::from_str(&body).map_err(shape("an answer"))?;
+    match action {
+        WorkerAction::ReportStep { answer, .. } => Ok(answer),
+        WorkerAction::ProposeTask { .. } => Ok(None),
+    }
 }
 
 /// The files in the worker's tree that are not as it found them.

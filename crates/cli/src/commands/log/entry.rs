@@ -80,7 +80,7 @@ fn of_worker(fact: WorkerFact, body: &str) -> Option<Told> {
 /// The body has the whole action, the facts its beginning.
 fn of_action(action: WorkerAction, body: &str) -> Option<Told> {
     match serde_json::from_str(body).unwrap_or(action) {
-        WorkerAction::ReportStep { state, note } => {
+        WorkerAction::ReportStep { state, note, answer: _ } => {
             with_text(None, format!("says of its task: {}", state.as_str()), &note)
         }
         WorkerAction::ProposeTask { description, files, after } => {

@@ -125,7 +125,7 @@ impl<'a> Printer<'a> {
             WorkerFact::WorkerEquipped { .. } | WorkerFact::WorkerToolsListed { .. } => Vec::new(),
             WorkerFact::WorkerActed { worker, action, .. } => {
                 let what = match &action {
-                    WorkerAction::ReportStep { state, note } => {
+                    WorkerAction::ReportStep { state, note, answer: _ } => {
                         format!("says {}: {}", state.as_str(), one_line(note, WIDTH))
                     }
                     WorkerAction::ProposeTask { description, .. } => {
