@@ -6,6 +6,7 @@
 mod bad;
 mod example;
 mod fence;
+mod outline;
 mod planning;
 mod retrospective;
 mod review;
@@ -23,6 +24,7 @@ use serde_json::{Map, Value, json};
 
 pub use bad::BadAnswer;
 pub use example::example;
+pub use outline::outline;
 pub use planning::{
     Decision, DecisionKind, Exploration, Guidance, PlanDraft, Question, Questions, Reality, RealityItem, RealityStatus,
     Spec, SpecItem, SplitTask,

@@ -1,7 +1,7 @@
 //! The words of Switchboard: what agents, parts and faces say to each other, as plain data.
 //!
 //! Start with [`verb`] (what can be asked), then [`event`] (what happened), [`plan`] and [`run`] (work),
-//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
+//! [`agent`], [`team`], [`message`] and [`lease`] (the team and its mail), [`role`] and [`answer`] (what workers of a team may do and say), [`frame`] (what a worker's shim reports) and [`error`] (every code a user can see).
 
 pub mod action;
 pub mod agent;

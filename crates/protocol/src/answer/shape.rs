@@ -21,7 +21,7 @@ struct Check<'a> {
 // === impl Check ===
 
 impl<'a> Check<'a> {
-    fn value(&mut self, value: &Value, schema: &Value) -> Result<(), BadAnswer> {
+    fn value(&mut self, value: &Value, schema: &'a Value) -> Result<(), BadAnswer> {
         let schema = self.resolved(schema);
         if let Some(choices) = schema["anyOf"].as_array() {
             return self.any(value, choices);
@@ -40,16 +40,13 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn resolved<'s>(&self, schema: &'s Value) -> &'s Value
-    where
-        'a: 's,
-    {
+    fn resolved(&self, schema: &'a Value) -> &'a Value {
         let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
         name.map_or(schema, |name| &self.definitions[name])
     }
 
     /// What may be left out may also be null: the error is that of the other choice.
-    fn any(&mut self, value: &Value, choices: &[Value]) -> Result<(), BadAnswer> {
+    fn any(&mut self, value: &Value, choices: &'a [Value]) -> Result<(), BadAnswer> {
         let mut last = Ok(());
         for choice in choices {
             let depth = self.pointer.len();
@@ -86,7 +83,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn items(&mut self, items: &[Value], schema: &Value) -> Result<(), BadAnswer> {
+    fn items(&mut self, items: &[Value], schema: &'a Value) -> Result<(), BadAnswer> {
         self.count(items.len(), schema, ["minItems", "maxItems"], "items")?;
         for (at, item) in items.iter().enumerate() {
             self.below(&at.to_string(), item, &schema["items"])?;
@@ -94,7 +91,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn fields(&mut self, fields: &Map<String, Value>, schema: &Value) -> Result<(), BadAnswer> {
+    fn fields(&mut self, fields: &Map<String, Value>, schema: &'a Value) -> Result<(), BadAnswer> {
         let Some(known) = schema["properties"].as_object() else { return Ok(()) };
         if let Some(name) = fields.keys().find(|name| !known.contains_key(*name)) {
             return Err(self.unknown(name, fields, known));
@@ -109,7 +106,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn below(&mut self, name: &str, value: &Value, schema: &Value) -> Result<(), BadAnswer> {
+    fn below(&mut self, name: &str, value: &Value, schema: &'a Value) -> Result<(), BadAnswer> {
         let depth = self.pointer.len();
         self.pointer.push('/');
         self.pointer.push_str(name);
@@ -161,16 +158,17 @@ impl<'a> Check<'a> {
 }
 
 /// The words of an enumeration.
-fn words(schema: &Value) -> Option<Vec<&str>> {
+pub(super) fn words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema["enum"].as_array() {
         return Some(words.iter().filter_map(Value::as_str).collect());
     }
-    let choices = schema["oneOf"].as_array()?;
-    let of_choice = |choice| match choice {
-        &Value::Object(ref fields) if fields.contains_key("const") => fields["const"].as_str().map(|word| vec![word]),
-        choice => words(choice),
-    };
-    Some(choices.iter().filter_map(of_choice).flatten().collect())
+    let of_choice = |choice| word(choice).map_or_else(|| words(choice), |word| Some(vec![word]));
+    let words: Option<Vec<_>> = schema["oneOf"].as_array()?.iter().map(of_choice).collect();
+    Some(words?.concat())
+}
+
+fn word(schema: &Value) -> Option<&str> {
+    schema["const"].as_str()
 }
 
 fn article(kind: &str) -> String {
