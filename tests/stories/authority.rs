@@ -322,7 +322,7 @@ fn a_worker_that_outlives_its_daemon_puts_no_record_back_copies_none_and_signs_n
 fn a_backup_and_a_signature_without_a_daemon_want_somebody_behind_them_and_a_restore_somebody_there() {
     let sandbox = Sandbox::new();
     let copy = sandbox.folder().join("copy.db").display().to_string();
-    sandbox.call(&["send_message", "recipient=user", "payload=kept"]);
+    sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     sandbox.switchboard(&["down"]).ends_with(0);
 
     sandbox.switchboard(&["backup", &copy, "--no-daemon"]).ends_with(0).says("verified");

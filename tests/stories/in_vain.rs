@@ -54,7 +54,7 @@ fn what_a_command_can_not_heed_is_said_before_it_runs() {
             command(json!({ "retry_from": "change" })),
             "retry_from has no effect on task 1.1: it is tried once",
         ),
-        (json!({}), command(json!({ "on_violation": "halt" })), "on_violation has no effect on task 1.1"),
+        (json!({ "on_violation": "halt" }), command(json!({})), "on_violation has no effect on any task of the run"),
         (json!({ "setup": [], "setup_minutes": 3 }), command(json!({})), "setup_minutes has no effect"),
         (json!({ "agent": "claude" }), command(json!({})), "the agent claude of the plan does no task"),
     ];
