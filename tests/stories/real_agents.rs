@@ -56,8 +56,7 @@ fn a_real_agent_without_a_login_is_asked_once_and_its_own_login_command_is_named
 #[test]
 fn what_a_real_agent_was_denied_is_tried_again_with_a_note_and_then_allowed_for_the_task() {
     let Some((agents, programs)) = chosen_or_said(Breadth::OneOf(1)) else { return };
-    // Codex works in a sandbox of its own and asks only where its model wants to leave that, which the script never does.
-    for agent in agents.iter().filter(|agent| *agent != "codex") {
+    for agent in &agents {
         deny_note_allow(agent, &programs);
     }
 }
@@ -68,7 +67,9 @@ fn deny_note_allow(agent: &str, programs: &Path) {
     let mut sandbox = Sandbox::new();
     let worktrees = sandbox.folder().join("trees");
     let model = Model::start(sandbox.folder(), &worktrees);
-    equip(&mut sandbox, agent, programs, &model.url());
+    // Codex works in a sandbox of its own and asks only where its model wants to leave that.
+    let mode = if agent == "codex" { "/escalate" } else { "" };
+    equip(&mut sandbox, agent, programs, &format!("{}{mode}", model.url()));
     let task = format!("Write hello.txt with the word hello. You are called {agent}.");
     let asks = json!({ "permissions": "ask" });
     let plan = sandbox.plan(&json!([{ "id": "1.1", "phase": 1, "description": task, "x-switchboard": asks }]));
