@@ -25,6 +25,7 @@ mod stories {
     mod held_calls;
     mod http;
     mod hung;
+    mod in_vain;
     mod install;
     mod isolation;
     mod leases;
@@ -39,6 +40,8 @@ mod stories {
     mod pauses;
     mod permissions;
     mod real_agents;
+    mod real_clients;
+    mod real_setups;
     mod recipes;
     mod record;
     mod roots;
@@ -49,6 +52,7 @@ mod stories {
     mod sse;
     mod subagent;
     mod team;
+    mod terminal;
     mod timeline;
     mod trust;
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::sandbox::Sandbox;
 
 /// The points at which the daemon of a test dies; `dispatch` names the same.
-const POINTS: [&str; 12] = [
+const POINTS: [&str; 13] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -14,6 +14,7 @@ const POINTS: [&str; 12] = [
     "turn-ended",
     "change-committed",
     "change-captured",
+    "gate-tree-made",
     "gates-judged",
     "merge-intended",
     "merge-done",
@@ -74,6 +75,7 @@ survives! {
     a_run_survives_a_crash_once_a_turn_has_ended "turn-ended";
     a_run_survives_a_crash_once_a_change_is_committed "change-committed";
     a_run_survives_a_crash_once_a_change_is_captured "change-captured";
+    a_run_survives_a_crash_once_a_gate_tree_is_made "gate-tree-made";
     a_run_survives_a_crash_once_gates_have_judged "gates-judged";
     a_run_survives_a_crash_once_a_merge_is_intended "merge-intended";
     a_run_survives_a_crash_once_a_merge_is_done "merge-done";

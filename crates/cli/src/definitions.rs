@@ -179,6 +179,11 @@ impl Definitions {
         Ok(self.list.iter().find(|one| one.name.folded() == wanted))
     }
 
+    /// Whether a file defines an agent of a name without saying which configured one it is: the run's own agent plays it.
+    pub(crate) fn is_without_agent(&self, name: &str) -> bool {
+        self.list.iter().any(|one| one.name.folded() == fold(name) && one.agent.is_none())
+    }
+
     /// What `switchboard trust` shows and pins of them; `root` is the work tree.
     pub(crate) fn pinned(&self, root: &Path) -> Vec<(String, Vec<String>)> {
         self.list.iter().map(|one| one.pinned(root)).collect()

@@ -94,35 +94,46 @@ impl RunPlan {
         self.shapes.get(id)
     }
 
-    /// Who does a task, if anybody says so.
+    /// Who does a task, if anybody says so. A command does it by itself unless its task names an agent.
     pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
-        settings.agent.clone().or_else(|| self.default_agent.as_ref().map(ToString::to_string))
+        let usual = || self.default_agent.as_ref().map(ToString::to_string);
+        match &settings.command {
+            Some(_) => Some(settings.agent.clone().unwrap_or_else(|| COMMAND.to_owned())),
+            None => settings.agent.clone().or_else(usual),
+        }
     }
 
-    /// How to start the agent of a task. A task with a command of its own needs no agent. One that chooses among changes has none itself: its first
-    /// candidate's stands for it.
+    /// How to start the agent of a task. A task with a command of its own needs no agent; where it names one, the command runs under that agent's settings:
+    /// held as it is, with its environment and instructions. One that chooses among changes has none itself: its first candidate's stands for it.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
         if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first()) {
             let (_, settings) = self.settings(candidate)?;
             return self.choice(candidate, &settings);
         }
-        let name = self.agent_name(settings);
-        if let Some(command) = &settings.command {
-            let name = settings.agent.clone().unwrap_or_else(|| "exec".to_owned());
-            let name = AgentName::new(name.clone())
-                .map_err(|error| Failure::new("agent.unknown", error.to_string()).at(name))?;
-            let driver = DriverSpec::Exec { argv: command.argv() };
-            return Ok(AgentChoice::new(name, driver));
-        }
-        let Some(name) = name else {
-            let what = format!("task {id} names no agent and has no command");
-            return Err(
-                Failure::new("plan.no-agent", what).hint("name one with --agent, or in the task's x-switchboard")
-            );
+        let configured = |name: &str| {
+            let unknown =
+                || Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"));
+            self.configured(name).cloned().ok_or_else(unknown)
         };
-        self.agents.get(&switchboard_protocol::id::fold(&name)).cloned().ok_or_else(|| {
-            Failure::new("agent.unknown", format!("task {id} wants the agent {name}, which is not configured"))
-        })
+        match (&settings.command, self.agent_name(settings)) {
+            (Some(command), _) => {
+                let driver = DriverSpec::Exec { argv: command.argv() };
+                match &settings.agent {
+                    Some(name) => Ok(configured(name)?.carried_out_by(driver)),
+                    None => Ok(AgentChoice::new(command_name()?, driver)),
+                }
+            }
+            (None, Some(name)) => configured(&name),
+            (None, None) => {
+                let what = format!("task {id} names no agent and has no command");
+                let hint = "name one with --agent, or in the task's x-switchboard";
+                Err(Failure::new("plan.no-agent", what).hint(hint))
+            }
+        }
+    }
+
+    fn configured(&self, name: &str) -> Option<&AgentChoice> {
+        self.agents.get(&switchboard_protocol::id::fold(name))
     }
 
     /// How to start the worker of a step: that of the role, where it judges, else the task's.
@@ -172,10 +183,9 @@ impl RunPlan {
     /// How often a task is tried where the plan doesn't say: a command once.
     pub(crate) fn attempts(&self, settings: &Settings) -> u32 {
         let usual = switchboard_pipeline::way::usual_attempts(settings);
-        let name = self.agent_name(settings).filter(|_| settings.command.is_none());
-        let choice = name.and_then(|name| self.agents.get(&switchboard_protocol::id::fold(&name)));
-        match choice {
+        match self.agent_name(settings).and_then(|name| self.configured(&name)) {
             Some(AgentChoice { attempts: Some(attempts), .. }) => *attempts,
+            Some(_) if settings.command.is_some() => usual,
             Some(AgentChoice { driver: DriverSpec::Exec { .. }, .. }) => MAX_COMMAND_ATTEMPTS,
             Some(AgentChoice { driver: DriverSpec::Acp { .. }, .. }) | None => usual,
         }
@@ -200,6 +210,13 @@ impl RunPlan {
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }
+}
+
+/// The name under which commands work that no agent is named for.
+const COMMAND: &str = "exec";
+
+fn command_name() -> Result<AgentName, Failure> {
+    AgentName::new(COMMAND).map_err(|error| Failure::new("internal.bug", error.to_string()))
 }
 
 /// Reads the text of a plan.json or a plan.md. A `source` that ends in `.json` is a plan.json whatever stands in it.

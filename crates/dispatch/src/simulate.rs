@@ -20,6 +20,8 @@ mod spec;
 mod stage;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod trace;
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;

@@ -10,6 +10,7 @@ pub mod auto;
 pub mod dataflow;
 pub mod delivery;
 pub mod dispatch_terms;
+pub mod effectless;
 pub mod evidence;
 pub mod gate;
 pub mod lease;

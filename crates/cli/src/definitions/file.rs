@@ -16,7 +16,7 @@ use super::{Definition, Origin};
 const MOST: u64 = 16 << 10;
 
 /// The keys of a frontmatter.
-const KEYS: [&str; 6] = ["name", "description", "tools", "model", "agent", "isolation"];
+pub(super) const KEYS: [&str; 6] = ["name", "description", "tools", "model", "agent", "isolation"];
 
 /// A file that can't be used: the name by which it would be asked for, and why.
 #[derive(Debug, Clone)]

@@ -236,6 +236,8 @@ impl Git for SimGit {
     }
 
     fn capture(&self, path: &Path, commit: &Commit<'_>) -> Result<Option<Captured>> {
+        #[cfg(test)]
+        self.0.note(format!("commit by {} <{}>: {}", commit.author.name, commit.author.email, commit.message));
         self.changing(|repo| {
             let work =
                 repo.worktrees.get(path).ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;

@@ -32,7 +32,7 @@ use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
 use crate::work::{RUNS, run_id};
 use crate::world::World;
-use crate::{Dispatch, Error, history, isolation, user_tree};
+use crate::{Dispatch, Error, history, in_vain, isolation, user_tree};
 use switchboard_protocol::text::quoted;
 
 /// Most derived dependencies in the reply.
@@ -108,7 +108,8 @@ impl Dispatch {
         if !request.dry_run {
             trusted(world, &start_point.locks, &written)?;
         }
-        let notes = [notes, expanded.notes].concat();
+        let in_vain = in_vain::judge(&plan, &run_plan, &prepared.eligible)?;
+        let notes = [notes, expanded.notes, in_vain].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
         let reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
@@ -475,7 +476,13 @@ fn agents(
                 .hint("leave the model out, or put it into the command")
                 .into());
         }
-        needed.entry(choice.name.folded()).or_insert(choice);
+        // A command that runs under an agent's settings is not that agent.
+        let name = choice.name.folded();
+        if settings.command.is_some() {
+            needed.entry(name).or_insert(choice);
+        } else {
+            needed.insert(name, choice);
+        }
     }
     Ok(needed.into_values().collect())
 }

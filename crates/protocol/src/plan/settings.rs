@@ -110,7 +110,7 @@ pub enum TaskResult {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkerSettings {
-    /// Who: a configured agent's name.
+    /// Who: a configured agent's name. Beside a command, it runs under that agent's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What the `exec` driver runs. It comes with the repository, so it needs trust.
@@ -184,7 +184,7 @@ pub struct PlanSettings {
     /// Globs that no task may write, such as `vendor/**`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
-    /// Who works where neither phase nor task says so.
+    /// Who works where neither phase nor task says so. A task with a command needs nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What all runs of the plan may cost together, in US dollars. It is paused there until a person raises it; an edited plan is another plan.
@@ -196,7 +196,8 @@ pub struct PlanSettings {
     /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
-    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said.
+    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said. A command is not
+    /// told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
@@ -227,7 +228,8 @@ pub struct PlanSettings {
     /// that they don't list is not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
+    /// that has one and says `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.
@@ -254,7 +256,7 @@ pub struct PhaseSettings {
     /// Command of the test gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,
-    /// Who works where the task doesn't say so.
+    /// Who works where the task doesn't say so. A task with a command needs nobody.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// How often it is tried: 5 times, a command once; the phase's and the plan's word holds for tasks that say nothing.
@@ -278,7 +280,8 @@ pub struct PhaseSettings {
     /// that they don't list is not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
+    /// that has one and says `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.
@@ -293,7 +296,7 @@ pub struct PhaseSettings {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TaskSettings {
-    /// Who does it: a configured agent's name.
+    /// Who does it: a configured agent's name. Beside a command, it runs under that agent's settings: held as it is, with its environment and instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// What the `exec` driver runs. It comes with the repository, so it needs trust.
@@ -339,7 +342,8 @@ pub struct TaskSettings {
     /// Longest time of one attempt, in minutes; 60 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_minutes: Option<u32>,
-    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said.
+    /// When its agent is told to finish, in minutes from the start of the attempt; four fifths of its longest time where nothing is said. A command is not
+    /// told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_up_minutes: Option<u32>,
     /// Who is named as author of its commit, `Name <address>`; else the agent.
@@ -366,7 +370,8 @@ pub struct TaskSettings {
     /// that they don't list is not reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow.
+    /// What its agent may do without asking a person: `ask`, `edits` or `all`; never more than the agent's own settings allow. A command asks nobody: a task
+    /// that has one and says `ask` is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The model, by the agent's own name for it.

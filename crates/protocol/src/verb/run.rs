@@ -145,6 +145,20 @@ impl AgentChoice {
         }
     }
 
+    /// The same settings for a command in place of the agent's own program, which knows nothing of models.
+    #[must_use]
+    pub fn carried_out_by(self, driver: DriverSpec) -> Self {
+        Self {
+            driver,
+            scripted: false,
+            model: None,
+            model_first: false,
+            model_args: Vec::new(),
+            model_env: Vec::new(),
+            ..self
+        }
+    }
+
     /// Whether its program is told the model when it is started.
     #[must_use]
     pub fn takes_model(&self) -> bool {
