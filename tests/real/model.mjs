@@ -61,7 +61,10 @@ function next(asked, mode) {
   }
   if (mail.length > 0) {
     const id = mail[done("ack_message")]?.slice(4);
-    return id && tool("ack_message") ? { call: tool("ack_message"), args: { id } } : { say: "READ" };
+    if (id && tool("ack_message")) return { call: tool("ack_message"), args: { id } };
+    // An agent whose turn ended over a denial is shown its mail with the task, not in a turn of its own.
+    const hasTask = mode === "escalate" && /^Task .* attempt \d+\.$/m.test(prompt);
+    return (hasTask && write(asked, mode)) || { say: hasTask ? `DONE: I wrote ${file}.` : "READ" };
   }
   if (tool("send_message") && done("send_message") === 0) {
     const name = prompt.match(/called (\w[\w-]*)/)?.[1] ?? "person";

@@ -205,6 +205,8 @@ export type CreateSessionCodeRequest = Record<string, unknown>;
 export type CreateSessionCodeReply = { code: string; url: string; expires_at: Millis };
 export type ExportLogRequest = { path: string };
 export type ExportLogReply = { path: string; events: number; head: Digest };
+export type GetCallerRequest = Record<string, unknown>;
+export type GetCallerReply = { name: AgentName; kind: string; is_present: boolean; known_by: string };
 export type GetStatusRequest = Record<string, unknown>;
 export type GetStatusReply = { version: string; pid: number; started_at: Millis; root: string; state_folder: string; http: string; lsn: number; needs: number; agents: number; unread: number; dead?: number; unseen?: Array<UnseenMail>; workers?: number; connected?: number; runs: Array<RunSummary> };
 export type UnseenMail = { agent: AgentName; count: number; since: Millis };
@@ -275,6 +277,7 @@ export interface Verbs {
   export_log: { request: ExportLogRequest; reply: ExportLogReply };
   extend_message: { request: ExtendMessageRequest; reply: QueueReply };
   find_tools: { request: FindToolsRequest; reply: FindToolsReply };
+  get_caller: { request: GetCallerRequest; reply: GetCallerReply };
   get_run: { request: GetRunRequest; reply: GetRunReply };
   get_status: { request: GetStatusRequest; reply: GetStatusReply };
   get_team_roster: { request: GetTeamRosterRequest; reply: GetTeamRosterReply };

@@ -7,6 +7,7 @@ mod capture;
 mod context;
 mod finish;
 mod gate_tree;
+mod judged;
 mod lease;
 mod merge;
 mod proposals;
@@ -29,7 +30,7 @@ pub(crate) use self::start_worker::{Part, claim_name};
 pub(crate) use self::blocked::panicked;
 
 use self::blocked::blocked;
-use self::run_checks::Judged;
+use self::judged::Judged;
 use self::start_worker::Start;
 use crate::handle::Outcome;
 

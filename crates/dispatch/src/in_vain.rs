@@ -28,14 +28,14 @@ pub(crate) fn judge(plan: &Plan, run_plan: &RunPlan, tasks: &[TaskId]) -> Result
     }
     let works: Vec<_> = given.iter().map(|(task, settings, choice)| work(run_plan, task, settings, choice)).collect();
     let mut notes = effectless::judge(&works)?;
-    let doers: BTreeSet<_> = given
+    let assignees: BTreeSet<_> = given
         .iter()
         .filter(|(_, settings, _)| settings.command.is_none())
         .filter_map(|(_, settings, _)| run_plan.agent_name(settings))
         .map(|name| switchboard_protocol::id::fold(&name))
         .collect();
     if !given.is_empty() {
-        notes.extend(effectless::idle_agents(plan, &doers));
+        notes.extend(effectless::idle_agents(plan, &assignees));
         notes.extend(run_plan.default_agent.as_ref().and_then(|name| idle(name, &given)));
     }
     let has_minutes = plan.switchboard.as_ref().is_some_and(|settings| settings.setup_minutes.is_some());

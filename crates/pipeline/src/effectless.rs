@@ -163,15 +163,15 @@ fn not_completed(phase: &Phase) -> Option<String> {
     })
 }
 
-/// Returns a sentence for each agent that a plan or its phases name and that does no task of a run; `doers` are the agents of its tasks.
+/// Returns a sentence for each agent that a plan or its phases name and that does no task of a run; `assignees` are the agents of its tasks.
 #[must_use]
-pub fn idle_agents(plan: &Plan, doers: &BTreeSet<String>) -> Vec<String> {
+pub fn idle_agents(plan: &Plan, assignees: &BTreeSet<String>) -> Vec<String> {
     let of_plan = plan.switchboard.as_ref().and_then(|settings| settings.agent.as_ref());
     let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.agent.as_ref());
     let idle: BTreeSet<_> = of_plan
         .into_iter()
         .chain(of_phases)
-        .filter(|name| !doers.contains(&switchboard_protocol::id::fold(name)))
+        .filter(|name| !assignees.contains(&switchboard_protocol::id::fold(name)))
         .collect();
     let sentence = |name: &&String| {
         format!("the agent {name} of the plan does no task of the run: each names another one, or has a command")

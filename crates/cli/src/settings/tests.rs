@@ -67,8 +67,11 @@ fn what_is_said_of_a_known_agent_needs_no_command_and_of_another_one_does() {
     assert!(read("[agents.claude]\npermissions = \"edit\"\n").unwrap_err().hint.contains("`edits`"));
 }
 
-/// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object cannot be without.
-const PLACES: [(&str, &str, &[(&str, &str)]); 5] = [
+/// An object of the settings: its name in the schema, a file with it, and what it can't be without, by key.
+type Tried = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// Where each object of the settings stands: `ZZ` stands for the key and value that are tried, `REST` for what the object can't be without.
+const PLACES: [Tried; 5] = [
     ("", "ZZ\n", &[]),
     ("Agent", "[agents.a]\nREST\nZZ\n", &[("driver", "driver = \"acp\""), ("command", "command = [\"a\"]")]),
     ("Dollars", "[agents.claude]\nprice = { REST, ZZ }\n", &[("input", "input = 1.0"), ("output", "output = 1.0")]),

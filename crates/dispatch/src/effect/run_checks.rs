@@ -7,7 +7,6 @@ use switchboard_pipeline::gate::{self, GateKind};
 use switchboard_protocol::finding::{
     Base, CheckCommand, CheckName, CheckReport, CheckRequest, CheckVerdict, Finding, Severity,
 };
-use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::way::{Need, When};
 use switchboard_protocol::run::{CheckAsked, RunEvent, Verdict};
 use switchboard_protocol::text::cut;
@@ -15,6 +14,7 @@ use switchboard_protocol::worker::PortRange;
 
 use super::context::Ctx;
 use super::gate_tree::GateTree;
+use super::judged::Judged;
 use crate::{Error, evidence};
 
 mod batch;
@@ -22,18 +22,6 @@ mod scope;
 
 /// Reasons that a gate gives at most: they go into the next prompt and into the log.
 const REASONS: usize = 8;
-
-/// What is judged.
-#[derive(Clone, Copy)]
-pub(super) struct Judged<'a> {
-    pub(super) task: &'a TaskId,
-    pub(super) attempt: u32,
-    pub(super) commit: &'a str,
-    /// The commit that new findings are told from; empty in runs that were recorded before ways.
-    pub(super) base: &'a str,
-    /// The task whose ports it has.
-    pub(super) tree_of: &'a TaskId,
-}
 
 /// A verdict and its reasons.
 type Said = (Verdict, Vec<String>);

@@ -23,7 +23,7 @@ use switchboard_protocol::worker::{JudgingStep, PortRange, WorkerFact};
 use super::blocked::blocked;
 use super::context::Ctx;
 use super::replies::Replies;
-use super::set_up::{MadeTree, Place, set_up};
+use super::set_up::{MadeTree, TreeSetup, set_up};
 use super::start_point::{StartPoint, run_head};
 use crate::authorship::author;
 use crate::error::shape;
@@ -306,7 +306,7 @@ async fn launch(
     let tree = ctx.world.git(move |git| tree.make(git, &*files)).await?;
     ctx.world.crash("worktree-made");
     let limit = Duration::from_millis(setup.settings.setup_ms);
-    let place = Place {
+    let place = TreeSetup {
         mark: setup.worker.to_string(),
         ports: setup.ports,
         limit,

@@ -93,12 +93,12 @@ fn has_work(name: &str, wanted: &Wanted, available: &Available) -> Result<(), Fa
         return Ok(());
     }
     let names: Vec<_> = wanted.names.iter().map(String::as_str).collect();
-    let doers = if names.is_empty() {
+    let assignees = if names.is_empty() {
         "each has a command".to_owned()
     } else {
         format!("the plan gives them to {}", names.join(", "))
     };
-    let what = format!("--agent {name} would do no task: {doers}");
+    let what = format!("--agent {name} would do no task: {assignees}");
     Err(Failure::new("request.bad-args", what).hint("leave it out, or change the plan's `agent` and `command`"))
 }
 
