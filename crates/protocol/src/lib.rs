@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod file;
 pub mod finding;
 pub mod frame;
+pub mod frontmatter;
 pub mod id;
 pub mod isolation;
 pub mod job;
