@@ -21,6 +21,7 @@ pub mod isolation;
 pub mod job;
 pub mod lease;
 pub mod message;
+pub mod modes;
 pub mod need;
 pub mod permission;
 pub mod plan;
