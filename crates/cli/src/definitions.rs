@@ -4,7 +4,6 @@
 //! repository brings counts once the user has trusted exactly these files.
 
 mod file;
-mod frontmatter;
 
 use std::path::{Path, PathBuf};
 

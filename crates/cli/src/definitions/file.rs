@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use switchboard_protocol::error::Failure;
+use switchboard_protocol::frontmatter::{self, Document, Field, Problem, Value};
 use switchboard_protocol::id::AgentName;
 use switchboard_protocol::isolation::{Isolation, Tool};
 
-use super::frontmatter::{self, Document, Field, Problem, Value};
 use super::{Definition, Origin};
 
 /// Most bytes of a file: more would be most of what a small model can take.
