@@ -8,6 +8,7 @@ use switchboard_protocol::plan::{
     CommandLine, Confirm, OnViolation, Phase, PhaseSettings, Plan, PlanSettings, RetryFrom, Task, TaskSettings,
     UnknownWrites,
 };
+use switchboard_protocol::role::Zone;
 use switchboard_protocol::run::{DEFAULT_WORKERS, MAX_WORKERS, Verdict, WorkerTimeout};
 
 use crate::paths::Pattern;
@@ -113,7 +114,7 @@ impl Settings {
                 return Some(Outside { file, of: "x-switchboard without `exclude`", is_forbidden: true });
             }
             // Tests are the test engineer's, who is not held to the task's files.
-            if self.team && crate::roles::is_test(file) {
+            if self.team && crate::roles::zone_of(file) == Zone::Test {
                 return None;
             }
             if !covers(&scope, file) {

@@ -1,6 +1,6 @@
 //! Whether a change gets the review of security: files or words of it call for one, or the plan asks for it always.
 
-use switchboard_pipeline::team::tier;
+use switchboard_pipeline::team::tier::Assessment;
 use switchboard_pipeline::way::SECURITY;
 use switchboard_process::git::Oid;
 use switchboard_protocol::plan::TaskId;
@@ -25,8 +25,11 @@ pub(super) async fn skipped(ctx: &Ctx, id: &TaskId, start: &Start) -> Result<Opt
         ctx.world.git(move |git| Ok((git.changed_files(&old, &new)?, git.diff_text(&old, &new, SEARCHED)?)));
     let (files, diff) = looked_at.await?;
     let files: Vec<_> = files.iter().map(|file| crate::plan::text(&file.path)).collect();
+    let of_plan = Assessment::of(&settings.files_touched, &task.description);
+    let added: String = diff.lines().filter(|line| line.starts_with('+')).flat_map(|line| [line, "\n"]).collect();
+    let found = of_plan.raise(Assessment::of(&files, &added));
     // A change that is too long to be searched is reviewed.
-    if diff.len() >= SEARCHED || tier::calls_for_security(&files, &[&task.description, &diff]).is_some() {
+    if diff.len() >= SEARCHED || found.is_security_relevant() {
         return Ok(None);
     }
     let (step, attempt, input) = (start.step.clone(), start.attempt, start.work.input);

@@ -12,6 +12,7 @@ use switchboard_protocol::answer::Answer;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::{Digest, WorkerId};
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::role::Zone;
 use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{RunEvent, StepWork, Verdict};
 
@@ -116,11 +117,8 @@ async fn written(ctx: &Ctx, given: Given<'_>) -> Result<Vec<String>, Error> {
 /// What the worker wrote though it may not, in words for the next one.
 fn forbidden(given: Given<'_>, wrote: &[String]) -> Option<String> {
     let role = &given.work.role;
-    let is_test = |path: &&String| !roles::is_test(path);
-    let outside: Vec<_> = match given.work.writes.is_empty() {
-        true => wrote.iter().collect(),
-        false => wrote.iter().filter(is_test).collect(),
-    };
+    let is_forbidden = |path: &&String| given.work.writes.is_empty() || roles::zone_of(path) != Zone::Test;
+    let outside: Vec<_> = wrote.iter().filter(is_forbidden).collect();
     let first = outside.iter().take(NAMED).map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
     let may = if given.work.writes.is_empty() { "may change nothing" } else { "may change tests only" };
     (!outside.is_empty()).then(|| format!("the {role} {may}, and changed {first}: the answer does not count"))

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use switchboard_pipeline::roles;
-use switchboard_protocol::answer::{AnswerKind, example};
+use switchboard_pipeline::roles::Roles;
+use switchboard_protocol::answer::{AnswerKind, example, outline};
 use switchboard_protocol::plan::Task;
 use switchboard_protocol::run::StepWork;
 use switchboard_protocol::run::way::StepId;
@@ -32,7 +32,9 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
     let Judging { step, work, attempt, again, diff, instructions, has_tools } = judging;
     let role = &work.role;
     let own = plan.roles.get(role).map(|choice| choice.instructions.as_str()).filter(|text| !text.is_empty());
-    let told = own.unwrap_or_else(|| roles::instructions(role.as_str()));
+    let shipped = Roles::shipped();
+    let of_role = shipped.find(role).map(|role| role.prompt.as_str()).unwrap_or_default();
+    let told = own.unwrap_or(of_role);
     let mut text = format!(
         "You are the {role} of \"{}\". Another agent has changed files for task {}, attempt {attempt}; this is the step {step}.\n\n{}\n",
         plan.plan.title,
@@ -79,9 +81,11 @@ fn part(step: &str) -> Option<&'static str> {
 
 /// How the answer is to be given.
 fn form(kind: AnswerKind) -> String {
-    let shown = serde_json::to_string_pretty(example(kind)).unwrap_or_default();
     format!(
-        "\nEnd your answer with one fenced block of JSON in this form; what stands outside of it counts for nothing:\n\n```json\n{shown}\n```\n"
+        "\nEnd your answer with exactly one fenced block of JSON (```json) of this shape, `?` marking what may be left out; what stands outside of it counts \
+         for nothing:\n\n    {}\n\nFor example:\n\n    {}\n",
+        outline(kind),
+        example(kind)
     )
 }
 

@@ -12,7 +12,7 @@ use super::step_id;
 use super::steps::step as plain;
 use crate::settings::Settings;
 use crate::subtasks::{Shape, WorkResult};
-use crate::team::tier::Tier;
+use crate::team::tier::{Assessment, Tier};
 
 /// A step of a team, before it is one of a way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,10 +52,13 @@ pub(super) fn of(task: &Task, settings: &Settings, shape: &Shape) -> Option<Team
     if !settings.team || shape.result != WorkResult::Merged {
         return None;
     }
-    let tier = Tier::of(&settings.files_touched, &task.description);
+    let Assessment { tier, because, .. } = Assessment::of(&settings.files_touched, &task.description);
+    let because = because.first().map(String::as_str).unwrap_or_default();
     let at_least = |least: Tier| match tier >= least {
         true => When::Always,
-        false => When::Never { reason: format!("tier {}: {}", tier.number(), tier.reason()) },
+        false => {
+            When::Never { reason: format!("the task is of tier {} ({}): {because}", tier.number(), tier.as_str()) }
+        }
     };
     let review = |id, answer, when| TeamStep { id, role: "reviewer", answer, writes_tests: false, when };
     let tests = |id, when| TeamStep { id, role: "test_engineer", answer: AnswerKind::Tests, writes_tests: true, when };
