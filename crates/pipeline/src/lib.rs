@@ -26,5 +26,6 @@ pub mod setup;
 pub mod shared;
 pub mod subagent;
 pub mod subtasks;
+pub mod team;
 pub mod timeline;
 pub mod way;
