@@ -5,3 +5,4 @@
 
 pub mod explorer;
 mod prose;
+pub mod size;
