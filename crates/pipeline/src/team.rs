@@ -5,4 +5,5 @@
 
 pub mod explorer;
 mod prose;
+pub mod rationalise;
 pub mod size;
