@@ -7,3 +7,4 @@ pub mod explorer;
 mod prose;
 pub mod rationalise;
 pub mod size;
+pub mod tier;
