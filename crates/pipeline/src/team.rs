@@ -4,6 +4,7 @@
 //! warns, stops the worker or asks a person.
 
 pub mod explorer;
+pub mod preflight;
 mod prose;
 pub mod rationalise;
 pub mod size;
