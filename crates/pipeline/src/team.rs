@@ -8,5 +8,6 @@ pub mod limits;
 pub mod preflight;
 mod prose;
 pub mod rationalise;
+pub mod repeat;
 pub mod size;
 pub mod tier;
