@@ -4,6 +4,7 @@
 //! warns, stops the worker or asks a person.
 
 pub mod explorer;
+pub mod fallback;
 pub mod limits;
 pub mod preflight;
 mod prose;
