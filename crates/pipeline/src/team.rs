@@ -10,5 +10,6 @@ pub mod preflight;
 mod prose;
 pub mod rationalise;
 pub mod repeat;
+pub mod retry;
 pub mod size;
 pub mod tier;
