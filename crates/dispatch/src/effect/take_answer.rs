@@ -110,7 +110,7 @@ async fn written(ctx: &Ctx, given: Given<'_>) -> Result<Vec<String>, Error> {
         true => ctx.plan.reader_tree(given.task, given.step),
         false => ctx.plan.worktree(given.task),
     };
-    let changed: Vec<PathBuf> = ctx.world.git(move |git| git.worktree_changes(&path)).await?;
+    let changed: Vec<PathBuf> = ctx.world.git(move |git| git.worktree_files(&path)).await?;
     Ok(changed.iter().map(|path| plan::text(path)).collect())
 }
 

@@ -207,6 +207,10 @@ impl Git for SimGit {
         self.with(|_| Ok(Vec::new()))
     }
 
+    fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        self.worktree_changes(path)
+    }
+
     fn worktree_bytes(&self, _path: &Path) -> Result<u64> {
         Ok(0)
     }
