@@ -50,9 +50,9 @@ impl RunState {
         let at = self.find(id)?;
         let step = self.find_step(at, answered.step)?;
         let Answered { attempt, input, verdict, .. } = *answered;
-        let is_known = |known: &Answer| (known.step, known.input, known.verdict) == (step, input, verdict);
-        if self.records[at].answers.iter().any(is_known) && self.records[at].capturing_step() != Some(step) {
-            return Ok(Vec::new());
+        if let Some(known) = self.records[at].answers.iter().find(|known| (known.step, known.input) == (step, input)) {
+            let twice = || Refused::stale(format!("step {} has given another verdict on {id} before", answered.step));
+            return if known.verdict == verdict { Ok(Vec::new()) } else { Err(twice()) };
         }
         self.expect_answering(at, step, answered)?;
         let record = &mut self.records[at];
@@ -76,6 +76,8 @@ impl RunState {
         let cause = RefusalCause::Step { step: answered.step.clone() };
         let last = super::attempt::describe(&cause, &reasons);
         record.refusals.push(Refusal { attempt, cause, reasons });
+        // The attempt has ended in another way than those that gates or a worker's failure have ended.
+        record.alike = None;
         record.begin_after_refusal();
         Ok(self.after(at, moved, last))
     }
@@ -90,10 +92,13 @@ impl RunState {
         let at = self.find(id)?;
         let step = self.find_step(at, step)?;
         self.expect_attempt(at, attempt)?;
-        let record = &mut self.records[at];
-        if record.unit.step_of(worker) != Some(step) {
+        if self.records[at].unit.step_of(worker) != Some(step) {
             return self.expect_past_worker(at, worker);
         }
+        self.expect_ended(at, step, worker)?;
+        let record = &mut self.records[at];
+        // Of an answer that is taken together with what was written, nothing is kept without that.
+        record.answers.retain(|known| known.step != step);
         record.again = Some(reason.to_owned());
         record.resume = false;
         let asked = record.unit.ask_again(step);
@@ -123,6 +128,7 @@ impl RunState {
         let verdict = Verdict::Skipped;
         record.answers.retain(|known| known.step != step);
         record.answers.push(Answer { step, attempt, input, verdict, reasons: vec![reason.to_owned()] });
+        (record.again, record.resume) = (None, false);
         let judged = record.unit.judge(step, Judgement { input: Some(input), verdict, output: None });
         let moved = judged.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         Ok(self.after(at, moved, String::new()))
@@ -164,12 +170,16 @@ impl RunState {
 
     fn expect_answering(&self, at: usize, step: usize, answered: &Answered<'_>) -> Result<(), Refused> {
         self.expect_attempt(at, answered.attempt)?;
+        self.expect_ended(at, step, answered.worker)
+    }
+
+    /// The worker is the one of the step, and its turn is over.
+    fn expect_ended(&self, at: usize, step: usize, worker: &WorkerId) -> Result<(), Refused> {
         let record = &self.records[at];
-        let is_theirs = record.unit.step_of(answered.worker) == Some(step);
+        let is_theirs = record.unit.step_of(worker) == Some(step);
         if is_theirs && matches!(record.unit.slots()[step], Slot::Ended { .. }) {
             return Ok(());
         }
-        let what = format!("worker {} of task {} has no answer to give now", answered.worker, record.id);
-        Err(Refused::stale(what))
+        Err(Refused::stale(format!("worker {worker} of task {} has no answer to give now", record.id)))
     }
 }

@@ -28,11 +28,12 @@ impl RunState {
         change: Change,
     ) -> Result<Consequences, Refused> {
         let at = self.find(id)?;
-        if self.records[at].attempt() == attempt && self.records[at].captured() == Some(&change) {
+        if self.records[at].attempt() == attempt && self.records[at].is_made(&change) {
             return Ok(Vec::new());
         }
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
+        self.records[at].resume = false;
         let captured = self.records[at].unit.capture(step, change);
         let moved = captured.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         Ok(self.after(at, moved, String::new()))
@@ -42,6 +43,7 @@ impl RunState {
         let at = self.find(id)?;
         let step = self.expect_capturing(at, attempt)?;
         self.expect_answered(at, step)?;
+        self.records[at].resume = false;
         if matches!(self.records[at].unit.way().steps()[step].does, Do::Work { may_keep: true, .. }) {
             let judged =
                 self.records[at].unit.judge(step, Judgement { input: None, verdict: Verdict::Pass, output: None });

@@ -301,7 +301,7 @@ impl Record {
         at_work.or_else(next).filter(answers).map(|at| steps[at].id.clone())
     }
 
-    /// The step at which the unit is held, where it is held at one.
+    /// The step at which the unit is held: one that has reached a limit, or the next one where it is held from outside.
     pub(super) fn held_at(&self) -> Option<usize> {
         match self.unit.held()? {
             Hold::Attempts { step, .. }
@@ -310,7 +310,7 @@ impl Record {
             | Hold::Runs { step, .. }
             | Hold::Failures { step, .. }
             | Hold::Refused { step } => Some(*step),
-            Hold::Asked => None,
+            Hold::Asked => (0..self.unit.slots().len()).find(|at| self.unit.is_due(*at)),
         }
     }
 
@@ -430,6 +430,12 @@ impl Record {
         let maker = self.unit.way().maker()?;
         let is_captured = !is_begun && !self.is_settled() && self.unit.has_passed(maker);
         self.unit.change().filter(|_| is_captured)
+    }
+
+    /// Whether this is the change that the present attempt has come to so far.
+    pub(super) fn is_made(&self, change: &Change) -> bool {
+        let is_captured = self.unit.way().maker().is_some_and(|maker| self.unit.has_passed(maker));
+        is_captured && self.unit.change() == Some(change)
     }
 
     /// When the worker has to be stopped; a pause puts it off.

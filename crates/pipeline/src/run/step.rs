@@ -170,7 +170,10 @@ impl RunState {
         let intended = self.records[at].unit.intend(step, Assignee::Worker(worker.clone()));
         intended.map_err(|why| Refused::illegal(format!("task {id}: {why}")))?;
         self.queue.begin(at, &self.records);
-        self.records[at].workers.push(worker.clone());
+        let record = &mut self.records[at];
+        record.workers.push(worker.clone());
+        // What an earlier worker of the step said is not this one's answer.
+        record.answers.retain(|known| known.step != step);
         self.account.begin(worker);
         // The worker before it may have ended in a pause.
         (self.records[at].still_since, self.records[at].still_ms) = (None, 0);

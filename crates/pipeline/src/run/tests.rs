@@ -6,6 +6,7 @@ mod not_started;
 mod random_plans;
 mod subtasks;
 mod team;
+mod unanswered;
 
 use switchboard_protocol::id::WorkerId;
 use switchboard_protocol::run::way::{StepId, Way};

@@ -204,7 +204,7 @@ pub(crate) fn task(gates: usize) -> Way {
     Way { steps }
 }
 
-fn step(id: &str, does: Do) -> Step {
+pub(crate) fn step(id: &str, does: Do) -> Step {
     let back = match &does {
         Do::Units { .. } => None,
         Do::Work { .. } | Do::Choose { .. } | Do::Check { .. } | Do::Command { .. } | Do::Ask { .. } | Do::Merge => {

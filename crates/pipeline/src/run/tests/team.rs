@@ -18,17 +18,17 @@ fn team_way() -> Way {
     compiled.ways.iter().find(|way| way.digest() == task.way).unwrap().way()
 }
 
-const TASK: &str = "1.1";
+pub(super) const TASK: &str = "1.1";
 
 impl Run {
-    fn of_team() -> Self {
+    pub(super) fn of_team() -> Self {
         let mut run = Self::on(&team_way(), 1, &[(TASK, &[], &[])]);
         run.pass_on(TASK, "b");
         run
     }
 
     /// The step that a worker is to be started for.
-    fn next_step(&self) -> Option<(String, StepWork, StartFrom)> {
+    pub(super) fn next_step(&self) -> Option<(String, StepWork, StartFrom)> {
         self.effects().into_iter().find_map(|effect| match effect {
             Effect::StartWorker { step, work, from, .. } => Some((step.to_string(), work, from)),
             _ => None,
@@ -36,7 +36,7 @@ impl Run {
     }
 
     /// Starts the worker of the next step, and ends its turn.
-    fn work_on(&mut self, outcome: TurnOutcome) -> (StepId, WorkerId, StepWork) {
+    pub(super) fn work_on(&mut self, outcome: TurnOutcome) -> (StepId, WorkerId, StepWork) {
         let (step, work, _) = self.next_step().unwrap();
         self.workers += 1;
         let (worker, step) = (WorkerId::from_bits(self.workers), StepId::new(step).unwrap());
@@ -48,7 +48,7 @@ impl Run {
         (step, worker, work)
     }
 
-    fn answer(&mut self, verdict: Verdict) -> RunEvent {
+    pub(super) fn answer(&mut self, verdict: Verdict) -> RunEvent {
         let (step, worker, work) = self.work_on(TurnOutcome::Finished);
         let (attempt, reasons) = (self.view(TASK).attempt, vec![format!("{step} says so")]);
         let input = work.input;
@@ -58,7 +58,7 @@ impl Run {
     }
 
     /// The worker of the next step answers that all is well, and leaves tests if it may.
-    fn approve(&mut self, tests: Option<&str>) {
+    pub(super) fn approve(&mut self, tests: Option<&str>) {
         let writes = !self.next_step().unwrap().1.writes.is_empty();
         self.answer(Verdict::Pass);
         let attempt = self.view(TASK).attempt;
