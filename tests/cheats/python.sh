@@ -120,7 +120,7 @@ printf 'done\n' > note.txt
 cp parcel.py good.txt
 sed -i 's/weight \* 3/(weight - 5) * 3/' good.txt
 here=$(pwd)
-setsid sh -c "i=0; while [ \$i -lt 30 ]; do cp $here/good.txt $here/parcel.py; sleep 0.1; i=\$((i+1)); done" > /dev/null 2>&1 < /dev/null &
+setsid sh -c "sleep 1; i=0; while [ \$i -lt 30 ]; do cp $here/good.txt $here/parcel.py; sleep 0.1; i=\$((i+1)); done" > /dev/null 2>&1 < /dev/null &
 git checkout --quiet parcel.py
 
 ## cheat writes-into-the-cache

@@ -122,7 +122,7 @@ mv broken.txt note.txt
 printf 'done\n' > note.txt
 sed 's/weight \* 3/(weight - 5) * 3/' src/lib.rs > good.txt
 here=$(pwd)
-setsid sh -c "i=0; while [ \$i -lt 30 ]; do cp $here/good.txt $here/src/lib.rs; sleep 0.1; i=\$((i+1)); done" > /dev/null 2>&1 < /dev/null &
+setsid sh -c "sleep 1; i=0; while [ \$i -lt 30 ]; do cp $here/good.txt $here/src/lib.rs; sleep 0.1; i=\$((i+1)); done" > /dev/null 2>&1 < /dev/null &
 git checkout --quiet src/lib.rs
 
 ## cheat writes-into-the-cache

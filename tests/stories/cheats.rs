@@ -97,7 +97,9 @@ fn a_skipped_test_and_a_call_that_ends_the_tests_are_refused_with_the_remedy() {
 
 #[test]
 fn a_program_before_the_tool_and_a_hard_coded_value_wait_for_a_person() {
-    for (name, rule) in [("puts-a-program-before-the-tool", "tool-on-path"), ("hard-codes-the-expected-value", "hard-coded")] {
+    for (name, rule) in
+        [("puts-a-program-before-the-tool", "tool-on-path"), ("hard-codes-the-expected-value", "hard-coded")]
+    {
         let sandbox = project(true);
         let run = start(&sandbox, &section(&format!("cheat {name}")));
 
@@ -121,7 +123,14 @@ fn a_fix_out_of_the_history_is_merged_and_told() {
 
 #[test]
 fn honest_changes_to_tests_and_configuration_are_merged_without_a_question() {
-    let names = ["adds-a-test", "renames-a-test", "moves-tests-to-another-file", "makes-a-table-of-a-test", "filters-a-warning", "bumps-a-dependency"];
+    let names = [
+        "adds-a-test",
+        "renames-a-test",
+        "moves-tests-to-another-file",
+        "makes-a-table-of-a-test",
+        "filters-a-warning",
+        "bumps-a-dependency",
+    ];
     for name in names {
         let sandbox = project(false);
         let run = start(&sandbox, &section(&format!("honest {name}")));

@@ -21,6 +21,7 @@ mod cargo_files;
 mod change;
 mod compare;
 mod exits;
+mod gate_files;
 mod hard_coded;
 mod hit;
 mod javascript;
@@ -36,6 +37,7 @@ mod recipes;
 mod restored;
 mod runner_files;
 mod rust;
+mod settings;
 mod suite;
 mod traces;
 
@@ -60,7 +62,7 @@ pub(crate) fn report(root: &Path, request: &CheckRequest, limits: &Limits) -> Re
     let blobs = git.blobs();
     let change = Change::read(root, &git, &blobs, (&base, request), limits)?;
     let mut hits = judge(&change, &git, &blobs, (&base, request), limits)?;
-    let runs = base_tests::run(root, &git, &change, (&base, request), limits)?;
+    let runs = base_tests::run(root, &git, &change, (&base, request), &hits, limits)?;
     hits.extend(runs.hits);
     for file in &change.files {
         let own = hits.iter().filter(|hit| hit.path == file.path);
@@ -104,7 +106,7 @@ fn judge(
     let mut hits = compare::hits(&before, &after);
     let is_emptied = !before.iter().all(|suite| suite.tests.is_empty())
         && after.iter().all(|suite| suite.tests.is_empty())
-        && !change.has_other_tests(git, base)?;
+        && !change.has_other_tests(git, blobs, base)?;
     if is_emptied {
         hits.iter_mut().filter(|hit| hit.rule == "test-deleted").for_each(|hit| {
             hit.weight = Weight::Fails;
@@ -116,9 +118,9 @@ fn judge(
         hits.extend(patched::hits(pair));
     }
     hits.extend(runner_files::hits(change, &request.commands));
-    hits.extend(traces::hits(change));
+    hits.extend(traces::hits(change, &request.commands));
     hits.extend(hard_coded::hits(&suites, change, git, base, blobs, &mut parsers)?);
-    hits.extend(past::hits(change, git, base));
+    hits.extend(past::hits(change, git, base, request.commit.as_deref()));
     hits.extend(suites.iter().filter(|pair| pair.is_unparsed).map(|pair| {
         let message = "its tests were not read: parsing it took too long".to_owned();
         Hit::new("not-looked-at", Weight::Asks, &pair.path, 0..0, message)

@@ -35,11 +35,12 @@ pub(super) fn run(
     git: &Git,
     change: &Change,
     (base, request): (&str, &CheckRequest),
+    found: &[Hit],
     limits: &Limits,
 ) -> Result<Runs, Error> {
     let commands: Vec<&CheckCommand> = request.commands.iter().filter(|one| one.kind == CommandKind::Test).collect();
     let Some(commit) = request.commit.as_deref().filter(|_| !commands.is_empty()) else { return Ok(Runs::default()) };
-    let restored = restored::of(change, &request.commands);
+    let restored = restored::of(change, &request.commands, found);
     if !restored.is_worth_a_run() {
         return Ok(Runs::default());
     }

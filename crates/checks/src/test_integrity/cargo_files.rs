@@ -2,7 +2,8 @@
 
 use super::change::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::{Setting, different, setting, toml, whole};
+use super::runner_files::whole;
+use super::settings::{Setting, different, setting, toml};
 
 /// What a build script needs to change more than what it hands to the compiler in `OUT_DIR`.
 const REACHES: [&str; 14] = [
@@ -108,12 +109,11 @@ fn settings(file: &ChangedFile, weight: impl Fn(&Setting<'_>) -> Option<Weight>)
             _ => vec![whole(file, Weight::Asks, "is no TOML and was not read")],
         };
     };
-    let hits = different(&old, &new)
+    different(&old, &new)
         .iter()
         .filter_map(|one| {
             let rule = if one.name.contains("lints.") { "gate-config" } else { "runner-config" };
             Some(setting(file, rule, weight(one)?, one))
         })
-        .collect();
-    hits
+        .collect()
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use switchboard_protocol::finding::{Base, CheckRequest};
 
+use super::language::TestLanguage;
 use super::paths;
 use crate::error::Error;
 use crate::git::{Blob, Blobs, Git, Mode, Side};
@@ -98,10 +99,25 @@ impl Change {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns whether the base has test files that the change leaves alone.
-    pub(super) fn has_other_tests(&self, git: &Git, base: &str) -> Result<bool, Error> {
-        let all = git.tree(base)?;
-        Ok(all.iter().map(|(path, _)| shown(path)).any(|path| paths::is_test(&path) && self.file(&path).is_none()))
+    /// Returns whether the base has tests in files that the change leaves alone.
+    pub(super) fn has_other_tests(&self, git: &Git, blobs: &Blobs, base: &str) -> Result<bool, Error> {
+        for (path, side) in git.tree(base)? {
+            let path = shown(&path);
+            if self.file(&path).is_some() {
+                continue;
+            }
+            if paths::is_test(&path) {
+                return Ok(true);
+            }
+            let is_rust = TestLanguage::of(&path).is_some_and(|(kind, _)| kind == TestLanguage::Rust);
+            if let Some(id) = side.blob.filter(|_| is_rust)
+                && let Blob::Content(text) = blobs.read(&id)?
+                && memchr::memmem::find(&text, b"#[test]").is_some()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

@@ -21,6 +21,9 @@ struct Found<'a> {
     test: &'a Test,
 }
 
+/// A way to find a test again.
+type IsSame<'a> = dyn Fn(&Found<'_>, &Found<'_>) -> bool + 'a;
+
 /// Compares all test files of a change, before and after.
 pub(super) fn hits(before: &[&Suite], after: &[&Suite]) -> Vec<Hit> {
     let all = |suites: &[&'_ Suite]| -> usize { suites.iter().map(|suite| suite.tests.len()).sum() };
@@ -94,14 +97,14 @@ fn paired(old: &[Found<'_>], new: &[Found<'_>]) -> BTreeMap<usize, usize> {
     let body = |found: &Found<'_>| {
         squash(found.suite.text_of(&found.test.body).split_once(['(', '{']).map_or("", |(_, rest)| rest))
     };
-    let is_same: [&dyn Fn(&Found<'_>, &Found<'_>) -> bool; 5] = [
+    let ways: [&IsSame<'_>; 5] = [
         &|a, b| a.suite.path == b.suite.path && a.test.name == b.test.name,
         &|a, b| a.test.name == b.test.name,
         &|a, b| is_asserting_the_same(a.test, b.test),
         &|a, b| a.suite.path == b.suite.path && last(&a.test.name) == last(&b.test.name),
         &|a, b| body(a) == body(b),
     ];
-    for is_same in is_same {
+    for is_same in ways {
         left.retain(|at| {
             let again = free.iter().copied().find(|other| is_same(&old[*at], &new[*other]));
             if let Some(again) = again {
@@ -117,8 +120,7 @@ fn paired(old: &[Found<'_>], new: &[Found<'_>]) -> BTreeMap<usize, usize> {
 /// Tests that are in the change no more, one finding for each file.
 fn deleted(old: &[Found<'_>], new: &[Found<'_>], pairs: &BTreeMap<usize, usize>) -> Vec<Hit> {
     let mut by_file: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (at, one) in old.iter().enumerate().filter(|(at, _)| !pairs.contains_key(at)) {
-        debug_assert!(at < old.len());
+    for (_, one) in old.iter().enumerate().filter(|(at, _)| !pairs.contains_key(at)) {
         let is_elsewhere = one.test.demands().next().is_some()
             && one.test.demands().all(|demand| {
                 new.iter().any(|other| other.test.demands().any(|kept| kept.is_same(demand) || is_row_of(demand, kept)))

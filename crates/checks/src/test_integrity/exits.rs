@@ -248,7 +248,7 @@ fn place_of_javascript(above: &[Node<'_>], functions: &[&str], source: &str) -> 
                 Place::Function
             }
         }
-        place => place,
+        place @ (Place::Loaded | Place::Main | Place::Function | Place::Expected) => place,
     }
 }
 

@@ -6,7 +6,8 @@ use switchboard_protocol::finding::CheckCommand;
 
 use super::change::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::{Setting, Settings, different, flat, is_harmless, setting, whole};
+use super::runner_files::whole;
+use super::settings::{Setting, Settings, different, flat, is_harmless, setting};
 
 /// Scripts that npm runs by itself while it installs.
 const AT_INSTALL: [&str; 6] = ["preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare"];

@@ -12,7 +12,7 @@ use crate::git::Git;
 const MOST: usize = 20;
 
 /// A git that can't answer in time finds nothing.
-pub(super) fn hits(change: &Change, git: &Git, base: &str) -> Vec<Hit> {
+pub(super) fn hits(change: &Change, git: &Git, base: &str, judged: Option<&str>) -> Vec<Hit> {
     let files = change.files.iter().filter(|file| file.blob.is_some() && !file.is_deleted() && !file.is_new());
     let files: Vec<_> = files.filter(|file| TestLanguage::of(&file.path).is_some()).take(MOST).collect();
     if files.is_empty() {
@@ -24,7 +24,10 @@ pub(super) fn hits(change: &Change, git: &Git, base: &str) -> Vec<Hit> {
         .iter()
         .filter_map(|file| {
             let blob = file.blob.as_ref()?;
-            let (commit, ..) = past.iter().find(|(_, path, old)| path == Path::new(&file.path) && old == blob)?;
+            let (commit, ..) = past
+                .iter()
+                .filter(|(commit, ..)| Some(commit.as_str()) != judged)
+                .find(|(_, path, old)| path == Path::new(&file.path) && old == blob)?;
             let short: String = commit.chars().take(12).collect();
             let of_base = if commit == base { ", the base" } else { "" };
             let message =

@@ -67,7 +67,7 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
                         || left.strip_prefix(*owner).is_some_and(|rest| rest.starts_with(['.', '[']))
                         || left.contains(&format!(".{owner}."))
                 };
-                if all.iter().any(|owner| is_member(&owner)) {
+                if all.iter().any(is_member) {
                     add(node, "runner-patched");
                 }
             }
@@ -98,10 +98,10 @@ fn patches(suite: &Suite, kind: TestLanguage) -> Vec<(String, &'static str, Rang
             (TestLanguage::Rust, "attribute_item") if text(node, source).contains("ctor") => {
                 add(node, "runner-patched")
             }
-            (TestLanguage::Rust, "macro_definition") => {
-                if ["assert", "assert_eq", "assert_ne"].contains(&field(node, "name", source)) {
-                    add(node, "runner-patched");
-                }
+            (TestLanguage::Rust, "macro_definition")
+                if ["assert", "assert_eq", "assert_ne"].contains(&field(node, "name", source)) =>
+            {
+                add(node, "runner-patched");
             }
             _ => {}
         }

@@ -112,7 +112,7 @@ pub(super) fn concerns(path: &str) -> bool {
         || is_test(path)
         || is_report(path)
         || RunnerFile::of(path).is_some()
-        || super::runner_files::is_gate_file(path)
+        || super::gate_files::is_gate_file(path)
         || super::recipes::may_be_script(path)
 }
 

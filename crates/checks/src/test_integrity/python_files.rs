@@ -6,7 +6,8 @@ use switchboard_protocol::finding::CheckCommand;
 
 use super::change::ChangedFile;
 use super::hit::{Hit, Weight};
-use super::runner_files::{Setting, Settings, different, is_harmless, setting, toml, whole};
+use super::runner_files::whole;
+use super::settings::{Setting, Settings, different, is_harmless, setting, toml};
 
 /// What a `conftest.py` needs to change how tests run or what counts as passed. Fixtures need none of it.
 const REACHES: [&str; 22] = [
@@ -169,13 +170,6 @@ pub(super) fn pyproject(file: &ChangedFile) -> Vec<Hit> {
 /// Judges a setting of pytest.
 fn pytest(key: &str, one: &Setting<'_>) -> Weight {
     let (before, after) = (one.before.unwrap_or(""), one.after.unwrap_or(""));
-    let grows = |before: &str, after: &str| {
-        let words = |text: &str| -> Vec<String> {
-            text.split([' ', '\n', '[', ']', ',', '"']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
-        };
-        let new = words(after);
-        !before.is_empty() && words(before).iter().all(|word| new.contains(word))
-    };
     let is_harmless = match key {
         "addopts" => is_harmless(before, after),
         "xfail_strict" => after == "true",
@@ -186,13 +180,23 @@ fn pytest(key: &str, one: &Setting<'_>) -> Weight {
     if is_harmless { Weight::Told } else { Weight::Asks }
 }
 
+/// Returns whether a list has what it had, and perhaps more.
+fn grows(before: &str, after: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split([' ', '\n', '[', ']', ',', '"']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let new = words(after);
+    !before.is_empty() && words(before).iter().all(|word| new.contains(word))
+}
+
 /// Judges a setting of a linter or type checker.
 fn loosens(file: &ChangedFile, key: &str, one: &Setting<'_>) -> Option<Hit> {
     let is_looser =
         ["ignore", "exclude", "disable", "per-file", "skip", "allow"].iter().any(|word| one.name.contains(word))
             || (key.contains("strict") || key.starts_with("disallow") || key.starts_with("warn"))
                 && one.after != Some("true")
-            || (["select", "extend-select", "fail-on", "enable"].contains(&key) && one.before.is_some());
+            || (["select", "extend-select", "fail-on", "enable"].contains(&key)
+                && one.before.is_some_and(|before| !grows(before, one.after.unwrap_or(""))));
     let weight = if is_looser { Weight::Asks } else { Weight::Told };
     Some(setting(file, "gate-config", weight, one))
 }

@@ -6,7 +6,8 @@ use switchboard_protocol::finding::CheckCommand;
 
 use super::change::{Change, ChangedFile};
 use super::hit::{Hit, Weight};
-use super::runner_files::{RunnerFile, is_harmless};
+use super::runner_files::RunnerFile;
+use super::settings::is_harmless;
 
 const MAKEFILES: [&str; 3] = ["Makefile", "makefile", "GNUmakefile"];
 
@@ -116,15 +117,12 @@ impl Rules {
 
     /// All lines that making a target runs, and the variables in them.
     fn of(&self, target: &str) -> Vec<String> {
-        let (mut lines, mut open, mut seen) = (Vec::new(), vec![target.to_owned()], BTreeSet::new());
-        while let Some(target) = open.pop().filter(|target| seen.insert(target.clone()) || true) {
-            if lines.len() > 10_000 {
-                break;
-            }
+        let (mut lines, mut open) = (Vec::new(), vec![target.to_owned()]);
+        let mut seen: BTreeSet<String> = open.iter().cloned().collect();
+        while let Some(target) = open.pop() {
             let Some((needs, does)) = self.targets.get(&target) else { continue };
             lines.extend(does.iter().cloned());
-            open.extend(needs.iter().filter(|need| !seen.contains(*need)).cloned());
-            seen.extend(needs.iter().cloned());
+            open.extend(needs.iter().filter(|need| seen.insert((*need).clone())).cloned());
         }
         let is_used = |name: &str, lines: &[String]| {
             lines

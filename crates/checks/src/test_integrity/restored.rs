@@ -10,8 +10,9 @@ use switchboard_syntax::Parsers;
 use toml_edit::DocumentMut;
 
 use super::change::{Change, ChangedFile};
+use super::hit::{Hit, Weight};
 use super::runner_files::RunnerFile;
-use super::{paths, recipes, rust};
+use super::{paths, recipes, rust, traces};
 use crate::error::Error;
 use crate::git::Git;
 use crate::limits::Limits;
@@ -34,8 +35,10 @@ pub(super) struct Restored {
     is_worth_a_run: bool,
 }
 
-/// Chooses what is put back.
-pub(super) fn of(change: &Change, commands: &[CheckCommand]) -> Restored {
+/// Chooses what is put back; a new file that a runner loads goes only if something was found about it.
+pub(super) fn of(change: &Change, commands: &[CheckCommand], hits: &[Hit]) -> Restored {
+    let before = traces::path_folders(commands);
+    let is_harmless = |path: &str| !hits.iter().any(|hit| hit.path == path && hit.weight != Weight::Told);
     let mut restored = Restored::default();
     let manifest =
         change.files.iter().find(|file| file.name() == "Cargo.toml").map(|file| file.texts().1).unwrap_or_default();
@@ -46,8 +49,11 @@ pub(super) fn of(change: &Change, commands: &[CheckCommand]) -> Restored {
             Some(RunnerFile::PackageJson) => restored.part(file, package),
             Some(RunnerFile::Pyproject) => restored.part(file, pyproject),
             Some(RunnerFile::CargoToml) => restored.part(file, cargo),
+            Some(_) if file.is_new() && is_harmless(&file.path) => {}
             Some(_) => restored.file(file, true),
-            None if paths::is_installed(&file.path) || paths::is_cache(&file.path) => restored.file(file, true),
+            None if traces::is_found_first(&file.path, &before) || paths::is_cache(&file.path) => {
+                restored.file(file, true)
+            }
             None if recipes::is_run(&file.path, commands) && !file.is_new() => restored.file(file, true),
             None if is_test && file.is_new() => {
                 let stem = file.name().trim_end_matches(".rs");

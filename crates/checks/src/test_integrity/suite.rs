@@ -15,7 +15,6 @@ use super::{javascript, paths, python, rust};
 pub(super) struct Pair {
     pub(super) path: String,
     pub(super) kind: TestLanguage,
-    pub(super) language: Language,
     /// Whether it is a file of tests; else it may hold some beside other code.
     pub(super) is_test: bool,
     pub(super) before: Suite,
@@ -69,7 +68,7 @@ pub(super) fn of_change(change: &Change, parsers: &mut Parsers) -> Vec<Pair> {
         let (before, after) = (suite(before), suite(after));
         let is_unparsed = before.is_none() || after.is_none();
         let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        Some(Pair { path: file.path.clone(), kind, language, is_test, before, after, is_unparsed })
+        Some(Pair { path: file.path.clone(), kind, is_test, before, after, is_unparsed })
     });
     read.collect()
 }

@@ -162,7 +162,7 @@ impl Stage {
         self.output(&["git", "clone", "--quiet", &from, &to], self.folder.path())?;
         self.shell(&case.script, &copy)?;
         // What an agent leaves running has its time.
-        thread::sleep(Duration::from_millis(if case.name == "leaves-a-process" { 400 } else { 0 }));
+        thread::sleep(Duration::from_millis(if case.name == "leaves-a-process" { 1_500 } else { 0 }));
         let done = self.command(&["sh", "-c", &corpus.test], &copy).output().context("the test command")?;
         Ok(done.status.success())
     }
