@@ -10,6 +10,7 @@ mod stories {
     mod auto;
     mod bad_input;
     mod budget;
+    mod cheats;
     mod checks;
     mod commands;
     mod confirm;

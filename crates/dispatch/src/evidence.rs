@@ -270,7 +270,9 @@ fn detail(report: &CheckReport) -> Detail {
             }
         }
         CheckName::PlaceholderScan => placeholders(report),
-        CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => Detail::Note,
+        CheckName::TestIntegrity | CheckName::TodoExtract | CheckName::SastScan | CheckName::QualityBudget => {
+            Detail::Note
+        }
     }
 }
 

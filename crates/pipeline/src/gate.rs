@@ -37,12 +37,16 @@ pub enum GateKind {
 /// Name of the gate that holds a change to the files that its task declares. Every task that declares some is held to it.
 pub const SCOPE: &str = "scope";
 
+/// Name of the gate that looks at what a change does to tests, and to what runs and judges them.
+pub const TEST_INTEGRITY: &str = "test_integrity";
+
 /// All gates.
 pub const REGISTRY: &[Gate] = &[
     gate("syntax_check", &["syntax"], GateKind::Check(CheckName::SyntaxCheck)),
     Gate { asks: true, ..gate("secretscan", &["secrets", "secret_scan"], GateKind::Check(CheckName::Secretscan)) },
     gate("placeholder_scan", &["placeholder", "placeholders"], GateKind::Check(CheckName::PlaceholderScan)),
     gate("todo_extract", &["todo"], GateKind::Check(CheckName::TodoExtract)),
+    Gate { asks: true, ..gate(TEST_INTEGRITY, &["integrity"], GateKind::Check(CheckName::TestIntegrity)) },
     gate("lint", &["linter"], GateKind::Command(CommandKind::Lint)),
     gate("build_check", &["build"], GateKind::Command(CommandKind::Build)),
     gate("test_runner", &["test", "tests"], GateKind::Command(CommandKind::Test)),
@@ -57,9 +61,10 @@ pub const REGISTRY: &[Gate] = &[
 
 /// The gates that every change is held to unless the plan leaves one out. A command is held to where the plan brings it and
 /// shown as not configured where it doesn't.
-pub const DEFAULTS: [(&str, Need); 4] = [
+pub const DEFAULTS: [(&str, Need); 5] = [
     ("syntax_check", Need::Required),
     ("secretscan", Need::Required),
+    (TEST_INTEGRITY, Need::Required),
     ("build_check", Need::IfConfigured),
     ("test_runner", Need::IfConfigured),
 ];

@@ -156,7 +156,7 @@ pub enum BestOf {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PlanSettings {
-    /// Gates that every task must pass beside the default ones, which are `syntax_check`, `secretscan`, and `build_check`,
+    /// Gates that every task must pass beside the default ones, which are `syntax_check`, `secretscan`, `test_integrity`, and `build_check`,
     /// `test_runner` and `lint` where the plan brings their commands. `-name` leaves a gate out, `-all` every default; the run says
     /// so at its start and shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
