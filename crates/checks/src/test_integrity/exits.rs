@@ -38,11 +38,11 @@ struct Exit {
     may_succeed: bool,
     /// Whether it skips all clean-up, so that no runner can catch it.
     is_hard: bool,
-    place: Place,
+    place: Site,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Site {
     /// Runs when the file is loaded.
     Loaded,
     /// In a function whose name says that it may.
@@ -75,23 +75,23 @@ pub(super) fn hits(pair: &Pair) -> Vec<Hit> {
 
 fn judged(exit: &Exit, in_test: bool, is_program: bool) -> Option<(Weight, &'static str)> {
     match (exit.place, in_test) {
-        (Place::Expected, _) => None,
-        (Place::Main, true) if !exit.is_hard => None,
+        (Site::Expected, _) => None,
+        (Site::Main, true) if !exit.is_hard => None,
         (_, true) if exit.may_succeed => Some((Weight::Fails, "in test code ends the tests before they have reported")),
         (_, true) => Some((Weight::Asks, "in test code ends the tests")),
-        (Place::Loaded, false) if is_program => None,
-        (Place::Loaded, false) if exit.may_succeed => {
+        (Site::Loaded, false) if is_program => None,
+        (Site::Loaded, false) if exit.may_succeed => {
             Some((Weight::Fails, "ends every process that loads the file, the tests' too"))
         }
-        (Place::Loaded, false) => None,
-        (Place::Main, false) => None,
-        (Place::Function, false) if exit.is_hard => {
+        (Site::Loaded, false) => None,
+        (Site::Main, false) => None,
+        (Site::Function, false) if exit.is_hard => {
             Some((Weight::Asks, "ends the process, the tests' too, where no runner can catch it"))
         }
-        (Place::Function, false) if exit.may_succeed && !is_program => {
+        (Site::Function, false) if exit.may_succeed && !is_program => {
             Some((Weight::Asks, "ends the process with success in code that tests may call"))
         }
-        (Place::Function, false) => None,
+        (Site::Function, false) => None,
     }
 }
 
@@ -120,7 +120,7 @@ fn may_succeed(arguments: &[&str]) -> bool {
     !is_failure
 }
 
-fn place(above: &[Node<'_>], functions: &[&str], source: &str) -> Place {
+fn place(above: &[Node<'_>], functions: &[&str], source: &str) -> Site {
     let outer: Vec<&Node<'_>> = above.iter().filter(|node| functions.contains(&node.kind())).collect();
     let named: Vec<String> =
         outer.iter().map(|node| field(**node, "name", source).to_lowercase()).filter(|name| !name.is_empty()).collect();
@@ -134,11 +134,11 @@ fn place(above: &[Node<'_>], functions: &[&str], source: &str) -> Place {
     };
     let is_test = named.first().is_some_and(|name| name.starts_with("test"));
     match (outer.is_empty(), named.is_empty()) {
-        (true, _) => Place::Loaded,
-        (false, _) if !is_test && named.iter().any(is_main) => Place::Main,
+        (true, _) => Site::Loaded,
+        (false, _) if !is_test && named.iter().any(is_main) => Site::Main,
         // A callback without a name, made while the file is loaded.
-        (false, true) => Place::Loaded,
-        (false, false) => Place::Function,
+        (false, true) => Site::Loaded,
+        (false, false) => Site::Function,
     }
 }
 
@@ -173,8 +173,8 @@ fn python(tree: &Tree, source: &str) -> Vec<Exit> {
                 node.kind() == "with_statement" && head.contains("SystemExit")
             };
             let place = match () {
-                () if above.iter().any(is_guard) => Place::Main,
-                () if above.iter().any(expects) => Place::Expected,
+                () if above.iter().any(is_guard) => Site::Main,
+                () if above.iter().any(expects) => Site::Expected,
                 () => place(above, &functions, source),
             };
             let arguments = node.child_by_field_name("arguments").map(children).unwrap_or_default();
@@ -223,7 +223,7 @@ fn javascript(tree: &Tree, source: &str) -> Vec<Exit> {
                         .any(|main| field(*node, "condition", source).contains(main))
             };
             let place =
-                if above.iter().any(is_guard) { Place::Main } else { place_of_javascript(above, &functions, source) };
+                if above.iter().any(is_guard) { Site::Main } else { place_of_javascript(above, &functions, source) };
             let is_hard = function == "process.reallyExit" || function == "process.abort" || function == "process.kill";
             found.push(exit(node, source, may_succeed(&words), is_hard, place));
             return false;
@@ -234,21 +234,17 @@ fn javascript(tree: &Tree, source: &str) -> Vec<Exit> {
 }
 
 /// A function that is the value of a name is called by that name.
-fn place_of_javascript(above: &[Node<'_>], functions: &[&str], source: &str) -> Place {
+fn place_of_javascript(above: &[Node<'_>], functions: &[&str], source: &str) -> Site {
     let declared = above
         .iter()
         .filter(|node| node.kind() == "variable_declarator")
         .map(|node| field(*node, "name", source).to_lowercase());
     let declared: Vec<String> = declared.collect();
     match place(above, functions, source) {
-        Place::Loaded if !declared.is_empty() && above.iter().any(|node| functions.contains(&node.kind())) => {
-            if declared.iter().any(|name| MAIN.contains(&name.as_str())) {
-                Place::Main
-            } else {
-                Place::Function
-            }
+        Site::Loaded if !declared.is_empty() && above.iter().any(|node| functions.contains(&node.kind())) => {
+            if declared.iter().any(|name| MAIN.contains(&name.as_str())) { Site::Main } else { Site::Function }
         }
-        place @ (Place::Loaded | Place::Main | Place::Function | Place::Expected) => place,
+        place @ (Site::Loaded | Site::Main | Site::Function | Site::Expected) => place,
     }
 }
 
@@ -275,7 +271,7 @@ fn rust(tree: &Tree, source: &str) -> Vec<Exit> {
     found
 }
 
-fn exit(node: Node<'_>, source: &str, may_succeed: bool, is_hard: bool, place: Place) -> Exit {
+fn exit(node: Node<'_>, source: &str, may_succeed: bool, is_hard: bool, place: Site) -> Exit {
     let code = squash(text(node, source)).chars().take(80).collect();
     Exit { code, range: node.byte_range(), may_succeed, is_hard, place }
 }
