@@ -88,7 +88,21 @@ pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, re
             };
             (if passes { Verdict::Pass } else { Verdict::Fail }, detail)
         }
-        _ => (if passes { Verdict::Approved } else { Verdict::Rejected }, Detail::Note),
+        Answer::SecurityReview(_)
+        | Answer::Exploration(_)
+        | Answer::Reality(_)
+        | Answer::Guidance(_)
+        | Answer::Questions(_)
+        | Answer::PlanDraft(_)
+        | Answer::PlanReview(_)
+        | Answer::Drift(_)
+        | Answer::Hallucination(_)
+        | Answer::Design(_)
+        | Answer::Docs(_)
+        | Answer::Retrospective(_)
+        | Answer::Work(_)
+        | Answer::Decision(_)
+        | Answer::Spec(_) => (if passes { Verdict::Approved } else { Verdict::Rejected }, Detail::Note),
     };
     let summary = match reasons.first() {
         Some(first) => cut(first, 300),

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use switchboard_protocol::event::{Event, Lsn};
 use switchboard_protocol::id::{NeedId, WorkerId};
 use switchboard_protocol::plan::TaskId;
+use switchboard_protocol::run::way::StepId;
 use switchboard_protocol::run::{HeldBy, RunEvent, RunOutcome, TurnOutcome, Verdict};
 use switchboard_protocol::text::cut;
 use switchboard_protocol::time::Millis;
@@ -107,19 +108,9 @@ impl Timeline {
                 self.of_worker(&task, "changed nothing", Some(TimelineState::Failed));
             }
             RunEvent::StepAnswered { task, step, verdict, reasons, .. } => {
-                let first = reasons.first().map(|reason| format!(": {reason}")).unwrap_or_default();
-                let (what, state) = match verdict {
-                    Verdict::Pass | Verdict::Warn => ("passed", None),
-                    Verdict::Fail | Verdict::Error | Verdict::Skipped | Verdict::NotConfigured | Verdict::NoReply => {
-                        ("refused", Some(TimelineState::Failed))
-                    }
-                };
-                self.of_worker(&task, &format!("{step} {what}{first}"), state);
+                self.step_answered(&task, &step, verdict, &reasons);
             }
-            RunEvent::AnswerRefused { task, step, reason, .. } => {
-                let what = format!("{step}: its answer can't be used: {reason}");
-                self.of_worker(&task, &what, Some(TimelineState::Failed));
-            }
+            RunEvent::AnswerRefused { task, step, reason, .. } => self.answer_refused(&task, &step, &reason),
             RunEvent::GateReported { task, attempt, gate, verdict, reasons, .. } => {
                 self.gate_reported(at, (task, attempt), gate, verdict, &reasons);
             }
@@ -260,6 +251,22 @@ impl Timeline {
             entry.detail = what.to_owned();
             entry.state = state.unwrap_or(entry.state);
         }
+    }
+
+    fn answer_refused(&mut self, task: &TaskId, step: &StepId, reason: &str) {
+        self.of_worker(task, &format!("{step}: its answer can't be used: {reason}"), Some(TimelineState::Failed));
+    }
+
+    /// What a worker has answered that judges a change.
+    fn step_answered(&mut self, task: &TaskId, step: &StepId, verdict: Verdict, reasons: &[String]) {
+        let first = reasons.first().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let (what, state) = match verdict {
+            Verdict::Pass | Verdict::Warn => ("passed", None),
+            Verdict::Fail | Verdict::Error | Verdict::Skipped | Verdict::NotConfigured | Verdict::NoReply => {
+                ("refused", Some(TimelineState::Failed))
+            }
+        };
+        self.of_worker(task, &format!("{step} {what}{first}"), state);
     }
 
     fn gate_reported(

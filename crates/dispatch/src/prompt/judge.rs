@@ -46,7 +46,7 @@ pub(crate) fn judge(plan: &RunPlan, task: &Task, judging: &Judging<'_>) -> Strin
     }
     let _ = write!(text, "\nThe task:\n---\n{}\n---\n", task.description.trim_end());
     if let Some(acceptance) = &task.acceptance {
-        let _ = write!(text, "It is accepted when: {acceptance}\n");
+        let _ = writeln!(text, "It is accepted when: {acceptance}");
     }
     let _ = write!(text, "\n{CHANGE}---\n{}\n---\n", diff.trim_end());
     text.push_str(if work.writes.is_empty() { READS } else { WRITES_TESTS });

@@ -132,6 +132,20 @@ fn of_report(what: WorkerEvent, body: &str) -> Option<Told> {
     }
 }
 
+/// What the worker of a step that judges has said.
+fn of_step(step: &str, verdict: Verdict, text: &str) -> Option<Told> {
+    let (tone, word) = match verdict {
+        Verdict::Pass => (Tone::Good, "passed"),
+        Verdict::Warn => (Tone::Notice, "passed with a warning"),
+        Verdict::Fail => (Tone::Bad, "refused"),
+        Verdict::Error => (Tone::Bad, "could not judge"),
+        Verdict::NoReply => (Tone::Bad, "did not answer"),
+        Verdict::Skipped => (Tone::Faint, "skipped"),
+        Verdict::NotConfigured => (Tone::Faint, "is not configured"),
+    };
+    with_text(Some(tone), format!("step {step} {word}"), text)
+}
+
 fn of_run(fact: RunEvent) -> Option<Told> {
     match fact {
         RunEvent::WorkerLost { reason, .. } => with_text(Some(Tone::Bad), "the worker was lost", &reason),
@@ -179,21 +193,8 @@ fn of_run(fact: RunEvent) -> Option<Told> {
             told(Some(Tone::Good), format!("merged as {}", commit.get(..9).unwrap_or(&commit)))
         }
         RunEvent::TaskDone { .. } => told(Some(Tone::Good), "done"),
-        RunEvent::StepAnswered { step, verdict, reasons, .. } => {
-            let (tone, word) = match verdict {
-                Verdict::Pass => (Tone::Good, "passed"),
-                Verdict::Warn => (Tone::Notice, "passed with a warning"),
-                Verdict::Fail => (Tone::Bad, "refused"),
-                Verdict::Error => (Tone::Bad, "could not judge"),
-                Verdict::NoReply => (Tone::Bad, "did not answer"),
-                Verdict::Skipped => (Tone::Faint, "skipped"),
-                Verdict::NotConfigured => (Tone::Faint, "is not configured"),
-            };
-            with_text(Some(tone), format!("step {step} {word}"), &reasons.join("\n"))
-        }
-        RunEvent::StepSkipped { step, reason, .. } => {
-            with_text(Some(Tone::Faint), format!("step {step} skipped"), &reason)
-        }
+        RunEvent::StepAnswered { step, verdict, reasons, .. } => of_step(step.as_str(), verdict, &reasons.join("\n")),
+        RunEvent::StepSkipped { step, reason, .. } => of_step(step.as_str(), Verdict::Skipped, &reason),
         RunEvent::AnswerRefused { step, reason, .. } => {
             with_text(Some(Tone::Notice), format!("step {step}: the answer can't be used"), &reason)
         }
