@@ -1,4 +1,4 @@
-//! `cargo xtask schemas`: what the types say, as files for clients, editors and the page: the JSON schemas of verbs, events, plans and settings,
+//! `cargo xtask schemas`: what the types say, as files for clients, editors and the page: the JSON schemas of verbs, events, answers, plans and settings,
 //! TypeScript types of verbs and events, and the tables of fields in `docs/plan.md` and `docs/config.md`.
 
 mod reference;
@@ -17,6 +17,7 @@ use crate::command::{command, output};
 
 const VERBS: &str = "crates/protocol/schemas/verbs.json";
 const EVENTS: &str = "crates/protocol/schemas/events.json";
+const ANSWERS: &str = "crates/protocol/schemas/answers.json";
 const TYPES: &str = "web/src/types.ts";
 const PLAN: [&str; 2] = ["schemas/plan.schema.json", "docs/plan.md"];
 const CONFIG: [&str; 2] = ["schemas/config.schema.json", "docs/config.md"];
@@ -36,7 +37,8 @@ pub(crate) struct Args {
 pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     let verbs = serde_json::to_string_pretty(&table()).context("the table of verbs")? + "\n";
     let events = serde_json::to_string_pretty(&events()).context("the events")? + "\n";
-    let mut files = vec![(VERBS, verbs), (EVENTS, events), (TYPES, types()?)];
+    let answers = serde_json::to_string_pretty(&switchboard_protocol::answer::schemas()).context("the answers")? + "\n";
+    let mut files = vec![(VERBS, verbs), (EVENTS, events), (ANSWERS, answers), (TYPES, types()?)];
     for (schema, [file, document]) in [(switchboard_protocol::plan::schema(), PLAN), (config(root)?, CONFIG)] {
         let text = fs::read_to_string(root.join(document)).with_context(|| document.to_owned())?;
         files.push((file, serde_json::to_string_pretty(&schema).context(file)? + "\n"));
