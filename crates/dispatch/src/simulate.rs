@@ -9,6 +9,7 @@ mod afterwards;
 mod clock;
 mod connection;
 mod git;
+mod launched;
 mod observer;
 mod people;
 mod ports;
@@ -16,6 +17,7 @@ mod repo;
 mod script;
 mod shim;
 mod shims;
+mod shown;
 mod spec;
 mod stage;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use switchboard_protocol::run::way::{Need, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
+use super::launched;
 use super::spec::{ANOTHERS, COST};
 use crate::notes;
 
@@ -141,6 +142,9 @@ impl Observer {
     pub(super) fn launched(&mut self, spec: &WorkerSpec, is_alone: bool, live: usize) {
         self.tokens.insert(spec.worker.clone(), spec.token.clone());
         let (worker, limit) = (&spec.worker, self.runs.values().map(|run| run.max_workers).sum::<usize>());
+        if let Some(what) = launched::wrong(spec) {
+            self.fault(format!("{worker} starts with a wrong spec, {what}: {spec:?}"));
+        }
         self.insist(is_alone, || format!("{worker} starts in a tree in which another still writes"));
         self.insist(live < limit, || format!("{worker} starts beside {live} live ones, {limit} are allowed"));
     }
