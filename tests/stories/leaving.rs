@@ -176,18 +176,33 @@ fn a_runs_verbs_repeated_under_their_key_answer_as_the_first_time() {
     };
     state("stopped");
     let run = sandbox.call(&["get_run"])["run"].as_str().unwrap().to_owned();
-    let twice = |words: &[&str], key: &str| {
+    // What a verb records of itself, and nothing else: the run goes on meanwhile.
+    let events = |kinds: &[&str]| {
+        let page = sandbox.call(&["read_events", "limit=1000", &format!("kinds:={}", json!(kinds))]);
+        page["events"].as_array().unwrap().clone()
+    };
+    let twice = |words: &[&str], key: &str, kinds: &[&str]| {
         let words = [words, &["--key", key]].concat();
-        assert_eq!(sandbox.call(&words), sandbox.call(&words), "{words:?}");
+        let before = events(kinds).len();
+        let first = sandbox.call(&words);
+        let once = events(kinds).split_off(before);
+        let second = sandbox.call(&words);
+
+        assert_eq!(first, second, "{words:?}");
+        assert_eq!(events(kinds).split_off(before), once, "{words:?} was done twice");
+        once.into_iter().map(|event| event["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
 
-    twice(&["retry_task", &format!("what={run}")], "k-retry");
+    let retried = twice(&["retry_task", &format!("what={run}")], "k-retry", &["task_retry_requested"]);
+    assert_eq!(retried, ["task_retry_requested"]);
     state("running");
-    twice(&["stop_run", &format!("what={run}")], "k-stop");
+    let stopped = twice(&["stop_run", &format!("what={run}")], "k-stop", &["run_stop_requested"]);
+    assert_eq!(stopped, ["run_stop_requested"]);
     state("stopped");
     std::fs::write(sandbox.folder().join("go"), "").unwrap();
-    sandbox.call(&["retry_task", &format!("what={run}")]);
-    twice(&["resume_run", &format!("run={run}")], "k-resume");
+    let resumed = twice(&["resume_run", &format!("run={run}")], "k-resume", &["task_retry_requested"]);
+    assert_eq!(resumed, ["task_retry_requested"], "a stopped run is tried again");
     state("succeeded");
-    twice(&["merge_run", &format!("run={run}")], "k-merge");
+    let merged = twice(&["merge_run", &format!("run={run}")], "k-merge", &["run_merge_intended", "run_merged"]);
+    assert_eq!(merged, ["run_merge_intended", "run_merged"], "an intent, and the outcome with the answer");
 }

@@ -177,7 +177,7 @@ fn drive(agent: &str, programs: &Path) {
     sandbox.switchboard(&["up", "--detach"]).ends_with(0);
     let run = start(&sandbox, &[&plan, "--agent", agent, "--yes", "--worktrees", worktrees.to_str().unwrap()]);
     if agent == "codex" {
-        let done = run.join().unwrap().ends_with(0).says("is merged as");
+        let done = run.join().unwrap().ends_with(0).says(" merged ");
         assert!(!done.out.contains("does not know Switchboard's tools"), "{}", done.out);
         sandbox.switchboard(&["merge"]).ends_with(0);
         assert_eq!(sandbox.read("hello.txt"), "hello\n", "{agent}");

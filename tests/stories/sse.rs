@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use switchboard_process::env::{Env, var};
 use switchboard_process::spawn::{Spawn, which};
 
+use super::held_calls::question;
 use super::sandbox::Sandbox;
 
 /// How long an answer may take.
@@ -115,6 +116,45 @@ fn a_client_finds_the_server_opens_a_session_and_calls_a_tool() {
         states.filter_map(|state| fs::read_to_string(state.unwrap().path().join("daemon.log")).ok()).collect();
     assert_eq!(logs.len(), 1);
     assert!(!logs[0].contains(&server.token), "{}", logs[0]);
+}
+
+#[test]
+fn a_delegation_waits_for_a_yes_and_its_answer_comes_over_the_stream() {
+    let sandbox = Sandbox::new();
+    let server = Server::of(&sandbox);
+    sandbox.call(&["register_agent", "name=ben"]);
+    let mut stream = server.ask(&format!("GET /sse?token={}", server.token), "", "");
+    let post = event(&mut stream);
+    let say = |message: &Value| {
+        assert_eq!(server.status(&format!("POST {post}"), "", &message.to_string()), "202");
+    };
+    say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "old", "version": "1" } } }));
+    event(&mut stream);
+    let delegation = |id: u32, payload: &str| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "send_message", "arguments": {
+            "recipient": "ben", "payload": payload, "action": "delegate_task",
+            "metadata": { "no_cooldown": true, "queue_mode": "keep" } } } })
+    };
+    let payloads = || {
+        let mail = sandbox.call(&["check_inbox", "agent=ben"]);
+        mail["messages"].as_array().unwrap().iter().map(|mail| mail["payload"].clone()).collect::<Vec<_>>()
+    };
+
+    say(&delegation(2, "paint the shed"));
+    let need = question(&sandbox);
+    assert_eq!((&need["kind"], payloads().len()), (&json!("call"), 0), "{need}");
+    sandbox.switchboard(&["approve", need["id"].as_str().unwrap()]).ends_with(0);
+    let answer: Value = serde_json::from_str(&event(&mut stream)).unwrap();
+    assert_eq!(answer["id"], 2, "{answer}");
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    assert_eq!(payloads(), ["paint the shed"]);
+
+    say(&delegation(3, "sell the shed"));
+    sandbox.switchboard(&["deny", question(&sandbox)["id"].as_str().unwrap()]).ends_with(0);
+    let answer = event(&mut stream);
+    assert!(answer.contains("policy.denied"), "{answer}");
+    assert_eq!(payloads(), ["paint the shed"]);
 }
 
 #[test]

@@ -23,8 +23,8 @@ const DEAD_LETTERS: &str = "dead_letters";
 /// Most dead letters of one answer.
 const MAX_LISTED: u64 = 1000;
 
-/// Messages of one inbox that one look buries.
-const BURIED: u64 = 500;
+/// Messages of one inbox that one look ends.
+const MOST_ENDED: u64 = 500;
 
 /// Unseen messages of one inbox are counted up to this.
 const COUNTED: u64 = 100;
@@ -204,17 +204,17 @@ fn unseen_by(agent: &Agent) -> Query {
     Query::table(MESSAGES).eq("unseen", agent.name.folded()).eq("injected", 0_i64)
 }
 
-/// Buries messages that no recipient will see, and drops dead letters after a week; returns how many of both.
+/// Ends messages that no recipient will see, which makes them dead letters, and drops dead letters after a week; returns how many of both.
 ///
 /// # Errors
 /// The store's failure.
-pub async fn bury(store: &Store) -> Result<usize, Error> {
+pub async fn end_unseen(store: &Store) -> Result<usize, Error> {
     let mut count = 0;
     for agent in roster(store)?.into_iter().filter(|agent| agent.unread > 0 && agent.kind != AgentKind::Person) {
         let left = agent.has_left.then_some(agent.last_seen);
         let patience = if agent.has_left { LEFT_MS } else { UNSEEN_MS };
         let old = unseen_by(&agent).le("created_at", store.now().0 - patience).asc("created_at");
-        for row in store.read(&old.limit(BURIED))? {
+        for row in store.read(&old.limit(MOST_ENDED))? {
             let Some(why) = abandoned(waits_since(store, &row)?, left, store.now()) else { continue };
             let entry = Entry::of(&row)?;
             let batch = Batch::new(Durability::Written).event(entry.turned(Turn::Dead(why), "", "switchboard")?);
@@ -222,12 +222,12 @@ pub async fn bury(store: &Store) -> Result<usize, Error> {
             count += usize::from(written(store, batch.guard(unseen), &entry).await?);
         }
     }
-    let old = Query::table(DEAD_LETTERS).eq("outcome", "").asc("seq").limit(BURIED);
-    for letter in store.read(&old)? {
-        if millis(&letter, "at").is_some_and(|at| at.plus(DEAD_LETTER_MS) > store.now()) {
+    let old = Query::table(DEAD_LETTERS).eq("outcome", "").asc("seq").limit(MOST_ENDED);
+    for row in store.read(&old)? {
+        if millis(&row, "at").is_some_and(|at| at.plus(DEAD_LETTER_MS) > store.now()) {
             break;
         }
-        let entry = Entry::read(store, &id(&letter, "id")?)?;
+        let entry = Entry::read(store, &id(&row, "id")?)?;
         let batch = Batch::new(Durability::Written).event(dropped(&entry, "switchboard")?);
         count += usize::from(written(store, batch, &entry).await?);
     }

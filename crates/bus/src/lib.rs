@@ -12,6 +12,7 @@ mod announce;
 pub mod auth;
 mod call;
 mod check_inbox;
+mod count_mail;
 mod cursor;
 mod dead_letters;
 mod deliver;
@@ -44,9 +45,10 @@ pub use agents::Agents;
 pub use announce::{Announcements, announcements};
 pub use call::{Call, IsAlive, Limits};
 pub use check_inbox::check_inbox;
+pub use count_mail::{MailCount, count_mail};
 pub use cursor::{cursor, place};
 pub use dead_letters::{
-    DeadLetter, DeadLetters, Unseen, bury, dead, dead_letters, find_dead_letters, settle_dead_letter, unseen,
+    DeadLetter, DeadLetters, Unseen, dead, dead_letters, end_unseen, find_dead_letters, settle_dead_letter, unseen,
 };
 pub use deliver::{injected, is_known, message, offered, waiting};
 pub use dismiss::{dismiss_terminals, dismiss_workers};

@@ -79,6 +79,8 @@ static TABLES: [Table; 4] = [
             int("acked"),
             int("done"),
             int("created_at"),
+            // 1 if it is never delivered: the daemon has it, or what it tells of is shown elsewhere.
+            int("taken"),
         ],
         key: &["id"],
         indexes: &[&["recipient", "open", "lane", "seq"], &["recipient", "seq"], &["sender_id", "seq"]],
@@ -104,7 +106,7 @@ impl Projection for Mail {
     }
 
     fn version(&self) -> u32 {
-        7
+        8
     }
 
     fn searched(&self) -> &'static [&'static str] {
@@ -244,6 +246,7 @@ fn accepted(event: &Event, fact: MessageEvent) -> Vec<Change> {
         ("sender_id", sender.folded().into()),
         ("seq", event.lsn.into()),
         ("state", QueueState::Ready.as_str().into()),
+        ("taken", i64::from(is_taken).into()),
         ("team", terms.team.into()),
         ("token", Cell::Null),
         ("topic", terms.topic.into()),

@@ -12,12 +12,12 @@ const HOUR: i64 = 60 * 60 * 1000;
 /// The rules of retention for mail, one a kind of end. None covers a message that has not ended.
 pub const RETENTION: &[Retention] = &[
     // Acknowledged: a day (the protocol's default).
-    Retention { cursor: "retention/acked", kinds: &["message_acked"], keep_for: 24 * HOUR, settles: texts },
+    Retention { cursor: "retention/acked", kinds: &["message_acked"], keep_for: 24 * HOUR, bodies_of: texts },
     // What is never delivered counts as acknowledged when it is sent.
-    Retention { cursor: "retention/taken", kinds: &["message_sent"], keep_for: 24 * HOUR, settles: of_taken },
-    Retention { cursor: "retention/ended", kinds: &["message_ended"], keep_for: 24 * HOUR, settles: of_ended },
+    Retention { cursor: "retention/taken", kinds: &["message_sent"], keep_for: 24 * HOUR, bodies_of: of_taken },
+    Retention { cursor: "retention/ended", kinds: &["message_ended"], keep_for: 24 * HOUR, bodies_of: of_ended },
     // Dead: a week, the time that a dead letter waits for a person.
-    Retention { cursor: "retention/dead", kinds: &["message_ended"], keep_for: 7 * 24 * HOUR, settles: of_dead },
+    Retention { cursor: "retention/dead", kinds: &["message_ended"], keep_for: 7 * 24 * HOUR, bodies_of: of_dead },
 ];
 
 fn of_taken(_: &Store, event: &Event) -> Result<Vec<Lsn>, switchboard_store::Error> {

@@ -44,7 +44,7 @@ pub(crate) struct Client {
     socket: PathBuf,
     credentials: Credentials,
     stream: UnixStream,
-    lines: LineReader<UnixStream>,
+    lines: LineReader,
     last_id: u64,
     /// Only until the first answer: a daemon that has answered and is gone is somebody's business.
     revive: Option<Revive>,

@@ -19,6 +19,7 @@ mod report;
 mod run_report;
 mod session;
 mod settings;
+mod verdict;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ use switchboard_protocol::worker::PauseState;
 
 use crate::commands::budget::described;
 use crate::output::{Output, Table, Tone, money, one_line, plain, span, tokens};
+use crate::verdict;
 
 /// Silence from which on a worker is called silent: a tool or a model that works is heard of more often.
 const SILENT_MS: i64 = 40_000;
@@ -143,7 +144,7 @@ fn gates(task: &TaskReport) -> String {
     let mut words = Vec::new();
     let passed = task.gates.iter().filter(|gate| gate.verdict == "pass").count();
     let others = task.gates.iter().filter(|gate| !matches!(gate.verdict.as_str(), "pass" | "not_configured"));
-    words.extend(others.map(|gate| format!("{} {}", gate.gate, gate.verdict.replace('_', " "))));
+    words.extend(others.map(|gate| format!("{} {}", gate.gate, verdict::shown_word(&gate.verdict).1)));
     if passed > 0 {
         words.push(format!("{passed} passed"));
     }

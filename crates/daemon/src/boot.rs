@@ -22,7 +22,7 @@ use crate::sessions::Sessions;
 use crate::socket::Socket;
 use crate::trust::Pins;
 use crate::verbs::{self, Ask, Verbs};
-use crate::{Error, RootPaths, ServerInfo, files, janitor, owner, project, quiet, retention, roll, token};
+use crate::{Error, RootPaths, ServerInfo, expiry, files, janitor, owner, project, quiet, retention, token};
 
 /// Threads that run tasks.
 pub(crate) const WORKERS: usize = 2;
@@ -150,7 +150,7 @@ async fn run(place: RootPaths, options: Options, limits: ReadLimits) -> Result<(
     let expiring = tokio::spawn(switchboard_needs::expire(store.clone(), stop.clone()));
     dispatch.boot().await?;
     // After boot: before, nobody would seem to have anything to do.
-    let keeping = tokio::spawn(roll::keep(store.clone(), leases, dispatch.assignees(), stop.clone()));
+    let keeping = tokio::spawn(expiry::watch(store.clone(), leases, dispatch.assignees(), stop.clone()));
     let no_files = stop.child_token();
     let files = {
         let (host, store, stop) = (files::Host::new(Arc::clone(&verbs)), store.clone(), no_files.clone());

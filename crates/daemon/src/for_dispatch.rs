@@ -10,10 +10,11 @@ use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::event::{Lsn, NewEvent};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
 use switchboard_protocol::run::HeldBy;
+use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::table;
 use switchboard_store::{Guard, Store};
 
@@ -60,6 +61,16 @@ impl switchboard_dispatch::WorkerMail for Mail {
         from: &Caller,
     ) -> Result<(NewEvent, Guard), switchboard_dispatch::Error> {
         switchboard_bus::understood(control, id, &from.name, from.is_verified).map_err(lift)
+    }
+
+    fn counted(
+        &self,
+        agents: &[AgentName],
+        after: Lsn,
+        until: Option<Millis>,
+    ) -> Result<(u64, u64), switchboard_dispatch::Error> {
+        let count = switchboard_bus::count_mail(&self.0, agents, after, until).map_err(lift)?;
+        Ok((count.sent, count.acked))
     }
 
     fn is_anothers(&self, name: &AgentName) -> Result<bool, switchboard_dispatch::Error> {

@@ -11,6 +11,7 @@ mod blocking;
 mod boot;
 mod bound;
 mod error;
+mod expiry;
 pub mod face;
 mod files;
 mod for_dispatch;
@@ -27,7 +28,7 @@ mod project;
 mod quiet;
 mod record;
 mod retention;
-mod roll;
+
 mod sessions;
 mod socket;
 mod token;

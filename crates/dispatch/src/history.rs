@@ -196,6 +196,15 @@ pub(crate) fn claimed(store: &Store, run: &RunId) -> Result<BTreeMap<Key, Claime
     Ok(claimed)
 }
 
+/// The names that the workers of a run have had, each once.
+pub(crate) fn agents(store: &Store, run: &RunId) -> Result<Vec<AgentName>, Error> {
+    let workers = store.read(&Query::table(WORKERS).eq("run", run.as_str()).limit(100_000))?;
+    let mut agents: Vec<_> = workers.iter().filter_map(|row| AgentName::new(row.get_text("agent")?).ok()).collect();
+    agents.sort_by_key(AgentName::folded);
+    agents.dedup_by_key(|name| name.folded());
+    Ok(agents)
+}
+
 /// The row of the last worker who made a task's change or report.
 pub(crate) fn last_worker(world: &World, run: &RunId, task: &TaskId) -> Result<Option<Row>, Error> {
     let query = Query::table(WORKERS).eq("run", run.as_str()).eq("task", task.as_str()).desc("seq").limit(MOST_WORKERS);

@@ -85,3 +85,42 @@ pub(crate) fn stale(worker: &WorkerId) -> Failure {
     let what = format!("{worker} does not work on that task and attempt, or no longer does");
     Failure::new("dispatch.stale-worker", what)
 }
+
+#[cfg(test)]
+mod tests {
+    use switchboard_protocol::plan::TaskId;
+
+    use super::*;
+
+    fn row() -> Row {
+        let ids = [("id", WorkerId::from_bits(1).to_string()), ("run", RunId::from_bits(2).to_string())];
+        let row = ids.into_iter().fold(Row::new(), |row, (column, id)| row.with(column, id));
+        row.with("task", "1.2").with("agent", "ann").with("attempt", 3_i64).with("exited", 0_i64)
+    }
+
+    #[test]
+    fn a_worker_holds_its_own_task_and_attempt_until_it_has_exited() {
+        let worker = WorkerId::from_bits(1);
+        let fence = |task: Option<&str>, attempt| Fence { task: task.map(|task| TaskId::new(task).unwrap()), attempt };
+        let code = |row: &Row, fence: &Fence| holds(row, &worker, fence).err().map(|error| error.to_failure().code);
+        let stale = Some("dispatch.stale-worker".to_owned());
+
+        assert_eq!(code(&row(), &fence(None, None)), None);
+        assert_eq!(code(&row(), &fence(Some("1.2"), Some(3))), None);
+        assert_eq!(code(&row(), &fence(Some("1.3"), Some(3))), stale);
+        assert_eq!(code(&row(), &fence(Some("1.2"), Some(2))), stale);
+        assert_eq!(code(&row().with("exited", 1_i64), &fence(None, None)), stale);
+    }
+
+    #[test]
+    fn a_row_of_before_there_was_isolation_is_a_full_worker() {
+        let full = identity(&row()).unwrap();
+        let held = identity(&row().with("isolation", "constrained")).unwrap();
+
+        assert_eq!((full.isolation, held.isolation), (Isolation::Full, Isolation::Constrained));
+        assert_eq!((full.worker, full.run), (WorkerId::from_bits(1), RunId::from_bits(2)));
+        assert_eq!((&*full.task, full.agent.as_str()), ("1.2", "ann"));
+        assert!(identity(&row().with("isolation", "loose")).is_err());
+        assert!(identity(&row().with("agent", "")).is_err());
+    }
+}

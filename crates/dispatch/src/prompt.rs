@@ -230,4 +230,60 @@ mod tests {
 
         assert!(told.contains("A person has denied what you asked for:\n- Write a\n"), "{told}");
     }
+
+    #[test]
+    fn every_refusal_permission_and_note_is_told_with_its_words() {
+        let gate = RefusalCause::Gate { gate: "lint".to_owned() };
+        let refusal =
+            |attempt, cause, why: &str| Refusal { attempt, cause, reasons: vec![why.to_owned(), "b".to_owned()] };
+        let causes = [
+            (RefusalCause::AgentFailed, "you gave up or your command failed"),
+            (RefusalCause::AgentRefused, "you declined"),
+            (RefusalCause::TimedOut, "it took too long"),
+            (gate, "by the gate lint"),
+            (RefusalCause::MergeConflict, "it conflicts with what was merged meanwhile"),
+            (RefusalCause::Person, "by a person, who wants it done differently"),
+        ];
+        let refusals: Vec<_> = (1..).zip(&causes).map(|(n, (cause, _))| refusal(n, cause.clone(), "a")).collect();
+
+        let told = past(&Previous {
+            allowed: vec!["Run b".to_owned()],
+            notes: vec!["try c\n\n".to_owned()],
+            ..previous(&refusals)
+        });
+
+        for (n, (_, words)) in (1..).zip(&causes) {
+            assert!(told.contains(&format!("\nAttempt {n} was refused ({words}):\n- a\n- b\n")), "{told}");
+        }
+        assert!(told.contains("ask for it in the same words:\n- Run b\n"), "{told}");
+        assert!(told.ends_with("A note of the person who had the task tried again:\ntry c\n"), "{told}");
+        assert!(!told.contains("denied what you asked for:"), "{told}");
+    }
+
+    #[test]
+    fn the_time_that_is_left_is_told_in_seconds_or_minutes() {
+        for (ms, words) in [(-5, "about 0 seconds"), (119_999, "about 119 seconds"), (120_000, "about 2 minutes")] {
+            assert!(wrap_up(ms).contains(words), "{ms}: {}", wrap_up(ms));
+        }
+    }
+
+    #[test]
+    fn mail_is_marked_as_the_words_of_others_with_who_sent_it_and_what_it_answers() {
+        let message = |id: &str, verified: bool, reply_to: Option<&str>| -> Message {
+            serde_json::from_value(serde_json::json!({
+                "id": id, "action": "status_update", "sender": "ann", "sender_verified": verified, "recipient": "ben",
+                "payload": "how is it going?", "state": "accepted", "created_at": 0, "seq": 1, "reply_to": reply_to,
+            }))
+            .unwrap()
+        };
+        let (first, second) = (format!("msg_{}", "1".repeat(16)), format!("msg_{}", "2".repeat(16)));
+
+        let told = mail(&[message(&first, true, None), message(&second, false, Some(&first))]);
+
+        assert!(told.starts_with("You have mail. "), "{told}");
+        assert!(told.contains(&format!("--- {first} from ann, status_update\nhow is it going?\n")), "{told}");
+        let unproven = format!("--- {second} from ann (not proven), status_update, answers {first}\n");
+        assert!(told.contains(&unproven), "{told}");
+        assert!(told.ends_with("---\nAcknowledge each with ack_message when you have acted on it.\n"), "{told}");
+    }
 }

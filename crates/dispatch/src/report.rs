@@ -5,11 +5,9 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use switchboard_pipeline::settings::Settings;
-use switchboard_protocol::event::Event;
 use switchboard_protocol::frame::ANSWER_FILE;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::isolation::Isolation;
-use switchboard_protocol::message::{MessageEvent, Terms};
 use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::{
     AtCeiling, Budget, BudgetOf, Ceiling, PauseCause, Refusal, RefusalCause, RunEvent, SkipCode, Skipped, StepReport,
@@ -19,7 +17,7 @@ use switchboard_protocol::spool::SPOOL_FOLDER;
 use switchboard_protocol::time::Millis;
 use switchboard_protocol::verb::run::{Answer, GateReport, RunSummary, TaskReport};
 use switchboard_protocol::worker::PauseState;
-use switchboard_store::{Filter, Query, Row};
+use switchboard_store::{Query, Row};
 
 use crate::error::{io, shape};
 use crate::identity::worker_id;
@@ -264,27 +262,11 @@ pub(crate) fn files(world: &World, run: &RunId) -> Result<Files, Error> {
     Ok(found)
 }
 
-/// Messages sent and acknowledged between a run's start and its end.
-pub(crate) fn mail_during(world: &World, row: &Row) -> Result<(u64, u64), Error> {
-    let end = row.get_int("ended_at").map_or(i64::MAX, |end| end);
-    let filter = Filter::kinds(["message_sent", "message_acked"]);
-    let (mut sent, mut acked, mut after) = (0, 0, row.try_u64("configured")?);
-    loop {
-        let page = world.store.events(after, &filter, 1000)?;
-        let Some(last) = page.last() else { return Ok((sent, acked)) };
-        after = last.lsn;
-        for event in page.iter().filter(|event| event.ts.0 <= end && !is_taken(event)) {
-            *(if event.kind == "message_sent" { &mut sent } else { &mut acked }) += 1;
-        }
-        if last.ts.0 > end {
-            return Ok((sent, acked));
-        }
-    }
-}
-
-/// Whether a message is for the daemon or from it, and delivered to nobody: such ones tell of what the run shows anyway.
-fn is_taken(event: &Event) -> bool {
-    matches!(event.fact(), Some(MessageEvent::MessageSent { terms: Terms { taken: true, .. }, .. }))
+/// Messages that the agents of a run sent and were sent between its start and its end, and how many of them are acknowledged.
+pub(crate) fn mail(world: &World, row: &Row) -> Result<(u64, u64), Error> {
+    let run = crate::work::run_id(row)?;
+    let agents = crate::history::agents(&world.store, &run)?;
+    world.ports.mail.counted(&agents, row.try_u64("configured")?, row.get_int("ended_at").map(Millis))
 }
 
 /// What a worker has said, from a byte on; `None` if it has said nothing yet.

@@ -87,3 +87,46 @@ pub(crate) fn shown(argv: &[String]) -> String {
         argv => cut(&argv.join(" "), 120),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(words: &[&str], lock: Option<&str>) -> SetupCommand {
+        let argv = words.iter().map(|word| (*word).to_owned()).collect();
+        SetupCommand { argv, lock: lock.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_run_says_what_its_trees_are_set_up_with() {
+        let commands = [command(&["npm", "ci"], Some("package-lock.json")), command(&["sh", "-c", "make deps"], None)];
+        let left_out = (0..7).map(|n| format!("{n}.env: too large")).collect();
+        let included = Included { files: vec!["a.env".into(), "b.env".into()], left_out };
+
+        let told = notes(&commands, &included);
+
+        assert_eq!(told[0], "each work tree is set up with `npm ci` (package-lock.json)");
+        assert_eq!(told[1], "each work tree is set up with `make deps`");
+        assert_eq!(told[2], "2 ignored files are copied into each work tree (.worktreeinclude)");
+        assert_eq!(told[3], ".worktreeinclude: not copied: 0.env: too large");
+        assert_eq!(told[8], ".worktreeinclude: not copied: 2 more");
+        assert_eq!(told.len(), 9);
+        assert!(notes(&[], &Included::default()).is_empty());
+    }
+
+    #[test]
+    fn the_commands_of_lock_files_are_named_by_them() {
+        let plan = crate::plan::read(
+            r#"{ "schema_version": "1.0.0", "title": "t", "swarm": "s", "phases": [] }"#,
+            "plan.json",
+        );
+        let plan = plan.unwrap();
+
+        let found = commands_of_locks(&plan, &["package-lock.json".to_owned()]);
+
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].0, "set-up of each work tree (package-lock.json)");
+        assert!(found[0].1.starts_with(&["npm".to_owned()]), "{found:?}");
+        assert!(commands_of_locks(&plan, &[]).is_empty());
+    }
+}

@@ -9,6 +9,7 @@ mod afterwards;
 mod clock;
 mod connection;
 mod git;
+mod launched;
 mod observer;
 mod people;
 mod ports;
@@ -16,6 +17,7 @@ mod repo;
 mod script;
 mod shim;
 mod shims;
+mod shown;
 mod spec;
 mod stage;
 #[cfg(test)]
@@ -205,6 +207,9 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         if !files.contains_key(&*format!("t/{}", view.task)) {
             return Err(format!("{} is merged and its change is not in the branch", view.task));
         }
+        if files.contains_key(&*repo::removed_by(view.task.as_str())) {
+            return Err(format!("{} is merged and what it removed is in the branch", view.task));
+        }
         if !merged.contains(&view.task) {
             return Err(format!("nobody saw {} merged", view.task));
         }
@@ -316,10 +321,11 @@ fn plan(stage: &Stage, phase: u64) -> String {
             if !is_big && stage.chance(spec.modes) {
                 settings.extend(mode(stage));
             }
-            let files = match stage.chance(sharing) {
+            let mut files = match stage.chance(sharing) {
                 true => vec![format!("src/{}", stage.below(3)), format!("t/{}", id(n))],
                 false => vec![format!("t/{}", id(n))],
             };
+            files.extend((phase == 1 && n < repo::REMOVERS).then(|| repo::removed_by(&id(n))));
             json!({
                 "id": id(n), "phase": phase, "description": format!("do {n}"), "depends": depends,
                 "files_touched": files, "x-switchboard": settings,

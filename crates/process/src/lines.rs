@@ -19,6 +19,8 @@ pub enum Line {
 #[derive(Debug)]
 pub struct Lines {
     most: usize,
+    /// A carriage return before the line end belongs to the line.
+    is_exact: bool,
     open: Vec<u8>,
     is_skipping: bool,
     skipped: u64,
@@ -30,7 +32,13 @@ impl Lines {
     /// Reads lines of at most so many bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most, open: Vec::new(), is_skipping: false, skipped: 0 }
+        Self { most, is_exact: false, open: Vec::new(), is_skipping: false, skipped: 0 }
+    }
+
+    /// Reads lines of at most so many bytes that end with `\n` alone, so that no two texts have the same lines.
+    #[must_use]
+    pub fn exact(most: usize) -> Self {
+        Self { is_exact: true, ..Self::new(most) }
     }
 
     /// Takes bytes up to the first line end. Returns how many it took, and the line if that end was among them.
@@ -153,7 +161,7 @@ impl Lines {
             return Line::TooLong;
         }
         let mut line = std::mem::take(&mut self.open);
-        if line.last() == Some(&b'\r') {
+        if !self.is_exact && line.last() == Some(&b'\r') {
             line.pop();
         }
         Line::Whole(line)
@@ -180,6 +188,16 @@ mod tests {
 
             assert_eq!(read, [whole("one"), whole(""), Line::TooLong, Line::End(b"four".to_vec())], "chunks of {size}");
         }
+    }
+
+    #[test]
+    fn exact_lines_keep_what_stands_before_their_end() {
+        let mut lines = Lines::exact(9);
+        let mut reader = &b"one\r\ntwo\n"[..];
+
+        let read = [lines.read(&mut reader).unwrap(), lines.read(&mut reader).unwrap()];
+
+        assert_eq!(read, [whole("one\r"), whole("two")]);
     }
 
     #[test]

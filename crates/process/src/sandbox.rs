@@ -25,13 +25,13 @@ use landlock as platform;
 use nothing as platform;
 
 #[cfg(target_os = "linux")]
-pub(crate) use handover::{Giver, pair};
+pub use handover::{HandoverReceiver, PORT};
 #[cfg(target_os = "linux")]
-pub use handover::{PORT, Taker};
+pub(crate) use handover::{HandoverSender, pair};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use nothing::{Giver, pair};
+pub use nothing::{HandoverReceiver, PORT};
 #[cfg(not(target_os = "linux"))]
-pub use nothing::{PORT, Taker};
+pub(crate) use nothing::{HandoverSender, pair};
 pub(crate) use platform::Ruleset;
 
 use crate::{Error, Result};

@@ -91,6 +91,12 @@ impl NewEvent {
         Ok(Self::new(kind, subject, actor, tagged.remove("facts").unwrap_or_default()))
     }
 
+    /// Reads the typed fact; `None` if the event is of another family.
+    #[must_use]
+    pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
+        fact(&self.kind, &self.facts)
+    }
+
     /// Adds the text.
     #[must_use]
     pub fn with_body(mut self, body: impl Into<String>) -> Self {
@@ -176,7 +182,11 @@ impl Event {
     /// Reads the typed fact; `None` if the event is of another family.
     #[must_use]
     pub fn fact<F: DeserializeOwned>(&self) -> Option<F> {
-        let fields = [("kind", Field::Kind(&self.kind)), ("facts", Field::Facts(&self.facts))];
-        F::deserialize(MapDeserializer::new(fields.into_iter())).ok()
+        fact(&self.kind, &self.facts)
     }
+}
+
+fn fact<F: DeserializeOwned>(kind: &str, facts: &Value) -> Option<F> {
+    let fields = [("kind", Field::Kind(kind)), ("facts", Field::Facts(facts))];
+    F::deserialize(MapDeserializer::new(fields.into_iter())).ok()
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use switchboard_process::lines::{self, Lines};
 use switchboard_protocol::event::Lsn;
 use switchboard_protocol::id::Digest;
 use switchboard_protocol::time::Millis;
@@ -23,7 +24,7 @@ const FORMAT: &str = "switchboard-export/1";
 const MAX_HEADER_BYTES: u64 = 4096;
 
 /// Longest line: a body of 1 MiB, every byte of it escaped, and the rest.
-const MAX_LINE_BYTES: u64 = 8 << 20;
+const MAX_LINE_BYTES: usize = 8 << 20;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,8 +134,8 @@ pub fn verify_export(reader: impl Read) -> Result<Report, Error> {
 /// # Errors
 /// Those of [`verify_export`].
 pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest)) -> Result<Report, Error> {
-    let mut lines = Lines { reader: BufReader::new(reader), buffer: Vec::new() };
-    let header = match lines.next().map(|line| line.and_then(parse::<Header>)) {
+    let (mut reader, mut lines) = (BufReader::new(reader), Lines::exact(MAX_LINE_BYTES));
+    let header = match next(&mut lines, &mut reader).map(|line| line.and_then(|line| parse::<Header>(&line))) {
         Ok(Ok(header)) if header.format == FORMAT => header,
         Ok(Ok(header)) => return Ok(unreadable(&format!("{:?} is not a form that is known here", header.format))),
         Ok(Err(what)) => return Ok(unreadable(&what)),
@@ -142,12 +143,11 @@ pub fn verify_export_with(reader: impl Read, mut visit: impl FnMut(Lsn, Digest))
     };
     let mut chain = Chain::after(&header.chain_id, 0, Digest::ZERO);
     loop {
-        let line = match lines.next().map_err(|error| Error::io("could not read the export", error))? {
-            Ok(b"") => break,
-            Ok(line) => Ok(line),
-            Err(what) => Err(what),
-        };
-        match line.and_then(parse::<Line>).and_then(Line::split) {
+        let line = next(&mut lines, &mut reader).map_err(|error| Error::io("could not read the export", error))?;
+        if line.as_ref().is_ok_and(Vec::is_empty) {
+            break;
+        }
+        match line.and_then(|line| parse::<Line>(&line)).and_then(Line::split) {
             Ok((record, body)) => {
                 chain.follow(&record, body.as_ref());
                 visit(record.lsn, record.hash);
@@ -173,25 +173,15 @@ fn unreadable(what: &str) -> Report {
     Report::new(chain, "", 0)
 }
 
-/// Reads lines of bounded length and one line end only, so that a line has one form; an empty one is the end.
-struct Lines<R> {
-    reader: BufReader<R>,
-    buffer: Vec<u8>,
-}
-
-// === impl Lines ===
-
-impl<R: Read> Lines<R> {
-    fn next(&mut self) -> std::io::Result<Result<&[u8], String>> {
-        self.buffer.clear();
-        self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.buffer)?;
-        Ok(match self.buffer.strip_suffix(b"\n") {
-            Some(b"") => Err("the line is empty".to_owned()),
-            Some(line) => Ok(line),
-            None if self.buffer.is_empty() => Ok(b""),
-            None => Err("the line doesn't end".to_owned()),
-        })
-    }
+/// Reads the next line; an empty one is the end.
+fn next(lines: &mut Lines, reader: &mut impl BufRead) -> std::io::Result<Result<Vec<u8>, String>> {
+    Ok(match lines.read(reader)? {
+        lines::Line::Whole(line) if line.is_empty() => Err("the line is empty".to_owned()),
+        lines::Line::Whole(line) => Ok(line),
+        lines::Line::TooLong => Err("the line is over the limit".to_owned()),
+        lines::Line::End(rest) if rest.is_empty() => Ok(rest),
+        lines::Line::End(_) => Err("the line doesn't end".to_owned()),
+    })
 }
 
 /// Parses a line that must be exactly what the exporter would write.

@@ -74,7 +74,7 @@ pub(crate) struct Sqlite {
     scanner: Scanner,
     inner: Arc<Inner>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    settler: Mutex<Option<JoinHandle<()>>>,
+    flusher: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Lock>,
 }
 
@@ -131,15 +131,15 @@ impl Sqlite {
             thread.map_err(|error| Error::io(format!("could not start the thread {name}"), error))
         };
         let writer = start("store-writer", Inner::run_writer)?;
-        let settler = Mutex::new(None);
+        let flusher = Mutex::new(None);
         let sqlite = Self {
             scanner,
             inner: Arc::clone(&inner),
             writer: Mutex::new(Some(writer)),
-            settler,
+            flusher,
             lock: Mutex::new(lock),
         };
-        *crate::core::lock(&sqlite.settler) = Some(start("store-settler", Inner::run_settler)?);
+        *crate::core::lock(&sqlite.flusher) = Some(start("store-flusher", Inner::run_flusher)?);
         Ok((sqlite, core))
     }
 
@@ -174,19 +174,19 @@ impl Sqlite {
 
     /// The rows that answer a query.
     pub(crate) fn rows(&self, core: &Core, query: &Query) -> Result<Vec<Row>, Error> {
-        self.inner.settle_for(query.table)?;
+        self.inner.flush_for(query.table)?;
         self.read(core, |session| session.read_rows(query))
     }
 
     /// How many rows answer a query.
     pub(crate) fn count(&self, core: &Core, query: &Query) -> Result<u64, Error> {
-        self.inner.settle_for(query.table)?;
+        self.inner.flush_for(query.table)?;
         self.read(core, |session| session.read_count(query))
     }
 
     /// The same, counted no further than `most`.
     pub(crate) fn count_up_to(&self, core: &Core, query: &Query, most: u64) -> Result<u64, Error> {
-        self.inner.settle_for(query.table)?;
+        self.inner.flush_for(query.table)?;
         self.read(core, |session| session.read_count_up_to(query, most))
     }
 
@@ -224,15 +224,15 @@ impl Sqlite {
         core.alive()?;
         let most = usize::try_from(last.saturating_sub(from)).unwrap_or(usize::MAX);
         let recent = lock(&self.inner.pending).events(from, most, bodies);
-        let Some((recent, settled)) = recent else {
-            self.inner.settle_upto(last)?;
+        let Some((recent, flushed)) = recent else {
+            self.inner.flush_up_to(last)?;
             return self.read(core, |session| session.scan(from, bodies, visit));
         };
         let mut goes_on = true;
-        if from < settled {
+        if from < flushed {
             self.read(core, |session| {
                 session.scan(from, bodies, &mut |record, body| {
-                    if record.lsn > settled {
+                    if record.lsn > flushed {
                         return Ok(ControlFlow::Break(()));
                     }
                     let flow = visit(record, body)?;
@@ -252,9 +252,9 @@ impl Sqlite {
     /// The events of a subject after one of its revisions: those that SQLite has, then those that it has not yet.
     pub(crate) fn events_of(&self, core: &Core, subject: &str, after: u64, limit: usize) -> Result<Vec<Record>, Error> {
         // In this order: what is pending now may be in SQLite a moment later.
-        let (recent, settled) = lock(&self.inner.pending).events_of(subject, after);
+        let (recent, flushed) = lock(&self.inner.pending).events_of(subject, after);
         let mut records = self.read(core, |session| session.events_of(subject, after, limit))?;
-        records.retain(|record| record.lsn <= settled);
+        records.retain(|record| record.lsn <= flushed);
         let missing = limit.saturating_sub(records.len());
         records.extend(recent.into_iter().take(missing));
         Ok(records)
@@ -264,13 +264,13 @@ impl Sqlite {
     pub(crate) fn bodies(&self, core: &Core, lsns: &[Lsn]) -> Result<BTreeMap<Lsn, String>, Error> {
         core.alive()?;
         let recent = lock(&self.inner.pending).bodies(lsns);
-        let Some((mut texts, settled)) = recent else {
-            self.inner.settle_upto(lsns.iter().copied().max().unwrap_or(0))?;
+        let Some((mut texts, flushed)) = recent else {
+            self.inner.flush_up_to(lsns.iter().copied().max().unwrap_or(0))?;
             return self.read(core, |session| session.bodies(lsns));
         };
-        let settled: Vec<Lsn> = lsns.iter().copied().filter(|lsn| *lsn <= settled).collect();
-        if !settled.is_empty() {
-            texts.extend(self.read(core, |session| session.bodies(&settled))?);
+        let flushed: Vec<Lsn> = lsns.iter().copied().filter(|lsn| *lsn <= flushed).collect();
+        if !flushed.is_empty() {
+            texts.extend(self.read(core, |session| session.bodies(&flushed))?);
         }
         Ok(texts)
     }
@@ -342,12 +342,12 @@ impl Sqlite {
     pub(crate) fn close(&self) {
         self.scanner.stop();
         let Some(writer) = lock(&self.writer).take() else { return };
-        // The settler goes last: what is queued may have to wait for it.
+        // The flusher goes last: what is queued may have to wait for it.
         self.inner.close_queue();
         let mut has_panicked = writer.join().is_err();
-        self.inner.close_settler();
-        if let Some(settler) = lock(&self.settler).take() {
-            has_panicked |= settler.join().is_err();
+        self.inner.close_flusher();
+        if let Some(flusher) = lock(&self.flusher).take() {
+            has_panicked |= flusher.join().is_err();
         }
         if has_panicked {
             tracing::error!("a thread of the store has panicked");
@@ -388,7 +388,7 @@ impl Inner {
 
     /// The back, likewise.
     fn back(&self) -> Result<MutexGuard<'_, Back>, Error> {
-        self.back.lock().map_err(|_| self.core.judge(Error::Fatal("the settler has panicked".to_owned())))
+        self.back.lock().map_err(|_| self.core.judge(Error::Fatal("the flusher has panicked".to_owned())))
     }
 
     /// Shows batches that are durable.
@@ -435,20 +435,20 @@ impl Inner {
         if lock(&self.pending).is_empty() {
             return Ok(());
         }
-        self.settle_with(&mut *self.back()?)
+        self.flush_with(&mut *self.back()?)
     }
 
     /// The same when a table is to be read that has changed.
-    fn settle_for(&self, table: &str) -> Result<(), Error> {
+    fn flush_for(&self, table: &str) -> Result<(), Error> {
         if lock(&self.pending).touches(table) { self.write_through() } else { Ok(()) }
     }
 
     /// The same when an event is to be read.
-    fn settle_upto(&self, lsn: Lsn) -> Result<(), Error> {
-        if lock(&self.pending).has_settled(lsn) { Ok(()) } else { self.write_through() }
+    fn flush_up_to(&self, lsn: Lsn) -> Result<(), Error> {
+        if lock(&self.pending).has_flushed(lsn) { Ok(()) } else { self.write_through() }
     }
 
-    fn settle_with(&self, back: &mut Back) -> Result<(), Error> {
+    fn flush_with(&self, back: &mut Back) -> Result<(), Error> {
         let Some(older) = lock(&self.pending).begin() else { return Ok(()) };
         self.way.notify_all();
         match back.apply(&self.core, &older.decided, &older.layer) {
@@ -477,7 +477,7 @@ impl Inner {
 
     fn checkpoint_with(&self, front: &mut Front, back: &mut Back, mode: Checkpoint) -> Result<CheckpointStats, Error> {
         self.core.alive()?;
-        self.settle_with(back)?;
+        self.flush_with(back)?;
         let stats = back.checkpoint(mode).map_err(|error| self.core.judge(error))?;
         tracing::trace!(?stats, "checkpoint");
         if stats.complete {
@@ -502,7 +502,7 @@ impl Inner {
     /// Has the logs give their room back to a disk that is nearly full.
     fn make_room(&self, redo: &mut Redo) -> Result<(), Error> {
         let mut back = self.back()?;
-        self.settle_with(&mut back)?;
+        self.flush_with(&mut back)?;
         match back.checkpoint(Checkpoint::Truncate).map_err(|error| self.core.judge(error)) {
             Ok(stats) if stats.complete => redo.cut().map_err(|error| self.core.judge(error)),
             // Readers are in the way, or there is no room for it: then this is all.
@@ -516,7 +516,7 @@ impl Inner {
         let mut front = self.front()?;
         self.drain(&mut front);
         let mut back = self.back()?;
-        self.settle_with(&mut back)?;
+        self.flush_with(&mut back)?;
         back.note_head(&self.core).map_err(|error| self.core.judge(error))?;
         self.checkpoint_with(&mut front, &mut back, mode)?;
         front.shrink();
@@ -530,7 +530,7 @@ impl Inner {
     fn index(&self, afresh: bool) -> Result<Lsn, Error> {
         self.core.alive()?;
         let mut back = self.back()?;
-        self.settle_with(&mut back)?;
+        self.flush_with(&mut back)?;
         let indexed = back.index(&self.core, afresh);
         // A damaged index is no damage to the record.
         indexed.map_err(|error| if matches!(error, Error::Fatal(_)) { self.core.judge(error) } else { error })
@@ -538,7 +538,7 @@ impl Inner {
 }
 
 fn prepare(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str) -> Result<Tip, Error> {
-    let settled = file::checked_head(connection, schema, chain_id).and_then(|tip| {
+    let checked = file::checked_head(connection, schema, chain_id).and_then(|tip| {
         projections::prepare(connection, schema)?;
         let redo_records = redo::read(path, chain_id)?;
         let tip = back::replay(connection, schema, chain_id, tip, &redo_records)?;
@@ -548,5 +548,5 @@ fn prepare(path: &Path, connection: &Connection, schema: &Schema, chain_id: &str
         search::prepare(connection, schema)?;
         Ok(tip)
     });
-    settled.map_err(|error| file::at(path, error))
+    checked.map_err(|error| file::at(path, error))
 }

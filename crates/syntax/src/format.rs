@@ -15,6 +15,7 @@ mod dockerfile;
 mod hcl;
 mod html;
 mod json;
+mod markup;
 mod sql;
 pub(crate) mod template;
 mod toml;

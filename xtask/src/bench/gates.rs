@@ -2,6 +2,7 @@
 //!
 //! What a machine lacks is skipped with a line, and its key is `null`.
 
+mod commits;
 mod compilers;
 mod generated;
 mod half;
@@ -55,6 +56,9 @@ pub(crate) fn run(root: &Path, args: &Args) -> anyhow::Result<()> {
     }
     if bench.wants(&["placeholders_planted"]) {
         report.insert("placeholders_planted".into(), unfinished::measure(&bench)?);
+    }
+    if bench.wants(&["commits_blocked"]) {
+        report.insert("commits_blocked".into(), commits::measure(&bench, root)?);
     }
     if bench.wants(&["syntax"]) {
         report.insert("syntax".into(), syntax::measure(&bench)?);

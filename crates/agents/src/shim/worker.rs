@@ -81,7 +81,7 @@ pub(super) struct Worker {
     wall: Instant,
     /// Last sign of life of the agent.
     heard: Instant,
-    alone: Alone,
+    daemon: Daemon,
     signals: SignalFiles,
     wrap_up: WrappingUp,
     /// How long the agent's service wants it to wait, where that is why it ends.
@@ -110,12 +110,12 @@ struct Prompt {
     mail: Vec<MessageId>,
 }
 
-/// Whether there is a daemon.
-enum Alone {
-    No,
-    Since(Instant),
-    /// For too long: stop at the next tool boundary.
-    TooLong,
+/// Whether a daemon is connected.
+enum Daemon {
+    Connected,
+    GoneSince(Instant),
+    /// The worker stops at the next tool boundary.
+    GoneTooLong,
 }
 
 /// What the agent has used and the daemon has not been told.
@@ -170,7 +170,7 @@ impl Worker {
             spent: Spent { micro_usd: None, input: 0, output: 0, told: now },
             wall,
             heard: now,
-            alone: Alone::Since(now),
+            daemon: Daemon::GoneSince(now),
             signals,
             wrap_up,
             retry_after_ms: None,
@@ -440,11 +440,11 @@ impl Worker {
     fn on_order<D: Driver>(&mut self, driver: &mut D, order: Order) -> Result<()> {
         match order {
             Order::Connected => {
-                self.alone = Alone::No;
+                self.daemon = Daemon::Connected;
                 self.signals.rest();
             }
             Order::Lost => {
-                self.alone = Alone::Since(Instant::now());
+                self.daemon = Daemon::GoneSince(Instant::now());
                 self.signals.look_from(Instant::now());
             }
             // The link answers these.

@@ -1,7 +1,9 @@
 //! Mail that nobody sees: who is told, what becomes of it, and what a person may do.
 
 use serde_json::json;
-use switchboard_bus::{bury, dead, dead_letters, departure, registration, settle_dead_letter, unread_total, unseen};
+use switchboard_bus::{
+    dead, dead_letters, departure, end_unseen, registration, settle_dead_letter, unread_total, unseen,
+};
 use switchboard_protocol::agent::{AgentKind, Registered};
 use switchboard_protocol::message::QueueState;
 use switchboard_store::Batch;
@@ -45,7 +47,7 @@ async fn the_totals_follow_what_happens_to_every_message() {
     world.ack("ben", &first[0]).await.unwrap();
     seen.push(totals());
     world.clock.advance(72 * HOUR);
-    bury(&world.store).await.unwrap();
+    end_unseen(&world.store).await.unwrap();
     seen.push(totals());
     let letters = dead_letters(&world.store, false).unwrap();
     settle_dead_letter(&world.store, &person(), &letters[0], true).await.unwrap();
@@ -60,17 +62,17 @@ async fn what_nobody_has_seen_for_three_days_is_a_dead_letter_and_what_was_put_b
     let world = World::with(&["ada", "ben"]).await;
     let sent = world.send("ada", json!({ "recipient": "ben", "payload": "one" })).await;
     world.clock.advance(72 * HOUR - 1);
-    assert_eq!(bury(&world.store).await.unwrap(), 0);
+    assert_eq!(end_unseen(&world.store).await.unwrap(), 0);
     world.clock.advance(1);
 
-    let buried = bury(&world.store).await.unwrap();
+    let ended = end_unseen(&world.store).await.unwrap();
     let letters = dead_letters(&world.store, false).unwrap();
     let refused = settle_dead_letter(&world.store, &caller("ada"), &letters[0], true).await;
     let revived = settle_dead_letter(&world.store, &person(), &letters[0], true).await.unwrap();
     world.clock.advance(72 * HOUR - 1);
-    let again = bury(&world.store).await.unwrap();
+    let again = end_unseen(&world.store).await.unwrap();
 
-    assert_eq!((buried, letters.len(), &letters[0].message.id), (1, 1, &sent.id));
+    assert_eq!((ended, letters.len(), &letters[0].message.id), (1, 1, &sent.id));
     assert_eq!(letters[0].message.cause, "nobody has seen it for 72 hours");
     assert_eq!(code(refused.unwrap_err()), "policy.denied");
     assert_eq!((revived, again, world.show(&sent.id).queue), ("revived", 0, QueueState::Ready));
@@ -90,7 +92,7 @@ async fn mail_for_somebody_who_has_left_is_a_dead_letter_unless_it_comes_back_so
     world.store.commit(Batch::synced().event(joins)).await.unwrap();
     world.clock.advance(10 * MINUTE);
 
-    bury(&world.store).await.unwrap();
+    end_unseen(&world.store).await.unwrap();
 
     let letters = dead_letters(&world.store, false).unwrap();
     assert_eq!((letters.len(), letters[0].message.recipient.as_str()), (1, "gone"));
@@ -104,14 +106,14 @@ async fn a_dead_letter_is_let_go_once_by_a_person_or_after_a_week() {
         world.send("ada", json!({ "recipient": "ben", "payload": payload })).await;
     }
     world.clock.advance(72 * HOUR);
-    bury(&world.store).await.unwrap();
+    end_unseen(&world.store).await.unwrap();
     let letters = dead_letters(&world.store, false).unwrap();
 
     let dropped = settle_dead_letter(&world.store, &person(), &letters[0], false).await.unwrap();
     let twice = settle_dead_letter(&world.store, &person(), &letters[0], true).await;
     let before = dead(&world.store).unwrap();
     world.clock.advance(7 * 24 * HOUR);
-    bury(&world.store).await.unwrap();
+    end_unseen(&world.store).await.unwrap();
 
     assert_eq!((dropped, code(twice.unwrap_err()).as_str(), before), ("dropped", "need.settled", 1));
     assert_eq!((dead(&world.store).unwrap(), dead_letters(&world.store, false).unwrap().len()), (0, 0));

@@ -3,6 +3,7 @@
 
 mod announce;
 mod auth;
+mod count_mail;
 mod dead_letters;
 mod fixtures;
 mod lease_simulation;

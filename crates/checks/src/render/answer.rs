@@ -53,14 +53,14 @@ fn failures(out: &mut String, reply: &Value) {
 
 fn part(out: &mut String, name: &str, part: &Value) {
     let state = match part["state"].as_str() {
-        Some("passed") => "ok   ",
-        Some("not_configured") => "not configured:",
-        Some("skipped") => "skipped:",
-        Some("error") => "ERROR",
-        _ => "FAIL ",
+        Some("passed") => "passed",
+        Some("not_configured") => "not configured",
+        Some("skipped") => "skipped",
+        Some("error") => "failed: it could not judge",
+        _ => "failed",
     };
     let why = part["error"].as_str().map_or(String::new(), |why| format!(": {why}"));
-    line(out, &format!("{state} {name}{why}"));
+    line(out, &format!("{name} {state}{why}"));
     for finding in list(&part["result"]["findings"]) {
         found(out, &finding["path"], finding);
     }
@@ -108,12 +108,22 @@ fn tail(out: &mut String, text: &str) {
 }
 
 fn outcome(out: &mut String, reply: &Value) {
-    let verdict = ["verdict", "outcome", "status"].iter().find_map(|key| reply[*key].as_str());
+    let verdict = ["verdict", "outcome", "status"].iter().find_map(|key| reply[*key].as_str()).map(shown);
     let summary = ["summary", "message"].iter().find_map(|key| reply[*key].as_str().map(str::to_owned));
     let summary = summary.or_else(|| reply["summary"]["skipped_reason"].as_str().map(str::to_owned));
     let total = reply["total"].as_u64().map(|total| format!("{total} notes"));
-    let words: Vec<String> = [verdict.map(str::to_owned), summary, total].into_iter().flatten().collect();
+    let words: Vec<String> = [verdict, summary, total].into_iter().flatten().collect();
     line(out, &words.join(": "));
+}
+
+/// The word for a verdict on a screen.
+fn shown(verdict: &str) -> String {
+    match verdict {
+        "pass" => "passed".to_owned(),
+        "fail" => "failed".to_owned(),
+        "error" => "failed: it could not judge".to_owned(),
+        other => other.replace('_', " "),
+    }
 }
 
 fn line(out: &mut String, text: &str) {

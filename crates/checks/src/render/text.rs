@@ -31,7 +31,7 @@ pub fn text(reply: &CheckReply) -> String {
 }
 
 fn write_report(out: &mut String, report: &CheckReport) {
-    line(out, &format!("{} {}: {}", verdict(report.verdict), report.check, plain(&report.summary)));
+    line(out, &format!("{} {}: {}", report.check, verdict(report.verdict), plain(&report.summary)));
     let mut shown: Vec<&Finding> =
         report.findings.iter().filter(|finding| finding.is_new && finding.allowed.is_none()).collect();
     shown.sort_by_key(|finding| !finding.blocks);
@@ -81,7 +81,7 @@ fn write_run(out: &mut String, run: &CommandRun) {
 fn write_skipped(out: &mut String, report: &CheckReport) {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in report.skipped.iter().filter(|file| file.is_missing) {
-        line(out, &format!("  NOT READ, {}: {}", plain(&file.why), plain(&file.path)));
+        line(out, &format!("  not read, {}: {}", plain(&file.why), plain(&file.path)));
     }
     for file in report.skipped.iter().filter(|file| !file.is_missing) {
         reasons.entry(&file.why).or_default().push(&file.path);
@@ -99,12 +99,12 @@ fn write_skipped(out: &mut String, report: &CheckReport) {
 
 const fn verdict(verdict: CheckVerdict) -> &'static str {
     match verdict {
-        CheckVerdict::Pass => "ok   ",
-        CheckVerdict::Warn => "warn ",
-        CheckVerdict::Incomplete => "INCOMPLETE",
-        CheckVerdict::Fail => "FAIL ",
-        CheckVerdict::Skip => "skip ",
-        CheckVerdict::Error => "ERROR",
+        CheckVerdict::Pass => "passed",
+        CheckVerdict::Warn => "passed with a warning",
+        CheckVerdict::Incomplete => "incomplete",
+        CheckVerdict::Fail => "failed",
+        CheckVerdict::Skip => "skipped",
+        CheckVerdict::Error => "failed: it could not judge",
     }
 }
 

@@ -58,6 +58,8 @@ fn weak_passwords_of_tests_and_manuals_are_listed() {
 #[test]
 fn a_key_of_sixteen_digits_is_for_a_person_to_see_and_a_salted_hash_is_listed() {
     each("medium", "secret-value", &[("a.cs", &fill("var a = new { Key = \"{H16}\" };", 503))]);
+    each("high", "secret-value", &[("a.cs", &fill("var a = new { Token = \"{H16}\" };", 504))]);
+    none(&[("a.cs", "var a = new { Token = \"identifier_token\" };")]);
     each("low", "secret-value", &[("tests/a.json", &fill("{\"key\": \"{H16}\"}", 504))]);
     let hash = fill("{\"password_hash\": \"{H64}\", \"salt\": \"{H16}\"}", 505);
     each("low", "password", &[("a.json", &hash), ("db/seed.py", &hash)]);
@@ -116,6 +118,13 @@ fn private_members_of_web_keys_and_seeds_of_nats_are_told() {
     each("high", "jwk-private-key", &[("a.json", &key), ("a.py", &format!("key = '{key}'"))]);
     each("medium", "jwk-private-key", &[("tests/a.json", &key)]);
     none(&[("a.json", &key.replace("\"d\"", "\"y\"")), ("a.json", &format!("{{\"d\": \"{value}\"}}"))]);
+
+    let primes: Vec<String> = (511..514).map(|seed| URL_SAFE_NO_PAD.encode(fill("{A32}{A32}", seed))).collect();
+    let member = |(name, value): (&str, &String)| format!("  \"{name}\": \"{value}\",\n");
+    let members: String = ["p", "q", "qi"].into_iter().zip(&primes).map(member).collect();
+    let rsa = format!("{{\n  \"kty\": \"RSA\", \"n\": \"{value}\",\n{members}  \"e\": \"AQAB\"\n}}");
+    assert_eq!(told("a.json", &rsa), vec![("high", "jwk-private-key".to_owned()); 3], "{rsa}");
+    none(&[("a.json", &rsa.replace("\"kty\"", "\"kind\""))]);
 
     let seed = ["SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6U", "SDXIEDNPPQYYYCU3VY"].concat();
     each("critical", "nats-seed", &[("a.conf", &format!("user = {seed}\n"))]);

@@ -1,10 +1,11 @@
 //! Lines over a stream, each bounded in length and time.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use switchboard_process::lines::{Line, Lines};
 use switchboard_protocol::wire::MAX_LINE_BYTES;
 
 /// What reading a line came to.
@@ -20,57 +21,47 @@ pub(crate) enum Read {
 
 /// Reads lines and keeps what came after the last one.
 #[derive(Debug)]
-pub(crate) struct LineReader<S> {
-    stream: S,
-    held: Vec<u8>,
-    searched: usize,
+pub(crate) struct LineReader {
+    stream: BufReader<UnixStream>,
+    lines: Lines,
 }
 
-impl<S> LineReader<S> {
+// === impl LineReader ===
+
+impl LineReader {
     /// Reads from this stream.
-    pub(crate) fn new(stream: S) -> Self {
-        Self { stream, held: Vec::new(), searched: 0 }
+    pub(crate) fn new(stream: UnixStream) -> Self {
+        Self { stream: BufReader::new(stream), lines: Lines::new(MAX_LINE_BYTES) }
     }
 
-    fn take_line(&mut self) -> Option<Vec<u8>> {
-        let end = self.held[self.searched..].iter().position(|&byte| byte == b'\n');
-        let Some(end) = end else {
-            self.searched = self.held.len();
-            return None;
-        };
-        let rest = self.held.split_off(self.searched + end + 1);
-        let mut line = std::mem::replace(&mut self.held, rest);
-        self.searched = 0;
-        line.pop();
-        Some(line)
-    }
-}
-
-impl LineReader<UnixStream> {
     /// Waits for a line until the deadline.
     ///
     /// # Errors
     /// When the stream breaks or a line is longer than [`MAX_LINE_BYTES`].
     pub(crate) fn next_before(&mut self, deadline: Instant) -> io::Result<Read> {
-        let mut chunk = [0u8; 16 * 1024];
         loop {
-            if let Some(line) = self.take_line() {
-                return Ok(Read::Line(line));
+            if self.stream.buffer().is_empty() {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok(Read::TimeOut);
+                }
+                self.stream.get_ref().set_read_timeout(Some(left))?;
             }
-            if self.held.len() > MAX_LINE_BYTES {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is over the limit"));
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(Read::TimeOut);
-            }
-            self.stream.set_read_timeout(Some(left))?;
-            match self.stream.read(&mut chunk) {
-                Ok(0) => return Ok(Read::End),
-                Ok(count) => self.held.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let chunk = match self.stream.fill_buf() {
+                Ok([]) => return Ok(Read::End),
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if is_time_out(&error) => return Ok(Read::TimeOut),
                 Err(error) => return Err(error),
+            };
+            let (used, line) = self.lines.push(chunk);
+            self.stream.consume(used);
+            match line {
+                Some(Line::Whole(line)) => return Ok(Read::Line(line)),
+                None if !self.lines.is_too_long() => {}
+                Some(Line::TooLong | Line::End(_)) | None => {
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "a line is over the limit"));
+                }
             }
         }
     }

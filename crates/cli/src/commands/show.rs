@@ -7,7 +7,7 @@ use super::{messages, tell};
 use crate::context::Context;
 use crate::output::{Output, Tone, counted, money, one_line, plain, tokens, when};
 use crate::report::Outcome;
-use crate::run_report;
+use crate::{run_report, verdict};
 
 /// Show a run, or one task of it with its attempts, gates and refusals
 #[derive(Debug, clap::Args)]
@@ -112,12 +112,8 @@ fn describe(reply: &ShowTaskReply, out: &mut Output) {
     }
     let judged = task.gates.iter().map(|gate| ("gate", gate)).chain(task.judged.iter().map(|step| ("step", step)));
     for (what, gate) in judged {
-        let line = format!("{what:9} {}: {}", gate.gate, gate.verdict.replace('_', " "));
-        out.line(match gate.verdict.as_str() {
-            "fail" | "error" | "no_reply" => out.paint(Tone::Bad, &line),
-            "not_configured" | "skipped" => out.paint(Tone::Faint, &line),
-            _ => line,
-        });
+        let (tone, words) = verdict::shown_word(&gate.verdict);
+        out.line(out.paint(tone, &format!("{what:9} {} {words}", gate.gate)));
         for reason in &gate.reasons {
             out.line(format!("            {}", one_line(reason, 300)));
         }

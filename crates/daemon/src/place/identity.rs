@@ -32,7 +32,7 @@ struct Home {
 
 /// What a repository is to the state folder that its id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kin {
+enum RootChange {
     /// The one that it belongs to.
     Same,
     /// The same folder under another name.
@@ -63,20 +63,20 @@ pub(super) fn state_of(common: &Path, base: &Path, said: Option<Adoption>) -> Re
     let here = Home::of(common)?;
     let kin = match Home::read(&state) {
         Some(home) => judge(&home, &here, read_id(&home.path.join(ID_FILE)).ok().flatten().as_ref() == Some(&id)),
-        None => Kin::Renamed,
+        None => RootChange::Renamed,
     };
     match (kin, said) {
-        (Kin::Same, _) => Ok(state),
-        (Kin::Renamed, _) | (Kin::Unclear, Some(Adoption::Moved)) => {
+        (RootChange::Same, _) => Ok(state),
+        (RootChange::Renamed, _) | (RootChange::Unclear, Some(Adoption::Moved)) => {
             here.write(&state)?;
             Ok(state)
         }
-        (Kin::Copy, _) | (Kin::Unclear, Some(Adoption::Fresh)) => {
+        (RootChange::Copy, _) | (RootChange::Unclear, Some(Adoption::Fresh)) => {
             let state = base.join(replace_id(common)?);
             here.write(&state)?;
             Ok(state)
         }
-        (Kin::Unclear, None) => Err(unclear(&state, &here)),
+        (RootChange::Unclear, None) => Err(unclear(&state, &here)),
     }
 }
 
@@ -88,16 +88,16 @@ pub fn belongs(state: &Path, git_folder: &Path) -> bool {
     is_ours && Home::of(git_folder).is_ok_and(|here| Home::read(state).is_some_and(|home| home == here))
 }
 
-fn judge(noted: &Home, here: &Home, is_noted_alive: bool) -> Kin {
+fn judge(noted: &Home, here: &Home, is_noted_alive: bool) -> RootChange {
     let is_same_folder = (noted.device, noted.inode) == (here.device, here.inode);
     match (noted.path == here.path, is_same_folder, is_noted_alive) {
-        (true, true, _) => Kin::Same,
+        (true, true, _) => RootChange::Same,
         // Restored from a backup, or on a device that got another number.
-        (true, false, _) | (false, true, false) => Kin::Renamed,
+        (true, false, _) | (false, true, false) => RootChange::Renamed,
         // The same folder under two names: a bind mount.
-        (false, true, true) => Kin::Same,
-        (false, false, true) => Kin::Copy,
-        (false, false, false) => Kin::Unclear,
+        (false, true, true) => RootChange::Same,
+        (false, false, true) => RootChange::Copy,
+        (false, false, false) => RootChange::Unclear,
     }
 }
 
@@ -196,11 +196,11 @@ mod tests {
     fn a_copy_is_told_from_a_move() {
         let noted = home("/a/.git", 7);
 
-        assert_eq!(judge(&noted, &home("/a/.git", 7), true), Kin::Same);
-        assert_eq!(judge(&noted, &home("/a/.git", 8), true), Kin::Renamed);
-        assert_eq!(judge(&noted, &home("/b/.git", 7), false), Kin::Renamed);
-        assert_eq!(judge(&noted, &home("/b/.git", 7), true), Kin::Same);
-        assert_eq!(judge(&noted, &home("/b/.git", 8), true), Kin::Copy);
-        assert_eq!(judge(&noted, &home("/b/.git", 8), false), Kin::Unclear);
+        assert_eq!(judge(&noted, &home("/a/.git", 7), true), RootChange::Same);
+        assert_eq!(judge(&noted, &home("/a/.git", 8), true), RootChange::Renamed);
+        assert_eq!(judge(&noted, &home("/b/.git", 7), false), RootChange::Renamed);
+        assert_eq!(judge(&noted, &home("/b/.git", 7), true), RootChange::Same);
+        assert_eq!(judge(&noted, &home("/b/.git", 8), true), RootChange::Copy);
+        assert_eq!(judge(&noted, &home("/b/.git", 8), false), RootChange::Unclear);
     }
 }

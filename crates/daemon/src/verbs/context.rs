@@ -56,7 +56,7 @@ impl Context {
         let tokens = Arc::clone(&verbs.tokens);
         let is_there = move |holder: &Process| match holder.is_token() {
             true => tokens.is_alive(holder),
-            false => crate::roll::is_alive(holder),
+            false => crate::expiry::is_alive(holder),
         };
         switchboard_bus::Call {
             caller: self.caller.clone(),

@@ -10,7 +10,7 @@ use super::Verbs;
 use super::context::Context;
 use super::route::Handle;
 use crate::blocking::blocking;
-use crate::roll::is_alive;
+use crate::expiry::is_alive;
 
 impl Handle<agent::GetTeamRoster> for Verbs {
     async fn handle(&self, _: &Context, _: agent::GetTeamRosterRequest) -> Result<agent::GetTeamRosterReply, Failure> {

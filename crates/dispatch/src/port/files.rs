@@ -78,3 +78,54 @@ impl Files for Disk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn files_and_folders_are_the_users_alone_and_gone_ones_are_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (below, file) = (folder.path().join("a/b"), folder.path().join("a/b/c"));
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+
+        assert!(!Disk.is_folder(&below));
+        Disk.make_folder(&below).unwrap();
+        Disk.make_folder(&below).unwrap();
+        Disk.write(&file, b"one").unwrap();
+        Disk.write(&file, b"two").unwrap();
+
+        assert!(Disk.is_folder(&below) && !Disk.is_folder(&file));
+        assert_eq!((mode(&below), mode(&file)), (0o700, 0o600));
+        assert_eq!(Disk.read(&file).unwrap().as_deref(), Some(&b"two"[..]));
+        Disk.remove_empty_folder(&below).unwrap();
+        assert!(Disk.is_folder(&below), "it is not empty");
+        Disk.remove(&file).unwrap();
+        Disk.remove(&file).unwrap();
+        assert_eq!(Disk.read(&file).unwrap(), None);
+        Disk.remove_empty_folder(&below).unwrap();
+        Disk.remove_empty_folder(&below).unwrap();
+        assert!(!Disk.is_folder(&below));
+    }
+
+    #[test]
+    fn what_stands_in_the_way_is_an_error_with_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        Disk.write(&file, b"x").unwrap();
+
+        let errors = [
+            Disk.make_folder(&file.join("below")).unwrap_err(),
+            Disk.remove_empty_folder(&file).unwrap_err(),
+            Disk.remove(folder.path()).unwrap_err(),
+            Disk.read(folder.path()).unwrap_err(),
+            Disk.write(&file.join("below"), b"x").unwrap_err(),
+        ];
+
+        for error in errors {
+            assert!(error.to_string().contains(&folder.path().display().to_string()), "{error}");
+        }
+    }
+}

@@ -2,9 +2,10 @@
 
 use switchboard_protocol::caller::Caller;
 use switchboard_protocol::coordination::{Control, Note};
-use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::event::{Lsn, NewEvent};
 use switchboard_protocol::id::{AgentName, MessageId};
 use switchboard_protocol::message::Message;
+use switchboard_protocol::time::Millis;
 use switchboard_store::Guard;
 
 use crate::Error;
@@ -34,6 +35,12 @@ pub trait WorkerMail: Send + Sync + 'static {
     /// # Errors
     /// When it does not serialise.
     fn understood(&self, control: &Control, id: &MessageId, from: &Caller) -> Result<(NewEvent, Guard), Error>;
+
+    /// How many messages any of these agents sent or was sent after an event of the log and not later than `until`, and how many of them are acknowledged.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    fn counted(&self, agents: &[AgentName], after: Lsn, until: Option<Millis>) -> Result<(u64, u64), Error>;
 
     /// Whether a name is that of an agent that is there and is no worker.
     ///

@@ -17,6 +17,7 @@ use switchboard_protocol::verb::run::{
 
 use super::people::{ann, boot};
 use super::repo::MAIN;
+use super::shown;
 use super::stage::Stage;
 use crate::error::is_transient;
 use crate::lock::lock;
@@ -31,6 +32,7 @@ pub(super) async fn work(stage: &Arc<Stage>, daemon: &Dispatch, run: &RunId) -> 
     let after = After { stage, daemon, run };
     let state = history::fold(&daemon.world.store, run).map_err(|error| error.to_string())?;
     after.look(&state).await?;
+    shown::look(daemon, run, &state).await?;
     if after.head().is_some() {
         after.merge(&state).await?;
         after.take_back().await?;

@@ -7,7 +7,7 @@ use switchboard_process::git::{Author, Captured, Change, Head, Merged, Oid};
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::time::Millis;
 
-use super::repo::{MAIN, Repo, Work};
+use super::repo::{MAIN, Repo, changed};
 use super::stage::Stage;
 use crate::Error;
 use crate::lock::lock;
@@ -144,7 +144,7 @@ impl Git for SimGit {
     fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
         self.with(|repo| {
             let (before, after) = (repo.files(old)?, repo.files(new)?);
-            let changed = super::repo::changed(&before, &after).into_iter();
+            let changed = changed(&before, &after).into_iter();
             Ok(changed.map(|(path, _)| Change { path: PathBuf::from(&**path), before: None, after: None }).collect())
         })
     }
@@ -180,26 +180,18 @@ impl Git for SimGit {
                 return Err(switchboard_process::Error::Moved { name, found }.into());
             }
             repo.branches.insert(branch.to_owned(), at.clone());
-            let files = (*repo.files(at)?).clone();
-            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
-            Ok(())
+            repo.check_out(path, branch, at)
         })
     }
 
     fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()> {
-        self.changing(|repo| {
-            let files = (*repo.files(commit)?).clone();
-            repo.worktrees.insert(path.to_owned(), Work { branch: String::new(), files });
-            Ok(())
-        })
+        self.changing(|repo| repo.check_out(path, "", commit))
     }
 
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
         self.changing(|repo| {
-            let files = (*repo.files(commit)?).clone();
             repo.branches.insert(branch.to_owned(), commit.clone());
-            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
-            Ok(())
+            repo.check_out(path, branch, commit)
         })
     }
 
@@ -243,10 +235,7 @@ impl Git for SimGit {
         #[cfg(test)]
         self.0.note(format!("commit by {} <{}>: {}", commit.author.name, commit.author.email, commit.message));
         self.changing(|repo| {
-            let work =
-                repo.worktrees.get(path).ok_or_else(|| Error::Missing(format!("the work tree {}", path.display())))?;
-            let files = work.files.clone();
-            let tree = repo.tree(files);
+            let tree = repo.captured(path)?;
             if tree == repo.made(commit.parent)?.tree {
                 return Ok(None);
             }

@@ -4,7 +4,6 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash as _, Hasher as _};
 
-use serde_json::json;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::frame::WorkerSpec;
@@ -14,6 +13,7 @@ use switchboard_protocol::run::way::{Need, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
+use super::launched;
 use super::spec::{ANOTHERS, COST};
 use crate::notes;
 
@@ -142,6 +142,9 @@ impl Observer {
     pub(super) fn launched(&mut self, spec: &WorkerSpec, is_alone: bool, live: usize) {
         self.tokens.insert(spec.worker.clone(), spec.token.clone());
         let (worker, limit) = (&spec.worker, self.runs.values().map(|run| run.max_workers).sum::<usize>());
+        if let Some(what) = launched::wrong(spec) {
+            self.fault(format!("{worker} starts with a wrong spec, {what}: {spec:?}"));
+        }
         self.insist(is_alone, || format!("{worker} starts in a tree in which another still writes"));
         self.insist(live < limit, || format!("{worker} starts beside {live} live ones, {limit} are allowed"));
     }
@@ -155,39 +158,29 @@ impl Observer {
     }
 
     /// What is told of units is told in the commit that it tells of, once for each event.
-    fn notes_match(&mut self, events: &[NewEvent]) {
-        let of_run = |event: &&NewEvent| event.subject.starts_with("run/") && !event.facts.is_null();
+    fn notes_match(&mut self, events: &[NewEvent], steps: &[(&str, RunEvent)]) {
         let run = RunId::from_bits(0);
-        let told = events.iter().filter(of_run).filter(|event| {
-            let tagged = json!({ "kind": event.kind, "facts": event.facts });
-            serde_json::from_value::<RunEvent>(tagged).is_ok_and(|event| notes::told(&run, &event).is_some())
-        });
+        let told = steps.iter().filter(|(_, step)| notes::told(&run, step).is_some()).count();
         let of_unit = |event: &&NewEvent| {
             let what = event.facts["what"]["type"].as_str();
             event.kind == "message_noted" && matches!(what, Some("unit_started" | "unit_completed" | "error"))
         };
-        let (told, notes) = (told.count(), events.iter().filter(of_unit).count());
+        let notes = events.iter().filter(of_unit).count();
         self.insist(told == notes, || format!("{told} events are told of in {notes} messages of their commit"));
     }
 
     /// Takes note of committed events.
     pub(super) fn see(&mut self, events: &[NewEvent]) {
         for event in events.iter().filter(|event| event.kind == "worker_equipped") {
-            let tagged = json!({ "kind": event.kind, "facts": event.facts });
-            if let Ok(WorkerFact::WorkerEquipped { worker, agent, .. }) = serde_json::from_value(tagged) {
+            if let Some(WorkerFact::WorkerEquipped { worker, agent, .. }) = event.fact() {
                 self.named(&worker, agent.folded());
             }
         }
-        self.notes_match(events);
-        for event in events.iter().filter(|event| event.subject.starts_with("run/")) {
-            let of = event.subject.clone();
-            let tagged = match event.facts.is_null() {
-                true => json!({ "kind": event.kind }),
-                false => json!({ "kind": event.kind, "facts": event.facts }),
-            };
-            if let Ok(event) = serde_json::from_value::<RunEvent>(tagged) {
-                self.step(&of, event);
-            }
+        let of_runs = events.iter().filter(|event| event.subject.starts_with("run/"));
+        let steps: Vec<_> = of_runs.filter_map(|event| Some((event.subject.as_str(), event.fact()?))).collect();
+        self.notes_match(events, &steps);
+        for (of, step) in steps {
+            self.step(of, step);
         }
     }
 

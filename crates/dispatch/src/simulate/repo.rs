@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::{Hash, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +18,9 @@ pub(super) type Files = BTreeMap<Arc<str>, Arc<str>>;
 /// The user's branch.
 pub(super) const MAIN: &str = "main";
 
+/// Tasks of the first phase that remove a file beside what they write.
+pub(super) const REMOVERS: u64 = 8;
+
 /// A commit.
 #[derive(Clone)]
 pub(super) struct Made {
@@ -28,37 +31,61 @@ pub(super) struct Made {
     generation: u64,
 }
 
-/// A work tree: its branch and what lies in it.
+/// What a change does to files, by path; `None` removes one.
+type Changes = BTreeMap<Arc<str>, Option<Arc<str>>>;
+
+/// The files of a commit, and the sum of their hashes, which makes the tree's id: a change costs as much as it changes.
+struct Tree {
+    files: Arc<Files>,
+    sum: u64,
+}
+
+/// A work tree: its branch, the tree that was checked out, and what was changed in it since.
 pub(super) struct Work {
     pub(super) branch: String,
-    pub(super) files: Files,
+    tree: Oid,
+    changes: Changes,
 }
 
 /// The state of the repository.
 pub(super) struct Repo {
     commits: HashMap<Oid, Made>,
-    trees: HashMap<Oid, Arc<Files>>,
+    trees: HashMap<Oid, Tree>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
 }
 
-/// The files of `after` that `before` lacks or has with other content. Most are shared by both: a pointer tells.
-pub(super) fn changed<'a>(before: &'a Files, after: &'a Files) -> Vec<(&'a Arc<str>, &'a Arc<str>)> {
+/// The files that differ, with their content in `after`; `None` for those that it lacks. Most are shared by both: a pointer tells.
+pub(super) fn changed<'a>(before: &'a Files, after: &'a Files) -> Vec<(&'a Arc<str>, Option<&'a Arc<str>>)> {
     let is_same = |a: &Arc<str>, b: &Arc<str>| Arc::ptr_eq(a, b) || a == b;
     let mut before = before.iter().peekable();
     let mut changed = Vec::new();
     for (path, content) in after {
-        while before.next_if(|(earlier, _)| !is_same(earlier, path) && *earlier < path).is_some() {}
+        while let Some((gone, _)) = before.next_if(|(earlier, _)| !is_same(earlier, path) && *earlier < path) {
+            changed.push((gone, None));
+        }
         match before.next_if(|(known, _)| is_same(known, path)) {
             Some((_, known)) if is_same(known, content) => {}
-            Some(_) | None => changed.push((path, content)),
+            Some(_) | None => changed.push((path, Some(content))),
         }
     }
+    changed.extend(before.map(|(gone, _)| (gone, None)));
     changed
 }
 
-fn oid(hasher: &DefaultHasher) -> Oid {
-    Oid::parse(&format!("{:040x}", u128::from(hasher.finish()) << 3 | 1)).expect("forty hex digits")
+/// The file that a task of the simulated plan removes; the first tasks of each phase have one.
+pub(super) fn removed_by(task: &str) -> String {
+    format!("old/{task}")
+}
+
+fn oid(hash: u64) -> Oid {
+    Oid::parse(&format!("{:040x}", u128::from(hash) << 3 | 1)).expect("forty hex digits")
+}
+
+fn hash(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 // === impl Repo ===
@@ -72,24 +99,39 @@ impl Repo {
             branches: BTreeMap::new(),
             worktrees: BTreeMap::new(),
         };
-        let tree = repo.tree(Files::from([("README".into(), "hello".into())]));
+        let old = (1..=REMOVERS).map(|n| (removed_by(&format!("1.{n}")).into(), "old".into()));
+        let first = old.chain([("README".into(), "hello".into())]).map(|(path, content)| (path, Some(content)));
+        let empty = oid(0);
+        repo.trees.insert(empty.clone(), Tree { files: Arc::default(), sum: 0 });
+        let tree = repo.tree(&empty, &first.collect());
         let commit = repo.commit(tree, Vec::new(), "first", 0);
         repo.branches.insert(MAIN.to_owned(), commit);
         repo
     }
 
-    pub(super) fn tree(&mut self, files: Files) -> Oid {
-        let mut hasher = DefaultHasher::new();
-        files.hash(&mut hasher);
-        let id = oid(&hasher);
-        self.trees.entry(id.clone()).or_insert_with(|| Arc::new(files));
+    /// The tree that a change makes of another one.
+    fn tree(&mut self, from: &Oid, changes: &Changes) -> Oid {
+        let Tree { files, sum } = &self.trees[from];
+        let entry = |path: &Arc<str>, content: Option<&Arc<str>>| content.map_or(0, |content| hash((path, content)));
+        let sum = changes.iter().fold(*sum, |sum, (path, content)| {
+            sum.wrapping_sub(entry(path, files.get(path))).wrapping_add(entry(path, content.as_ref()))
+        });
+        let id = oid(sum);
+        if !self.trees.contains_key(&id) {
+            let mut files = (**files).clone();
+            for (path, content) in changes {
+                match content {
+                    Some(content) => drop(files.insert(Arc::clone(path), Arc::clone(content))),
+                    None => drop(files.remove(path)),
+                }
+            }
+            self.trees.insert(id.clone(), Tree { files: Arc::new(files), sum });
+        }
         id
     }
 
     pub(super) fn commit(&mut self, tree: Oid, parents: Vec<Oid>, message: &str, at: i64) -> Oid {
-        let mut hasher = DefaultHasher::new();
-        (tree.as_str(), &parents, message, at).hash(&mut hasher);
-        let id = oid(&hasher);
+        let id = oid(hash((tree.as_str(), &parents, message, at)));
         let generation = parents.iter().map(|parent| self.generation(parent) + 1).max().unwrap_or(0);
         self.commits.insert(id.clone(), Made { tree, parents, message: message.to_owned(), generation });
         id
@@ -105,7 +147,7 @@ impl Repo {
 
     /// The files of a commit.
     pub(super) fn files(&self, commit: &Oid) -> Result<Arc<Files>> {
-        Ok(Arc::clone(&self.trees[&self.made(commit)?.tree]))
+        Ok(Arc::clone(&self.trees[&self.made(commit)?.tree].files))
     }
 
     pub(super) fn branch(&self, name: &str) -> Option<Oid> {
@@ -156,27 +198,52 @@ impl Repo {
     /// A person commits to a branch by hand.
     pub(super) fn commit_by_hand(&mut self, branch: &str, n: u64) {
         let Some(head) = self.branch(branch) else { return };
-        let Ok(files) = self.files(&head) else { return };
-        let mut files = (*files).clone();
-        files.insert(format!("hand/{n}").into(), "by hand".into());
-        let tree = self.tree(files);
+        let Ok(tree) = self.made(&head).map(|made| made.tree.clone()) else { return };
+        let by_hand = (format!("hand/{n}").into(), Some("by hand".into()));
+        let tree = self.tree(&tree, &Changes::from([by_hand]));
         let commit = self.commit(tree, vec![head], "by hand", 0);
         self.branches.insert(branch.to_owned(), commit);
     }
 
     // === work trees ===
 
-    /// Writes a file in a work tree, if it is there.
+    /// Checks a commit out, with a branch of that name where it has one.
+    pub(super) fn check_out(&mut self, at: &Path, branch: &str, commit: &Oid) -> Result<()> {
+        let tree = self.made(commit)?.tree.clone();
+        self.worktrees.insert(at.to_owned(), Work { branch: branch.to_owned(), tree, changes: Changes::new() });
+        Ok(())
+    }
+
+    /// The tree of what lies in a work tree.
+    pub(super) fn captured(&mut self, at: &Path) -> Result<Oid> {
+        let work = self.worktrees.get(at).ok_or_else(|| Error::Missing(format!("the work tree {}", at.display())))?;
+        let (tree, changes) = (work.tree.clone(), work.changes.clone());
+        Ok(self.tree(&tree, &changes))
+    }
+
+    /// Removes a file in a work tree, if that is there.
+    pub(super) fn remove(&mut self, at: &Path, path: &str) {
+        self.change(at, path, None);
+    }
+
+    /// Writes a file in a work tree, if that is there.
     pub(super) fn write(&mut self, at: &Path, path: &str, content: &str) {
+        self.change(at, path, Some(content.into()));
+    }
+
+    fn change(&mut self, at: &Path, path: &str, content: Option<Arc<str>>) {
         if let Some(work) = self.worktrees.get_mut(at) {
-            work.files.insert(path.into(), content.into());
+            work.changes.insert(path.into(), content);
         }
     }
 
-    /// Whether anything in a work tree that differs from a commit satisfies `is_bad`.
-    pub(super) fn any_changed(&self, at: &Path, base: &Oid, is_bad: impl Fn(&str) -> bool) -> bool {
-        let (Some(work), Ok(before)) = (self.worktrees.get(at), self.files(base)) else { return false };
-        changed(&before, &work.files).iter().any(|(_, content)| is_bad(content))
+    /// Whether the content of anything in a work tree that differs from a commit satisfies `is_bad`.
+    pub(super) fn any_changed(&mut self, at: &Path, base: &Oid, is_bad: impl Fn(&str) -> bool) -> bool {
+        let (Ok(tree), Ok(before)) = (self.captured(at), self.files(base)) else { return false };
+        changed(&before, &self.trees[&tree].files)
+            .into_iter()
+            .filter_map(|(_, content)| content)
+            .any(|text| is_bad(text))
     }
 
     // === merging ===
@@ -192,19 +259,64 @@ impl Repo {
 
     pub(super) fn merge(&mut self, ours: &Oid, theirs: &Oid) -> Result<Merged> {
         let base = self.files(&self.merge_base(ours, theirs)?)?;
-        let (mut files, theirs) = ((*self.files(ours)?).clone(), self.files(theirs)?);
-        let mut conflicts = Vec::new();
+        let (files, theirs) = (self.files(ours)?, self.files(theirs)?);
+        let (mut changes, mut conflicts) = (Changes::new(), Vec::new());
         for (path, content) in changed(&base, &theirs) {
-            if files.get(path) == base.get(path) || files.get(path) == Some(content) {
-                files.insert(Arc::clone(path), Arc::clone(content));
+            // What only they have changed, or both in the same way. Gone on one side and changed on the other is a conflict.
+            if files.get(path) == base.get(path) || files.get(path) == content {
+                changes.insert(Arc::clone(path), content.cloned());
             } else {
                 conflicts.push(PathBuf::from(&**path));
             }
         }
+        let ours = self.made(ours)?.tree.clone();
         if conflicts.is_empty() {
-            Ok(Merged::Clean { tree: self.tree(files) })
+            Ok(Merged::Clean { tree: self.tree(&ours, &changes) })
         } else {
             Ok(Merged::Conflict { files: conflicts })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A commit on the first one without its README, but with these files.
+    fn on_first(repo: &mut Repo, files: &[(&str, &str)]) -> Oid {
+        let first = repo.branch(MAIN).unwrap();
+        let tree = repo.made(&first).unwrap().tree.clone();
+        let mut changes = Changes::from([("README".into(), None)]);
+        changes.extend(files.iter().map(|(path, content)| ((*path).into(), Some((*content).into()))));
+        let tree = repo.tree(&tree, &changes);
+        repo.commit(tree, vec![first], "x", 1)
+    }
+
+    fn merged(
+        ours: &[(&str, &str)],
+        theirs: &[(&str, &str)],
+    ) -> std::result::Result<Vec<(String, String)>, Vec<PathBuf>> {
+        let mut repo = Repo::new();
+        let (ours, theirs) = (on_first(&mut repo, ours), on_first(&mut repo, theirs));
+        match repo.merge(&ours, &theirs).unwrap() {
+            Merged::Clean { tree } => {
+                let is_new = |(path, _): &(&Arc<str>, &Arc<str>)| !path.starts_with("old/");
+                let files = repo.trees[&tree].files.iter().filter(is_new);
+                Ok(files.map(|(path, content)| (path.to_string(), content.to_string())).collect())
+            }
+            Merged::Conflict { files } => Err(files),
+        }
+    }
+
+    #[test]
+    fn a_merge_removes_what_one_side_removed_and_conflicts_where_the_other_changed_it() {
+        let a = ("a".to_owned(), "1".to_owned());
+        let readme = ("README", "hello");
+
+        assert_eq!(merged(&[("a", "1"), readme], &[]), Ok(vec![a.clone()]), "they removed it");
+        assert_eq!(merged(&[], &[("a", "1"), readme]), Ok(vec![a]), "we removed it");
+        assert_eq!(merged(&[], &[]), Ok(Vec::new()));
+        assert_eq!(merged(&[("README", "changed")], &[]), Err(vec!["README".into()]));
+        assert_eq!(merged(&[], &[("README", "changed")]), Err(vec!["README".into()]));
     }
 }

@@ -9,6 +9,7 @@ use switchboard_protocol::frame::{Frame, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
 
 use super::connection;
+use super::repo::removed_by;
 use super::script::{Behaviour, behaviour, script};
 use super::shim::{Act, BAD, SimShim};
 use super::stage::Stage;
@@ -42,8 +43,9 @@ impl Stage {
                 Act::Write { is_bad } => {
                     let content = if is_bad { BAD } else { "good" };
                     let content = format!("{content} work of {} on {}", shim.spec.worker, shim.spec.task);
-                    let path = format!("t/{}", whole(&shim.spec.task));
-                    lock(&self.repo).write(Path::new(&shim.spec.cwd), &path, &content);
+                    let (task, mut repo) = (whole(&shim.spec.task), lock(&self.repo));
+                    repo.write(Path::new(&shim.spec.cwd), &format!("t/{task}"), &content);
+                    repo.remove(Path::new(&shim.spec.cwd), &removed_by(task));
                 }
                 Act::Vanish => {
                     shim.has_leftovers = true;

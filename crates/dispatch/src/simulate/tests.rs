@@ -1,3 +1,7 @@
+use switchboard_protocol::event::NewEvent;
+use switchboard_protocol::verb::run::GetRunRequest;
+use switchboard_store::Batch;
+
 use super::*;
 
 #[track_caller]
@@ -161,4 +165,40 @@ fn the_merged_tree_is_the_same_whatever_task_finishes_first() {
 
     assert!(orders.len() >= 25, "{} orders are too few to tell", orders.len());
     assert_eq!(trees.len(), 1, "the tree depends on who finished first");
+}
+
+/// What an older version recorded of a run whose plan was a body, which retention may have dropped, and of its tasks.
+fn older_run(run: &RunId, task: Value) -> [NewEvent; 3] {
+    let configured = json!({
+        "run": run, "title": "old", "plan_hash": "", "source": "", "target": "main", "base": "1".repeat(40), "branch": "b",
+        "worktrees": "/w", "default_agent": null, "merge": false, "tasks": 1,
+    });
+    let started = json!({ "title": "old", "plan_hash": "", "base": "1".repeat(40), "parts": 1, "max_workers": 1 });
+    let subject = history::subject(run);
+    [("run_configured", configured), ("run_started", started), ("task_added", task)]
+        .map(|(kind, facts)| NewEvent::new(kind, subject.clone(), "daemon", facts))
+}
+
+#[test]
+fn a_run_that_an_older_version_recorded_beyond_reading_is_refused_with_what_to_do() {
+    let whole = json!({ "task": "1.1", "gates": ["syntax_check"] });
+    for (task, why) in [(json!({ "gates": [] }), "task_added"), (whole, "the text of its plan has been dropped")] {
+        let stage = Arc::new(Stage::new(1, SimSpec::kind()));
+        let store = Store::in_memory(vec![Box::new(Work), Box::new(switchboard_needs::Needs)], stage.clock.for_store());
+        let run = RunId::from_bits(7);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+
+        let refused = runtime.block_on(async {
+            let batch = older_run(&run, task).into_iter().fold(Batch::synced(), Batch::event);
+            store.commit(batch).await.unwrap();
+            let world =
+                World::new(store.clone(), config(&stage), ports::ports(&stage, &store), CancellationToken::new());
+            let request = GetRunRequest { run: Some(run.to_string()), diff: false };
+            Dispatch::with(world).get_run(&request).await.unwrap_err().to_failure()
+        });
+
+        assert_eq!(refused.code, "dispatch.older-run", "{refused:?}");
+        assert!(refused.what.contains(why), "{refused:?}");
+        assert!(refused.hint.contains(&format!("switchboard/{run}")), "{refused:?}");
+    }
 }

@@ -8,7 +8,6 @@ use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::id::RunId;
 use switchboard_protocol::run::{RunEvent, TaskView, Verdict};
 use switchboard_protocol::verb::check::{CheckGateStatusReply, CheckGateStatusRequest, GateStatus, SecretscanVerdict};
-use switchboard_store::Filter;
 
 use super::find_target;
 use crate::evidence::{has_passed, passed_at};
@@ -33,21 +32,17 @@ impl Dispatch {
 
     /// When each gate of the present attempt reported.
     fn times(&self, run: &RunId, view: &TaskView) -> Result<BTreeMap<String, String>, Error> {
-        let filter = Filter::all().subject(format!("run/{run}"));
-        let (mut after, mut times) = (0, BTreeMap::new());
-        loop {
-            let page = self.world.store.events(after, &filter, 1000)?;
-            let Some(last) = page.last() else { return Ok(times) };
-            after = last.lsn;
-            for event in &page {
-                if let Some(RunEvent::GateReported { task, attempt, gate, .. }) = event.fact::<RunEvent>()
-                    && task == view.task
-                    && attempt == view.attempt
-                {
-                    times.insert(gate, event.ts.to_string());
-                }
+        let mut times = BTreeMap::new();
+        crate::history::events(&self.world.store, run, 0, |event| {
+            if let Some(RunEvent::GateReported { task, attempt, gate, .. }) = event.fact()
+                && task == view.task
+                && attempt == view.attempt
+            {
+                times.insert(gate, event.ts.to_string());
             }
-        }
+            true
+        })?;
+        Ok(times)
     }
 }
 

@@ -37,7 +37,7 @@ impl Dispatch {
         }
         let views = self.views(&run).await?;
         let plan = crate::history::plan(&self.world, &run)?;
-        let (messages_sent, messages_acked) = report::mail_during(&self.world, &row)?;
+        let (messages_sent, messages_acked) = report::mail(&self.world, &row)?;
         let files = report::files(&self.world, &run)?;
         let list = views.iter().map(|view| report::task(&self.world, &plan, &files, view)).collect::<Result<_, _>>()?;
         let summary = report::summary(&self.world, &row)?;

@@ -18,21 +18,21 @@ const BACKLOG: i32 = 64;
 
 /// The child's end.
 #[derive(Debug)]
-pub(crate) struct Giver(OwnedFd);
+pub(crate) struct HandoverSender(OwnedFd);
 
 /// Our end.
 #[derive(Debug)]
-pub struct Taker(OwnedFd);
+pub struct HandoverReceiver(OwnedFd);
 
 /// Both ends.
-pub(crate) fn pair() -> io::Result<(Giver, Taker)> {
+pub(crate) fn pair() -> io::Result<(HandoverSender, HandoverReceiver)> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    Ok((Giver(theirs), Taker(ours)))
+    Ok((HandoverSender(theirs), HandoverReceiver(ours)))
 }
 
-// === impl Giver ===
+// === impl HandoverSender ===
 
-impl Giver {
+impl HandoverSender {
     /// Makes the listener and hands it over. Makes system calls only: it runs between fork and exec.
     pub(crate) fn give(&self) -> io::Result<()> {
         let listener = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -47,9 +47,9 @@ impl Giver {
     }
 }
 
-// === impl Taker ===
+// === impl HandoverReceiver ===
 
-impl Taker {
+impl HandoverReceiver {
     /// Takes the listener of a child that has started.
     ///
     /// # Errors

@@ -28,24 +28,24 @@ pub const PORT: u16 = 3128;
 
 /// The end of a child that hands nothing over.
 #[derive(Debug)]
-pub(crate) struct Giver;
+pub(crate) struct HandoverSender;
 
 /// Our end.
 #[derive(Debug)]
-pub struct Taker;
+pub struct HandoverReceiver;
 
-pub(crate) fn pair() -> std::io::Result<(Giver, Taker)> {
+pub(crate) fn pair() -> std::io::Result<(HandoverSender, HandoverReceiver)> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
-impl Giver {
+impl HandoverSender {
     #[expect(clippy::unused_self, reason = "as where there is something to give")]
     pub(crate) fn give(&self) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
 }
 
-impl Taker {
+impl HandoverReceiver {
     /// Takes nothing.
     ///
     /// # Errors

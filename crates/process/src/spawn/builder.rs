@@ -10,7 +10,7 @@ use super::output::StopFlag;
 use super::which;
 use crate::env::Env;
 use crate::orphans::{self, Hold};
-use crate::sandbox::{self, Giver, Ruleset, Sandbox, Taker};
+use crate::sandbox::{self, HandoverReceiver, HandoverSender, Ruleset, Sandbox};
 use crate::{Error, Result};
 
 /// Longest run of [`Spawn::output`] unless told otherwise.
@@ -41,7 +41,7 @@ pub struct Spawn {
     pub(super) stop: Option<StopFlag>,
     sandbox: Option<Sandbox>,
     rules: Option<Arc<Ruleset>>,
-    giver: Option<Arc<Giver>>,
+    giver: Option<Arc<HandoverSender>>,
 }
 
 // === impl Spawn ===
@@ -100,7 +100,7 @@ impl Spawn {
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn listener_inside(mut self) -> Result<(Self, Taker)> {
+    pub fn listener_inside(mut self) -> Result<(Self, HandoverReceiver)> {
         let (giver, taker) = sandbox::pair().map_err(Error::io("make a pair of sockets"))?;
         self.giver = Some(Arc::new(giver));
         Ok((self, taker))

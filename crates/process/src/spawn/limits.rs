@@ -9,7 +9,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit, setsid,
 };
 
-use crate::sandbox::{Giver, Ruleset};
+use crate::sandbox::{HandoverSender, Ruleset};
 
 /// Resource limits of a process and of what it starts. A field that is not set leaves the inherited limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +57,7 @@ pub(super) struct BeforeExec {
     pub(super) own_session: bool,
     pub(super) ends_with_us: bool,
     pub(super) rules: Option<Arc<Ruleset>>,
-    pub(super) giver: Option<Arc<Giver>>,
+    pub(super) giver: Option<Arc<HandoverSender>>,
 }
 
 // === impl BeforeExec ===

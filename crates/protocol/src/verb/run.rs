@@ -497,7 +497,7 @@ pub struct GetRunReply {
     /// Tasks of the plan that it has left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Messages sent while it ran.
+    /// Messages that its agents sent and were sent while it ran.
     pub messages_sent: u64,
     /// Of these, acknowledged ones.
     pub messages_acked: u64,

@@ -198,7 +198,7 @@ pub(super) fn replay(
     tip: Tip,
     redo_records: &[RedoRecord],
 ) -> Result<Tip, Error> {
-    // They were settled in this order, each as a whole: the last one that is there says that those before it are.
+    // They were flushed in this order, each as a whole: the last one that is there says that those before it are.
     let is_there =
         |redo_record: &RedoRecord| redo_record.events.last().is_some_and(|(record, _)| record.lsn <= tip.lsn);
     let redo_records = &redo_records[redo_records.iter().rposition(is_there).map_or(0, |last| last + 1)..];

@@ -92,7 +92,7 @@ pub(crate) fn restore(
     private_folder(folder)?;
     crate::mount::refuse_network(folder, path)?;
     let _lock = Lock::take(path)?;
-    let beside = Beside::make(folder)?;
+    let beside = StagingFolder::make(folder)?;
     let fresh = beside.0.join("store.db");
     copy_in(backup, &fresh)?;
     let from = check::closed(&fresh, schema, CACHE_KIB)?.into_clean()?;
@@ -168,11 +168,11 @@ fn restored(from: &Report, old: Head) -> NewEvent {
 
 /// The folder in which a copy is made ready, on the file system of the store; what an earlier try left is removed, and
 /// so is this when it is done with.
-struct Beside(PathBuf);
+struct StagingFolder(PathBuf);
 
-// === impl Beside ===
+// === impl StagingFolder ===
 
-impl Beside {
+impl StagingFolder {
     fn make(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("restoring");
         match fs::remove_dir_all(&path) {
@@ -186,7 +186,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
             tracing::warn!(%error, path = %self.0.display(), "could not be removed");

@@ -203,7 +203,7 @@ impl BatchView<'_> {
 
     /// SQLite is asked for rows, so it must have what is committed. Nothing in this group has been decided before.
     fn catch_up(&self, table: &str) -> Result<(), Error> {
-        self.inner.settle_for(table)
+        self.inner.flush_for(table)
     }
 }
 

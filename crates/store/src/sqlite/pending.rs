@@ -162,8 +162,8 @@ pub(super) struct Pending {
     queue: Vec<Decided>,
     bytes: usize,
     /// The last event that is in SQLite.
-    settled: Lsn,
-    /// Whether the settler sleeps until there is something.
+    flushed: Lsn,
+    /// Whether the flusher sleeps until there is something.
     pub(super) is_asleep: bool,
     /// How often something came in: who sees the same number again knows that nothing did.
     pub(super) count: u64,
@@ -193,8 +193,8 @@ impl Seen {
 // === impl Pending ===
 
 impl Pending {
-    pub(super) fn after(settled: Lsn) -> Self {
-        Self { settled, ..Self::default() }
+    pub(super) fn after(flushed: Lsn) -> Self {
+        Self { flushed, ..Self::default() }
     }
 
     /// Asks the newest layer that knows.
@@ -225,8 +225,8 @@ impl Pending {
     }
 
     /// Whether SQLite has everything up to an event as it is now.
-    pub(super) fn has_settled(&self, lsn: Lsn) -> bool {
-        lsn <= self.settled && self.find(|layer| layer.drops_bodies.then_some(())).is_none()
+    pub(super) fn has_flushed(&self, lsn: Lsn) -> bool {
+        lsn <= self.flushed && self.find(|layer| layer.drops_bodies.then_some(())).is_none()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -253,12 +253,12 @@ impl Pending {
         if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
             return None;
         }
-        let from = from.max(self.settled);
+        let from = from.max(self.flushed);
         let older = self.older.iter().flat_map(|older| &older.decided);
         let drafts = older.chain(&self.queue).flat_map(|one| &one.batch.drafts);
         let events = drafts.filter(|draft| draft.event.lsn > from).take(most);
         let body = |draft: &Draft| draft.body.as_ref().filter(|_| bodies).cloned();
-        Some((events.map(|draft| (draft.entry().to_record(), body(draft))).collect(), self.settled))
+        Some((events.map(|draft| (draft.entry().to_record(), body(draft))).collect(), self.flushed))
     }
 
     /// The texts of those of these events that SQLite may lack, with the last event that it has; `None` if some body is about to go.
@@ -266,28 +266,28 @@ impl Pending {
         if self.find(|layer| layer.drops_bodies.then_some(())).is_some() {
             return None;
         }
-        let wanted: BTreeSet<Lsn> = lsns.iter().copied().filter(|lsn| *lsn > self.settled).collect();
+        let wanted: BTreeSet<Lsn> = lsns.iter().copied().filter(|lsn| *lsn > self.flushed).collect();
         if wanted.is_empty() {
-            return Some((BTreeMap::new(), self.settled));
+            return Some((BTreeMap::new(), self.flushed));
         }
         let older = self.older.iter().flat_map(|older| &older.decided);
         let drafts = older.chain(&self.queue).flat_map(|one| &one.batch.drafts);
         let drafts = drafts.filter(|draft| wanted.contains(&draft.event.lsn));
         let texts = drafts.filter_map(|draft| Some((draft.event.lsn, draft.body.as_ref()?.text.clone())));
-        Some((texts.collect(), self.settled))
+        Some((texts.collect(), self.flushed))
     }
 
     /// The events of a subject that SQLite may lack, after one of its revisions, with the last event that SQLite has.
     pub(super) fn events_of(&self, subject: &str, after: u64) -> (Vec<Record>, Lsn) {
         if self.find(|layer| layer.rev(subject)).is_none() {
-            return (Vec::new(), self.settled);
+            return (Vec::new(), self.flushed);
         }
         let older = self.older.iter().flat_map(|older| &older.decided);
         let drafts = older.chain(&self.queue).flat_map(|one| &one.batch.drafts);
         let wanted = |draft: &&Draft| {
-            draft.event.rev > after && draft.event.lsn > self.settled && draft.event.subject == subject
+            draft.event.rev > after && draft.event.lsn > self.flushed && draft.event.subject == subject
         };
-        (drafts.filter(wanted).map(|draft| draft.entry().to_record()).collect(), self.settled)
+        (drafts.filter(wanted).map(|draft| draft.entry().to_record()).collect(), self.flushed)
     }
 
     /// Returns what is to be written to SQLite, which stays visible meanwhile; `None` if everything is written.
@@ -305,7 +305,7 @@ impl Pending {
     /// It is written.
     pub(super) fn done(&mut self, upto: Lsn) {
         self.older = None;
-        self.settled = self.settled.max(upto);
+        self.flushed = self.flushed.max(upto);
     }
 
     /// It could not be written, and waits again before what came in meanwhile. Nobody else may hold it any more.

@@ -33,7 +33,7 @@ const GATHER: Duration = Duration::from_millis(4);
 /// How long a commit waits for SQLite to get some of what waits.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long nothing must have been committed before the settler tidies up.
+/// How long nothing must have been committed before the flusher tidies up.
 const IDLE: Duration = Duration::from_millis(200);
 
 /// Callers that wait for an answer; one that stopped waiting is not an error.
@@ -167,8 +167,8 @@ impl Inner {
         }
     }
 
-    /// Waits until SQLite has so much of what waits for it that there may be more. The settler is at work on that: two cores
-    /// are faster than one. Nobody who waits here may hold the front, which the settler needs for a checkpoint.
+    /// Waits until SQLite has so much of what waits for it that there may be more. The flusher is at work on that: two cores
+    /// are faster than one. Nobody who waits here may hold the front, which the flusher needs for a checkpoint.
     fn make_way(&self) -> Result<(), Error> {
         let pending = lock(&self.pending);
         if !is_too_much(&pending) {
@@ -183,7 +183,7 @@ impl Inner {
     }
 
     /// Brings SQLite up to date, checkpoints when that is due, and tidies up when nothing happens.
-    pub(super) fn run_settler(self: &Arc<Self>) {
+    pub(super) fn run_flusher(self: &Arc<Self>) {
         let (mut seen, mut since, mut is_tidy) = (0, Instant::now(), true);
         loop {
             let mut pending = lock(&self.pending);
@@ -244,7 +244,7 @@ impl Inner {
         self.work.notify_one();
     }
 
-    pub(super) fn close_settler(&self) {
+    pub(super) fn close_flusher(&self) {
         lock(&self.pending).is_closing = true;
         self.rest.notify_one();
     }

@@ -14,7 +14,7 @@ const ROUND: (usize, usize) = (500, 4_096);
 /// Most rounds of one sweep.
 const ROUNDS: usize = 20;
 
-/// A rule of retention: once an event of one of these kinds is old enough, the bodies that it settles may go. The rule
+/// A rule of retention: once an event of one of these kinds is old enough, the bodies that nobody needs after it may go. The rule
 /// follows the log with a cursor of its own, so each event is looked at once; what no such event names is never touched.
 #[derive(Debug, Clone, Copy)]
 pub struct Retention {
@@ -24,8 +24,8 @@ pub struct Retention {
     pub kinds: &'static [&'static str],
     /// How long a body is kept after such an event, in milliseconds.
     pub keep_for: i64,
-    /// The events whose bodies that one settles.
-    pub settles: fn(&Store, &Event) -> Result<Vec<Lsn>, Error>,
+    /// The events whose bodies nobody needs after such an event.
+    pub bodies_of: fn(&Store, &Event) -> Result<Vec<Lsn>, Error>,
 }
 
 /// What a sweep did.
@@ -65,7 +65,7 @@ impl Store {
 
     /// What a rule lets go among the next events.
     fn due(&self, rule: &Retention, now: Millis, from: Lsn) -> Result<Due, Error> {
-        let (mut due, mut settling) = (Due { upto: from, bodies: Vec::new(), is_last: true }, Vec::new());
+        let (mut due, mut ends) = (Due { upto: from, bodies: Vec::new(), is_last: true }, Vec::new());
         let mut looked = 0;
         self.inner.scan_short(from, self.head().lsn, false, &mut |record, _| {
             if now.since(record.ts) < rule.keep_for {
@@ -73,13 +73,13 @@ impl Store {
             }
             (due.upto, looked) = (record.lsn, looked + 1);
             if rule.kinds.contains(&record.kind.as_str()) {
-                settling.push(record.into_event(&self.inner.core.schema, None)?);
+                ends.push(record.into_event(&self.inner.core.schema, None)?);
             }
-            due.is_last = looked < ROUND.1 && settling.len() < ROUND.0;
+            due.is_last = looked < ROUND.1 && ends.len() < ROUND.0;
             Ok(if due.is_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        for event in settling {
-            due.bodies.extend((rule.settles)(self, &event)?);
+        for event in ends {
+            due.bodies.extend((rule.bodies_of)(self, &event)?);
         }
         Ok(due)
     }

@@ -40,6 +40,9 @@ pub(super) fn problems(text: &[u8], kind: Kind, parsers: &mut Parsers) -> Vec<Pr
     if kind == Kind::Vue {
         found.extend(open_template(text).map(endless));
     }
+    if found.is_empty() {
+        found.extend(super::markup::problem(text, kind));
+    }
     found
 }
 

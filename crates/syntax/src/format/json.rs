@@ -1,11 +1,9 @@
-//! JSON, as `serde_json` reads it; with comments and commas at the end of lists where a file's readers allow them.
+//! JSON, as `serde_json` reads it; as `jsonc-parser` does, with comments and commas at the end of lists, where a file's readers allow them.
 
-use std::borrow::Cow;
-
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde::de::IgnoredAny;
 
 use crate::balance::{Quoting, unbalanced};
-use crate::overwrite::overwrite;
 use crate::problem::{Kind, Problem};
 
 /// Which additions to JSON a file's readers allow.
@@ -92,11 +90,10 @@ pub(super) fn problem(path: &str, text: &str, dialect: Dialect) -> Option<Proble
         Dialect::Strict => failed(&read(plain)?),
         Dialect::Five => unbalanced(text.as_bytes(), Quoting::Json5),
         Dialect::Lines => broken_line(text, plain, mark),
-        Dialect::Commented => failed(&read(&without_additions(plain).0)?),
+        Dialect::Commented => commented(text, plain, mark).err(),
         Dialect::Unknown => {
             let error = read(plain)?;
-            let (relaxed, has_comments) = without_additions(plain);
-            if has_comments && read(&relaxed).is_none() {
+            if commented(text, plain, mark).is_ok_and(|has_comments| has_comments) {
                 return None;
             }
             // One value a line is also called `.json`.
@@ -139,57 +136,27 @@ fn of(text: &str, part: &str, start: usize, error: &serde_json::Error) -> Proble
     Problem::at(text.as_bytes(), at, Kind::Stated(what))
 }
 
-/// Blanks comments, and commas before a closing bracket. Returns the text and whether it had a comment.
-fn without_additions(text: &str) -> (Cow<'_, str>, bool) {
-    let bytes = text.as_bytes();
-    let mut plain = Cow::Borrowed(bytes);
-    let (mut at, mut comma, mut has_comments) = (0, None, false);
-    while at < bytes.len() {
-        let end = match bytes[at] {
-            b'"' => {
-                comma = None;
-                end_of_string(bytes, at)
-            }
-            b'/' if bytes[at..].starts_with(b"//") => {
-                let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |length| at + length);
-                overwrite(&mut plain, at..end, b' ');
-                has_comments = true;
-                end
-            }
-            b'/' if bytes[at..].starts_with(b"/*") => {
-                let end = memchr::memmem::find(&bytes[at..], b"*/").map_or(bytes.len(), |length| at + length + 2);
-                overwrite(&mut plain, at..end, b' ');
-                has_comments = true;
-                end
-            }
-            b',' => {
-                comma = Some(at);
-                at + 1
-            }
-            b'}' | b']' => {
-                if let Some(comma) = comma.take() {
-                    plain.to_mut()[comma] = b' ';
-                }
-                at + 1
-            }
-            byte => {
-                if !byte.is_ascii_whitespace() {
-                    comma = None;
-                }
-                at + 1
-            }
-        };
-        at = end;
+/// Reads JSON with comments, and with commas at the end of lists; none of the other additions that the parser knows. Returns whether there is a comment.
+fn commented(text: &str, plain: &str, mark: usize) -> Result<bool, Problem> {
+    let collect = CollectOptions { comments: CommentCollectionStrategy::Separate, tokens: false };
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let stated = |at: usize, what: String| Problem::at(text.as_bytes(), at.min(text.len()), Kind::Stated(what));
+    match parse_to_ast(plain, &collect, &options) {
+        Ok(read) if read.value.is_none() => Err(stated(text.len(), "there is no value".to_owned())),
+        Ok(read) => Ok(read.comments.is_some_and(|comments| !comments.is_empty())),
+        Err(error) => Err(stated(mark + error.range().start, error.kind().to_string().to_lowercase())),
     }
-    (String::from_utf8_lossy(&plain).into_owned().into(), has_comments)
-}
-
-fn end_of_string(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() && bytes[at] != b'"' {
-        at += if bytes[at] == b'\\' { 2 } else { 1 };
-    }
-    (at + 1).min(bytes.len())
 }
 
 #[cfg(test)]
@@ -209,6 +176,11 @@ mod tests {
         assert_eq!(place("package.json", "{\"a\": [1, 2}"), Some((1, "expected `,` or `]`".into())));
         assert_eq!(place("package.json", ""), Some((1, "EOF while parsing a value".into())));
         assert!(place("package.json", "{ /* no */ }").is_some());
+        assert_eq!(
+            place("tsconfig.json", "{\n  // why\n  \"a\": 1\n  \"b\": 2\n}"),
+            Some((4, "expected comma".into()))
+        );
+        assert_eq!(place("tsconfig.json", "// nothing\n"), Some((2, "there is no value".into())));
     }
 
     #[test]

@@ -15,14 +15,18 @@ use super::setup::Bench;
 use crate::command::command;
 
 /// What is measured, with the endings of its files.
-const KINDS: [(&str, &[&str]); 22] = [
+const KINDS: [(&str, &[&str]); 30] = [
     ("bash", &["sh", "bash"]),
     ("c", &["c"]),
     ("cpp", &["cc", "cpp", "cxx", "hpp"]),
     ("csharp", &["cs"]),
     ("css", &["css"]),
+    ("dart", &["dart"]),
+    ("dockerfile", &["dockerfile"]),
     ("go", &["go"]),
+    ("hcl", &["tf", "tfvars", "hcl"]),
     ("html", &["html"]),
+    ("ini", &["ini"]),
     ("java", &["java"]),
     ("javascript", &["js", "mjs", "cjs"]),
     ("json", &["json"]),
@@ -30,12 +34,16 @@ const KINDS: [(&str, &[&str]); 22] = [
     ("php", &["php"]),
     ("powershell", &["ps1", "psm1"]),
     ("python", &["py"]),
+    ("regex", &["regex"]),
     ("ruby", &["rb"]),
     ("rust", &["rs"]),
     ("scss", &["scss"]),
     ("sql", &["sql"]),
+    ("svelte", &["svelte"]),
+    ("swift", &["swift"]),
     ("toml", &["toml"]),
     ("typescript", &["ts", "tsx"]),
+    ("vue", &["vue"]),
     ("xml", &["xml", "svg"]),
     ("yaml", &["yaml", "yml"]),
 ];
@@ -131,7 +139,11 @@ fn collect(bench: &Bench<'_>) -> BTreeMap<&'static str, Vec<PathBuf>> {
 }
 
 fn kind_of(name: &str) -> &'static str {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let ending = match name.rsplit_once('.') {
+        Some((_, ending)) => ending,
+        None if name == "dockerfile" => name,
+        None => "",
+    };
     let is_generated = name.contains(".min.") || name.contains(".bundle.");
     let kind = KINDS.iter().find(|(_, endings)| endings.contains(&ending) && !is_generated);
     kind.map_or("other", |(kind, _)| kind)
@@ -238,5 +250,6 @@ mod tests {
     #[test]
     fn kinds_are_told_by_the_ending() {
         assert_eq!((kind_of("a.rs"), kind_of("a.min.js"), kind_of("readme")), ("rust", "other", "other"));
+        assert_eq!((kind_of("dockerfile"), kind_of("app.svelte"), kind_of("main.tf")), ("dockerfile", "svelte", "hcl"));
     }
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 /// Keys of the object that is printed.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "secrets_vs_kingfisher",
     "changed20_ms",
+    "commits_blocked",
     "pre_check_ms",
     "clean_findings_per_10k",
     "clean_blocks_per_10k",
@@ -51,6 +52,12 @@ pub(crate) struct Args {
     /// Take the new files from these folders instead of the machine's
     #[arg(long, value_name = "FOLDER")]
     pub(super) files_of: Vec<PathBuf>,
+    /// Check the commits of these repositories instead of those of this one
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) histories: Vec<PathBuf>,
+    /// The most commits of each history, the newest first
+    #[arg(long, default_value_t = 400)]
+    pub(super) commits: usize,
     /// Install no peer and no compiler; measure only with what is there
     #[arg(long)]
     pub(super) offline: bool,

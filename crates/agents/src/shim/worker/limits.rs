@@ -6,7 +6,7 @@ use switchboard_protocol::frame::WorkerEvent;
 use switchboard_protocol::signal::SignalKind;
 use tokio::time::Instant;
 
-use super::{Alone, CANCEL, CLOSE, Ending, GRACE, State, Worker, later};
+use super::{CANCEL, CLOSE, Daemon, Ending, GRACE, State, Worker, later};
 use crate::Result;
 use crate::driver::Driver;
 
@@ -25,9 +25,9 @@ impl Worker {
             State::Closing { by } => Some(by),
             State::Opening | State::Idle { .. } | State::Prompted { .. } | State::Turn | State::Ended => None,
         };
-        let alone = match self.alone {
-            Alone::Since(since) => Some(later(since, self.spec.limits.orphan_grace_ms)),
-            Alone::No | Alone::TooLong => None,
+        let alone = match self.daemon {
+            Daemon::GoneSince(since) => Some(later(since, self.spec.limits.orphan_grace_ms)),
+            Daemon::Connected | Daemon::GoneTooLong => None,
         };
         let ending = self.ending.as_ref().map(|ending| ending.by);
         let wrap_up = self.wrap_up.due().filter(|_| self.may_interrupt());
@@ -48,10 +48,10 @@ impl Worker {
         if self.state == State::Ended {
             return Ok(());
         }
-        if let Alone::Since(since) = self.alone
+        if let Daemon::GoneSince(since) = self.daemon
             && now >= later(since, self.spec.limits.orphan_grace_ms)
         {
-            self.alone = Alone::TooLong;
+            self.daemon = Daemon::GoneTooLong;
             self.stop_if_orphaned(driver)?;
         }
         self.obey_signals(driver)?;
@@ -92,7 +92,7 @@ impl Worker {
     /// Stops a worker that has been without a daemon for too long, between two tool calls so that none is left half done.
     pub(super) fn stop_if_orphaned<D: Driver>(&mut self, driver: &mut D) -> Result<()> {
         let is_boundary = (self.tools.is_empty() && self.asks.is_empty()) || self.pause.is_reached();
-        if !matches!(self.alone, Alone::TooLong) || (self.state == State::Turn && !is_boundary) {
+        if !matches!(self.daemon, Daemon::GoneTooLong) || (self.state == State::Turn && !is_boundary) {
             return Ok(());
         }
         let what = "no daemon came back in time; the worker stopped between two tool calls".to_owned();

@@ -166,15 +166,10 @@ fn of_run(fact: RunEvent) -> Option<Told> {
         }
         RunEvent::NothingChanged { .. } => told(Some(Tone::Bad), "nothing was changed, so it is not done"),
         RunEvent::GateReported { gate, verdict, reasons, .. } => {
-            let (tone, word) = match verdict {
-                Verdict::Pass => (Tone::Good, "passed"),
-                Verdict::Warn => (Tone::Notice, "passed with a warning"),
-                Verdict::Fail => (Tone::Bad, "failed"),
-                Verdict::Error => (Tone::Bad, "could not judge"),
-                Verdict::NoReply => (Tone::Bad, "did not answer"),
-                Verdict::Skipped => (Tone::Faint, "skipped"),
-                Verdict::NotConfigured => return None,
-            };
+            if verdict == Verdict::NotConfigured {
+                return None;
+            }
+            let (tone, word) = crate::verdict::shown(verdict);
             with_text(Some(tone), format!("gate {gate} {word}"), &reasons.join("\n"))
         }
         RunEvent::ChangeRebased { .. } => told(None, "rebased onto what was merged meanwhile"),

@@ -327,15 +327,7 @@ impl<'a> Printer<'a> {
     }
 
     fn of_gate(&mut self, task: &str, gate: &str, verdict: Verdict, reasons: &[String], out: &Output) -> Vec<String> {
-        let (tone, word) = match verdict {
-            Verdict::Pass => (Tone::Good, "passed"),
-            Verdict::Warn => (Tone::Notice, "passed with a warning"),
-            Verdict::Fail => (Tone::Bad, "failed"),
-            Verdict::Error => (Tone::Bad, "failed: it could not judge"),
-            Verdict::NoReply => (Tone::Bad, "failed: it did not answer"),
-            Verdict::Skipped => (Tone::Notice, "skipped"),
-            Verdict::NotConfigured => (Tone::Faint, "is not configured"),
-        };
+        let (tone, word) = crate::verdict::shown(verdict);
         if verdict == Verdict::NotConfigured {
             // The same for every task: said once.
             let is_new = self.not_configured.insert(gate.to_owned());
@@ -356,7 +348,7 @@ impl<'a> Printer<'a> {
                 leave();
                 self.merged += 1;
                 let short = commit.get(..9).unwrap_or(&commit);
-                vec![out.paint(Tone::Good, &format!("{head} is merged as {short}"))]
+                vec![out.paint(Tone::Good, &format!("{head} merged {short}"))]
             }
             RunEvent::TaskDone { of, .. } => {
                 leave();

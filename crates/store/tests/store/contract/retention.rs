@@ -6,9 +6,9 @@ use crate::board::{Fixture, on_every_backend, post, take};
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// What was taken a day ago needs no body any more.
-const TAKEN: Retention = Retention { cursor: "retention/taken", kinds: &["note_taken"], keep_for: DAY, settles };
+const TAKEN: Retention = Retention { cursor: "retention/taken", kinds: &["note_taken"], keep_for: DAY, bodies_of };
 
-fn settles(_: &Store, event: &Event) -> Result<Vec<u64>, Error> {
+fn bodies_of(_: &Store, event: &Event) -> Result<Vec<u64>, Error> {
     Ok(event.facts["lsn"].as_u64().into_iter().collect())
 }
 

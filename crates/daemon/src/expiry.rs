@@ -1,4 +1,4 @@
-//! Keeps the roll: leases that are over, terminals that are gone, workers that are done, mail that nobody will see.
+//! Ends what is over: leases whose time has passed, terminals that are gone, workers that are done, mail that nobody will see.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_secs(1);
 
 /// Looks at the start, when the assignees change and from time to time, until the daemon ends.
-pub(crate) async fn keep(
+pub(crate) async fn watch(
     store: Store,
     leases: Arc<LeaseBook>,
     mut assignees: watch::Receiver<Assignees>,
@@ -34,7 +34,7 @@ pub(crate) async fn keep(
             // Runs that end with the daemon keep their workers.
             () = stop.cancelled() => return,
             _ = look.tick() => {
-                call(&store, &leases).await;
+                end(&store, &leases).await;
                 // A clock that is slewed for long drifts away without being set.
                 follow_time(&leases).await;
             }
@@ -47,7 +47,7 @@ pub(crate) async fn keep(
         match switchboard_bus::dismiss_workers(&store, |agent| assignees.borrow().has(&agent.name)).await {
             Ok(0) => {}
             Ok(workers) => tracing::info!(workers, "done"),
-            Err(error) => tracing::warn!(%error, "workers that are done could not be taken off the roll"),
+            Err(error) => tracing::warn!(%error, "workers that are done are still on the roster"),
         }
     }
 }
@@ -67,15 +67,15 @@ async fn follow_time(leases: &LeaseBook) {
     }
 }
 
-async fn call(store: &Store, leases: &LeaseBook) {
+async fn end(store: &Store, leases: &LeaseBook) {
     let gone = switchboard_bus::dismiss_terminals(store, is_alive).await;
     let over = leases.sweep().await;
-    let buried = switchboard_bus::bury(store).await;
-    for (what, done) in [("terminals", gone), ("leases", over), ("letters", buried)] {
+    let ended = switchboard_bus::end_unseen(store).await;
+    for (what, done) in [("terminals", gone), ("leases", over), ("messages", ended)] {
         match done {
             Ok(0) => {}
             Ok(count) => tracing::info!(what, count, "gone, over or dead"),
-            Err(error) => tracing::warn!(what, %error, "the roll could not be kept"),
+            Err(error) => tracing::warn!(what, %error, "what is over could not be ended"),
         }
     }
 }

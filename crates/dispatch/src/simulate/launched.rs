@@ -1,0 +1,57 @@
+//! What a worker is started with: who it is, where it works, what it is told, and how long it may take.
+
+use std::collections::BTreeMap;
+
+use switchboard_protocol::frame::{DriverSpec, WorkerSpec};
+
+/// What must hold of each; returns what does not.
+pub(super) fn wrong(spec: &WorkerSpec) -> Option<&'static str> {
+    let env: BTreeMap<&str, &str> = spec.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let says = |name: &str, value: &str| env.get(name) == Some(&value);
+    let is_known = says("SWITCHBOARD_WORKER", spec.worker.as_str())
+        && says("SWITCHBOARD_AGENT", spec.agent.as_str())
+        && says("SWITCHBOARD_RUN", spec.run.as_str())
+        && says("SWITCHBOARD_TASK", &spec.task)
+        && says("SWITCHBOARD_ATTEMPT", &spec.attempt.to_string())
+        && says("SWITCHBOARD_TOKEN", &spec.token)
+        && says("SWITCHBOARD_SOCKET", "/socket")
+        && spec.socket == "/socket";
+    let is_exec = matches!(&spec.driver, DriverSpec::Exec { argv } if *argv == ["make", "it"]);
+    let is_acp = matches!(&spec.driver, DriverSpec::Acp { argv } if *argv == ["agent"]);
+    let head = format!(
+        "Task {} of \"A simulated plan\", attempt {}.\nIt belongs to the phase \"one\".\n",
+        spec.task, spec.attempt
+    );
+    let bridge = spec.mcp.as_ref();
+    let is_bridge = bridge.is_none_or(|bridge| {
+        bridge.name == "switchboard"
+            && bridge.argv == ["/switchboard", "mcp"]
+            && bridge.env.iter().all(|(name, value)| says(name, value))
+            && bridge.env.iter().any(|(name, _)| name == "SWITCHBOARD_TOKEN")
+    });
+    let hints = [
+        ("\nWork in the current folder only", is_acp || is_exec),
+        ("The MCP server `switchboard` carries messages", is_acp),
+        ("You have mail.", !spec.mail.is_empty()),
+        ("can't change the project's records yourself", false),
+    ];
+    let tells = |(words, wanted): &(&str, bool)| spec.prompt.contains(words) == *wanted;
+    let is_report = spec.prompt.contains("What you say is the result of this task");
+    [
+        (is_known, "who it is"),
+        (spec.token.len() == 32, "the token"),
+        (is_exec || is_acp, "the program"),
+        (spec.prompt.starts_with(&head), "the first line of the prompt"),
+        (hints.iter().skip(usize::from(is_report)).all(tells), "what the prompt tells"),
+        (spec.mail.len() <= 10, "the mail"),
+        (spec.mail.iter().all(|id| spec.prompt.contains(id.as_str())), "the mail in the prompt"),
+        (bridge.is_some() == is_acp && is_bridge, "the server of its tools"),
+        (spec.wrap_up.is_some() == is_acp, "when it is told to finish"),
+        (spec.cwd.starts_with("/worktrees/") && spec.cwd.contains(spec.run.as_str()), "its work tree"),
+        (spec.folder.contains(spec.worker.as_str()), "its folder"),
+        (spec.sandbox.is_none() && spec.model.is_none() && !spec.model_given, "its sandbox and model"),
+    ]
+    .into_iter()
+    .find(|(holds, _)| !holds)
+    .map(|(_, what)| what)
+}

@@ -1,0 +1,105 @@
+//! The evidence that is kept of each kind of check.
+
+use serde_json::{Value, json};
+
+use crate::evidence::{has_passed, is_held_to, of_report};
+use switchboard_protocol::run::Verdict;
+
+fn finding(path: &str, rule: &str, is_new: bool, blocks: bool) -> Value {
+    json!({
+        "check": "syntax_check", "rule": rule, "severity": "high", "message": "m", "remedy": "r", "path": path,
+        "span": { "start_line": 3, "start_column": 5, "end_line": 3, "end_column": 6 }, "fingerprint": "f",
+        "is_new": is_new, "blocks": blocks,
+    })
+}
+
+fn run(kind: &str, exit_code: Option<i32>, tests: Option<(u64, u64)>) -> Value {
+    let tests = tests.map(|(passed, failed)| json!({ "passed": passed, "failed": failed, "skipped": 0, "total": 0 }));
+    json!({
+        "kind": kind, "argv": ["make", kind], "cwd": ".", "exit_code": exit_code, "ending": "it ended", "duration_ms": 7,
+        "stdout": "é".repeat(3000), "stderr": "e", "memory": "unlimited", "tests": tests,
+    })
+}
+
+/// What is kept of a report, as the files have it.
+fn kept(check: &str, verdict: &str, findings: &[Value], runs: &[Value]) -> (Value, Value) {
+    let report = json!({
+        "check": check, "verdict": verdict, "summary": "a summary", "findings": findings, "findings_left_out": 2,
+        "files_checked": 9, "skipped": [{ "path": "a.bin", "why": "binary" }], "skipped_left_out": 4, "runs": runs,
+        "duration_ms": 1,
+    });
+    let found = of_report(&serde_json::from_value(report).unwrap());
+    assert_eq!((&*found.gate, &*found.summary), (check, "a summary"));
+    (json!(found.verdict), json!(found.detail))
+}
+
+#[test]
+fn syntax_lists_each_file_with_new_errors_once() {
+    let findings = [
+        finding("a.py", "python-syntax", true, true),
+        finding("a.py", "python-syntax", true, true),
+        finding("b.go", "go-syntax", true, true),
+        finding("c.go", "go-syntax", false, true),
+        finding("d.go", "go-syntax", true, false),
+    ];
+
+    let (verdict, detail) = kept("syntax_check", "fail", &findings, &[]);
+
+    assert_eq!((&verdict, &detail["files_checked"], &detail["files_failed"]), (&json!("fail"), &json!(9), &json!(2)));
+    assert_eq!(detail["skipped_count"], 5, "one that is named and four that are not");
+    let files = detail["files"].as_array().unwrap();
+    assert_eq!((&files[0]["path"], &files[0]["language"]), (&json!("a.py"), &json!("python")));
+    assert_eq!((files.len(), files[0]["errors"].as_array().unwrap().len()), (2, 2));
+    assert_eq!((&files[0]["errors"][0]["line"], &files[0]["errors"][0]["column"]), (&json!(3), &json!(5)));
+}
+
+#[test]
+fn secrets_are_counted_and_placeholders_listed_where_they_are_new() {
+    let findings = [finding("a", "r", true, true), finding("a", "r", false, true), finding("b", "r", true, false)];
+    let mut allowed = finding("c", "r", true, true);
+    allowed["allowed"] = json!("a reason");
+
+    let (_, secrets) = kept("secretscan", "warn", &findings, &[]);
+    let (verdict, marks) = kept("placeholder_scan", "warn", &[&findings[..], &[allowed]].concat(), &[]);
+
+    assert_eq!((&secrets["findings_count"], &secrets["files_scanned"]), (&json!(2), &json!(9)));
+    assert_eq!(secrets["skipped_files"], 5);
+    assert_eq!((&verdict, &marks["findings_count"]), (&json!("pass"), &json!(4)), "two, and two that are not listed");
+    assert_eq!((&marks["files_with_findings"], marks["findings"].as_array().unwrap().len()), (&json!(2), 2));
+    assert_eq!(marks["findings"][0]["excerpt"], "m");
+}
+
+#[test]
+fn commands_are_kept_with_their_ends_and_tests_with_their_counts() {
+    let runs = [run("build", Some(0), None), run("build", Some(2), None), run("build", None, None)];
+    let (verdict, build) = kept("build_check", "skip", &[], &runs);
+    let tested = [run("test", Some(0), Some((3, 0))), run("test", Some(1), Some((2, 4)))];
+    let (_, tests) = kept("test_runner", "fail", &[], &tested);
+
+    assert_eq!((&verdict, &build["runs_count"], &build["failed_count"]), (&json!("skip"), &json!(3), &json!(2)));
+    assert_eq!(build["skipped_reason"], "a summary");
+    assert_eq!((&build["runs"][0]["command"], &build["runs"][2]["exit_code"]), (&json!("make build"), &json!(-1)));
+    assert_eq!(build["runs"][0]["stdout_tail"].as_str().unwrap().len(), 4000);
+    assert_eq!((&tests["tests_passed"], &tests["tests_failed"]), (&json!(5), &json!(4)));
+    let failures = tests["failures"].as_array().unwrap();
+    assert_eq!((failures.len(), &failures[0]["name"]), (1, &json!("make test")));
+    assert!(failures[0]["message"].as_str().unwrap().starts_with("it ended\né"));
+    let (_, untested) = kept("test_runner", "error", &[], &[run("test", Some(0), None)]);
+    assert_eq!((&untested["runs"][0]["kind"], &untested["skipped_reason"]), (&json!("test"), &Value::Null));
+}
+
+#[test]
+fn a_gate_has_passed_only_if_it_looked_and_let_the_change_pass() {
+    let all = [
+        Verdict::Pass,
+        Verdict::Warn,
+        Verdict::Fail,
+        Verdict::Error,
+        Verdict::NoReply,
+        Verdict::Skipped,
+        Verdict::NotConfigured,
+    ];
+
+    assert_eq!(all.map(has_passed), [true, true, false, false, false, false, false]);
+    assert_eq!(all.map(is_held_to), [true, true, true, true, true, false, false]);
+}

@@ -1,0 +1,276 @@
+//! The markup of Svelte and Vue components: the brackets of the expressions in it, and Svelte's blocks. Of a language inside only brackets, quotes,
+//! comments and regular expressions are read; what the markup itself means is left to its compiler.
+
+use std::ops::Range;
+
+use super::component::Kind as Of;
+use crate::problem::{Kind, Problem};
+
+/// Blocks of Svelte that end with `{/NAME}`. Source: svelte.dev/docs/svelte, template syntax.
+const BLOCKS: [&str; 5] = ["if", "each", "await", "key", "snippet"];
+
+/// Finds the first place at which a bracket of an expression has no partner, or a block has no end.
+pub(super) fn problem(text: &[u8], kind: Of) -> Option<Problem> {
+    let found = match kind {
+        Of::Svelte => svelte(text),
+        Of::Vue => vue(text),
+    };
+    found.err().map(|(at, kind)| Problem::at(text, at, kind))
+}
+
+type Found = Result<(), (usize, Kind)>;
+
+fn svelte(text: &[u8]) -> Found {
+    let mut open: Vec<(&str, usize)> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        if let Some(end) = skipped(text, at) {
+            at = end;
+            continue;
+        }
+        if text[at] != b'{' {
+            at += 1;
+            continue;
+        }
+        // The slash of an end is no regular expression.
+        let from = at + 1 + usize::from(text.get(at + 1) == Some(&b'/'));
+        let end = closing(text, from..text.len(), Some(at))?;
+        let inside = &text[at + 1..end - 1];
+        match inside.first() {
+            Some(b'#') => open.extend(block(&inside[1..]).map(|name| (name, at))),
+            Some(b'/') if block(&inside[1..]).is_some() => {
+                let name = block(&inside[1..]).unwrap_or_default();
+                match open.pop() {
+                    Some((opened, _)) if opened == name => {}
+                    Some((opened, begin)) => return Err((begin, endless(opened))),
+                    None => return Err((at, Kind::Stated(format!("`{{/{name}}}` ends no block")))),
+                }
+            }
+            Some(_) | None => {}
+        }
+        at = end;
+    }
+    open.first().map_or(Ok(()), |(name, at)| Err((*at, endless(name))))
+}
+
+fn endless(name: &str) -> Kind {
+    Kind::Stated(format!("`{{#{name}` is never ended by `{{/{name}}}`"))
+}
+
+/// The block that a word behind `#` or `/` names.
+fn block(rest: &[u8]) -> Option<&'static str> {
+    let length = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    BLOCKS.into_iter().find(|name| name.as_bytes() == &rest[..length])
+}
+
+/// In the template: what stands between `{{` and `}}`, and the values of attributes that are expressions.
+fn vue(text: &[u8]) -> Found {
+    let Some(template) = template(text) else { return Ok(()) };
+    let mut at = template.start;
+    while at < template.end {
+        if let Some(end) = skipped(text, at) {
+            at = end;
+        } else if text[at..].starts_with(b"{{") {
+            let Some(length) = memchr::memmem::find(&text[at..template.end], b"}}") else {
+                return Err((at, Kind::Unclosed("{{".to_owned())));
+            };
+            closing(text, at + 2..at + length, None)?;
+            at += length + 2;
+        } else if text[at] == b'<' && text.get(at + 1).is_some_and(u8::is_ascii_alphabetic) {
+            at = tag(text, at..template.end)?;
+        } else {
+            at += 1;
+        }
+    }
+    Ok(())
+}
+
+/// The content of the template, where it is HTML.
+fn template(text: &[u8]) -> Option<Range<usize>> {
+    let start = memchr::memmem::find_iter(text, b"<template").find(|at| *at == 0 || text[at - 1] == b'\n')?;
+    let open = memchr::memchr(b'>', &text[start..])? + start;
+    if memchr::memmem::find(&text[start..open], b"lang=").is_some() {
+        return None;
+    }
+    let end = memchr::memmem::rfind(text, b"</template")?;
+    (open < end).then_some(open + 1..end)
+}
+
+/// Reads a tag, and returns what comes behind it.
+fn tag(text: &[u8], range: Range<usize>) -> Result<usize, (usize, Kind)> {
+    let mut at = range.start + 1;
+    while at < range.end && text[at] != b'>' {
+        let quote = text[at];
+        if !matches!(quote, b'"' | b'\'') {
+            at += 1;
+            continue;
+        }
+        let Some(length) = memchr::memchr(quote, &text[at + 1..range.end]) else { return Ok(range.end) };
+        let value = at + 1..at + 1 + length;
+        if is_expression(&text[range.start..at]) {
+            closing(text, value.clone(), None)?;
+        }
+        at = value.end + 1;
+    }
+    Ok(at + 1)
+}
+
+/// Whether what stands before a value names an attribute that holds an expression: `:a=`, `@a=`, `#a=`, `v-a=`.
+fn is_expression(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let Some(before) = before.strip_suffix(b"=") else { return false };
+    let name = before.trim_ascii_end().rsplit(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+    // The value of a loop is no expression, but its brackets have partners, too.
+    name.starts_with(b"v-") || matches!(name.first(), Some(b':' | b'@' | b'#'))
+}
+
+/// The end of a comment, a script or a style that begins here.
+fn skipped(text: &[u8], at: usize) -> Option<usize> {
+    const PARTS: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<script", b"</script"), (b"<style", b"</style")];
+    let (begin, end) = PARTS.into_iter().find(|(begin, _)| text[at..].starts_with(begin))?;
+    let from = at + begin.len();
+    Some(memchr::memmem::find(&text[from..], end).map_or(text.len(), |length| from + length + end.len()))
+}
+
+/// Reads an expression of JavaScript. With `opened`, the place of the brace that opens it, up to the brace that closes it, and returns what comes behind
+/// that; else to the end of the range.
+fn closing(text: &[u8], range: Range<usize>, opened: Option<usize>) -> Result<usize, (usize, Kind)> {
+    let mut open: Vec<(u8, usize)> = opened.map(|at| (b'{', at)).into_iter().collect();
+    let mut at = range.start;
+    while at < range.end {
+        let byte = text[at];
+        match byte {
+            b'(' | b'[' | b'{' => open.push((byte, at)),
+            b')' | b']' | b'}' => match open.pop() {
+                Some((other, _)) if partner(other) == byte => {
+                    if open.is_empty() && opened.is_some() {
+                        return Ok(at + 1);
+                    }
+                }
+                Some((other, begin)) => return Err((begin, Kind::Unclosed((other as char).to_string()))),
+                None => return Err((at, Kind::ClosesNothing((byte as char).to_string()))),
+            },
+            b'"' | b'\'' => at = end_of_string(text, at, range.end),
+            b'`' => {
+                at = template_literal(text, at, range.end)?;
+                continue;
+            }
+            b'/' if text[at..range.end].starts_with(b"/*") => {
+                let length = memchr::memmem::find(&text[at..range.end], b"*/");
+                at = length.map_or(range.end, |length| at + length + 2);
+                continue;
+            }
+            b'/' if text[at..range.end].starts_with(b"//") => {
+                at = memchr::memchr(b'\n', &text[at..range.end]).map_or(range.end, |length| at + length);
+                continue;
+            }
+            b'/' if begins_regex(&text[range.start..at]) => at = end_of_regex(text, at, range.end),
+            _ => {}
+        }
+        at += 1;
+    }
+    match open.pop() {
+        Some((other, begin)) => Err((begin, Kind::Unclosed((other as char).to_string()))),
+        None => Ok(range.end),
+    }
+}
+
+const fn partner(open: u8) -> u8 {
+    match open {
+        b'(' => b')',
+        b'[' => b']',
+        _ => b'}',
+    }
+}
+
+/// The last byte of a string; the quote itself where its line ends before it does.
+fn end_of_string(text: &[u8], start: usize, end: usize) -> usize {
+    let mut at = start + 1;
+    while at < end && text[at] != b'\n' {
+        match text[at] {
+            b'\\' => at += 1,
+            byte if byte == text[start] => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    start
+}
+
+/// What comes behind a template literal.
+fn template_literal(text: &[u8], start: usize, end: usize) -> Result<usize, (usize, Kind)> {
+    let mut at = start + 1;
+    while at < end {
+        match text[at] {
+            b'\\' => at += 2,
+            b'`' => return Ok(at + 1),
+            b'$' if text[at..end].starts_with(b"${") => at = closing(text, at + 2..end, Some(at + 1))?,
+            _ => at += 1,
+        }
+    }
+    Err((start, Kind::Unclosed("`".to_owned())))
+}
+
+/// Whether a slash begins a regular expression: nothing that could be divided stands before it.
+fn begins_regex(before: &[u8]) -> bool {
+    before.trim_ascii_end().last().is_none_or(|byte| b"(,=:[!&|?{};+-*%<>~^".contains(byte))
+}
+
+/// The last byte of a regular expression; its slash where the line ends before it does.
+fn end_of_regex(text: &[u8], start: usize, end: usize) -> usize {
+    let (mut at, mut in_class) = (start + 1, false);
+    while at < end && text[at] != b'\n' {
+        match text[at] {
+            b'\\' => at += 1,
+            b'[' => in_class = true,
+            b']' => in_class = false,
+            b'/' if !in_class => return at,
+            _ => {}
+        }
+        at += 1;
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str, kind: Of) -> Option<usize> {
+        problem(text.as_bytes(), kind).map(|problem| problem.lines.start + 1)
+    }
+
+    #[test]
+    fn blocks_and_expressions_of_svelte_have_their_ends() {
+        let right = "<script>\n  if (a) {\n</script>\n{#each items as { id, name }, i (id)}\n  <p class=\"a {b ? 'x' : `y${f({ z })}`}\" on:click={() => { go(/[/\"}]/) }}>it's {name} } </p>\n{:else}\n  <!-- { -->{@html text.replace(/\"/g, '{') /* ( */}\n{/each}\n{#await p then v}{v}{/await}\n<style>\n  p {\n</style>\n";
+
+        assert_eq!(line(right, Of::Svelte), None);
+        for (from, to, at) in [
+            ("{/each}\n", "", 4),
+            ("{/await}", "", 9),
+            ("{#await p then v}", "", 9),
+            ("on:click={() => { go(", "on:click={() => go(", 5),
+            ("f({ z })", "f({ z )", 5),
+            ("{name}", "{name", 5),
+            ("(id)}", "id)}", 4),
+        ] {
+            assert_eq!(line(&right.replacen(from, to, 1), Of::Svelte), Some(at), "{from}");
+        }
+    }
+
+    #[test]
+    fn expressions_of_vue_have_their_brackets() {
+        let right = "<script setup>\nlet a = {\n</script>\n<template>\n  <a :b=\"c > d ? [1] : { e: 'f)' }\" v-for=\"(x, i) in list\" title=\"(\" @click='go(i)'>{{ f(x) }} it's (</a>\n</template>\n";
+
+        assert_eq!(line(right, Of::Vue), None);
+        for (from, to) in
+            [("go(i)", "go(i"), ("[1]", "1]"), ("{ e:", " e:"), ("f(x) }}", "f(x }}"), ("{{ f(x) }}", "{{ f(x) }")]
+        {
+            assert_eq!(line(&right.replacen(from, to, 1), Of::Vue), Some(5), "{from}");
+        }
+        assert_eq!(
+            line(&right.replace("<template>", "<template lang=\"pug\">").replace("go(i)", "go(i"), Of::Vue),
+            None
+        );
+    }
+}
