@@ -81,5 +81,5 @@ fn the_form_of_a_plan_follows_from_its_name_or_its_first_sign() {
     assert_eq!(read(json, "plan.txt").unwrap().title, "t");
     assert_eq!(read(&format!("\u{feff} {json}"), "").unwrap().title, "t");
     assert_eq!(read("no plan", "plan.md").unwrap_err().code, "plan.syntax");
-    assert_eq!(read("## Phase 1: One", "plan.JSON").unwrap_err().place.contains("plan.JSON"), true);
+    assert!(read("## Phase 1: One", "plan.JSON").unwrap_err().place.contains("plan.JSON"));
 }
