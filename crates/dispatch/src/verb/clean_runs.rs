@@ -30,6 +30,8 @@ struct Ended {
     targets: Vec<String>,
     /// Folder of all work trees.
     base: PathBuf,
+    /// Folders of the trees of gates and of workers that only read.
+    shared: [PathBuf; 2],
     /// Its tasks, each with its work tree and branch.
     tasks: Vec<(String, PathBuf, String)>,
 }
@@ -55,8 +57,15 @@ impl Dispatch {
         for row in self.ended_rows(request.run.as_deref())? {
             ended.push(self.ended(&row)?);
         }
-        let found = self.world.git(move |git| found_of(git, &ended)).await?;
-        if !request.remove {
+        let removes = request.remove;
+        let found = self.world.git(move |git| {
+            if removes {
+                remove_shared(git, &ended)?;
+            }
+            found_of(git, &ended)
+        });
+        let found = found.await?;
+        if !removes {
             return Ok(CleanRunsReply { left: found.into_iter().map(|found| found.left).collect() });
         }
         self.remove(found, request.unmerged, by.as_str(), call).await
@@ -119,6 +128,7 @@ impl Dispatch {
             branch: row.try_text("branch")?.to_owned(),
             targets: self.targets(&run, row.try_text("target")?)?,
             base: fixed.worktrees.clone(),
+            shared: [fixed.gate_trees(), fixed.reader_trees()],
             tasks: tasks.collect(),
             run,
         })
@@ -146,6 +156,16 @@ struct Found {
     commit: String,
     /// Folder of all work trees of the run.
     base: PathBuf,
+}
+
+/// Removes the trees that are nobody's work: the end of a run removes them, unless the daemon died there.
+fn remove_shared(git: &dyn Git, ended: &[Ended]) -> Result<(), Error> {
+    for run in ended {
+        for folder in &run.shared {
+            git.worktrees_remove(folder, &run.base)?;
+        }
+    }
+    Ok(())
 }
 
 // === impl Found ===
