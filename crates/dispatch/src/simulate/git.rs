@@ -164,7 +164,7 @@ impl Git for SimGit {
     }
 
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
-        self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.branch(&work.branch))))
+        self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.tip(work))))
     }
 
     fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
@@ -181,7 +181,7 @@ impl Git for SimGit {
             }
             repo.branches.insert(branch.to_owned(), at.clone());
             let files = (*repo.files(at)?).clone();
-            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
+            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), detached: None, files });
             Ok(())
         })
     }
@@ -189,7 +189,8 @@ impl Git for SimGit {
     fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()> {
         self.changing(|repo| {
             let files = (*repo.files(commit)?).clone();
-            repo.worktrees.insert(path.to_owned(), Work { branch: String::new(), files });
+            repo.worktrees
+                .insert(path.to_owned(), Work { branch: String::new(), detached: Some(commit.clone()), files });
             Ok(())
         })
     }
@@ -198,13 +199,19 @@ impl Git for SimGit {
         self.changing(|repo| {
             let files = (*repo.files(commit)?).clone();
             repo.branches.insert(branch.to_owned(), commit.clone());
-            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), files });
+            repo.worktrees.insert(path.to_owned(), Work { branch: branch.to_owned(), detached: None, files });
             Ok(())
         })
     }
 
-    fn worktree_changes(&self, _path: &Path) -> Result<Vec<PathBuf>> {
-        self.with(|_| Ok(Vec::new()))
+    fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        self.with(|repo| {
+            let missing = || Error::Missing(format!("the work tree {}", path.display()));
+            let work = repo.worktrees.get(path).ok_or_else(missing)?;
+            let head = repo.files(&repo.tip(work).ok_or_else(missing)?)?;
+            let changed = super::repo::changed(&head, &work.files).into_iter();
+            Ok(changed.map(|(path, _)| PathBuf::from(&**path)).collect())
+        })
     }
 
     fn worktree_bytes(&self, _path: &Path) -> Result<u64> {

@@ -31,6 +31,8 @@ pub(super) struct Made {
 /// A work tree: its branch and what lies in it.
 pub(super) struct Work {
     pub(super) branch: String,
+    /// Its commit, where it has no branch.
+    pub(super) detached: Option<Oid>,
     pub(super) files: Files,
 }
 
@@ -112,6 +114,11 @@ impl Repo {
         self.branches.get(name).cloned()
     }
 
+    /// The commit that a work tree has checked out.
+    pub(super) fn tip(&self, work: &Work) -> Option<Oid> {
+        work.detached.clone().or_else(|| self.branch(&work.branch))
+    }
+
     /// The commit of a branch, one by its id, or, with `^` behind it, its first parent.
     pub(super) fn find(&self, revision: &str) -> Option<Oid> {
         if let Some(child) = revision.strip_suffix('^') {
@@ -170,6 +177,19 @@ impl Repo {
     pub(super) fn write(&mut self, at: &Path, path: &str, content: &str) {
         if let Some(work) = self.worktrees.get_mut(at) {
             work.files.insert(path.into(), content.into());
+        }
+    }
+
+    /// An agent commits what lies in a work tree.
+    pub(super) fn commit_in(&mut self, at: &Path) {
+        let Some(work) = self.worktrees.get(at) else { return };
+        let (branch, files) = (work.branch.clone(), work.files.clone());
+        let Some(tip) = self.tip(work) else { return };
+        let tree = self.tree(files);
+        let commit = self.commit(tree, vec![tip], "by an agent", 0);
+        match self.worktrees.get_mut(at).filter(|work| work.detached.is_some()) {
+            Some(work) => work.detached = Some(commit),
+            None => drop(self.branches.insert(branch, commit)),
         }
     }
 
