@@ -51,7 +51,7 @@ pub(crate) async fn carry_out(ctx: Ctx, effect: Effect) -> Outcome {
         Effect::TakeAnswer { task, step, work, attempt, worker, input } => {
             let given = take_answer::Given { task: &task, step: &step, work: &work, attempt, worker: &worker, input };
             let done = take_answer::take_answer(&ctx, given).await;
-            done.map_or_else(|error| blocked(task, attempt, error), |steps| Outcome { steps, ..Outcome::default() })
+            done.map_or_else(|error| blocked(task, attempt, error), |()| Outcome::default())
         }
         Effect::RunChecks { task, attempt, commit, base, tree_of, checks } => {
             let judged = Judged { task: &task, attempt, commit: &commit, base: &base, tree_of: &tree_of };

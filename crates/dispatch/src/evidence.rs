@@ -111,7 +111,7 @@ pub(crate) fn of_answer(step: &StepId, answer: &Answer, verdict: GateVerdict, re
     Found { gate: step.to_string(), verdict, summary, detail }
 }
 
-/// Adds one finding to the task's bundle, in an agent's name.
+/// Adds one finding to the task's bundle, in an agent's name; none that is there from before the daemon died.
 pub(crate) fn add(
     world: &World,
     run: &RunId,
@@ -122,7 +122,15 @@ pub(crate) fn add(
 ) -> Result<(), Error> {
     let mut entry = entry(id, attempt, &world.store.now().to_string(), found);
     agent.clone_into(&mut entry.agent);
-    let appended = switchboard_pipeline::evidence::append(read(world, run, id)?, entry);
+    let bundle = read(world, run, id)?;
+    let is_same = |known: &Entry| {
+        let Entry::Known(known) = known else { return false };
+        Evidence { timestamp: entry.timestamp.clone(), ..(**known).clone() } == entry
+    };
+    if bundle.as_ref().is_some_and(|bundle| bundle.entries.iter().any(is_same)) {
+        return Ok(());
+    }
+    let appended = switchboard_pipeline::evidence::append(bundle, entry);
     let bundle = appended.map_err(|error| Failure::new("internal.bug", error.to_string()).at(id.to_string()))?;
     write(world, run, id, &bundle)
 }

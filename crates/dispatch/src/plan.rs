@@ -8,13 +8,13 @@ use switchboard_pipeline::settings::Settings;
 use switchboard_pipeline::subtasks::Shape;
 use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::DriverSpec;
-use switchboard_protocol::id::{AgentName, Digest, RunId};
+use switchboard_protocol::id::{AgentName, Digest, RunId, WorkerId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
 use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::run::StepWork;
-use switchboard_protocol::run::way::{RoleId, StepId};
+use switchboard_protocol::run::way::RoleId;
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, RoleChoice};
 
@@ -163,9 +163,9 @@ impl RunPlan {
         Ok(choice)
     }
 
-    /// The tree of a worker that only reads: no task has a folder there.
-    pub(crate) fn reader_tree(&self, task: &TaskId, step: &StepId) -> PathBuf {
-        self.reader_trees().join(format!("{task}.{step}"))
+    /// The tree of a worker that only reads: no task has a folder there, and no other worker has this one.
+    pub(crate) fn reader_tree(&self, worker: &WorkerId) -> PathBuf {
+        self.reader_trees().join(worker.as_str())
     }
 
     /// The folder of the trees of workers that only read.

@@ -6,9 +6,11 @@
 //! hold; [`simulate`] fails with what was broken.
 
 mod afterwards;
+mod answers;
 mod clock;
 mod connection;
 mod git;
+mod judges;
 mod launched;
 mod observer;
 mod people;
@@ -43,6 +45,7 @@ use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Filter, Query, Row, Store};
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::answers::approval;
 pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
@@ -166,6 +169,7 @@ fn conclude(stage: &Stage, store: &Store) -> Result<SimReport, String> {
     let mut report = lock(&stage.report).clone();
     (report.tasks, report.tree, report.order) = (tasks, hasher.finish(), observer.order());
     report.merged = observer.merged().len() as u64;
+    (report.answers, report.unusable) = (observer.judges.answers, observer.judges.unusable);
     (report.lost, report.waited, report.most_live) = (observer.lost, observer.waited, observer.most_live);
     drop(observer);
     report.simulated_ms = stage.clock.ms().unsigned_abs();
@@ -333,6 +337,10 @@ fn plan(stage: &Stage, phase: u64) -> String {
         })
         .collect();
     let mut settings = if stage.wants_setup() { json!({ "setup": ["make", "deps"] }) } else { json!({}) };
+    if let Some(is_secured) = stage.team {
+        settings["team"] = json!(true);
+        settings["always_security_review"] = json!(is_secured);
+    }
     if spec.runs > 1 {
         // There are not enough ports for so many trees.
         settings["ports"] = json!(0);

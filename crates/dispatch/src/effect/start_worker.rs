@@ -113,7 +113,9 @@ enum Launched {
 
 pub(crate) async fn start_worker(ctx: Ctx, id: TaskId, start: Start, refusals: Vec<Refusal>) -> Outcome {
     let (attempt, step) = (start.attempt, start.step.clone());
-    if !pause(&ctx, &refusals).await {
+    // Whoever judges has not failed because its change's makers did.
+    let failed = if start.work.answer.is_none() { refusals.as_slice() } else { &[] };
+    if !pause(&ctx, failed).await {
         return Outcome::default();
     }
     let Some(_permit) = ctx.world.start_permit().await else {
@@ -326,13 +328,8 @@ async fn launch(
 
 /// Starts a worker that only reads, in a tree of the change that is thrown away afterwards.
 async fn launch_reader(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup) -> Result<Launched, Error> {
-    let (path, base, at) = (setup.path(ctx, id), ctx.plan.worktrees.clone(), setup.start_point.start.clone());
-    let made = ctx.world.git(move |git| {
-        // What an earlier reader left may not be looked at.
-        git.worktree_remove(&path, &base)?;
-        git.worktree_detached(&path, &at)
-    });
-    made.await?;
+    let (path, at) = (setup.path(ctx, id), setup.start_point.start.clone());
+    ctx.world.git(move |git| git.worktree_detached(&path, &at)).await?;
     ctx.world.crash("worktree-made");
     let spec = spec(ctx, id, attempt, setup, &[])?;
     let shims = Arc::clone(&ctx.world.ports.shims);
@@ -350,9 +347,9 @@ impl WorkerSetup {
 
     /// Its work tree.
     fn path(&self, ctx: &Ctx, id: &TaskId) -> PathBuf {
-        match self.judged.as_ref().filter(|_| self.is_thrown_away()) {
-            Some(judged) => ctx.plan.reader_tree(id, &judged.step),
-            None => ctx.plan.worktree(id),
+        match self.is_thrown_away() {
+            true => ctx.plan.reader_tree(&self.worker),
+            false => ctx.plan.worktree(id),
         }
     }
 }

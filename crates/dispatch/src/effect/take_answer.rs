@@ -1,5 +1,6 @@
 //! The answer of a worker that judges: read from what it said, and taken together with the tests that it wrote.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,31 +38,72 @@ pub(super) struct Given<'a> {
     pub(super) input: Digest,
 }
 
-/// Returns what is to be recorded: the verdict, and what the worker wrote, or why its answer can't be used.
-pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<Vec<RunEvent>, Error> {
-    let wrote = written(ctx, given).await?;
+/// Records the verdict, and what the worker wrote, or why its answer can't be used.
+pub(super) async fn take_answer(ctx: &Ctx, given: Given<'_>) -> Result<(), Error> {
+    let places = Places::of(ctx, given)?;
+    let wrote = written(ctx, &places).await?;
+    #[cfg(any(test, feature = "sim"))]
+    let wrote = if ctx.world.has_defect(crate::simulate::Defect::LetsJudgesWrite) { Vec::new() } else { wrote };
     let taken = match forbidden(given, &wrote) {
         Some(reason) => Err(reason),
         None => read(ctx, given).await?,
     };
-    if given.work.writes.is_empty() {
-        let (path, base) = (ctx.plan.reader_tree(given.task, given.step), ctx.plan.worktrees.clone());
-        ctx.world.git(move |git| git.worktree_remove(&path, &base)).await?;
-    }
-    let answer = match taken {
-        Ok(answer) => answer,
-        Err(reason) => return Ok(vec![given.refused(reason)]),
+    let steps = match taken {
+        Ok(answer) => judged(ctx, given, &places, answer).await?,
+        Err(reason) => vec![given.refused(reason)],
     };
+    ctx.engine.record(Record::steps(steps)).await?;
+    ctx.world.crash("answer-taken");
+    if given.work.is_in_task_tree() {
+        return Ok(());
+    }
+    // Not before it is recorded: a daemon that dies meanwhile has to look at the tree again.
+    let (path, base) = (places.tree, ctx.plan.worktrees.clone());
+    if let Err(error) = ctx.world.git(move |git| git.worktree_remove(&path, &base)).await {
+        tracing::warn!(worker = %given.worker, %error, "the tree of a worker that only reads stays until the run ends");
+    }
+    Ok(())
+}
+
+/// What is to be recorded of an answer that can be used.
+async fn judged(ctx: &Ctx, given: Given<'_>, places: &Places, answer: Answer) -> Result<Vec<RunEvent>, Error> {
     let (verdict, reasons) = verdict::of(&answer);
-    keep(ctx, given, answer, verdict, &reasons).await?;
+    keep(ctx, given, &places.agent, answer, verdict, &reasons).await?;
     let accepts = matches!(verdict, Verdict::Pass | Verdict::Warn);
     let mut steps = vec![given.answered(verdict, reasons)];
     if accepts && !given.work.writes.is_empty() {
-        steps.push(capture(ctx, given).await?);
+        steps.push(capture(ctx, given, places).await?);
     }
-    ctx.engine.record(Record::steps(steps)).await?;
-    ctx.world.crash("answer-taken");
-    Ok(Vec::new())
+    Ok(steps)
+}
+
+/// Where a worker was, and from where on.
+struct Places {
+    tree: PathBuf,
+    /// The commit that the change stands on.
+    base: Oid,
+    /// The commit that its tree began as.
+    start: Oid,
+    /// Its name.
+    agent: String,
+}
+
+// === impl Places ===
+
+impl Places {
+    fn of(ctx: &Ctx, given: Given<'_>) -> Result<Self, Error> {
+        let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
+        let row = row.ok_or_else(|| Error::Missing(format!("worker {}", given.worker)))?;
+        Ok(Self {
+            tree: match given.work.is_in_task_tree() {
+                true => ctx.plan.worktree(given.task),
+                false => ctx.plan.reader_tree(given.worker),
+            },
+            base: Oid::parse(row.try_text("base")?)?,
+            start: Oid::parse(row.try_text("start")?)?,
+            agent: row.get_text("agent").unwrap_or_default().to_owned(),
+        })
+    }
 }
 
 // === impl Given ===
@@ -87,7 +129,12 @@ async fn read(ctx: &Ctx, given: Given<'_>) -> Result<Result<Answer, String>, Err
     let file = plan::worker_folder(&ctx.world.config, &ctx.plan.run, given.worker).join(ANSWER_FILE);
     let files = Arc::clone(&ctx.world.ports.files);
     let said = ctx.world.blocking(move || files.read(&file)).await?.unwrap_or_default();
-    Ok(Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.to_string()))
+    let found = Answer::find(kind, &String::from_utf8_lossy(&said)).map_err(|bad| bad.to_string());
+    #[cfg(any(test, feature = "sim"))]
+    if found.is_err() && ctx.world.has_defect(crate::simulate::Defect::TakesAnyAnswer) {
+        return Ok(crate::simulate::approval(kind).ok_or_else(|| "it can't be made".to_owned()));
+    }
+    Ok(found)
 }
 
 /// The answer that the worker gave by `report_step`, the last one.
@@ -104,14 +151,17 @@ fn reported(ctx: &Ctx, given: Given<'_>) -> Result<Option<Value>, Error> {
     }
 }
 
-/// The files in the worker's tree that are not as it found them.
-async fn written(ctx: &Ctx, given: Given<'_>) -> Result<Vec<String>, Error> {
-    let path = match given.work.writes.is_empty() {
-        true => ctx.plan.reader_tree(given.task, given.step),
-        false => ctx.plan.worktree(given.task),
-    };
-    let changed: Vec<PathBuf> = ctx.world.git(move |git| git.worktree_files(&path)).await?;
-    Ok(changed.iter().map(|path| plan::text(path)).collect())
+/// The files in the worker's tree that are not as it found them, whether it has committed them or not.
+async fn written(ctx: &Ctx, places: &Places) -> Result<Vec<String>, Error> {
+    let (path, start) = (places.tree.clone(), places.start.clone());
+    let changed = ctx.world.git(move |git| {
+        let mut changed: BTreeSet<_> = git.worktree_files(&path)?.into_iter().collect();
+        if let Some(tip) = git.worktree_tip(&path)? {
+            changed.extend(git.changed_files(&start, &tip)?.into_iter().map(|change| change.path));
+        }
+        Ok(changed)
+    });
+    Ok(changed.await?.iter().map(|path| plan::text(path)).collect())
 }
 
 /// What the worker wrote though it may not, in words for the next one.
@@ -125,14 +175,12 @@ fn forbidden(given: Given<'_>, wrote: &[String]) -> Option<String> {
 }
 
 /// Makes the tests that were written a part of the change.
-async fn capture(ctx: &Ctx, given: Given<'_>) -> Result<RunEvent, Error> {
+async fn capture(ctx: &Ctx, given: Given<'_>, places: &Places) -> Result<RunEvent, Error> {
     let Given { task: id, attempt, .. } = given;
-    let row = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
-    let row = row.ok_or_else(|| Error::Missing(format!("worker {}", given.worker)))?;
-    let (base, start) = (Oid::parse(row.try_text("base")?)?, Oid::parse(row.try_text("start")?)?);
+    let (path, base, start) = (places.tree.clone(), places.base.clone(), places.start.clone());
     let (task, _) = ctx.plan.settings(id)?;
     let (message, now) = (message(&ctx.plan.run, &task, attempt), ctx.world.store.now());
-    let (path, branch) = (ctx.plan.worktree(id), ctx.plan.task_branch(id));
+    let branch = ctx.plan.task_branch(id);
     let captured = ctx.world.git(move |git| {
         // The change stays that of who made it.
         let author = git.author_of(&start, now)?;
@@ -155,11 +203,16 @@ async fn capture(ctx: &Ctx, given: Given<'_>) -> Result<RunEvent, Error> {
 }
 
 /// Adds the answer to the task's evidence.
-async fn keep(ctx: &Ctx, given: Given<'_>, answer: Answer, verdict: Verdict, reasons: &[String]) -> Result<(), Error> {
+async fn keep(
+    ctx: &Ctx,
+    given: Given<'_>,
+    agent: &str,
+    answer: Answer,
+    verdict: Verdict,
+    reasons: &[String],
+) -> Result<(), Error> {
     let found = evidence::of_answer(given.step, &answer, verdict, reasons);
     let (world, run) = (Arc::clone(&ctx.world), ctx.plan.run.clone());
-    let (task, attempt) = (given.task.clone(), given.attempt);
-    let agent = ctx.world.store.get(crate::work::WORKERS, &[given.worker.as_str().into()])?;
-    let agent = agent.and_then(|row| row.get_text("agent").map(str::to_owned)).unwrap_or_default();
+    let (task, attempt, agent) = (given.task.clone(), given.attempt, agent.to_owned());
     ctx.world.blocking(move || evidence::add(&world, &run, &task, attempt, found, &agent)).await
 }

@@ -2,6 +2,7 @@
 //! agree with the log and with the repository, however often git fails and the daemon dies meanwhile.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use switchboard_pipeline::run::RunState;
@@ -231,7 +232,9 @@ impl After<'_> {
     /// Lists what the run left, removes what is merged, then the rest.
     async fn clean(&self, state: &RunState) -> Result<(), String> {
         let listed = self.clean_once(false, false).await?;
-        let (branches, trees) = self.left();
+        let (branches, mut trees) = self.left();
+        // Trees of gates and of workers that only read hold nobody's work: they are not listed, and removed with the rest.
+        trees.retain(|path| !path.contains("/.gates/") && !path.contains("/.readers/"));
         let told = names(&listed, |left| &left.branch);
         // Trees in which gates judged hold no work: they are removed with the rest, and not listed.
         let trees: BTreeSet<_> = trees.into_iter().filter(|tree| !tree.contains("/.gates/")).collect();
@@ -239,7 +242,7 @@ impl After<'_> {
             format!("{branches:?} and {trees:?} are left, listed: {listed:?}")
         })?;
         for left in listed.left.iter().filter(|left| !left.branch.is_empty()) {
-            let holds_more = self.is_nowhere_else(&left.branch)?;
+            let holds_more = self.is_nowhere_else(&left.branch)? || self.is_dirty(&left.worktree);
             expect(!left.removed && holds_more != left.unmerged.is_empty(), || {
                 format!("{} holds work that is nowhere else: {holds_more}, told: {left:?}", left.branch)
             })?;
@@ -278,6 +281,14 @@ impl After<'_> {
         let run = self.branch();
         let others = [MAIN, &run].into_iter().filter(|other| *other != branch).filter_map(|other| repo.branch(other));
         Ok(!others.into_iter().any(|other| repo.is_ancestor(&tip, &other)))
+    }
+
+    /// Whether a work tree has files that are no commit.
+    fn is_dirty(&self, worktree: &str) -> bool {
+        let mut repo = lock(&self.stage.repo);
+        let Some(work) = repo.worktrees.get(Path::new(worktree)) else { return false };
+        let tip = repo.tip(work);
+        tip.is_some_and(|tip| repo.any_changed(Path::new(worktree), &tip, |_| true))
     }
 
     fn expect_reachable(&self, task: &TaskId, commit: &str) -> Result<(), String> {

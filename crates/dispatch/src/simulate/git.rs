@@ -164,7 +164,7 @@ impl Git for SimGit {
     }
 
     fn worktree_tip(&self, path: &Path) -> Result<Option<Oid>> {
-        self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.branch(&work.branch))))
+        self.with(|repo| Ok(repo.worktrees.get(path).and_then(|work| repo.tip(work))))
     }
 
     fn worktree_add(&self, path: &Path, branch: &str, at: &Oid, beside: &[(&str, &Oid)]) -> Result<()> {
@@ -185,7 +185,11 @@ impl Git for SimGit {
     }
 
     fn worktree_detached(&self, path: &Path, commit: &Oid) -> Result<()> {
-        self.changing(|repo| repo.check_out(path, "", commit))
+        self.changing(|repo| {
+            repo.check_out(path, "", commit)?;
+            repo.detach(path, commit);
+            Ok(())
+        })
     }
 
     fn worktree_reset(&self, path: &Path, branch: &str, commit: &Oid) -> Result<()> {
@@ -195,8 +199,8 @@ impl Git for SimGit {
         })
     }
 
-    fn worktree_changes(&self, _path: &Path) -> Result<Vec<PathBuf>> {
-        self.with(|_| Ok(Vec::new()))
+    fn worktree_changes(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        self.with(|repo| repo.changed_in(path))
     }
 
     fn worktree_files(&self, path: &Path) -> Result<Vec<PathBuf>> {

@@ -9,10 +9,11 @@ use switchboard_protocol::finding::CheckName;
 use switchboard_protocol::frame::WorkerSpec;
 use switchboard_protocol::id::{Digest, NeedId, RunId, WorkerId};
 use switchboard_protocol::plan::TaskId;
-use switchboard_protocol::run::way::{Need, Way};
+use switchboard_protocol::run::way::{Need, StepId, Way};
 use switchboard_protocol::run::{Budget, MAX_ATTEMPTS, MAX_LOSSES, PersonAnswer, RunEvent, Verdict};
 use switchboard_protocol::worker::WorkerFact;
 
+use super::judges::Judges;
 use super::launched;
 use super::spec::{ANOTHERS, COST};
 use crate::notes;
@@ -58,7 +59,10 @@ pub(super) struct Observer {
     done: BTreeSet<TaskId>,
     /// The first attempt, or the first since a person's retry, that got a worker.
     first_attempt: BTreeMap<TaskId, u32>,
-    losses: BTreeMap<TaskId, u32>,
+    losses: BTreeMap<(TaskId, Option<StepId>), u32>,
+    /// The step of each worker.
+    steps: BTreeMap<WorkerId, StepId>,
+    pub(super) judges: Judges,
     /// Most workers over all runs.
     cap: Option<u32>,
     /// What each worker has told that it cost, or counts as having cost.
@@ -198,7 +202,17 @@ impl Observer {
         was_live
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     fn step(&mut self, run: &str, event: RunEvent) {
+        if let RunEvent::WorkerIntended { task, step, worker, .. } = &event {
+            self.steps.insert(worker.clone(), step.clone());
+            if let Some(way) = self.way(task) {
+                self.judges.walks(task, &way.steps);
+            }
+        }
+        if let Err(broken) = self.judges.see(&event) {
+            self.fault(broken);
+        }
         match event {
             RunEvent::RunStarted { max_workers, .. } => self.run(run).max_workers = max_workers as usize,
             RunEvent::WayRecorded { way, text, .. } => {
@@ -209,9 +223,10 @@ impl Observer {
             }
             RunEvent::WorkerIntended { task, attempt, worker, .. } => self.intended(run, task, attempt, worker),
             RunEvent::WorkerLost { task, worker, .. } => {
-                if self.end(worker) {
+                if self.end(worker.clone()) {
                     self.lost += 1;
-                    let losses = self.losses.entry(task.clone()).or_default();
+                    let step = self.steps.get(&worker).cloned();
+                    let losses = self.losses.entry((task.clone(), step)).or_default();
                     *losses += 1;
                     let losses = *losses;
                     self.insist(losses <= MAX_LOSSES, || format!("{task} has lost {losses} workers"));
@@ -228,6 +243,7 @@ impl Observer {
             RunEvent::TurnEnded { worker, .. } | RunEvent::TreeSetupFailed { worker, .. } => {
                 self.end(worker);
             }
+            // Tests that were added are judged again with the change.
             RunEvent::ChangeCaptured { task, attempt, commit, .. } => {
                 self.changes.insert((task, attempt), vec![commit]);
             }
@@ -251,7 +267,7 @@ impl Observer {
             RunEvent::TaskRetryRequested { task } => {
                 self.done.remove(&task);
                 self.first_attempt.remove(&task);
-                self.losses.remove(&task);
+                self.losses.retain(|(of, _), _| *of != task);
             }
             RunEvent::BudgetSet { budget, .. } => self.run(run).budget = budget,
             RunEvent::CostCounted { worker, total_micro_usd, .. } => {
@@ -374,11 +390,14 @@ impl Observer {
 
     /// The gates on the way of a task, and what they need.
     fn gates(&mut self, task: &TaskId) -> Vec<(String, Need)> {
-        let text = self.walks.get(task).and_then(|way| self.ways.get(way)).map(String::as_str).unwrap_or_default();
-        let Ok(way) = serde_json::from_str::<Way>(text) else {
-            self.fault(format!("the way of {task} can't be read back"));
-            return Vec::new();
-        };
+        let Some(way) = self.way(task) else { return Vec::new() };
         way.steps.iter().filter_map(|step| Some((step.does.gate()?.to_string(), step.need))).collect()
+    }
+
+    fn way(&mut self, task: &TaskId) -> Option<Way> {
+        let text = self.walks.get(task).and_then(|way| self.ways.get(way)).map(String::as_str).unwrap_or_default();
+        let way = serde_json::from_str(text).ok();
+        self.insist(way.is_some(), || format!("the way of {task} can't be read back"));
+        way
     }
 }

@@ -43,6 +43,8 @@ struct Tree {
 /// A work tree: its branch, the tree that was checked out, and what was changed in it since.
 pub(super) struct Work {
     pub(super) branch: String,
+    /// Its commit, where it has no branch.
+    pub(super) detached: Option<Oid>,
     tree: Oid,
     changes: Changes,
 }
@@ -154,6 +156,11 @@ impl Repo {
         self.branches.get(name).cloned()
     }
 
+    /// The commit that a work tree has checked out.
+    pub(super) fn tip(&self, work: &Work) -> Option<Oid> {
+        work.detached.clone().or_else(|| self.branch(&work.branch))
+    }
+
     /// The commit of a branch, one by its id, or, with `^` behind it, its first parent.
     pub(super) fn find(&self, revision: &str) -> Option<Oid> {
         if let Some(child) = revision.strip_suffix('^') {
@@ -210,7 +217,8 @@ impl Repo {
     /// Checks a commit out, with a branch of that name where it has one.
     pub(super) fn check_out(&mut self, at: &Path, branch: &str, commit: &Oid) -> Result<()> {
         let tree = self.made(commit)?.tree.clone();
-        self.worktrees.insert(at.to_owned(), Work { branch: branch.to_owned(), tree, changes: Changes::new() });
+        self.worktrees
+            .insert(at.to_owned(), Work { branch: branch.to_owned(), detached: None, tree, changes: Changes::new() });
         Ok(())
     }
 
@@ -235,6 +243,35 @@ impl Repo {
         if let Some(work) = self.worktrees.get_mut(at) {
             work.changes.insert(path.into(), content);
         }
+    }
+
+    /// An agent commits what lies in a work tree.
+    pub(super) fn commit_in(&mut self, at: &Path) {
+        let Some(work) = self.worktrees.get(at) else { return };
+        let branch = work.branch.clone();
+        let Some(tip) = self.tip(work) else { return };
+        let Ok(tree) = self.captured(at) else { return };
+        let commit = self.commit(tree, vec![tip], "by an agent", 0);
+        match self.worktrees.get_mut(at).filter(|work| work.detached.is_some()) {
+            Some(work) => work.detached = Some(commit),
+            None => drop(self.branches.insert(branch, commit)),
+        }
+    }
+
+    /// Checks a commit out without a branch.
+    pub(super) fn detach(&mut self, at: &Path, commit: &Oid) {
+        if let Some(work) = self.worktrees.get_mut(at) {
+            work.detached = Some(commit.clone());
+        }
+    }
+
+    /// Paths in a work tree that differ from the commit that it has checked out.
+    pub(super) fn changed_in(&mut self, at: &Path) -> Result<Vec<PathBuf>> {
+        let missing = || Error::Missing(format!("the work tree {}", at.display()));
+        let work = self.worktrees.get(at).ok_or_else(missing)?;
+        let head = self.files(&self.tip(work).ok_or_else(missing)?)?;
+        let tree = self.captured(at)?;
+        Ok(changed(&head, &self.trees[&tree].files).iter().map(|(path, _)| PathBuf::from(&***path)).collect())
     }
 
     /// Whether the content of anything in a work tree that differs from a commit satisfies `is_bad`.

@@ -23,6 +23,10 @@ pub(super) enum Act {
     Say(WorkerEvent),
     /// The agent changes files.
     Write { is_bad: bool },
+    /// An agent that judges adds a test, or changes what it may not.
+    Touch { path: String, is_commit: bool },
+    /// What the agent says.
+    Answer { text: String },
     /// The shim is killed, and leaves its agent behind.
     Vanish,
     /// The shim is stopped: it is there, and nothing of it runs any more.

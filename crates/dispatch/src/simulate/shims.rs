@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use switchboard_protocol::error::Failure;
-use switchboard_protocol::frame::{Frame, WorkerSpec};
+use switchboard_protocol::frame::{ANSWER_FILE, Frame, WorkerSpec};
 use switchboard_protocol::id::WorkerId;
 
+use super::answers::Judge;
 use super::connection;
 use super::repo::removed_by;
 use super::script::{Behaviour, behaviour, script};
@@ -46,6 +47,18 @@ impl Stage {
                     let (task, mut repo) = (whole(&shim.spec.task), lock(&self.repo));
                     repo.write(Path::new(&shim.spec.cwd), &format!("t/{task}"), &content);
                     repo.remove(Path::new(&shim.spec.cwd), &removed_by(task));
+                }
+                Act::Touch { path, is_commit } => {
+                    let content = format!("work of {} on {}", shim.spec.worker, shim.spec.task);
+                    let (mut repo, at) = (lock(&self.repo), Path::new(&shim.spec.cwd));
+                    repo.write(at, &path, &content);
+                    if is_commit {
+                        repo.commit_in(at);
+                    }
+                }
+                Act::Answer { text } => {
+                    let file = Path::new(&shim.spec.folder).join(ANSWER_FILE);
+                    lock(&self.files).insert(file, text.into_bytes());
                 }
                 Act::Vanish => {
                     shim.has_leftovers = true;
@@ -119,7 +132,12 @@ impl Shims for SimShims {
         let mut at = stage.clock.ms();
         let mut acts = VecDeque::new();
         let work_ms = if stage.spec.work_ms == 0 { 0 } else { stage.below(stage.spec.work_ms) };
-        for (ms, act) in script(behaviour, spec, i64::try_from(work_ms).unwrap_or(0)) {
+        let mut script = script(behaviour, spec, i64::try_from(work_ms).unwrap_or(0));
+        if let Some(judge) = Judge::of(stage, spec) {
+            lock(&stage.observer).judges.asked(spec.worker.clone(), judge.counts_for());
+            script = judge.plays(script);
+        }
+        for (ms, act) in script {
             let spread = if ms < 1000 { stage.below(ms.unsigned_abs() * 2 + 1) } else { ms.unsigned_abs() };
             at += i64::try_from(spread).unwrap_or(0);
             acts.push_back((at, act));
@@ -149,7 +167,8 @@ impl Shims for SimShims {
             let live = shims.values().filter(|other| other.is_agent_live).count();
             let others = shims.values().filter(|other| other.is_agent_live && other.spec.cwd != spec.cwd);
             let has_own_ports = others.into_iter().all(|other| !share_ports(&other.spec, spec));
-            let is_set_up = !stage.wants_setup() || lock(&stage.set_up).contains(Path::new(&spec.cwd));
+            let is_reader = spec.cwd.contains("/.readers/");
+            let is_set_up = is_reader || !stage.wants_setup() || lock(&stage.set_up).contains(Path::new(&spec.cwd));
             let mut observer = lock(&stage.observer);
             observer.launched(spec, is_alone, live);
             observer.insist(has_own_ports, || format!("{} starts with ports of another tree", spec.worker));

@@ -41,6 +41,8 @@ pub struct SimSpec {
     pub budgets: u64,
     /// Tasks on which several work, or that are reports.
     pub modes: u64,
+    /// Plans that a team carries out: others than its makers review and test each change.
+    pub teams: u64,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -94,6 +96,10 @@ pub enum Defect {
     SkipsSetup,
     /// All workers of an agent have its name.
     SharesNames,
+    /// What a worker that judges has changed though it may not is not looked at.
+    LetsJudgesWrite,
+    /// An answer that can't be used counts as a yes.
+    TakesAnyAnswer,
 }
 
 /// What came of a history.
@@ -115,6 +121,10 @@ pub struct SimReport {
     pub merged: u64,
     /// Workers that were started.
     pub workers: u64,
+    /// Verdicts of workers that judge.
+    pub answers: u64,
+    /// Answers that could not be used.
+    pub unusable: u64,
     /// Workers that were lost.
     pub lost: u64,
     /// Tasks that waited for a person, each time that one did.
@@ -157,6 +167,7 @@ impl SimSpec {
             bad_setups: 0,
             budgets: 0,
             modes: 0,
+            teams: 0,
             crashes: 0,
             people: 0,
             refuse: None,
@@ -178,6 +189,7 @@ impl SimSpec {
             bad_setups: 30,
             budgets: 250,
             modes: 150,
+            teams: 300,
             crashes: 6,
             people: 300,
             ..Self::kind()

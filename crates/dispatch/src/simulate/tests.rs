@@ -66,6 +66,45 @@ fn a_seed_gives_the_same_history_again() {
     }
 }
 
+#[test]
+fn a_team_in_a_kind_world_judges_each_change_once() {
+    let mut skipped = 0;
+    for seed in 1..=20 {
+        let report = plays(seed, SimSpec { teams: 1000, ..SimSpec::kind() });
+
+        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", report.tasks), "seed {seed}");
+        let without_security = report.answers == 3 * report.tasks;
+        assert!(without_security || report.answers == 4 * report.tasks, "seed {seed}: {report:?}");
+        assert_eq!((report.workers, report.unusable), (report.tasks + report.answers, 0), "seed {seed}");
+        skipped += u64::from(without_security);
+    }
+    assert!((1..20).contains(&skipped), "security is reviewed where the plan asks for it, and skipped else: {skipped}");
+}
+
+#[test]
+fn every_history_of_a_team_in_a_rough_world_keeps_the_promises() {
+    let (mut answers, mut unusable, mut merged) = (0, 0, 0);
+    for seed in 1..=60 {
+        let report = plays(seed, SimSpec { teams: 1000, ..SimSpec::rough() });
+        (answers, unusable, merged) = (answers + report.answers, unusable + report.unusable, merged + report.merged);
+    }
+
+    assert!(answers > 200 && unusable > 60 && merged > 20, "{answers} {unusable} {merged}");
+}
+
+#[test]
+fn a_team_goes_on_to_its_right_end_when_the_daemon_dies_at_any_of_its_steps() {
+    let team = SimSpec { teams: 1000, min_tasks: 1, max_tasks: 1, ..SimSpec::kind() };
+    let steps = plays(7, team).steps;
+    assert!(steps > 100, "{steps}");
+    for step in 0..steps {
+        let report = plays(7, SimSpec { crash_at: Some(step), ..team });
+
+        let end = (report.crashes, report.outcome.as_str(), report.merged, report.unusable);
+        assert_eq!(end, (1, "succeeded", 1, 0), "step {step}");
+    }
+}
+
 /// A small run without failures but for the one that a test adds.
 fn small() -> SimSpec {
     SimSpec { min_tasks: 2, max_tasks: 2, max_workers: Some(2), ..SimSpec::kind() }
@@ -110,6 +149,8 @@ fn mistakes_made_on_purpose_are_found() {
         Defect::MergesTwice,
         Defect::SkipsSetup,
         Defect::SharesNames,
+        Defect::LetsJudgesWrite,
+        Defect::TakesAnyAnswer,
     ];
     for defect in cases {
         let found =
@@ -131,7 +172,7 @@ fn many_tasks_are_done() {
 #[test]
 fn histories_in_which_a_promise_was_broken_keep_them_now() {
     for seed in [526, 554] {
-        plays(seed, SimSpec::rough());
+        plays(seed, SimSpec { teams: 0, ..SimSpec::rough() });
     }
 }
 

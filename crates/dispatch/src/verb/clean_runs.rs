@@ -30,10 +30,10 @@ struct Ended {
     targets: Vec<String>,
     /// Folder of all work trees.
     base: PathBuf,
+    /// Folders of the trees of gates and of workers that only read.
+    shared: [PathBuf; 2],
     /// Its tasks, each with its work tree and branch.
     tasks: Vec<(String, PathBuf, String)>,
-    /// The folder of the trees in which its gates judged: they hold nobody's work, and are there only where their removal at its end failed.
-    gates: PathBuf,
 }
 
 impl Dispatch {
@@ -59,13 +59,13 @@ impl Dispatch {
         }
         let removes = request.remove;
         let found = self.world.git(move |git| {
-            for run in ended.iter().filter(|_| removes) {
-                git.worktrees_remove(&run.gates, &run.base)?;
+            if removes {
+                remove_shared(git, &ended)?;
             }
             found_of(git, &ended)
         });
         let found = found.await?;
-        if !request.remove {
+        if !removes {
             return Ok(CleanRunsReply { left: found.into_iter().map(|found| found.left).collect() });
         }
         self.remove(found, request.unmerged, by.as_str(), call).await
@@ -128,7 +128,7 @@ impl Dispatch {
             branch: row.try_text("branch")?.to_owned(),
             targets: self.targets(&run, row.try_text("target")?)?,
             base: fixed.worktrees.clone(),
-            gates: fixed.gate_trees(),
+            shared: [fixed.gate_trees(), fixed.reader_trees()],
             tasks: tasks.collect(),
             run,
         })
@@ -156,6 +156,16 @@ struct Found {
     commit: String,
     /// Folder of all work trees of the run.
     base: PathBuf,
+}
+
+/// Removes the trees that are nobody's work: the end of a run removes them, unless the daemon died there.
+fn remove_shared(git: &dyn Git, ended: &[Ended]) -> Result<(), Error> {
+    for run in ended {
+        for folder in &run.shared {
+            git.worktrees_remove(folder, &run.base)?;
+        }
+    }
+    Ok(())
 }
 
 // === impl Found ===

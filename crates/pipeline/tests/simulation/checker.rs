@@ -82,6 +82,7 @@ impl Tree {
 
 impl Checker {
     /// Takes note of an accepted event; panics when it breaks a rule.
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub(crate) fn see(&mut self, event: &RunEvent) {
         self.reviews.see(event);
         match event {

@@ -121,6 +121,7 @@ impl Reviews {
 // === impl Judged ===
 
 impl Judged {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most events say nothing about reviews")]
     fn see(&mut self, task: &TaskId, event: &RunEvent) {
         match event {
             RunEvent::WorkerIntended { step, attempt, worker, .. } => self.intended(task, step, *attempt, worker),

@@ -28,6 +28,7 @@ impl Run {
     }
 
     /// The step that a worker is to be started for.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "one effect is looked for")]
     pub(super) fn next_step(&self) -> Option<(String, StepWork, StartFrom)> {
         self.effects().into_iter().find_map(|effect| match effect {
             Effect::StartWorker { step, work, from, .. } => Some((step.to_string(), work, from)),

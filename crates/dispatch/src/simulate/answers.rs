@@ -1,0 +1,147 @@
+//! Agents that judge a change: what they say, and what they do though they may not.
+
+use serde_json::{Value, json};
+use switchboard_protocol::answer::{Answer, AnswerKind, example};
+use switchboard_protocol::frame::WorkerSpec;
+
+use super::judges::Counts;
+use super::shim::Act;
+use super::stage::Stage;
+
+/// An agent in a step that wants an answer.
+pub(super) struct Judge {
+    kind: AnswerKind,
+    says: Says,
+    touches: Vec<String>,
+    /// Whether it commits what it changes.
+    commits: bool,
+}
+
+/// All of the OWASP Top 10.
+const CATEGORIES: [&str; 10] = [
+    "broken_access_control",
+    "cryptographic_failures",
+    "injection",
+    "insecure_design",
+    "security_misconfiguration",
+    "vulnerable_components",
+    "authentication_failures",
+    "integrity_failures",
+    "logging_failures",
+    "server_side_request_forgery",
+];
+
+/// What it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Yes,
+    No,
+    /// A yes in prose.
+    Prose,
+    /// The example of its prompt.
+    Example,
+    /// An answer of another step.
+    OfAnother,
+    Nothing,
+}
+
+const BAD: [Says; 6] = [Says::No, Says::No, Says::Prose, Says::Example, Says::OfAnother, Says::Nothing];
+
+// === impl Judge ===
+
+impl Judge {
+    /// The part that a worker plays; `None` for one that makes a change.
+    pub(super) fn of(stage: &Stage, spec: &WorkerSpec) -> Option<Self> {
+        let value = |name: &str| spec.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let kind = match value("SWITCHBOARD_STEP")? {
+            "review" => AnswerKind::Review,
+            "security_review" => AnswerKind::SecurityReview,
+            _ => AnswerKind::Tests,
+        };
+        let is_bad = stage.chance(stage.spec.bad_workers);
+        let says = if is_bad { BAD[stage.below(BAD.len() as u64) as usize] } else { Says::Yes };
+        let mut touches = Vec::new();
+        if kind == AnswerKind::Tests && stage.chance(600) {
+            touches.push(format!("tests/{}.{}", spec.task, stage.below(3)));
+        }
+        if stage.chance(stage.spec.bad_workers / 4) {
+            touches.push(format!("t/{}", spec.task));
+        }
+        Some(Self { kind, says, touches, commits: stage.chance(stage.spec.bad_workers / 2) })
+    }
+
+    /// What it may count for, once its turn is over.
+    pub(super) fn counts_for(&self) -> Counts {
+        let is_outside = |path: &String| self.kind != AnswerKind::Tests || !path.starts_with("tests/");
+        match self.says {
+            _ if self.touches.iter().any(is_outside) => Counts::Nothing,
+            Says::Yes => Counts::Yes,
+            Says::No => Counts::No,
+            Says::Prose | Says::Example | Says::OfAnother | Says::Nothing => Counts::Nothing,
+        }
+    }
+
+    /// Puts what it does in the place of what one that makes a change would do.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts stay as they are")]
+    pub(super) fn plays(self, script: Vec<(i64, Act)>) -> Vec<(i64, Act)> {
+        let mut acts = Vec::new();
+        for (ms, act) in script {
+            match act {
+                Act::Write { .. } => acts.extend(self.acts(ms)),
+                other => acts.push((ms, other)),
+            }
+        }
+        acts
+    }
+
+    fn acts(&self, ms: i64) -> Vec<(i64, Act)> {
+        let touch = |path: &String| (1, Act::Touch { path: path.clone(), is_commit: self.commits });
+        let said = self.text().map(|text| (ms, Act::Answer { text }));
+        self.touches.iter().map(touch).chain(said).collect()
+    }
+
+    fn text(&self) -> Option<String> {
+        let fenced = |value: &Value| format!("I have looked at it.\n```json\n{value}\n```\n");
+        Some(match self.says {
+            Says::Yes => fenced(&yes(self.kind)),
+            Says::No => fenced(&no(self.kind)),
+            Says::Prose => "All is well: APPROVED, PASS.".to_owned(),
+            Says::Example => fenced(example(self.kind)),
+            Says::OfAnother => fenced(&json!({ "domain": "security", "points": ["Looks fine."] })),
+            Says::Nothing => return None,
+        })
+    }
+}
+
+/// An answer that approves.
+pub(crate) fn approval(kind: AnswerKind) -> Option<Answer> {
+    Answer::read(kind, &yes(kind)).ok()
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "no step of the histories wants another answer")]
+fn yes(kind: AnswerKind) -> Value {
+    match kind {
+        AnswerKind::Review => json!({
+            "verdict": "APPROVED", "risk": "low", "issues": [],
+            "checked": { "correctness": true, "edge_cases": true, "performance": true },
+        }),
+        AnswerKind::SecurityReview => json!({ "verdict": "APPROVED", "categories": CATEGORIES, "findings": [] }),
+        _ => json!({ "verdict": "PASS", "added": [{ "file": "tests/a", "names": ["does_it"] }] }),
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "no step of the histories wants another answer")]
+fn no(kind: AnswerKind) -> Value {
+    match kind {
+        AnswerKind::Review => json!({
+            "verdict": "REJECTED", "risk": "high", "issues": [{ "severity": "error", "message": "It divides by zero." }],
+            "checked": { "correctness": true, "edge_cases": true, "performance": false }, "required_fix": "Look for zero.",
+        }),
+        AnswerKind::SecurityReview => json!({
+            "verdict": "REJECTED", "categories": ["injection"],
+            "findings": [{ "category": "injection", "severity": "high", "message": "It runs what it is given.", "file": "src/run",
+                "line": 3, "fix": "Quote it." }],
+        }),
+        _ => json!({ "verdict": "FAIL", "added": [], "failures": [{ "name": "zero", "message": "it panics" }] }),
+    }
+}
