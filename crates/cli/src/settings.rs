@@ -125,6 +125,19 @@ struct File {
     #[serde(default)]
     #[schemars(with = "Shared")]
     limits: Option<Shared>,
+    /// The work trees of runs.
+    #[serde(default)]
+    worktrees: Worktrees,
+}
+
+/// The work trees of runs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Worktrees {
+    /// Folder in which they are made: absolute, or `~/...`; in a repository's own file, which counts once it is trusted, also relative to the repository's top.
+    /// Where nothing is said, the state folder's `worktrees`. `--worktrees` and `SWITCHBOARD_WORKTREES` go before it.
+    #[serde(default)]
+    folder: Option<PathBuf>,
 }
 
 /// What all runs of a repository have in common. Counts in the user's file only.
@@ -187,6 +200,8 @@ pub(crate) struct Agents {
     /// What all runs have in common.
     pub(crate) limits: Limits,
     has_limits: bool,
+    /// Folder for work trees, as it is written.
+    worktrees: Option<PathBuf>,
 }
 
 // === impl Described ===
@@ -300,7 +315,31 @@ impl Agents {
         let has_limits = file.limits.is_some();
         let limits = file.limits.unwrap_or_default().limits();
         let limits = limits.map_err(|failure| failure.at(path.display().to_string()))?;
-        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, limits, has_limits })
+        let worktrees = file.worktrees.folder;
+        Ok(Self { path, list: file.agents, exclude: file.checks.exclude, limits, has_limits, worktrees })
+    }
+
+    /// The folder for work trees, as it is written; empty text is none.
+    pub(crate) fn worktrees(&self) -> Option<&Path> {
+        self.worktrees.as_deref().filter(|folder| !folder.as_os_str().is_empty())
+    }
+
+    /// The folder for work trees; a relative one lies below `top`.
+    ///
+    /// # Errors
+    /// `config.bad-value` for a relative one where there is no top, and for `~` without a home.
+    pub(crate) fn worktrees_below(&self, top: Option<&Path>, home: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+        let Some(folder) = self.worktrees() else { return Ok(None) };
+        let found = match (folder.strip_prefix("~"), folder.is_absolute()) {
+            (Ok(inside), _) => home.map(|home| home.join(inside)),
+            (Err(_), true) => Some(folder.to_owned()),
+            (Err(_), false) => top.map(|top| top.join(folder)),
+        };
+        let bad = || {
+            let what = format!("`folder` under [worktrees] is {}, which is no absolute path", folder.display());
+            Failure::new("config.bad-value", what).at(self.path.display().to_string()).hint("begin it with / or ~/")
+        };
+        found.map(Some).ok_or_else(bad)
     }
 
     /// Reads the agents that a repository brings.
@@ -332,6 +371,8 @@ fn syntax(path: &Path, text: &str, error: &toml_edit::de::Error) -> Failure {
         "agents",
         "checks",
         "limits",
+        "worktrees",
+        "folder",
         "day",
         "at_ceiling",
         "workers",
@@ -450,7 +491,7 @@ mod tests {
         let fields = schema["$defs"]["Agent"]["properties"].as_object().unwrap();
         assert_eq!(
             schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
-            ["agents", "checks", "limits"]
+            ["agents", "checks", "limits", "worktrees"]
         );
 
         for name in fields.keys() {
@@ -476,6 +517,22 @@ mod tests {
         assert_eq!(read("[checks]\nexclude = [\"vendor/\"]\n").unwrap().exclude, ["vendor/"]);
         assert!(read("[checks]\nexcludes = []\n").unwrap_err().hint.contains("`exclude`"));
         assert_eq!(read("[checks]\nexclude = \"vendor/\"\n").unwrap_err().code, "config.syntax");
+    }
+
+    #[test]
+    fn a_folder_for_work_trees_is_absolute_or_lies_in_the_home_or_below_the_top_of_its_repository() {
+        let of = |folder: &str, top: Option<&str>| {
+            let agents = read(&format!("[worktrees]\nfolder = {folder:?}\n")).unwrap();
+            agents.worktrees_below(top.map(Path::new), Some(Path::new("/home/ada")))
+        };
+
+        assert_eq!(of("/big/trees", None).unwrap(), Some("/big/trees".into()));
+        assert_eq!(of("~/trees", None).unwrap(), Some("/home/ada/trees".into()));
+        assert_eq!(of("trees", Some("/work/app")).unwrap(), Some("/work/app/trees".into()));
+        assert_eq!(of("", None).unwrap(), None);
+        let failure = of("trees", None).unwrap_err();
+        assert!(failure.code == "config.bad-value" && failure.what.contains("trees"), "{failure:?}");
+        assert!(read("[worktrees]\nfolders = \"/t\"\n").unwrap_err().hint.contains("`folder`"));
     }
 
     #[test]

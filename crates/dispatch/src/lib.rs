@@ -61,7 +61,7 @@ mod worker_names;
 mod world;
 
 pub use assignees::Assignees;
-pub use config::{Config, ReadLimits, Trust};
+pub use config::{Config, NamedFolder, ReadLimits, ReadWorktrees, Trust};
 pub use crash::POINTS as CRASH_POINTS;
 pub use dispatch::Dispatch;
 pub use error::Error;

@@ -95,8 +95,8 @@ impl RunPlan {
         settings.agent.clone().or_else(|| self.default_agent.as_ref().map(ToString::to_string))
     }
 
-    /// How to start the agent of a task. A task with a command of its own needs no agent. One that chooses among changes has none itself: its first
-    /// candidate's stands for it.
+    /// How to start the agent of a task. A task with a command of its own needs no agent. One that chooses among changes, or brings together what others
+    /// have merged, has none itself: the first one's stands for it.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
         if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first()) {
             let (_, settings) = self.settings(candidate)?;
@@ -155,7 +155,7 @@ impl RunPlan {
         self.gate_trees().join(number.to_string())
     }
 
-    /// The branch of a task's work tree, which holds its last captured change.
+    /// The branch of a task's work tree, which holds its last captured change; the branch of a group is that of the task that brings it to the run's.
     pub(crate) fn task_branch(&self, task: &TaskId) -> String {
         format!("switchboard-task/{}/{task}", self.run)
     }

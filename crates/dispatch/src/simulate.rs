@@ -34,6 +34,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::frame::{DriverSpec, WorkerLimits};
 use switchboard_protocol::id::{AgentName, RunId};
 use switchboard_protocol::job::Coordination;
+use switchboard_protocol::plan::TaskId;
 use switchboard_protocol::run::TaskState;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunRequest};
 use switchboard_store::{Filter, Query, Row, Store};
@@ -43,7 +44,7 @@ pub use self::spec::{Defect, Refusal, Refuse, SimReport, SimSpec};
 
 use self::shim::BAD;
 use self::stage::Stage;
-use crate::config::{ReadLimits, Trust};
+use crate::config::{ReadLimits, ReadWorktrees, Trust};
 use crate::lock::lock;
 use crate::work::{RUNS, Work, run_id};
 use crate::world::World;
@@ -266,6 +267,7 @@ fn config(stage: &Arc<Stage>) -> Config {
         trusts: Trust(Arc::new(|_| true)),
         state: "/state".into(),
         worktrees: "/worktrees".into(),
+        named_worktrees: ReadWorktrees(Arc::new(|| Ok(None))),
         git_dir: "/repo/.git".into(),
         home: None,
         private: Vec::new(),
@@ -362,6 +364,8 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         default_agent: Some(ann.name.clone()),
         agents: vec![ann, ben],
         scope: None,
+        base_path: None,
+        base: None,
         max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
         worktrees: None,
         merge: stage.chance(200),

@@ -116,7 +116,7 @@ impl Projection for Work {
     }
 
     fn version(&self) -> u32 {
-        13
+        14
     }
 
     fn upcasters(&self) -> &'static [Upcaster] {

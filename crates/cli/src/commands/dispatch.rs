@@ -8,6 +8,7 @@ use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::verb::run::StartRunRequest;
 
 use crate::commands::budget::BudgetFlags;
+use crate::commands::run::place::PlaceFlags;
 use crate::commands::run::time::TimeFlags;
 use crate::commands::run::together::TogetherFlags;
 use crate::commands::run::{self, Shown, agents, isolations};
@@ -54,6 +55,8 @@ pub(crate) struct Args {
     limits: BudgetFlags,
     #[command(flatten)]
     times: TimeFlags,
+    #[command(flatten)]
+    place: PlaceFlags,
     /// Say what would happen and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -68,6 +71,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let scope = args.together.agent_scope.unwrap_or_default();
     let named = agents::Named { agent: one_agent.map(String::as_str), model: None, scope };
     let choice = agents::choose(&plan, named, context)?;
+    let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
         plan: String::new(),
         source: "job.json".to_owned(),
@@ -77,8 +81,10 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         agents: choice.agents,
         default_agent: choice.default,
         scope: None,
+        base_path: None,
+        base: args.place.base.clone(),
         max_workers: args.max_workers,
-        worktrees: None,
+        worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
         merge: false,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
@@ -93,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     };
     run::start(
         request,
-        Shown { plan: &plan, merge: false, dry_run: args.dry_run, is_apart: true },
+        Shown { plan: &plan, dry_run: args.dry_run, is_apart: true, worktrees_from: worktrees.map(|(_, from)| from) },
         &choice.spends,
         context,
     )

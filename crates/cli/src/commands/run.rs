@@ -4,6 +4,7 @@ pub(super) mod agents;
 mod auto;
 mod follow;
 mod line;
+pub(super) mod place;
 mod preview;
 mod question;
 mod scope;
@@ -18,6 +19,7 @@ use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
 use switchboard_protocol::run::MAX_WORKERS;
+use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
 
 use crate::ask;
@@ -33,13 +35,13 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["example", "resume"], conflicts_with_all = ["example", "resume"])]
     plan: Option<PathBuf>,
     /// Run the built-in example in a scratch folder, with scripts that play agents
-    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope"])]
+    #[arg(long, conflicts_with_all = ["resume", "mode", "coordination", "agent_scope", "base"])]
     example: bool,
     /// Go on with a run that was interrupted; the newest when none is named
-    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope"])]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["mode", "coordination", "agent_scope", "base"])]
     resume: Option<Option<String>>,
     /// Go on with the next phase, again and again, until the plan is done or wants you
-    #[arg(long, conflicts_with_all = ["example", "resume"])]
+    #[arg(long, conflicts_with_all = ["example", "resume", "base"])]
     auto: bool,
     #[command(flatten)]
     scope: scope::ScopeFlags,
@@ -117,6 +119,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
     } else {
         trust::require(&source.text, &source.name, path, context)?;
     }
+    let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
         plan: source.text,
         source: source.name,
@@ -124,7 +127,9 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         default_agent: choice.default,
         scope,
         max_workers: args.max_workers,
-        worktrees: args.worktrees.as_deref().map(|folder| context.resolve(folder).display().to_string()),
+        worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
+        base_path: None,
+        base: args.place.base.clone(),
         merge: args.merge,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
@@ -140,8 +145,12 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         parent_trace: None,
         ends_daemon: false,
     };
-    let shown =
-        Shown { plan: &source.plan, merge: args.merge, dry_run: args.dry_run, is_apart: request.use_execution_graph };
+    let shown = Shown {
+        plan: &source.plan,
+        dry_run: args.dry_run,
+        is_apart: request.use_execution_graph,
+        worktrees_from: worktrees.map(|(_, from)| from),
+    };
     if args.auto {
         return auto::run(request, shown, &choice.spends, context);
     }
@@ -151,12 +160,12 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
 /// What is shown of a run before it starts.
 pub(super) struct Shown<'a> {
     pub(super) plan: &'a Plan,
-    /// Whether it is merged into the user's branch at the end.
-    pub(super) merge: bool,
     /// Whether that is all.
     pub(super) dry_run: bool,
     /// Whether tasks that write the same files run one after the other.
     pub(super) is_apart: bool,
+    /// The flag or variable that names the folder for work trees.
+    pub(super) worktrees_from: Option<&'static str>,
 }
 
 /// Shows what a run would do, starts it if nobody minds, and follows it. `spends` names the agents that cost money.

@@ -57,6 +57,8 @@ impl Verbs {
             agents: found.agents,
             default_agent: found.default,
             scope: None,
+            base_path: None,
+            base: None,
             max_workers: None,
             worktrees: None,
             merge: false,

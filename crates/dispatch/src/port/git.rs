@@ -28,6 +28,8 @@ pub(crate) trait Git: Send + Sync {
     fn dirty(&self) -> Result<Vec<PathBuf>>;
     /// The commit that a revision names; `None` if there is none.
     fn rev_parse(&self, revision: &str) -> Result<Option<Oid>>;
+    /// Names of branches, of the remotes' branches and of tags.
+    fn names(&self) -> Result<Vec<String>>;
     /// Tip of a branch; `None` if there is no such branch.
     fn branch(&self, name: &str) -> Result<Option<Oid>>;
     /// Moves a branch from `old` to `new`, or makes it where `old` is `None`. Fails with `Moved` when it is elsewhere.
@@ -126,6 +128,10 @@ impl Git for Repo {
 
     fn rev_parse(&self, revision: &str) -> Result<Option<Oid>> {
         Ok(Self::rev_parse(self, revision)?)
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        Ok(Self::names(self)?)
     }
 
     fn branch(&self, name: &str) -> Result<Option<Oid>> {

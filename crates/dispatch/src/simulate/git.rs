@@ -70,6 +70,10 @@ impl Git for SimGit {
         self.with(|repo| Ok(repo.find(revision)))
     }
 
+    fn names(&self) -> Result<Vec<String>> {
+        self.with(|repo| Ok(repo.branches.keys().cloned().collect()))
+    }
+
     fn branch(&self, name: &str) -> Result<Option<Oid>> {
         self.with(|repo| Ok(repo.branch(name)))
     }

@@ -1,7 +1,6 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use switchboard_pipeline::dataflow::{self, Files};
@@ -10,7 +9,6 @@ use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::plan_hash;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
 use switchboard_pipeline::scope::{self, Part};
-use switchboard_pipeline::settings;
 use switchboard_pipeline::subtasks::{Expanded, expand};
 use switchboard_pipeline::way::{Compiled, compile, failure};
 use switchboard_process::git::Oid;
@@ -22,14 +20,13 @@ use switchboard_protocol::id::RunId;
 use switchboard_protocol::plan::{Plan, PlanSettings, TaskId};
 use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
-use switchboard_store::{Batch, Durability, Idempotency, Query};
+use switchboard_store::{Batch, Durability, Idempotency};
 
 use crate::error::shape;
 use crate::event::cut;
 use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
-use crate::work::{RUNS, run_id};
 use crate::world::World;
 use crate::{Dispatch, Error, history, isolation, user_tree};
 use switchboard_protocol::text::quoted;
@@ -39,18 +36,6 @@ const MAX_DERIVED: usize = 1_000;
 
 /// Dirty files that a refusal names.
 const NAMED: usize = 10;
-
-/// Where a run starts from: what git says of the user's work tree.
-struct StartPoint {
-    target: String,
-    base: Oid,
-    /// Name of the user's work tree.
-    tree: String,
-    /// Tracked lock files, where they say what new work trees are set up with.
-    locks: Vec<String>,
-    /// Files with changes of the user, where tasks declare what they write.
-    dirty: Vec<String>,
-}
 
 impl Dispatch {
     /// Starts a plan from the work tree that the caller stands in; a dry run returns what would happen.
@@ -74,7 +59,7 @@ impl Dispatch {
         bounded(request.parent_trace.as_deref())?;
         countable(request.max_workers)?;
         let written = written(&request)?;
-        let tree = user_tree::holding(world, caller.folder.as_deref()).await?;
+        let tree = start_point::tree(world, &request, caller).await?;
         let hash = plan_hash::whole(&written);
         let (left, progress) = rest(world, &tree, (written.clone(), &hash), &request).await?;
         let (resolved, derived) = dataflow::resolve(left);
@@ -83,14 +68,14 @@ impl Dispatch {
         let InMode { plan, max_workers } = in_mode(plan, &asked)?;
         let max_workers = request.max_workers.or(max_workers);
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
-        let mut start_point = StartPoint::look(world, &tree, &expanded.plan).await?;
+        let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;
         let mut follows = None;
         if let Some(progress) = progress {
             (start_point.base, follows) = (progress.base, progress.follows);
         }
         inputs_are_there(world, &resolved, &start_point.base, &request.source).await?;
         let run = world.fresh_run()?;
-        let mut run_plan = run_plan(world, run, &request, &expanded, &start_point)?;
+        let mut run_plan = run_plan(run, &request, &expanded, &start_point)?;
         let prepare = if request.use_execution_graph { prepare } else { prepare_together };
         let prepared = prepare(&expanded.plan, &BTreeSet::new(), max_workers);
         let compiled = compile(&expanded, &prepared, |settings| run_plan.attempts(settings));
@@ -105,7 +90,7 @@ impl Dispatch {
         }
         let notes = [notes, expanded.notes].concat();
         let mut decided = Decided { plan, hash, follows, notes, derived, prepared, compiled, agents, setup, held };
-        let reply = reply(world, &run_plan, &start_point, &decided);
+        let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
         if request.dry_run {
             return Ok(reply);
@@ -254,6 +239,10 @@ async fn rest(
         let what = "a loop runs a plan, and a job is none";
         return Err(Failure::new("request.bad-args", what).at("turn").into());
     }
+    if request.base.is_some() {
+        let what = "a loop goes on at what earlier runs of the plan have merged, or at what is checked out";
+        return Err(Failure::new("request.bad-args", what).at("base").into());
+    }
     let (runs, _) = progress::earlier(world, &written, hash)?;
     let found = world.git_on(tree, move |git| progress::resolve(git, &runs)).await?;
     let (eligible, _) = super::next_unit::eligible(&written);
@@ -370,7 +359,6 @@ impl StartPoint {
 }
 
 fn run_plan(
-    world: &World,
     run: RunId,
     request: &StartRunRequest,
     expanded: &Expanded,
@@ -395,7 +383,7 @@ fn run_plan(
         run,
         plan: expanded.plan.clone(),
         shapes: expanded.shapes.clone(),
-        worktrees,
+        worktrees: start_point.worktrees.0.clone(),
         setup: Vec::new(),
         timeout: request.worker_timeout_ms.unwrap_or_default(),
         isolation: request.isolation,

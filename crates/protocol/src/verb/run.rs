@@ -178,10 +178,16 @@ pub struct StartRunRequest {
     /// The part of the plan that is run; all of it by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<UnitId>,
+    /// Folder in the user's work tree that the run belongs to, absolute; the one that the caller stands in by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_path: Option<String>,
+    /// The branch, tag or commit that the run starts at; what is checked out by default. A branch is also what the run is merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
     /// At most so many workers at once, 1 to 256; the plan's profile or two by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
-    /// Folder for work trees; the state folder's `worktrees` by default.
+    /// Folder for work trees, absolute; by default what the settings say, else the state folder's `worktrees`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<String>,
     /// Merge into the user's branch when all tasks are merged.
@@ -245,6 +251,9 @@ pub struct StartRunReply {
     pub branch: String,
     /// Where its work trees lie.
     pub worktrees: String,
+    /// Who named that folder: `request`, the path of a settings file, or `default`.
+    #[serde(default)]
+    pub worktrees_from: String,
     /// Tasks in the order in which they may start, those of one line side by side.
     pub waves: Vec<Vec<String>>,
     /// Pairs of tasks that nothing orders and of which one writes what the other writes or reads, at most 1,000.
@@ -343,7 +352,7 @@ pub struct TaskReport {
     /// Ids of tasks it waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends: Vec<String>,
-    /// Its work tree, while it has one.
+    /// Its work tree, while it has one: an absolute path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worktree: String,
     /// Millionths of a US dollar; nothing when no agent named a price.

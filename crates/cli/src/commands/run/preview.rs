@@ -16,7 +16,7 @@ const CONFLICTS: usize = 20;
 
 /// Prints target branch, agents, work trees, tasks in order, and what the run will ask.
 pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Context) {
-    let Shown { plan, merge, is_apart, .. } = shown;
+    let Shown { plan, is_apart, worktrees_from, .. } = shown;
     let out = &mut context.out;
     out.line(out.paint(Tone::Strong, &one_line(&plan.title, 100)));
     let base = preview.base.get(..9).unwrap_or(&preview.base);
@@ -26,7 +26,12 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
     out.line(format!("            {} itself moves {moves}", preview.target));
     // The last folder bears the run's id, which this one does not have yet.
     let worktrees = Path::new(&preview.worktrees).parent().unwrap_or(Path::new(""));
-    out.line(format!("work trees  {}", worktrees.display()));
+    let from = match (worktrees_from, preview.worktrees_from.as_str()) {
+        (Some(from), _) => format!(" (from {from})"),
+        (None, "default" | "") => String::new(),
+        (None, from) => format!(" (from {from})"),
+    };
+    out.line(format!("work trees  {}{from}", worktrees.display()));
     for (number, wave) in preview.waves.iter().enumerate() {
         let head = if number == 0 { "tasks" } else { "then" };
         out.line(format!("{head:11} {}", wave.join(", ")));
