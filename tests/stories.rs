@@ -47,6 +47,7 @@ mod stories {
     mod setup;
     mod signals;
     mod sse;
+    mod starts;
     mod subagent;
     mod timeline;
     mod trust;

@@ -52,6 +52,7 @@ mod spool;
 mod tests;
 mod tools;
 mod tree_ports;
+mod unit_claims;
 mod user_branch;
 mod user_tree;
 mod verb;

@@ -61,6 +61,8 @@ static TABLES: [Table; 2] = [
             int("cleaning"),
             text("timeout"),
             int("plan_budget"),
+            text("plan_key"),
+            text("asked"),
         ],
         key: &["id"],
         indexes: &[&["seq"], &["state"]],
@@ -257,6 +259,8 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         coordination,
         tree,
         timeout,
+        plan_key,
+        asked,
     } = fact
     else {
         return Vec::new();
@@ -286,6 +290,8 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("coordination", coordination.as_str())
         .with("tree", tree)
         .with("cleaning", 0_i64)
+        .with("plan_key", plan_key)
+        .with("asked", asked)
         .with("timeout", serde_json::to_string(&timeout).unwrap_or_default());
     vec![Change::Put { table: RUNS, row }]
 }

@@ -190,6 +190,11 @@ pub(super) fn start(
     // A person may have thought for longer than an unused daemon waits, so it is looked for again.
     let (mut client, _) = context.daemon_for(Launch { ends_with_run: true })?;
     let reply = client.call::<StartRun>(&request)?;
+    if let (true, Some(run)) = (reply.already, &reply.run)
+        && !context.json
+    {
+        context.out.line(format!("{run} does this already: following it"));
+    }
     let run =
         reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
     follow::follow(client, &run, reply.cursor, shown.merge, context)

@@ -1,5 +1,8 @@
 //! `start_run`: everything that can be refused is refused before anything starts.
 
+mod already;
+mod start_point;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -28,7 +31,8 @@ use crate::plan::{self, RunPlan, TaskPositions};
 use crate::port::{Git, Shims};
 use crate::progress::{self, Progress};
 use crate::world::World;
-use crate::{Dispatch, Error, history, isolation, user_tree};
+use crate::{Dispatch, Error, isolation, unit_claims};
+use start_point::StartPoint;
 use switchboard_protocol::text::quoted;
 
 /// Most derived dependencies in the reply.
@@ -93,6 +97,7 @@ impl Dispatch {
         let mut reply = reply(world, &run_plan, &start_point, &decided);
         clean(&start_point.dirty, &decided.writes())?;
         if request.dry_run {
+            reply.skipped.extend(self.worked_on(&request, &decided).await?);
             return Ok(reply);
         }
         if !request.use_execution_graph {
@@ -112,9 +117,8 @@ impl Dispatch {
     ) -> Result<StartRunReply, Error> {
         let world = &self.world;
         let hash = &decided.hash;
-        // The same job may be asked for twice at a time: it changes nothing that the other could miss.
-        if request.job.is_none() {
-            not_running(world, hash, &decided.plan)?;
+        if let Some(answer) = self.already(request, decided, &caller).await? {
+            return Ok(answer);
         }
         write_agents(world, &run_plan).await?;
         let is_whole = |id: &&TaskId| run_plan.shape(id).is_none_or(|shape| shape.of.is_none());
@@ -472,24 +476,6 @@ fn clean(dirty: &[String], writes: &[Pattern]) -> Result<(), Failure> {
     Err(Failure::new("dispatch.dirty", what).hint("commit or stash them first"))
 }
 
-/// Refuses what a run of the same plan, or of a part of it, is doing.
-fn not_running(world: &World, hash: &str, plan: &Plan) -> Result<(), Error> {
-    let tasks: BTreeSet<_> = plan.tasks().map(|task| &task.id).collect();
-    let rows = world.store.read(&Query::table(RUNS).eq("state", "running").eq("plan_hash", hash).limit(1000))?;
-    let mut other = None;
-    for row in &rows {
-        let run = run_id(row)?;
-        if other.is_none() && history::plan(world, &run)?.plan.tasks().any(|task| tasks.contains(&task.id)) {
-            other = Some(run);
-        }
-    }
-    let Some(run) = other else { return Ok(()) };
-    let what = format!("this plan already runs as {run}");
-    Err(Failure::new("dispatch.already-running", what)
-        .hint(format!("switchboard run --resume {run}, or switchboard stop {run}"))
-        .into())
-}
-
 fn configured(
     run_plan: &RunPlan,
     request: &StartRunRequest,
@@ -514,6 +500,8 @@ fn configured(
         coordination: run_plan.coordination,
         tree: run_plan.tree.clone(),
         timeout: run_plan.timeout,
+        plan_key: unit_claims::plan_key(&run_plan.plan, request.job.is_some()),
+        asked: unit_claims::asked(request),
     };
     let event = NewEvent::of(&fact, format!("run/{}", run_plan.run), by).map_err(shape("a run"))?;
     let trace = &run_plan.parent_trace;
@@ -525,6 +513,7 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
     let takes_part = |edge: &&DerivedEdge| [&edge.task, &edge.on].iter().all(|id| prepared.eligible.contains(id));
     StartRunReply {
         run: None,
+        already: false,
         target: start_point.target.clone(),
         base: start_point.base.to_string(),
         branch: run_plan.branch.clone(),

@@ -62,6 +62,8 @@ fn configured() -> RunEvent {
         coordination: switchboard_protocol::job::Coordination::default(),
         tree: text(),
         timeout: switchboard_protocol::run::WorkerTimeout::default(),
+        plan_key: String::new(),
+        asked: String::new(),
     }
 }
 

@@ -243,7 +243,10 @@ pub const MAX_PARENT_TRACE: usize = 16 << 10;
 pub struct StartRunReply {
     /// The run; nothing on a dry run.
     pub run: Option<RunId>,
-    /// The branch that the user's tree stands on.
+    /// Whether that run was there before: it was started by the same request, and is not over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub already: bool,
+    /// The branch that the run is merged into: the one that it starts at, or that the user's tree stands on.
     pub target: String,
     /// The commit that the run starts from.
     pub base: String,
