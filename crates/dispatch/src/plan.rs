@@ -211,6 +211,14 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
         found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));
     }
+    let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.debate.as_ref());
+    let debates = plan.switchboard.iter().filter_map(|settings| settings.debate.as_ref()).chain(of_phases);
+    found.extend(debates.flat_map(|debate| &debate.participants).filter_map(|participant| {
+        Some((
+            "command of a participant in a debate about a part of the plan".to_owned(),
+            participant.command.as_ref()?.argv(),
+        ))
+    }));
     for phase in &plan.phases {
         let test = phase.switchboard.as_ref().and_then(|settings| settings.test.as_ref());
         found.extend(test.map(|line| (format!("test of phase {}", phase.id), line.argv())));

@@ -65,6 +65,7 @@ impl Shape {
     pub fn quoted(&self) -> Vec<&TaskId> {
         match &self.told {
             Told::Task => Vec::new(),
+            Told::Informed { reports } => reports.iter().collect(),
             Told::Step { before, .. } => before.iter().collect(),
             Told::Turn { before, .. } => before.iter().map(|(_, task)| task).collect(),
             Told::Decision { turns, .. } => turns.iter().map(|(_, _, task)| task).collect(),
@@ -101,6 +102,11 @@ pub enum Told {
     /// The description.
     #[default]
     Task,
+    /// The description, and what was reported before.
+    Informed {
+        /// Tasks whose results are reports, in their order.
+        reports: Vec<TaskId>,
+    },
     /// A step of a chain.
     Step {
         /// The text with its placeholders.
@@ -139,6 +145,23 @@ pub enum Told {
 /// # Errors
 /// `plan.mode` with every task whose settings don't go together.
 pub fn expand(plan: &Plan) -> Result<Expanded, Failure> {
+}
+
+/// A task that depends on reports is told them, unless it is told something else in place of its description.
+fn informed(plan: &Plan, mut expanded: Expanded) -> Expanded {
+    let is_report = |task: &&Task| task.switchboard.as_ref().is_some_and(|own| own.result == Some(TaskResult::Report));
+    let of_plan: BTreeSet<&TaskId> = plan.tasks().filter(is_report).map(|task| &task.id).collect();
+    for task in expanded.plan.tasks().filter(|_| !of_plan.is_empty()) {
+        let reports: Vec<_> = task.depends.iter().filter(|on| of_plan.contains(on)).cloned().collect();
+        let is_told_else = expanded.shapes.get(&task.id).is_some_and(|shape| shape.told != Told::Task);
+        if !reports.is_empty() && !is_told_else {
+            expanded.shapes.entry(task.id.clone()).or_default().told = Told::Informed { reports };
+        }
+    }
+    expanded
+}
+
+fn taken_apart(plan: &Plan) -> Result<Expanded, Failure> {
     if !plan.tasks().any(is_special) {
         return Ok(Expanded { plan: plan.clone(), shapes: BTreeMap::new(), notes: Vec::new() });
     }

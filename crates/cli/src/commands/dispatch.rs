@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// Merge what they change into the run's branch, once the gates have let it pass; else only what they say is kept
     #[arg(long)]
     change: bool,
+    /// Have so many workers try each task, each in a tree of its own, and let the gates choose; what they say is not kept
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with = "topic")]
+    best_of: Option<u32>,
     #[command(flatten)]
     together: TogetherFlags,
     /// How all workers are held: with your rights, or with four tools in a sandbox
@@ -69,7 +72,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
     let plan = switchboard_daemon::trust::plan(&text, "job.json")?;
     let one_agent = args.agent.first().filter(|_| args.agent.len() == 1);
     let scope = args.together.agent_scope.unwrap_or_default();
-    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, scope };
+    let named = agents::Named { agent: one_agent.map(String::as_str), model: None, scope, debates: false };
     let choice = agents::choose(&plan, named, context)?;
     let worktrees = args.place.worktrees(context);
     let request = StartRunRequest {
@@ -86,6 +89,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         max_workers: args.max_workers,
         worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
         merge: false,
+        best_of: args.best_of,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
         plan_budget: args.limits.plan_budget(),
@@ -125,7 +129,7 @@ impl Args {
         };
         let decides = || self.decides.clone().or_else(|| agent(0));
         let topic = self.topic.as_ref().map(|topic| JobTask { task: topic.clone(), agent: decides(), model: None });
-        let result = self.change.then_some(TaskResult::Change);
+        let result = (self.change || self.best_of.is_some()).then_some(TaskResult::Change);
         let tasks = (0..count).map(task).collect();
         let job = Job { tasks, topic, rounds: self.rounds, quorum: self.quorum, result, attempts: None };
         let mode = self.together.mode.unwrap_or_else(|| job.usual_mode());

@@ -63,6 +63,9 @@ pub(crate) struct Args {
     /// At most so many workers at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_WORKERS)))]
     max_workers: Option<u32>,
+    /// Have so many workers try each task, each in a tree of its own, and let the gates choose
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=8), conflicts_with_all = ["example", "resume"])]
+    best_of: Option<u32>,
     /// How all workers are held: with your rights, or with four tools in a sandbox
     #[arg(long, value_name = "HOW", value_parser = isolations(), conflicts_with_all = ["example", "resume"])]
     isolation: Option<Isolation>,
@@ -112,6 +115,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         agent: args.agent.as_deref(),
         model: args.model.as_deref(),
         scope: args.together.agent_scope.unwrap_or_default(),
+        debates: args.together.mode == Some(Mode::Debate) && !matches!(scope, Some(UnitId::Task(_))),
     };
     let choice = agents::choose(&plan, named, context)?;
     if args.dry_run {
@@ -131,6 +135,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         base_path: None,
         base: args.place.base.clone(),
         merge: args.merge,
+        best_of: args.best_of,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
         plan_budget: args.limits.plan_budget(),

@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use switchboard_pipeline::mode::{Asked, in_mode};
 use switchboard_pipeline::{plan_json, prepare::prepare, subtasks, way};
 use switchboard_protocol::id::RunId;
+use switchboard_protocol::job::Mode;
 use switchboard_protocol::plan::{Task, schema};
 use switchboard_protocol::run::WorkerTimeout;
 
@@ -45,11 +47,12 @@ const STRUCTURE: [&str; 8] = [
 
 /// Fields that neither forecast, way nor prompt show: they say how the worker of a task is started, its tree set up, its change judged and committed, and
 /// what all runs may cost.
-const OF_START: [&str; 14] = [
+const OF_START: [&str; 16] = [
     "agent",
     "author",
     "budget",
     "command",
+    "debate",
     "hosts",
     "isolation",
     "model",
@@ -189,7 +192,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
     plan.plan.tasks().map(first).collect()
 }
 
-fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
+pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
     RunPlan {
         run: RunId::from_bits(1),
         positions: TaskPositions::of(&expanded.plan),
@@ -215,10 +218,15 @@ fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
 fn started(plan: &Value) -> String {
     let Ok(plan) = plan_json::parse(&plan.to_string()) else { return "refused".to_owned() };
     let Ok(expanded) = subtasks::expand(&plan) else { return "refused".to_owned() };
+    let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
     let plan = run_plan(expanded);
     let tasks = plan.plan.tasks().map(|task| plan.settings(&task.id).map(|(_, settings)| settings));
     let budget = plan.plan.switchboard.as_ref().and_then(switchboard_protocol::plan::PlanSettings::budget_micro_usd);
-    format!("{:?} {:?} {budget:?}", tasks.collect::<Vec<_>>(), switchboard_pipeline::setup::planned(&plan.plan))
+    format!(
+        "{debated:?} {at_end:?} {:?} {:?} {budget:?}",
+        tasks.collect::<Vec<_>>(),
+        switchboard_pipeline::setup::planned(&plan.plan)
+    )
 }
 
 #[test]

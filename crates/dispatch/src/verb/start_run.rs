@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use switchboard_pipeline::dataflow::{self, Files};
-use switchboard_pipeline::mode::{Asked, InMode, in_mode};
+use switchboard_pipeline::mode::{Asked, InMode, in_mode, with_best_of};
 use switchboard_pipeline::paths::Pattern;
 use switchboard_pipeline::plan_hash;
 use switchboard_pipeline::prepare::{Opening, opening, prepare, prepare_together};
@@ -70,6 +70,10 @@ impl Dispatch {
         let Part { plan, notes } = part(&resolved, &request)?;
         let asked = Asked { unit: request.scope.as_ref(), mode: request.mode, is_job: request.job.is_some() };
         let InMode { plan, max_workers } = in_mode(plan, &asked)?;
+        let plan = match request.best_of {
+            Some(count) => with_best_of(plan, count)?,
+            None => plan,
+        };
         let max_workers = request.max_workers.or(max_workers);
         let expanded = expand(&plan).map_err(|failure| failure.at(&request.source))?;
         let mut start_point = StartPoint::look(world, &tree, &expanded.plan, &request).await?;

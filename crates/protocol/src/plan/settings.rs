@@ -202,6 +202,9 @@ pub struct PlanSettings {
     /// What waits for what as a whole: a phase for the one before it by default; nothing if false; slices, too, if true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub barrier: Option<bool>,
+    /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<DebateSettings>,
     /// What tasks without `files_touched` are taken to write: nothing (`judged`, the default), so that they run beside others and their changes are
     /// judged again on the merged tree; or what their `scope` allows, or everything (`serial`), so that nobody who writes the same runs beside them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -248,6 +251,9 @@ pub struct PhaseSettings {
     /// Command of the test gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<CommandLine>,
+    /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate: Option<DebateSettings>,
     /// Who works where the task doesn't say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

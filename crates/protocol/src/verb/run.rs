@@ -193,6 +193,9 @@ pub struct StartRunRequest {
     /// Merge into the user's branch when all tasks are merged.
     #[serde(default)]
     pub merge: bool,
+    /// So many workers try each task by which nobody else is said to share it, 2 to 8; the gates choose among their changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_of: Option<u32>,
     /// What it may cost; without it, whatever it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,

@@ -35,6 +35,8 @@ pub(crate) struct Named<'a> {
     pub(crate) model: Option<&'a str>,
     /// Whose definitions count.
     pub(crate) scope: AgentScope,
+    /// Whether a part of the plan is debated, so that the participants that plan and phases name are needed.
+    pub(crate) debates: bool,
 }
 
 /// Chooses; asks where several could do it and a person is there.
@@ -43,7 +45,7 @@ pub(crate) struct Named<'a> {
 /// `agent.ambiguous`, `agent.unknown`, `agent.missing`, `agent.bad-definition`, `config.untrusted`, `config.syntax`.
 pub(crate) fn choose(plan: &Plan, named: Named<'_>, context: &Context) -> Result<Choice, Failure> {
     let available = Available::within(named.scope, context)?;
-    let wanted = wanted(plan);
+    let wanted = wanted(plan, named.debates);
     let default = match named.agent {
         Some(name) => Some(name.to_owned()),
         None if wanted.has_nobody => one(&available, context)?,
@@ -147,8 +149,15 @@ const fn is_open(task: &Task) -> bool {
     }
 }
 
-fn wanted(plan: &Plan) -> Wanted {
+fn wanted(plan: &Plan, debates: bool) -> Wanted {
     let mut wanted = Wanted::default();
+    if debates {
+        let of_phases = plan.phases.iter().filter_map(|phase| phase.switchboard.as_ref()?.debate.as_ref());
+        let of_plan = plan.switchboard.iter().filter_map(|settings| settings.debate.as_ref());
+        let agents =
+            of_phases.chain(of_plan).flat_map(|debate| &debate.participants).filter_map(|one| one.agent.clone());
+        wanted.names.extend(agents);
+    }
     for phase in &plan.phases {
         for task in phase.tasks.iter().filter(|task| is_open(task)) {
             let usual = TaskSettings::default();
