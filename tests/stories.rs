@@ -46,6 +46,7 @@ mod stories {
     mod seen;
     mod setup;
     mod signals;
+    mod slices;
     mod sse;
     mod starts;
     mod subagent;

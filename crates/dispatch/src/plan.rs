@@ -90,6 +90,21 @@ impl RunPlan {
         self.shapes.get(id)
     }
 
+    /// Whether a task brings its group to the run's branch.
+    pub(crate) fn is_landing(&self, id: &TaskId) -> bool {
+        self.shape(id).is_some_and(Shape::is_landing)
+    }
+
+    /// The branch of the group that a task is merged into; `None` where it is merged into the run's branch.
+    pub(crate) fn group_branch(&self, id: &TaskId) -> Option<String> {
+        switchboard_pipeline::subtasks::into(&self.shapes, id).map(|landing| self.task_branch(landing))
+    }
+
+    /// The branch that a task's change is merged into.
+    pub(crate) fn branch_into(&self, id: &TaskId) -> String {
+        self.group_branch(id).unwrap_or_else(|| self.branch.clone())
+    }
+
     /// Who does a task, if anybody says so.
     pub(crate) fn agent_name(&self, settings: &Settings) -> Option<String> {
         settings.agent.clone().or_else(|| self.default_agent.as_ref().map(ToString::to_string))
@@ -98,7 +113,7 @@ impl RunPlan {
     /// How to start the agent of a task. A task with a command of its own needs no agent. One that chooses among changes, or brings together what others
     /// have merged, has none itself: the first one's stands for it.
     pub(crate) fn choice(&self, id: &TaskId, settings: &Settings) -> Result<AgentChoice, Failure> {
-        if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first()) {
+        if let Some(candidate) = self.shape(id).and_then(|shape| shape.among.first().or(shape.gathers.first())) {
             let (_, settings) = self.settings(candidate)?;
             return self.choice(candidate, &settings);
         }

@@ -198,10 +198,16 @@ fn conclude_run(stage: &Stage, store: &Store, row: &Row, tree: &mut DefaultHashe
         if !matches!(view.state, TaskState::Merged { .. }) {
             continue;
         }
+        let is_in = |landing: &TaskId| merged.contains(landing);
+        let is_in_branch = state.lands_with(&view.task).is_none_or(is_in);
+        let has_change = files.contains_key(&*format!("t/{}", view.task));
+        if !is_in_branch && has_change {
+            return Err(format!("{} is in the branch before its group", view.task));
+        }
         if commits > 1 {
             return Err(format!("{} was merged {commits} times", view.task));
         }
-        if !files.contains_key(&*format!("t/{}", view.task)) {
+        if is_in_branch && !has_change && !state.is_landing(&view.task) {
             return Err(format!("{} is merged and its change is not in the branch", view.task));
         }
         if !merged.contains(&view.task) {
@@ -300,6 +306,7 @@ fn plan(stage: &Stage, phase: u64) -> String {
     let sharing = if spec.runs > 1 { 20 } else { 300 };
     let density = if is_big { 0 } else { stage.below(300) };
     let id = |n: u64| format!("{phase}.{}", n + 1);
+    let by_slice = !is_big && spec.slices > 0 && stage.chance(spec.slices);
     let tasks: Vec<Value> = (0..count)
         .map(|n| {
             let depends: Vec<_> = (0..n).filter(|_| stage.chance(density)).map(id).collect();
@@ -309,6 +316,10 @@ fn plan(stage: &Stage, phase: u64) -> String {
             }
             if stage.chance(200) {
                 settings.insert("agent".to_owned(), json!("ben"));
+            }
+            if by_slice && n * 5 < count * 4 {
+                // Tasks need none behind them, so that no slices wait for each other.
+                settings.insert("slice".to_owned(), json!(if n < count / 2 { "first" } else { "second" }));
             }
             if !is_big && stage.chance(150) {
                 settings.insert("command".to_owned(), json!(["make", "it"]));
@@ -327,6 +338,9 @@ fn plan(stage: &Stage, phase: u64) -> String {
         })
         .collect();
     let mut settings = if stage.wants_setup() { json!({ "setup": ["make", "deps"] }) } else { json!({}) };
+    if by_slice {
+        settings["merge"] = json!("slice");
+    }
     if spec.runs > 1 {
         // There are not enough ports for so many trees.
         settings["ports"] = json!(0);

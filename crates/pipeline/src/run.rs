@@ -16,6 +16,7 @@ mod adding;
 mod alike;
 mod attempt;
 mod attempt_end;
+mod branches;
 mod choosing;
 mod confirming;
 mod consequences;

@@ -24,7 +24,7 @@ use super::blocked::blocked;
 use super::context::Ctx;
 use super::replies::Replies;
 use super::set_up::{MadeTree, Place, set_up};
-use super::start_point::{StartPoint, run_head};
+use super::start_point::{StartPoint, group_head, run_head};
 use crate::authorship::author;
 use crate::error::shape;
 use crate::handle::Outcome;
@@ -163,6 +163,7 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
     let ports = ctx.world.tree_ports.lease(&ctx.plan.run, id, settings.ports)?;
     let token = format!("{:016x}{:016x}", ctx.world.random_bits()?, ctx.world.random_bits()?);
     let (branch, path) = (ctx.plan.branch.clone(), ctx.plan.worktree(id));
+    let group = ctx.plan.group_branch(id);
     let (last, now) = (ctx.last.clone(), ctx.world.store.now());
     let row = ctx.world.store.get(RUNS, &[ctx.plan.run.as_str().into()])?;
     let is_untouched = row.is_some_and(|row| row.get_int("merged") == Some(0));
@@ -175,6 +176,10 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
             return Ok(kept);
         }
         let head = run_head(git, &branch, run_first.as_ref())?;
+        let head = match group {
+            Some(group) => group_head(git, &group, head)?,
+            None => head,
+        };
         StartPoint::fresh(git, head, last, start.from, &author("Switchboard", now))
     });
     Ok(WorkerSetup {

@@ -41,6 +41,8 @@ pub struct SimSpec {
     pub budgets: u64,
     /// Tasks on which several work, or that are reports.
     pub modes: u64,
+    /// Runs whose tasks reach the run's branch by slice.
+    pub slices: u64,
     /// Steps at which the daemon dies.
     pub crashes: u64,
     /// Moments at which a person stops, retries, resumes, answers, or moves the run's branch.
@@ -157,6 +159,7 @@ impl SimSpec {
             bad_setups: 0,
             budgets: 0,
             modes: 0,
+            slices: 0,
             crashes: 0,
             people: 0,
             refuse: None,
@@ -178,6 +181,7 @@ impl SimSpec {
             bad_setups: 30,
             budgets: 250,
             modes: 150,
+            slices: 250,
             crashes: 6,
             people: 300,
             ..Self::kind()

@@ -142,6 +142,15 @@ fn several_runs_at_once_keep_their_promises_each_and_together() {
 
 #[test]
 fn the_merged_tree_is_the_same_whatever_task_finishes_first() {
+    the_tree_is_the_same(0, 8, 25);
+}
+
+#[test]
+fn the_merged_tree_is_the_same_whatever_slice_finishes_first() {
+    the_tree_is_the_same(1_000, 10, 15);
+}
+
+fn the_tree_is_the_same(slices: u64, merged: u64, least: usize) {
     let mut orders = std::collections::BTreeSet::new();
     let mut trees = std::collections::BTreeSet::new();
     for seed in 1..=50 {
@@ -151,14 +160,28 @@ fn the_merged_tree_is_the_same_whatever_task_finishes_first() {
             max_workers: Some(8),
             work_ms: 60_000,
             plan_seed: Some(4),
+            slices,
             ..SimSpec::kind()
         };
         let report = plays(seed, spec);
-        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", 8), "seed {seed}");
+        assert_eq!((report.outcome.as_str(), report.merged), ("succeeded", merged), "seed {seed}");
         orders.insert(report.order);
         trees.insert(report.tree);
     }
 
-    assert!(orders.len() >= 25, "{} orders are too few to tell", orders.len());
+    assert!(orders.len() >= least, "{} orders are too few to tell", orders.len());
     assert_eq!(trees.len(), 1, "the tree depends on who finished first");
+}
+
+#[test]
+fn slices_land_whole_or_not_at_all_whatever_goes_wrong_and_however_often_the_daemon_dies() {
+    let (mut crashes, mut merged) = (0, 0);
+    for seed in 1..=40 {
+        let spec = SimSpec { slices: 1_000, afterwards: true, ..SimSpec::rough() };
+        let report = plays(seed, spec);
+        crashes += report.crashes;
+        merged += report.merged;
+    }
+
+    assert!(crashes > 20 && merged > 40, "{crashes} {merged}");
 }

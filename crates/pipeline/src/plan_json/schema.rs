@@ -154,6 +154,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("wrap_up_minutes", Kind::Number(1, MAX_MINUTES)),
     optional("barrier", Kind::Flag),
     optional("debate", Kind::Settings(DEBATE)),
+    optional("merge", Kind::OneOf(&["task", "slice", "milestone"])),
     optional("unknown_writes", Kind::OneOf(&["judged", "serial"])),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),

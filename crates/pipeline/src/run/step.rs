@@ -40,6 +40,7 @@ impl RunState {
                 OpenFor::Person { step } => self.pass_unasked(at, step),
                 OpenFor::Nothing
                 | OpenFor::Worker { .. }
+                | OpenFor::Gather { .. }
                 | OpenFor::Checks { .. }
                 | OpenFor::Lease
                 | OpenFor::Turn { .. } => Vec::new(),

@@ -154,10 +154,11 @@ impl Graph {
         self.steps.iter().position(|step| step.id == *id)
     }
 
-    /// The step that makes the change or the report: the first that a worker does, or the choice among changes of others.
+    /// The step that makes the change or the report: the first that a worker does, the choice among changes of others, or what brings together what a group
+    /// has merged.
     #[must_use]
     pub fn maker(&self) -> Option<usize> {
-        self.steps.iter().position(|step| matches!(step.does, Do::Work { .. } | Do::Choose { .. }))
+        self.steps.iter().position(|step| step.does.makes_change())
     }
 
     /// The place of the check by a gate.

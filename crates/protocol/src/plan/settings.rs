@@ -58,6 +58,17 @@ pub enum UnknownWrites {
     Serial,
 }
 
+/// What reaches the run's branch together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeBy {
+    /// Each task by itself.
+    #[default]
+    Task,
+    /// All tasks of a slice.
+    Slice,
+    /// All tasks of a phase.
+    Milestone,
 /// What happens when a change touches files outside of those that its task declares in `scope` and `files_touched`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -205,6 +216,10 @@ pub struct PlanSettings {
     /// Who debates a part of the plan, where a run is asked for in the mode `debate`: what is decided is told to the workers of all its tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate: Option<DebateSettings>,
+    /// What reaches the run's branch together: each task by itself (`task`, the default), or all tasks of a `slice` or a `milestone`, which merge into a branch
+    /// of their own first and are judged once more together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeBy>,
     /// What tasks without `files_touched` are taken to write: nothing (`judged`, the default), so that they run beside others and their changes are
     /// judged again on the merged tree; or what their `scope` allows, or everything (`serial`), so that nobody who writes the same runs beside them.
     #[serde(skip_serializing_if = "Option::is_none")]

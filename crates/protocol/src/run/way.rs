@@ -196,6 +196,19 @@ impl Do {
         }
     }
 
+    /// Whether it makes the change or the report that the other steps are about.
+    #[must_use]
+    pub const fn makes_change(&self) -> bool {
+        match self {
+            Self::Work { .. } | Self::Choose { .. } | Self::Command { kind: CommandStep::Gather, .. } => true,
+            Self::Command { kind: CommandStep::Rebase, .. }
+            | Self::Check { .. }
+            | Self::Ask { .. }
+            | Self::Units { .. }
+            | Self::Merge => false,
+        }
+    }
+
     /// What the step may change.
     #[must_use]
     pub fn writes(&self) -> &[Zone] {
@@ -213,6 +226,8 @@ impl Do {
 pub enum CommandStep {
     /// Puts the change on top of the run branch's head.
     Rebase,
+    /// Takes what a group has merged into its own branch as the change, put on top of the run branch's head.
+    Gather,
 }
 
 /// A part of the tree.
