@@ -15,6 +15,7 @@ pub const POINTS: [&str; 14] = [
     "merge-intended",
     "merge-done",
     "run-finished",
+    "merge-asked",
     "clean-intended",
 ];
 

@@ -150,6 +150,7 @@ pub(crate) fn plan(world: &World, run: &RunId) -> Result<RunPlan, Error> {
         default_agent: row.get_text("default_agent").and_then(|name| AgentName::new(name).ok()),
         agents: agents.into_iter().map(|choice| (choice.name.folded(), choice)).collect(),
         merge: row.get_bool("merge"),
+        confirms_merge: row.get_bool("confirms_merge"),
         setup,
         timeout,
         isolation: row.get_text("isolation").and_then(Isolation::of),

@@ -20,6 +20,7 @@ mod attach;
 mod authorship;
 mod backoff;
 mod config;
+mod confirm_merge;
 mod crash;
 mod dispatch;
 mod effect;

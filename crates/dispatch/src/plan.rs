@@ -12,7 +12,7 @@ use switchboard_protocol::id::{AgentName, Digest, RunId};
 use switchboard_protocol::isolation::Isolation;
 use switchboard_protocol::job::Coordination;
 use switchboard_protocol::permission::Permissions;
-use switchboard_protocol::plan::{CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
+use switchboard_protocol::plan::{AutoMerge, CommandLine, MigrationStatus, Phase, Plan, Task, TaskId};
 use switchboard_protocol::run::{MAX_COMMAND_ATTEMPTS, SetupCommand, WorkerTimeout};
 use switchboard_protocol::verb::run::AgentChoice;
 
@@ -35,6 +35,8 @@ pub(crate) struct RunPlan {
     pub(crate) default_agent: Option<AgentName>,
     pub(crate) agents: BTreeMap<String, AgentChoice>,
     pub(crate) merge: bool,
+    /// Whether a person is asked at the end whether to merge.
+    pub(crate) confirms_merge: bool,
     /// What each new work tree is set up with.
     pub(crate) setup: Vec<SetupCommand>,
     /// How long each attempt may take, where the request said so.
@@ -222,6 +224,10 @@ pub fn commands(plan: &Plan) -> Vec<(String, Vec<String>)> {
         let setup = settings.setup.iter().map(CommandLine::argv).filter(|argv| !argv.is_empty());
         found.extend(setup.map(|argv| ("set-up of each work tree".to_owned(), argv)));
         found.extend(widens("agents of the plan".to_owned(), settings.permissions));
+        let merges = (settings.auto_merge == Some(AutoMerge::Auto)).then(|| AutoMerge::Auto.as_str().to_owned());
+        found.extend(
+            merges.map(|word| ("merge into your branch at the end".to_owned(), vec!["auto_merge".to_owned(), word])),
+        );
         found.extend(settings.build.iter().map(|line| ("build".to_owned(), line.argv())));
         found.extend(settings.lint.iter().map(|line| ("lint".to_owned(), line.argv())));
         found.extend(settings.test.iter().map(|line| ("test".to_owned(), line.argv())));

@@ -383,6 +383,7 @@ fn request(stage: &Stage, plan: &str) -> Result<StartRunRequest, Failure> {
         max_workers: Some(stage.spec.max_workers.unwrap_or_else(|| 1 + u32::try_from(stage.below(4)).unwrap_or(0))),
         worktrees: None,
         merge: stage.chance(200),
+        auto_merge: None,
         best_of: None,
         worker_timeout_ms: None,
         budget: stage.budget,

@@ -61,6 +61,7 @@ static TABLES: [Table; 2] = [
             int("cleaning"),
             text("timeout"),
             int("plan_budget"),
+            int("confirms_merge"),
             text("plan_key"),
             text("asked"),
         ],
@@ -259,6 +260,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         coordination,
         tree,
         timeout,
+        confirms_merge,
         plan_key,
         asked,
     } = fact
@@ -290,6 +292,7 @@ fn configured(event: &Event, fact: RunEvent) -> Vec<Change> {
         .with("coordination", coordination.as_str())
         .with("tree", tree)
         .with("cleaning", 0_i64)
+        .with("confirms_merge", confirms_merge)
         .with("plan_key", plan_key)
         .with("asked", asked)
         .with("timeout", serde_json::to_string(&timeout).unwrap_or_default());

@@ -89,6 +89,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Outcome {
         max_workers: args.max_workers,
         worktrees: worktrees.as_ref().map(|(folder, _)| folder.clone()),
         merge: false,
+        auto_merge: None,
         best_of: args.best_of,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),

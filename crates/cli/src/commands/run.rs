@@ -17,7 +17,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use switchboard_daemon::Launch;
 use switchboard_protocol::error::{Exit, Failure};
 use switchboard_protocol::isolation::Isolation;
-use switchboard_protocol::plan::{MAX_PLAN_BYTES, Plan};
+use switchboard_protocol::job::Mode;
+use switchboard_protocol::plan::{AutoMerge, MAX_PLAN_BYTES, Plan};
 use switchboard_protocol::run::MAX_WORKERS;
 use switchboard_protocol::run::way::UnitId;
 use switchboard_protocol::verb::run::{ResumeRun, ResumeRunRequest, StartRun, StartRunReply, StartRunRequest};
@@ -55,8 +56,11 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Merge into your branch when every task is merged
-    #[arg(long)]
+    #[arg(long, conflicts_with = "auto_merge")]
     merge: bool,
+    /// Whether to merge into your branch when every task is merged; as the plan says when left out, and `confirm` asks you then
+    #[arg(long, value_name = "HOW", value_parser = auto_merges(), conflicts_with_all = ["example", "resume"])]
+    auto_merge: Option<AutoMerge>,
     /// Run tasks that write the same files beside each other; their changes are judged again on the merged tree
     #[arg(long, conflicts_with_all = ["example", "resume"])]
     no_execution_graph: bool,
@@ -78,9 +82,14 @@ pub(crate) struct Args {
     limits: crate::commands::budget::BudgetFlags,
     #[command(flatten)]
     times: time::TimeFlags,
-    /// Folder for the work trees
-    #[arg(long, value_name = "DIR")]
-    worktrees: Option<PathBuf>,
+    #[command(flatten)]
+    place: place::PlaceFlags,
+}
+
+/// The words for [`AutoMerge`].
+fn auto_merges() -> impl TypedValueParser<Value = AutoMerge> {
+    let words = PossibleValuesParser::new(AutoMerge::ALL.map(AutoMerge::as_str));
+    words.map(|word| AutoMerge::of(&word).unwrap_or_default())
 }
 
 /// The words for [`Isolation`].
@@ -135,6 +144,7 @@ fn run_plan(args: &Args, context: &mut Context) -> Outcome {
         base_path: None,
         base: args.place.base.clone(),
         merge: args.merge,
+        auto_merge: args.auto_merge,
         best_of: args.best_of,
         worker_timeout_ms: args.times.timeout(),
         budget: args.limits.budget(),
@@ -202,7 +212,7 @@ pub(super) fn start(
     }
     let run =
         reply.run.ok_or_else(|| Failure::new("daemon.other-version", "the daemon started a run without an id"))?;
-    follow::follow(client, &run, reply.cursor, shown.merge, context)
+    follow::follow(client, &run, reply.cursor, reply.auto_merge == AutoMerge::Auto, context)
 }
 
 /// A run that spends money wants a person's yes: at the terminal, where it is asked for next, or in advance.

@@ -62,6 +62,7 @@ impl Verbs {
             max_workers: None,
             worktrees: None,
             merge: false,
+            auto_merge: None,
             best_of: None,
             worker_timeout_ms: None,
             budget: None,

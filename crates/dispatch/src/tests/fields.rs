@@ -50,6 +50,7 @@ const STRUCTURE: [&str; 8] = [
 const OF_START: [&str; 16] = [
     "agent",
     "author",
+    "auto_merge",
     "budget",
     "command",
     "debate",
@@ -206,6 +207,7 @@ pub(crate) fn run_plan(expanded: subtasks::Expanded) -> RunPlan {
         default_agent: None,
         agents: BTreeMap::new(),
         merge: false,
+        confirms_merge: false,
         setup: Vec::new(),
         timeout: WorkerTimeout::default(),
         isolation: None,
@@ -221,6 +223,7 @@ fn started(plan: &Value) -> String {
     let Ok(plan) = plan_json::parse(&plan.to_string()) else { return "refused".to_owned() };
     let Ok(expanded) = subtasks::expand(&plan) else { return "refused".to_owned() };
     let debated = in_mode(plan.clone(), &Asked { unit: None, mode: Some(Mode::Debate), is_job: false });
+    let at_end = plan.switchboard.as_ref().and_then(|settings| settings.auto_merge);
     let plan = run_plan(expanded);
     let tasks = plan.plan.tasks().map(|task| plan.settings(&task.id).map(|(_, settings)| settings));
     let budget = plan.plan.switchboard.as_ref().and_then(switchboard_protocol::plan::PlanSettings::budget_micro_usd);

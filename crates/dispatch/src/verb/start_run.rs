@@ -20,7 +20,7 @@ use switchboard_protocol::error::Failure;
 use switchboard_protocol::event::NewEvent;
 use switchboard_protocol::frame::DriverSpec;
 use switchboard_protocol::id::RunId;
-use switchboard_protocol::plan::{Plan, PlanSettings, TaskId};
+use switchboard_protocol::plan::{AutoMerge, Plan, PlanSettings, TaskId};
 use switchboard_protocol::run::{AutoTurn, DerivedEdge, MAX_WORKERS, Prepared, RunEvent, WorkerTimeout};
 use switchboard_protocol::verb::run::{AgentChoice, MAX_PARENT_TRACE, StartRunReply, StartRunRequest};
 use switchboard_store::{Batch, Durability, Idempotency};
@@ -345,25 +345,10 @@ struct StartCall<'a> {
     reply: StartRunReply,
 }
 
-// === impl StartPoint ===
-
-impl StartPoint {
-    /// Asks git what the run needs to know, all at once; each answer is a process.
-    async fn look(world: &World, tree: &Arc<dyn Git>, plan: &Plan) -> Result<Self, Error> {
-        let is_set_up_by_locks = switchboard_pipeline::setup::planned(plan).is_none();
-        let declares_writes = plan.tasks().any(|task| !settings::writes(plan, task).is_empty());
-        let ((target, base), locks, dirty) = tokio::try_join!(
-            world.git_on(tree, user_tree::checked_out),
-            world.git_on(tree, move |git| if is_set_up_by_locks {
-                crate::setup::lock_files(git)
-            } else {
-                Ok(Vec::new())
-            }),
-            world.git_on(tree, move |git| if declares_writes { git.dirty() } else { Ok(Vec::new()) }),
-        )?;
-        let dirty = dirty.iter().map(|path| plan::text(path)).collect();
-        Ok(Self { target, base, tree: tree.tree_name(), locks, dirty })
-    }
+/// Whether the run's branch is merged at the end: what the request says, else what the plan does.
+fn auto_merge(request: &StartRunRequest, plan: &Plan) -> AutoMerge {
+    let asked = request.auto_merge.or_else(|| request.merge.then_some(AutoMerge::Auto));
+    asked.or_else(|| plan.switchboard.as_ref()?.auto_merge).unwrap_or_default()
 }
 
 fn run_plan(
@@ -372,21 +357,14 @@ fn run_plan(
     expanded: &Expanded,
     start_point: &StartPoint,
 ) -> Result<RunPlan, Error> {
-    let worktrees = match &request.worktrees {
-        None => world.config.worktrees.clone(),
-        Some(folder) if PathBuf::from(folder).is_absolute() => folder.into(),
-        Some(folder) => {
-            return Err(Failure::new("config.bad-value", "the folder for work trees must be an absolute path")
-                .at(folder)
-                .into());
-        }
-    };
+    let auto_merge = auto_merge(request, &expanded.plan);
     Ok(RunPlan {
         branch: format!("switchboard/{run}"),
         base: start_point.base.to_string(),
         agents: request.agents.iter().map(|choice| (choice.name.folded(), choice.clone())).collect(),
         default_agent: request.default_agent.clone(),
-        merge: request.merge,
+        merge: auto_merge == AutoMerge::Auto,
+        confirms_merge: auto_merge == AutoMerge::Confirm,
         positions: TaskPositions::of(&expanded.plan),
         run,
         plan: expanded.plan.clone(),
@@ -504,6 +482,7 @@ fn configured(
         coordination: run_plan.coordination,
         tree: run_plan.tree.clone(),
         timeout: run_plan.timeout,
+        confirms_merge: run_plan.confirms_merge,
         plan_key: unit_claims::plan_key(&run_plan.plan, request.job.is_some()),
         asked: unit_claims::asked(request),
     };
@@ -522,6 +501,12 @@ fn reply(world: &World, run_plan: &RunPlan, start_point: &StartPoint, decided: &
         base: start_point.base.to_string(),
         branch: run_plan.branch.clone(),
         worktrees: plan::text(&run_plan.worktrees.join(run_plan.run.as_str())),
+        worktrees_from: start_point.worktrees.1.clone(),
+        auto_merge: match (run_plan.merge, run_plan.confirms_merge) {
+            (true, _) => AutoMerge::Auto,
+            (false, true) => AutoMerge::Confirm,
+            (false, false) => AutoMerge::Manual,
+        },
         waves: prepared.waves.iter().map(|wave| wave.iter().map(ToString::to_string).collect()).collect(),
         conflicts: prepared.conflicts.clone(),
         derived: derived.iter().filter(takes_part).take(MAX_DERIVED).cloned().collect(),

@@ -155,6 +155,7 @@ const PLAN_SETTINGS: &[Field] = &[
     optional("barrier", Kind::Flag),
     optional("debate", Kind::Settings(DEBATE)),
     optional("merge", Kind::OneOf(&["task", "slice", "milestone"])),
+    optional("auto_merge", Kind::OneOf(&["auto", "confirm", "manual"])),
     optional("unknown_writes", Kind::OneOf(&["judged", "serial"])),
     optional("attempts", Kind::Number(1, MAX_ATTEMPTS)),
     optional("retry_from", Kind::OneOf(&["clean", "change"])),

@@ -69,6 +69,44 @@ pub enum MergeBy {
     Slice,
     /// All tasks of a phase.
     Milestone,
+}
+
+/// Whether the run's branch is merged into the user's when all tasks are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoMerge {
+    /// It is.
+    Auto,
+    /// A person is asked first.
+    Confirm,
+    /// Only by `merge_run`.
+    #[default]
+    Manual,
+}
+
+// === impl AutoMerge ===
+
+impl AutoMerge {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::Confirm, Self::Manual];
+
+    /// The word that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Confirm => "confirm",
+            Self::Manual => "manual",
+        }
+    }
+
+    /// The one of a word; `None` if none has it.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+}
+
 /// What happens when a change touches files outside of those that its task declares in `scope` and `files_touched`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -220,6 +258,10 @@ pub struct PlanSettings {
     /// of their own first and are judged once more together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeBy>,
+    /// Whether the run's branch is merged into yours when all tasks are merged: `auto`, `confirm` asks a person first, `manual` (the default) leaves it to
+    /// `switchboard merge`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_merge: Option<AutoMerge>,
     /// What tasks without `files_touched` are taken to write: nothing (`judged`, the default), so that they run beside others and their changes are
     /// judged again on the merged tree; or what their `scope` allows, or everything (`serial`), so that nobody who writes the same runs beside them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,7 @@ use crate::id::{AgentName, RunId};
 use crate::isolation::{Isolation, Reach, Tool};
 use crate::job::{Coordination, Job, Mode};
 use crate::permission::Permissions;
+use crate::plan::AutoMerge;
 use crate::run::way::UnitId;
 use crate::run::{
     AutoTurn, Budget, Ceiling, Conflict, DerivedEdge, HeldBy, PauseCause, Skipped, TaskPauseCause, Wait, WorkerTimeout,
@@ -190,9 +191,12 @@ pub struct StartRunRequest {
     /// Folder for work trees, absolute; by default what the settings say, else the state folder's `worktrees`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktrees: Option<String>,
-    /// Merge into the user's branch when all tasks are merged.
+    /// Merge into the user's branch when all tasks are merged; the same as `auto_merge: auto`.
     #[serde(default)]
     pub merge: bool,
+    /// Whether its branch is merged into the user's when all tasks are merged; goes before what the plan says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_merge: Option<AutoMerge>,
     /// So many workers try each task by which nobody else is said to share it, 2 to 8; the gates choose among their changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
@@ -255,6 +259,9 @@ pub struct StartRunReply {
     pub base: String,
     /// The run's own branch.
     pub branch: String,
+    /// Whether its branch is merged into `target` when all tasks are merged.
+    #[serde(default)]
+    pub auto_merge: AutoMerge,
     /// Where its work trees lie.
     pub worktrees: String,
     /// Who named that folder: `request`, the path of a settings file, or `default`.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use switchboard_protocol::frame::DriverSpec;
+use switchboard_protocol::plan::AutoMerge;
 use switchboard_protocol::run::{Access, Conflict};
 use switchboard_protocol::text::quoted;
 use switchboard_protocol::verb::run::{AgentChoice, StartRunReply};
@@ -22,7 +23,11 @@ pub(super) fn print(preview: &StartRunReply, shown: &Shown<'_>, context: &mut Co
     let base = preview.base.get(..9).unwrap_or(&preview.base);
     out.line(format!("from        {} at {base}", preview.target));
     out.line("onto        a branch of its own, switchboard/RUN");
-    let moves = if *merge { "when every task is merged" } else { "only by `switchboard merge`" };
+    let moves = match preview.auto_merge {
+        AutoMerge::Auto => "when every task is merged",
+        AutoMerge::Confirm => "when every task is merged and you say yes (switchboard needs)",
+        AutoMerge::Manual => "only by `switchboard merge`",
+    };
     out.line(format!("            {} itself moves {moves}", preview.target));
     // The last folder bears the run's id, which this one does not have yet.
     let worktrees = Path::new(&preview.worktrees).parent().unwrap_or(Path::new(""));
