@@ -32,6 +32,7 @@ mod stories {
     mod logins;
     mod mail;
     mod mcp;
+    mod merges;
     mod modes;
     mod names;
     mod needs;

@@ -238,6 +238,7 @@ mod tests {
             files: Vec::new(),
             depends: Vec::new(),
             worktree: String::new(),
+            worktree_bytes: None,
             micro_usd: None,
             input_tokens: None,
             output_tokens: None,

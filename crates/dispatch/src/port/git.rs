@@ -34,6 +34,10 @@ pub(crate) trait Git: Send + Sync {
     fn branch(&self, name: &str) -> Result<Option<Oid>>;
     /// Moves a branch from `old` to `new`, or makes it where `old` is `None`. Fails with `Moved` when it is elsewhere.
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()>;
+    /// Keeps a commit under a name outside of the branches.
+    fn archive(&self, name: &str, commit: &Oid) -> Result<()>;
+    /// The commits that are kept so, by their names.
+    fn archived(&self) -> Result<Vec<(String, Oid)>>;
     /// Deletes a branch that stands at `tip`.
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()>;
     /// Moves a branch that the user has checked out, with index and files.
@@ -140,6 +144,14 @@ impl Git for Repo {
 
     fn update_branch(&self, name: &str, new: &Oid, old: Option<&Oid>) -> Result<()> {
         Ok(Self::update_branch(self, name, new, old)?)
+    }
+
+    fn archive(&self, name: &str, commit: &Oid) -> Result<()> {
+        Ok(Self::archive(self, name, commit)?)
+    }
+
+    fn archived(&self) -> Result<Vec<(String, Oid)>> {
+        Ok(Self::archived(self)?)
     }
 
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()> {

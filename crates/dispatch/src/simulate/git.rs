@@ -90,6 +90,17 @@ impl Git for SimGit {
         })
     }
 
+    fn archive(&self, name: &str, commit: &Oid) -> Result<()> {
+        self.changing(|repo| {
+            repo.archived.insert(name.to_owned(), commit.clone());
+            Ok(())
+        })
+    }
+
+    fn archived(&self) -> Result<Vec<(String, Oid)>> {
+        self.with(|repo| Ok(repo.archived.clone().into_iter().collect()))
+    }
+
     fn delete_branch(&self, name: &str, tip: &Oid) -> Result<()> {
         self.changing(|repo| {
             if let Some(found) = repo.branch(name).filter(|found| found != tip) {

@@ -40,6 +40,8 @@ pub(super) struct Repo {
     trees: HashMap<Oid, Arc<Files>>,
     pub(super) branches: BTreeMap<String, Oid>,
     pub(super) worktrees: BTreeMap<PathBuf, Work>,
+    /// Commits that are kept outside of the branches.
+    pub(super) archived: BTreeMap<String, Oid>,
 }
 
 /// The files of `after` that `before` lacks or has with other content. Most are shared by both: a pointer tells.
@@ -71,6 +73,7 @@ impl Repo {
             trees: HashMap::new(),
             branches: BTreeMap::new(),
             worktrees: BTreeMap::new(),
+            archived: BTreeMap::new(),
         };
         let tree = repo.tree(Files::from([("README".into(), "hello".into())]));
         let commit = repo.commit(tree, Vec::new(), "first", 0);

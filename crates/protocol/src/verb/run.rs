@@ -311,6 +311,9 @@ pub struct GetRunRequest {
     /// Also what its branch changes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diff: bool,
+    /// Also how large its work trees are, all files of which are looked at for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sizes: bool,
 }
 
 /// A gate's word on one attempt.
@@ -368,6 +371,9 @@ pub struct TaskReport {
     /// Its work tree, while it has one: an absolute path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub worktree: String,
+    /// Bytes of the files in its work tree; only where that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_bytes: Option<u64>,
     /// Millionths of a US dollar; nothing when no agent named a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
@@ -625,9 +631,12 @@ pub struct CleanRunsRequest {
     /// Remove; without it they are only listed.
     #[serde(default)]
     pub remove: bool,
-    /// Also what holds work that is merged nowhere.
+    /// Also what holds work that is merged nowhere: its commits and files are archived first.
     #[serde(default)]
     pub unmerged: bool,
+    /// Makes a branch of something archived, by its name or the beginning of it, and removes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restore: Option<String>,
 }
 
 /// A work tree or a branch that a run left.
@@ -653,6 +662,29 @@ pub struct LeftOver {
     /// Whether this call has removed it.
     #[serde(default)]
     pub removed: bool,
+    /// Under which name this call has archived it; empty where nothing of it was merged nowhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub archived: String,
+}
+
+/// Work that was merged nowhere when it was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Archived {
+    /// `RUN/TASK`, or `RUN/_run` for the branch of a run.
+    pub name: String,
+    /// The commit that has all of it.
+    pub commit: String,
+}
+
+/// A branch that was made of something archived.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Restored {
+    /// Its name in the archive.
+    pub name: String,
+    /// The branch.
+    pub branch: String,
+    /// Where it stands.
+    pub commit: String,
 }
 
 /// What ended runs left.
@@ -660,6 +692,12 @@ pub struct LeftOver {
 pub struct CleanRunsReply {
     /// Work trees and branches, newest run first.
     pub left: Vec<LeftOver>,
+    /// What earlier calls have archived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archived: Vec<Archived>,
+    /// The branch that this call has made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
 }
 
 verb! {
