@@ -39,6 +39,7 @@ mod needs;
 mod notes;
 mod older;
 mod plan;
+mod plan_state;
 mod port;
 mod progress;
 mod prompt;

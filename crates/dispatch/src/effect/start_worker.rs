@@ -30,6 +30,7 @@ use crate::error::shape;
 use crate::handle::Outcome;
 use crate::handle::{LastWorker, Record};
 use crate::plan::RunPlan;
+use crate::plan_state::plan_state;
 use crate::port::{Files, Git};
 use crate::watch::Reachable;
 use crate::work::RUNS;
@@ -68,6 +69,8 @@ struct WorkerSetup {
     isolation: Isolation,
     /// What others have said that it is told of.
     replies: Replies,
+    /// How the plan stands, where it can't look.
+    plan_state: String,
 }
 
 /// What became of a worker's start.
@@ -182,9 +185,15 @@ async fn prepare(ctx: &Ctx, id: &TaskId, start: Start) -> Result<WorkerSetup, Er
         };
         StartPoint::fresh(git, head, last, start.from, &author("Switchboard", now))
     });
+    let isolation = ctx.plan.isolation(&settings, &choice);
+    let plan_state = match isolation.is_full() {
+        true => String::new(),
+        false => plan_state(&ctx.plan, id, &ctx.engine.view().await?),
+    };
     Ok(WorkerSetup {
         worker: ctx.world.fresh_worker()?,
-        isolation: ctx.plan.isolation(&settings, &choice),
+        isolation,
+        plan_state,
         token,
         choice,
         task,
@@ -311,7 +320,19 @@ impl Tree {
 }
 
 fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Refusal]) -> Result<WorkerSpec, Error> {
-    let WorkerSetup { worker, token, choice, task, settings, start_point, ports, replies, isolation, first: _ } = setup;
+    let WorkerSetup {
+        worker,
+        token,
+        choice,
+        task,
+        settings,
+        start_point,
+        ports,
+        replies,
+        isolation,
+        plan_state,
+        first: _,
+    } = setup;
     let usual = Shape::default();
     let shape = ctx.plan.shape(id).unwrap_or(&usual);
     let sandbox = isolation::sandbox(ctx, isolation, &choice, settings.hosts.as_deref());
@@ -325,6 +346,7 @@ fn spec(ctx: &Ctx, id: &TaskId, attempt: u32, setup: WorkerSetup, refusals: &[Re
         allowed: allowed(ctx, id)?,
         notes: switchboard_needs::notes(&ctx.world.store, &ctx.plan.run, id.as_str())?,
         may_ask: !isolation.is_full(),
+        plan_state,
         has_tools: !matches!(choice.driver, DriverSpec::Exec { .. }) && ctx.plan.coordination.is_managed(),
     };
     let is_prompted = !matches!(choice.driver, DriverSpec::Exec { .. });

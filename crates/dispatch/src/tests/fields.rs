@@ -189,6 +189,7 @@ fn prompts(expanded: subtasks::Expanded) -> Vec<String> {
             notes: Vec::new(),
             has_tools: true,
             may_ask: false,
+            plan_state: String::new(),
         };
         prompt::first(&plan, task, 1, "", &none, &[])
     };
