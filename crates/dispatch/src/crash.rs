@@ -1,7 +1,7 @@
 //! Named points at which a test may end the daemon as `kill -9` would, to see that nothing is lost or done twice.
 
 /// The points, in the order in which a task passes them, and its remains.
-pub const POINTS: [&str; 14] = [
+pub const POINTS: [&str; 18] = [
     "run-recorded",
     "worker-intended",
     "worktree-made",
@@ -11,11 +11,14 @@ pub const POINTS: [&str; 14] = [
     "turn-ended",
     "change-committed",
     "change-captured",
+    "gate-tree-made",
     "gates-judged",
     "merge-intended",
     "merge-done",
     "run-finished",
     "merge-asked",
+    "user-merge-intended",
+    "user-branch-moved",
     "clean-intended",
 ];
 
