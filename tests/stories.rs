@@ -11,6 +11,7 @@ mod stories {
     mod bad_input;
     mod budget;
     mod checks;
+    mod combinations;
     mod commands;
     mod confirm;
     mod coordination;
